@@ -1,0 +1,35 @@
+#include "common/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <thread>
+#include <vector>
+
+namespace dpnmf {
+
+int DefaultThreads() {
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+void ParallelFor(std::size_t count, int threads,
+                 const std::function<void(std::size_t index, int worker)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::fenv_t environment;
+  std::fegetenv(&environment);
+  auto run = [&](int worker) {
+    std::fesetenv(&environment);
+    for (std::size_t index = next.fetch_add(1); index < count;
+         index = next.fetch_add(1)) {
+      work(index, worker);
+    }
+  };
+  const int helpers = static_cast<int>(std::min<std::size_t>(
+      count, static_cast<std::size_t>(std::max(1, threads)))) - 1;
+  std::vector<std::thread> pool;
+  for (int worker = 1; worker <= helpers; ++worker) pool.emplace_back(run, worker);
+  run(0);
+  for (std::thread& thread : pool) thread.join();
+}
+
+}  // namespace dpnmf

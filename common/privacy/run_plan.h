@@ -1,0 +1,117 @@
+// What a run draws and costs: from the request and public facts alone.
+//
+// Both parties call PlanRun and get the same plan: the curator to charge and to
+// draw, the analyst to show a price before anything is spent.
+#ifndef DPNMF_COMMON_PRIVACY_RUN_PLAN_H_
+#define DPNMF_COMMON_PRIVACY_RUN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/privacy/accounting.h"
+#include "common/privacy/mu_squared.h"
+
+namespace dpnmf {
+
+// Public facts about a data set.
+struct DatasetFacts {
+  std::string name;
+  std::string population;
+  std::uint64_t features = 0;  // D
+  std::uint64_t users = 0;     // N (replace one) or the declared N0
+  Adjacency adjacency = Adjacency::kReplaceOne;
+  Conversion conversion = Conversion::kRdp;  // the population's policy
+  double column_bound = 1;                   // c_v
+  std::uint32_t max_rank = 0;
+  std::uint32_t max_rounds = 0;
+};
+
+// Users that the exact sums leave room for: N, or 2 N0 + 1024 where N is
+// private. Import refuses a file with more.
+std::uint64_t LargestUserCount(const DatasetFacts& facts);
+
+inline constexpr std::uint32_t kMaxRank = 1024;
+inline constexpr std::uint32_t kMaxRounds = 100'000;
+
+// The request of a run; docs of the fields: proto/dpnmf/v1/curator.proto.
+struct RunParameters {
+  std::string dataset;
+  std::uint32_t rank = 0;    // K
+  std::uint32_t rounds = 0;  // T
+  double epsilon = 0;
+  double delta = 0;
+  std::string mechanism = "statistics";
+  bool outliers = false;
+  double lambda = 0;
+  double outlier_bound = 0;  // M
+  std::uint32_t inner_iterations = 10;
+  double share_of_a = 0.5;
+  Adjacency adjacency = Adjacency::kReplaceOne;
+  Conversion conversion = Conversion::kRdp;
+
+  friend bool operator==(const RunParameters&, const RunParameters&) = default;
+};
+
+// One sum over users and its noise. Lattice: the sum is an integer times
+// 2^step_exponent. Symmetric sums carry diagonal noise of another size.
+struct PartPlan {
+  std::string name;  // "A" or "B"
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  bool symmetric = false;
+  int step_exponent = 0;
+  std::uint64_t stddev_steps = 0;           // off the diagonal, or everywhere
+  std::uint64_t diagonal_stddev_steps = 0;  // symmetric sums; >= sqrt(2) times the above
+  // floor(c^2 4^q) of the two factors of the sum, in lattice units: the squared
+  // L2 sensitivity in steps is 2 * left * right (replace one) or left * right.
+  std::uint64_t left_norm_steps = 0;
+  std::uint64_t right_norm_steps = 0;
+
+  friend bool operator==(const PartPlan&, const PartPlan&) = default;
+};
+
+struct RunPlan {
+  int coefficient_bits = 0;  // q_h
+  int data_bits = 0;         // q_u
+  double coefficient_bound = 1;  // c_h
+  double data_bound = 1;         // c_u
+  std::vector<PartPlan> parts;
+  MuSquared cost_per_round;
+  MuSquared cost;  // cost_per_round * rounds
+};
+
+// Euclidean sensitivity of a part's sum, in units of the sum (not of steps).
+// replace one: sqrt(2) c c'; add or remove one: c c' (docs/privacy.md,
+// Theorems "Sensitivity of A" and "of B").
+double L2Sensitivity(const PartPlan& part, Adjacency adjacency);
+
+// mu^2 of drawing all parts once with the sigmas in the plan, rounded up:
+// sum over parts of Delta^2 / min(sigma_diag^2, 2 sigma_off^2), respectively
+// Delta^2 / sigma^2. INTERNAL if a sigma is 0 or sigma_diag < sqrt(2) sigma_off.
+absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
+                                        Adjacency adjacency);
+
+// Checks every field of `parameters` against its range and against `facts`; the
+// first that is wrong gives INVALID_ARGUMENT with one sentence that names the
+// field and its range. Codes: "rank-out-of-range", "rounds-out-of-range",
+// "epsilon-out-of-range", "delta-out-of-range", "mechanism-unknown",
+// "lambda-out-of-range", "outlier-bound-out-of-range",
+// "inner-iterations-out-of-range", "share-out-of-range",
+// "adjacency-mismatch", "conversion-mismatch". NaN fails every check.
+absl::Status CheckRunParameters(const RunParameters& parameters,
+                                const DatasetFacts& facts);
+
+// The plan: bits from N, the bounds and the noise such that
+//   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
+// sigmas such that rounds * cost_per_round <= LargestCost(conversion, epsilon,
+// delta) and A has share_of_a of each round. Errors of CheckRunParameters;
+// INVALID_ARGUMENT "noise-out-of-range" if epsilon is too small or N too large
+// for the lattice (the sentence says which to raise).
+absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
+                                const DatasetFacts& facts);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_PRIVACY_RUN_PLAN_H_

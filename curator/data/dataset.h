@@ -1,0 +1,100 @@
+// A data set as it lies on the curator's disk: mapped arrays and its public
+// description. Private: nothing here has a wire codec but the description.
+//
+// DATA_DIR/datasets/NAME/
+//   dataset.json   the public description and the keyed fingerprint
+//   values.npy     dense: float32, shape (D, N), Fortran order (a column per user)
+//   data.npy indices.npy indptr.npy   sparse: CSC, float32 / int32 / int64
+//
+// The arrays hold V as it is used: normalised column by column at import.
+#ifndef DPNMF_CURATOR_DATA_DATASET_H_
+#define DPNMF_CURATOR_DATA_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/privacy/run_plan.h"
+
+namespace dpnmf::curator {
+
+enum class Normalisation { kL2, kNone };
+
+// What the operator declared. Public.
+struct DatasetDescription {
+  std::string name;        // [a-z0-9][a-z0-9._-]{0,63}
+  std::string population;  // the same alphabet
+  std::uint64_t features = 0;  // D
+  std::uint64_t users = 0;     // N, or the declared N0 under add_remove_one
+  Normalisation normalisation = Normalisation::kL2;
+  double column_bound = 1;  // c_v
+  Adjacency adjacency = Adjacency::kReplaceOne;
+  Conversion conversion = Conversion::kRdp;
+  double epsilon = 0;  // of the population's cap
+  double delta = 0;
+  bool is_public = false;
+  bool sparse = false;
+};
+
+// Facts for planning; max_rank = min(D, N, kMaxRank).
+DatasetFacts FactsOf(const DatasetDescription& description);
+
+// Non-negative entries of one user, |v_n| <= c_v up to float rounding (the gate
+// of curator/factor makes the bound exact).
+struct SparseColumn {
+  std::span<const std::int32_t> rows;  // ascending
+  std::span<const float> values;
+};
+
+// Immutable; safe to read from any thread.
+class Dataset {
+ public:
+  // Opens DATA_DIR/datasets/NAME. NOT_FOUND "dataset-unknown", DATA_LOSS
+  // "dataset-damaged" (shapes, types or description do not fit).
+  static absl::StatusOr<std::unique_ptr<Dataset>> Open(const std::string& directory);
+
+  // An in-memory data set, for tests and for `factorize`. values: D x N
+  // column-major. The description's features and (under replace_one) users must
+  // fit; INVALID_ARGUMENT otherwise.
+  static absl::StatusOr<std::unique_ptr<Dataset>> FromDense(
+      DatasetDescription description, std::vector<float> values);
+  static absl::StatusOr<std::unique_ptr<Dataset>> FromSparse(
+      DatasetDescription description, std::vector<std::int64_t> indptr,
+      std::vector<std::int32_t> indices, std::vector<float> values);
+
+  ~Dataset();
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+
+  const DatasetDescription& description() const { return description_; }
+  std::uint64_t features() const { return description_.features; }
+  // Columns really held; private under add_remove_one.
+  std::uint64_t private_user_count() const { return user_count_; }
+  bool sparse() const { return description_.sparse; }
+
+  // Dense only. D values.
+  std::span<const float> DenseColumn(std::uint64_t user) const;
+  // Sparse only.
+  SparseColumn SparseColumnOf(std::uint64_t user) const;
+
+ private:
+  struct Storage;
+  Dataset();
+  DatasetDescription description_;
+  std::uint64_t user_count_ = 0;
+  const float* values_ = nullptr;
+  const std::int64_t* indptr_ = nullptr;
+  const std::int32_t* indices_ = nullptr;
+  std::unique_ptr<Storage> storage_;
+};
+
+// Names of the data sets below DATA_DIR, sorted. Half-written ones are not seen.
+absl::StatusOr<std::vector<std::string>> DatasetNames(const std::string& data_dir);
+std::string DatasetDirectory(const std::string& data_dir, const std::string& name);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_DATA_DATASET_H_

@@ -1,0 +1,88 @@
+// The H step and the exact sums of one round. Private inputs, private outputs.
+//
+// For every user n, with v_n, the request and the user's own h_n from the rounds
+// before, and with nothing else:
+//
+//   1. h_n: fixed sweeps of the H step on 1/2 |v - W h - r|^2 + lambda |r|_1,
+//      0 <= h, |r_i| <= M (docs/privacy.md, "What one user can add");
+//   2. u_n = v_n - S_{lambda,M}(v_n - W h_n)  (u_n = v_n without outliers);
+//   3. non-finite to 0, negative to 0, scaled to |h| <= c_h, |u| <= c_u;
+//   4. k = floor(2^q_h h), l = floor(2^q_u u), integer gate; a user that fails
+//      adds zero.
+//
+// The bits of (k_n, l_n) do not depend on n, N, other columns, the block width or
+// the number of threads. The sums are exact integers: S_A = sum k k',
+// S_B = sum l k'.
+#ifndef DPNMF_CURATOR_FACTOR_STATISTICS_H_
+#define DPNMF_CURATOR_FACTOR_STATISTICS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+struct StatisticsRequest {
+  const Eigen::MatrixXd* w = nullptr;  // D x K, checked by CheckDictionary
+  bool outliers = false;
+  double lambda = 0;
+  double outlier_bound = 0;
+  int inner_iterations = 10;
+  double coefficient_bound = 1;  // c_h
+  double data_bound = 1;         // c_u
+  int coefficient_bits = 20;     // q_h
+  int data_bits = 20;            // q_u
+};
+
+// Exact sums in lattice units. Has no wire codec: it leaves only through the
+// release gate, noised.
+struct ExactSums {
+  // S_A: upper triangle by columns, K (K + 1) / 2, units 4^-q_h.
+  std::vector<std::int64_t> a;
+  // S_B: D x K column-major, units 2^-(q_h + q_u).
+  std::vector<std::int64_t> b;
+};
+
+// H (K x N) of one run between its rounds. Starts at H_0 = 0.
+class Coefficients {
+ public:
+  Coefficients(std::uint64_t rank, std::uint64_t users);
+  // K values of one user.
+  double* Of(std::uint64_t user) { return values_.data() + user * rank_; }
+  const double* Of(std::uint64_t user) const { return values_.data() + user * rank_; }
+  std::uint64_t rank() const { return rank_; }
+  std::uint64_t users() const { return rank_ == 0 ? 0 : values_.size() / rank_; }
+
+ private:
+  std::uint64_t rank_;
+  std::vector<double> values_;
+};
+
+struct Execution {
+  int threads = 1;
+  int block_users = 0;  // users a block; 0: chosen from D and K. Rounded up to 16.
+};
+
+// Runs the H step on all users (h of the round stays in *h for the next) and
+// adds up. INTERNAL "sums-overflow" if N m_a m_b could reach 2^62 (never with the
+// bits of PlanRun).
+absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
+                                            const StatisticsRequest& request,
+                                            const Execution& execution,
+                                            Coefficients* h);
+
+// What one user adds, for tests: the gated integers k (K) and l (D).
+struct UserContribution {
+  std::vector<std::int64_t> k;
+  std::vector<std::int64_t> l;
+};
+absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
+    const Dataset& data, const StatisticsRequest& request, const Execution& execution,
+    Coefficients* h);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_STATISTICS_H_
