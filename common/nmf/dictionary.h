@@ -20,23 +20,27 @@ inline constexpr double kLargestDictionaryEntry = 2.0;
 // "dictionary-out-of-range", with the first such row and column (from 0).
 absl::Status CheckDictionary(const Eigen::MatrixXd& w);
 
-// W_0: entries uniform on [0, 1) from the seed (SplitMix64, 53 bits, column-major
-// order), columns scaled to length 1. The same bits on every machine.
+// W_0: entries uniform on [0, 1) from the seed (SplitMix64, 53 bits,
+// column-major order), columns scaled to length 1. The same bits on every
+// machine.
 Eigen::MatrixXd RandomDictionary(std::uint64_t features, std::uint64_t rank,
                                  std::uint64_t seed);
 
 // Projection onto the feasible set { w >= 0, |w_k| <= 1 } column by column:
 // max(0, .), then division by max(1, |w_k|) (the projection of the paper and of
-// gensim's Nmf). Not finite becomes 0.
+// gensim's Nmf). Not finite becomes 0. Applied twice it changes no bit: the
+// computed length of a projected column is at most 1.
 void ProjectDictionary(Eigen::MatrixXd* w);
 
 // One projected gradient step on 1/2 tr(W'W A) - tr(W'B), A: K x K, B: D x K,
 // gradient W A - B:   W <- Project(W - step_size / |A|_F * (W A - B)).
-// step_size in (0, 2]. Does nothing if A is zero.
+// step_size in (0, 2]. Does nothing if A is zero or not finite.
 void ProjectedGradientStep(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
                            double step_size, Eigen::MatrixXd* w);
 
-// The nearest symmetric positive semidefinite matrix in Frobenius norm.
+// The nearest symmetric positive semidefinite matrix in Frobenius norm: the
+// symmetric part without its negative eigenvalues (Higham 1988, Theorem 2.1).
+// a: K x K, finite.
 Eigen::MatrixXd NearestPositiveSemidefinite(const Eigen::MatrixXd& a);
 
 }  // namespace dpnmf

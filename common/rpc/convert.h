@@ -27,7 +27,8 @@ v1::RunParameters ToProto(const RunParameters& parameters);
 absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& parameters);
 
 // `users` (N or N0) turns deviations of sums into those of A and B.
-absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan, const RunParameters& parameters,
+absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan,
+                                    const RunParameters& parameters,
                                     const DatasetFacts& facts);
 
 absl::StatusOr<DatasetFacts> FactsOf(const v1::Dataset& dataset);

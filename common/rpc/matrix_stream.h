@@ -49,8 +49,8 @@ v1::ReleasedPart HeaderOf(const NoisedMatrix& matrix);
 // Gathers the parts of one release on the analyst's side. Not thread-safe.
 class ReleaseReader {
  public:
-  // INVALID_ARGUMENT "release-malformed" if a header is not one of a shape up to
-  // largest_entries entries in all.
+  // INVALID_ARGUMENT "release-malformed" if a header is not one of a shape up
+  // to largest_entries entries in all.
   static absl::StatusOr<ReleaseReader> Create(const v1::ReleaseStart& start,
                                               std::uint64_t largest_entries);
   // INVALID_ARGUMENT "release-malformed" for a chunk of the wrong kind, out of
@@ -62,15 +62,17 @@ class ReleaseReader {
   std::vector<NoisedMatrix> Take();
 
  private:
-  explicit ReleaseReader(std::vector<NoisedMatrix> parts) : parts_(std::move(parts)) {}
+  explicit ReleaseReader(std::vector<NoisedMatrix> parts)
+      : parts_(std::move(parts)) {}
   std::vector<NoisedMatrix> parts_;
   std::size_t current_ = 0;
 };
 
 // Calls the writers for every chunk of one part, in order; false when one does.
-bool WritePart(const NoisedMatrix& part,
-               const std::function<bool(const v1::LatticeChunk&)>& write_lattice,
-               const std::function<bool(const v1::RealChunk&)>& write_real);
+bool WritePart(
+    const NoisedMatrix& part,
+    const std::function<bool(const v1::LatticeChunk&)>& write_lattice,
+    const std::function<bool(const v1::RealChunk&)>& write_real);
 
 }  // namespace dpnmf
 

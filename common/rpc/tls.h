@@ -28,13 +28,15 @@ struct TlsFiles {
 void RequireTls13();
 
 // Reads and checks the files: FAILED_PRECONDITION "tls-file-unreadable",
-// "tls-certificate-invalid" (not PEM, expired, not yet valid, no SAN, not signed
-// by the CA) or "tls-key-mismatch", one sentence that names the file.
+// "tls-certificate-invalid" (not PEM, expired, not yet valid, no SAN, not
+// signed by the CA) or "tls-key-mismatch", one sentence that names the file.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 
 // Both check the files first and return that error.
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerTls(const TlsFiles& files);
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(const TlsFiles& files);
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerTls(
+    const TlsFiles& files);
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(
+    const TlsFiles& files);
 
 // The peer's identities as the certificate states them: "dns:NAME" and
 // "uri:URI", lower-case DNS names, in the certificate's order. Empty for a peer
