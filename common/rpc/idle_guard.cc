@@ -4,7 +4,8 @@ namespace dpnmf {
 
 using std::chrono::steady_clock;
 
-IdleGuard::IdleGuard(std::chrono::milliseconds limit, std::function<void()> cancel)
+IdleGuard::IdleGuard(std::chrono::milliseconds limit,
+                     std::function<void()> cancel)
     : limit_(limit), cancel_(std::move(cancel)) {
   Touch();
   thread_ = std::thread([this] { Watch(); });

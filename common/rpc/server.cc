@@ -19,7 +19,8 @@ void SetKeepalive(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder->AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
@@ -42,7 +43,8 @@ int WaitForSignal(const sigset_t& signals) {
   return signal;
 }
 
-absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& options) {
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
+    const Options& options) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -53,10 +55,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& optio
   std::unique_ptr<RpcServer> server(new RpcServer());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {
-    return Refusal(absl::StatusCode::kUnavailable, "listen-failed",
-                   absl::StrCat("cannot listen on ", options.listen,
-                                ": the address is in use or is not this machine's; choose "
-                                "another with --listen."));
+    return Refusal(
+        absl::StatusCode::kUnavailable, "listen-failed",
+        absl::StrCat("cannot listen on ", options.listen,
+                     ": the address is in use or is not this machine's; choose "
+                     "another with --listen."));
   }
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   server->address_ = absl::StrCat(host, ":", port);
@@ -66,7 +69,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const Options& optio
 }
 
 void RpcServer::Shutdown() {
-  if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+  if (auto* health = server_->GetHealthCheckService())
+    health->SetServingStatus(false);
   server_->Shutdown(std::chrono::system_clock::now() +
                     std::chrono::seconds(shutdown_seconds_));
   server_->Wait();

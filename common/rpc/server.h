@@ -30,12 +30,14 @@ class RpcServer {
   };
 
   // UNAVAILABLE "listen-failed" if the address is taken or not this machine's.
-  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(const Options& options);
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
+      const Options& options);
 
   // HOST:PORT really used.
   const std::string& address() const { return address_; }
   int port() const { return port_; }
-  // Health says NOT_SERVING, no new calls, those under way may finish, then ends.
+  // Health says NOT_SERVING, no new calls, those under way may finish, then
+  // ends.
   void Shutdown();
 
  private:

@@ -1,0 +1,201 @@
+#include <signal.h>
+
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/parallel.h"
+#include "common/rpc/server.h"
+#include "common/rpc/tls.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/error_report.h"
+#include "curator/service.h"
+#include "spdlog/spdlog.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct ServeOptions {
+  std::string data_dir;
+  std::string anchor_dir;
+  bool no_anchor = false;
+  std::string listen = "127.0.0.1:7431";
+  TlsFiles tls;
+  std::string allow_list;
+  int threads = 0;
+  int idle_seconds = 600;
+  std::string log_level = "info";
+};
+
+// Everything that a serving curator holds, in the order in which it depends on
+// what stands before it.
+struct Curator {
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<ReleaseGate> gate;
+  Catalog catalog;
+  std::unique_ptr<AccessControl> access;
+  RunSeats seats;
+};
+
+std::string AnchorDirectory(const ServeOptions& options) {
+  if (options.no_anchor) return "";
+  return options.anchor_dir.empty() ? options.data_dir + ".anchor"
+                                    : options.anchor_dir;
+}
+
+absl::Status CheckDataDirectory(const std::string& data_dir) {
+  if (std::filesystem::is_directory(data_dir)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kNotFound, "data-dir-missing",
+                 absl::StrCat("the data directory ", data_dir,
+                              " does not exist: import a data set first."));
+}
+
+// A data set whose population the ledger does not know could not be charged.
+absl::Status CheckPopulations(const Curator& curator) {
+  for (const Dataset* dataset : curator.catalog.All()) {
+    const DatasetDescription& description = dataset->description();
+    if (curator.ledger->Policy(description.population).ok()) continue;
+    return Refusal(
+        absl::StatusCode::kDataLoss, "population-unknown",
+        absl::StrCat("the ledger has no population ", description.population,
+                     ", which the data set ", description.name,
+                     " belongs to: restore the ledger."));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenCurator(const ServeOptions& options, int threads,
+                         Curator* curator) {
+  DPNMF_RETURN_IF_ERROR(CheckDataDirectory(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(curator->access,
+                         AccessControl::FromFile(options.allow_list));
+  DPNMF_ASSIGN_OR_RETURN(curator->catalog, Catalog::Open(options.data_dir));
+  Ledger::Options ledger;
+  ledger.directory = options.data_dir + "/ledger";
+  ledger.anchor_directory = AnchorDirectory(options);
+  DPNMF_ASSIGN_OR_RETURN(curator->ledger, Ledger::Open(ledger));
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->gate,
+      ReleaseGate::Create(curator->ledger.get(), options.data_dir + "/releases",
+                          threads));
+  return CheckPopulations(*curator);
+}
+
+absl::Status Serve(const ServeOptions& options) {
+  const sigset_t signals = BlockTerminationSignals();
+  RequireTls13();
+  const int threads = options.threads > 0 ? options.threads : DefaultThreads();
+  DPNMF_ASSIGN_OR_RETURN(const auto credentials, ServerTls(options.tls));
+  Curator curator;
+  DPNMF_RETURN_IF_ERROR(OpenCurator(options, threads, &curator));
+
+  ServiceOptions service_options;
+  service_options.context = {curator.ledger.get(), curator.gate.get(),
+                             &curator.catalog,     curator.access.get(),
+                             &curator.seats,       threads};
+  service_options.identify = PeerIdentities;
+  service_options.version = DPNMF_VERSION;
+  service_options.idle_seconds = options.idle_seconds;
+  CuratorServiceImpl service(service_options);
+  RpcServer::Options server_options;
+  server_options.listen = options.listen;
+  server_options.credentials = credentials;
+  server_options.service = &service;
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
+                         RpcServer::Start(server_options));
+  spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
+               curator.catalog.All().size(), server->address());
+  if (options.no_anchor) {
+    spdlog::warn("no anchor: a rolled-back ledger would not be noticed");
+  }
+  const int signal = WaitForSignal(signals);
+  spdlog::info("signal {}: finishing the rounds under way", signal);
+  server->Shutdown();
+  spdlog::info("stopped");
+  return absl::OkStatus();
+}
+
+void AddFlags(CLI::App* command, ServeOptions* options) {
+  command
+      ->add_option("--data-dir", options->data_dir,
+                   "Directory of data sets, ledger and releases")
+      ->required()
+      ->envname("DPNMF_CURATOR_DATA_DIR");
+  command
+      ->add_option(
+          "--anchor-dir", options->anchor_dir,
+          "Directory of the ledger's anchor; keep it on another volume "
+          "[DATA_DIR.anchor]")
+      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
+  command->add_flag(
+      "--no-anchor", options->no_anchor,
+      "Go without an anchor; rollback of the ledger is then not noticed");
+  command->add_option("--listen", options->listen, "HOST:PORT to listen on")
+      ->envname("DPNMF_CURATOR_LISTEN")
+      ->capture_default_str();
+  command
+      ->add_option("--ca", options->tls.ca_file,
+                   "PEM file of the CA that signs analysts")
+      ->required()
+      ->envname("DPNMF_CURATOR_CA");
+  command
+      ->add_option("--cert", options->tls.certificate_file,
+                   "PEM file of the own certificate")
+      ->required()
+      ->envname("DPNMF_CURATOR_CERT");
+  command->add_option("--key", options->tls.key_file, "PEM file of the own key")
+      ->required()
+      ->envname("DPNMF_CURATOR_KEY");
+  command
+      ->add_option(
+          "--allow", options->allow_list,
+          "JSON file: which identity may do what (read again when it changes)")
+      ->required()
+      ->envname("DPNMF_CURATOR_ALLOW");
+  command
+      ->add_option("--threads", options->threads,
+                   "Threads for the computation [all cores]")
+      ->envname("DPNMF_CURATOR_THREADS")
+      ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--idle-seconds", options->idle_seconds,
+                   "A stream without a message for this long is ended")
+      ->envname("DPNMF_CURATOR_IDLE_SECONDS")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command
+      ->add_option("--log-level", options->log_level,
+                   "debug, info, warn or error")
+      ->envname("DPNMF_CURATOR_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddServeCommand(CLI::App* app, int* exit_code) {
+  CLI::App* command =
+      app->add_subcommand("serve", "Serve analysts over mutual TLS");
+  command->footer(
+      "The allow-list maps a certificate's subject alternative name to roles "
+      "and data sets:\n"
+      "  {\"grants\": [{\"identity\": \"dns:analyst\", \"roles\": "
+      "[\"analyst\"],\n"
+      "               \"datasets\": [\"digits\"]}]}\n"
+      "SIGTERM finishes the rounds under way and stops. A run goes on after a "
+      "restart.\n"
+      "Example:\n"
+      "  dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
+      "/mnt/anchor \\\n"
+      "    --listen 0.0.0.0:7431 --ca ca.pem --cert curator.pem --key "
+      "curator.key "
+      "--allow allow.json");
+  auto options = std::make_shared<ServeOptions>();
+  AddFlags(command, options.get());
+  command->callback([options, exit_code] {
+    spdlog::set_level(spdlog::level::from_str(options->log_level));
+    *exit_code = ReportStatus(Serve(*options));
+  });
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,32 @@
+#include "curator/commands/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "The data's side of dpnmf: holds V, sends noised statistics, keeps the "
+      "ledger.\n"
+      "Import a data set, serve it to analysts over mutual TLS, and look at "
+      "the ledger of\n"
+      "what has been spent.",
+      "dpnmf-curator");
+  app.set_version_flag("--version", "dpnmf-curator " DPNMF_VERSION);
+  app.set_config("--config", "",
+                 "Read flags from a TOML file ([serve] listen = ...)");
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 ok, 1 internal, 2 usage or bad input, 3 over budget, 4 "
+      "not found,\n"
+      "5 unreachable, 6 not allowed, 7 wrong state or in use, 8 data damaged, "
+      "130 interrupted.");
+  int exit_code = 0;
+  dpnmf::curator::AddImportCommand(&app, &exit_code);
+  dpnmf::curator::AddServeCommand(&app, &exit_code);
+  dpnmf::curator::AddLedgerCommand(&app, &exit_code);
+  dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  return exit_code;
+}

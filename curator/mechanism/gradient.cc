@@ -1,0 +1,25 @@
+#include "curator/mechanism/mechanism.h"
+
+namespace dpnmf::curator {
+
+// The gradient of 1/2 |V - R - W H|^2 in W is W S_A - S_B (the paper's eq. for
+// the dictionary step), here of the noised sums: a post-processing of their
+// release.
+PostProcess GradientMechanism(const Eigen::MatrixXd& w) {
+  return [w](std::vector<NoisedMatrix> noised) {
+    const Eigen::MatrixXd a =
+        ToMean(noised.at(0), 1).value();  // K x K, as a sum
+    const Eigen::MatrixXd b =
+        ToMean(noised.at(1), 1).value();         // D x K, as a sum
+    const Eigen::MatrixXd gradient = w * a - b;  // D x K
+    NoisedMatrix part;
+    part.name = "gradient";
+    part.rows = static_cast<std::uint64_t>(gradient.rows());
+    part.columns = static_cast<std::uint64_t>(gradient.cols());
+    part.is_lattice = false;
+    part.reals.assign(gradient.data(), gradient.data() + gradient.size());
+    return std::vector<NoisedMatrix>{std::move(part)};
+  };
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,249 @@
+#include "curator/service.h"
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/rpc/convert.h"
+#include "common/rpc/idle_guard.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "curator/wire.h"
+#include "spdlog/spdlog.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<v1::TrainReply, v1::TrainRequest>;
+
+constexpr std::size_t kLedgerPage = 1000;
+
+absl::Status UnexpectedMessage() {
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "message-out-of-order",
+      "the stream must be: open, then rounds each with its dictionary, then "
+      "close.");
+}
+
+absl::Status PeerGone() {
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "the peer has gone away.");
+}
+
+std::string CodeOrText(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  return code.empty() ? std::string(status.ToString()) : code;
+}
+
+// One stream: messages in, messages out, a Session between.
+class TrainStream {
+ public:
+  TrainStream(const ServiceOptions& options, grpc::ServerContext* context,
+              Stream* stream)
+      : options_(options),
+        session_(options.context, options.identify(*context)),
+        stream_(stream),
+        idle_(std::chrono::seconds(options.idle_seconds),
+              [context] { context->TryCancel(); }) {}
+
+  // Until the peer closes the run, half-closes the stream, or is refused.
+  absl::Status Serve() {
+    v1::TrainRequest request;
+    while (stream_->Read(&request)) {
+      idle_.Pause();
+      DPNMF_RETURN_IF_ERROR(Handle(request));
+      if (closed_) break;
+      idle_.Touch();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Handle(const v1::TrainRequest& request) {
+    switch (request.message_case()) {
+      case v1::TrainRequest::kOpen:
+        return Open(request.open());
+      case v1::TrainRequest::kRound:
+        return StartRound(request.round());
+      case v1::TrainRequest::kDictionary:
+        return AddDictionary(request.dictionary());
+      case v1::TrainRequest::kClose:
+        return Close();
+      default:
+        return UnexpectedMessage();
+    }
+  }
+
+  absl::Status Open(const v1::OpenRun& open) {
+    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                           FromProto(open.parameters()));
+    DPNMF_ASSIGN_OR_RETURN(const OpenedSession opened,
+                           session_.Open(open.run_id(), parameters));
+    v1::TrainReply reply;
+    v1::RunOpened* message = reply.mutable_opened();
+    DPNMF_ASSIGN_OR_RETURN(*message->mutable_plan(),
+                           ToProto(opened.plan, parameters, opened.facts));
+    message->set_next_round(opened.next_round);
+    message->set_users(opened.facts.users);
+    DPNMF_ASSIGN_OR_RETURN(*message->mutable_ledger(), Ledger());
+    spdlog::info("run {} of data set {} opened, next round {}", open.run_id(),
+                 parameters.dataset, opened.next_round);
+    run_id_ = open.run_id();
+    return Write(reply);
+  }
+
+  absl::Status StartRound(const v1::RoundStart& start) {
+    if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
+    // The session checks the shape exactly; here it bounds the memory.
+    DPNMF_ASSIGN_OR_RETURN(
+        reader_, RealMatrixReader::Create(start.shape(), LargestRows(),
+                                          session_.parameters().rank));
+    round_ = start.round();
+    return absl::OkStatus();
+  }
+
+  absl::Status AddDictionary(const v1::RealChunk& chunk) {
+    if (!reader_.has_value()) return UnexpectedMessage();
+    DPNMF_RETURN_IF_ERROR(reader_->Add(chunk));
+    if (!reader_->complete()) return absl::OkStatus();
+    const Eigen::MatrixXd w = reader_->Take();
+    reader_.reset();
+    return Round(w);
+  }
+
+  absl::Status Round(const Eigen::MatrixXd& w) {
+    DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
+                           session_.Round(round_, w));
+    DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
+    spdlog::info("run {} round {} {}", run_id_, round_,
+                 released.value().lost ? "is lost" : "released");
+    const bool written = WriteRelease(
+        released, position,
+        [&](const v1::TrainReply& reply) { return stream_->Write(reply); });
+    return written ? absl::OkStatus() : PeerGone();
+  }
+
+  absl::Status Close() {
+    if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
+    DPNMF_ASSIGN_OR_RETURN(const MuSquared returned, session_.Close());
+    v1::TrainReply reply;
+    *reply.mutable_closed()->mutable_returned() = ToProto(returned);
+    DPNMF_ASSIGN_OR_RETURN(*reply.mutable_closed()->mutable_ledger(), Ledger());
+    spdlog::info("run {} closed", run_id_);
+    closed_ = true;
+    return Write(reply);
+  }
+
+  absl::Status Write(const v1::TrainReply& reply) {
+    return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
+  }
+
+  absl::StatusOr<v1::LedgerPosition> Ledger() {
+    const std::string& population = session_.population();
+    DPNMF_ASSIGN_OR_RETURN(const Position position,
+                           options_.context.ledger->PositionOf(population));
+    return ToProto(population, position);
+  }
+
+  std::uint64_t LargestRows() const {
+    return options_.context.catalog->Find(session_.parameters().dataset)
+        ->features();
+  }
+
+  const ServiceOptions& options_;
+  Session session_;
+  Stream* const stream_;
+  std::optional<RealMatrixReader> reader_;
+  std::uint32_t round_ = 0;
+  std::string run_id_;
+  bool closed_ = false;
+  IdleGuard idle_;  // last: it is gone before what it may interrupt
+};
+
+}  // namespace
+
+CuratorServiceImpl::CuratorServiceImpl(ServiceOptions options)
+    : options_(std::move(options)) {}
+
+absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
+    const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
+                                                options_.identify(context)));
+  v1::ListDatasetsReply reply;
+  reply.set_version(options_.version);
+  for (const Dataset* dataset : options_.context.catalog->All()) {
+    const DatasetDescription& description = dataset->description();
+    if (!grant.Covers(description.name)) continue;
+    DPNMF_ASSIGN_OR_RETURN(
+        const PopulationPolicy policy,
+        options_.context.ledger->Policy(description.population));
+    DPNMF_ASSIGN_OR_RETURN(
+        const Position position,
+        options_.context.ledger->PositionOf(description.population));
+    DPNMF_ASSIGN_OR_RETURN(*reply.add_datasets(),
+                           DescriptionOf(*dataset, policy, position.cap));
+  }
+  return reply;
+}
+
+absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
+    const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const Grant grant,
+      options_.context.access->Require(options_.identify(context),
+                                       {Role::kAnalyst, Role::kAuditor},
+                                       request.dataset()));
+  const Dataset* dataset = options_.context.catalog->Find(request.dataset());
+  if (dataset == nullptr) return UnknownDataset();
+  const std::string& population = dataset->description().population;
+  const Ledger& ledger = *options_.context.ledger;
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         ledger.Policy(population));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         ledger.PositionOf(population));
+  DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
+                         ledger.PositionOf(population, grant.identity));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<LedgerRow> rows,
+      ledger.ChargesOf(population, grant.identity, request.after_sequence(),
+                       kLedgerPage + 1));
+  v1::GetLedgerReply reply;
+  DPNMF_ASSIGN_OR_RETURN(*reply.mutable_guarantee(),
+                         GuaranteeOf(policy, position.cap));
+  *reply.mutable_position() = ToProto(population, position);
+  *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
+  *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
+  reply.set_own_charge_count(own.charge_count);
+  reply.set_more(rows.size() > kLedgerPage);
+  for (std::size_t i = 0; i < std::min(rows.size(), kLedgerPage); ++i) {
+    *reply.add_own_charges() = ChargeOf(rows[i]);
+  }
+  return reply;
+}
+
+grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
+                                              const v1::ListDatasetsRequest*,
+                                              v1::ListDatasetsReply* reply) {
+  absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
+  if (!result.ok()) return ToGrpc(result.status());
+  *reply = *std::move(result);
+  return grpc::Status::OK;
+}
+
+grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
+                                           const v1::GetLedgerRequest* request,
+                                           v1::GetLedgerReply* reply) {
+  absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
+  if (!result.ok()) return ToGrpc(result.status());
+  *reply = *std::move(result);
+  return grpc::Status::OK;
+}
+
+grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
+                                       Stream* stream) {
+  TrainStream train(options_, context, stream);
+  const absl::Status status = train.Serve();
+  if (!status.ok())
+    spdlog::info("a training stream ended: {}", CodeOrText(status));
+  return ToGrpc(status);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,56 @@
+// CuratorService over gRPC: decode, call, encode, convert.
+#ifndef DPNMF_CURATOR_SERVICE_H_
+#define DPNMF_CURATOR_SERVICE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "curator/session.h"
+#include "dpnmf/v1/curator.grpc.pb.h"
+
+namespace dpnmf::curator {
+
+// The identities of a caller; production: PeerIdentities of common/rpc/tls.h.
+using IdentifyPeer = std::function<std::vector<std::string>(
+    const grpc::ServerContextBase& context)>;
+
+struct ServiceOptions {
+  SessionContext context;
+  IdentifyPeer identify;
+  // Printed in ListDatasetsReply.
+  std::string version;
+  // A training stream whose peer sends nothing for this long is cancelled.
+  int idle_seconds = 600;
+};
+
+// Thread-safe, as gRPC asks. Every status that leaves carries a reason code and
+// a fixed sentence; what else goes wrong becomes "internal-error" and stays in
+// the log, which names no private number.
+class CuratorServiceImpl final : public v1::CuratorService::Service {
+ public:
+  explicit CuratorServiceImpl(ServiceOptions options);
+
+  grpc::Status ListDatasets(grpc::ServerContext* context,
+                            const v1::ListDatasetsRequest* request,
+                            v1::ListDatasetsReply* reply) override;
+  grpc::Status Train(grpc::ServerContext* context,
+                     grpc::ServerReaderWriter<v1::TrainReply, v1::TrainRequest>*
+                         stream) override;
+  grpc::Status GetLedger(grpc::ServerContext* context,
+                         const v1::GetLedgerRequest* request,
+                         v1::GetLedgerReply* reply) override;
+
+ private:
+  absl::StatusOr<v1::ListDatasetsReply> List(
+      const grpc::ServerContext& context);
+  absl::StatusOr<v1::GetLedgerReply> LedgerOf(
+      const grpc::ServerContext& context, const v1::GetLedgerRequest& request);
+
+  const ServiceOptions options_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVICE_H_

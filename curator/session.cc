@@ -1,0 +1,214 @@
+#include "curator/session.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+
+namespace dpnmf::curator {
+namespace {
+
+std::uint64_t NextSessionNumber() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
+bool IsRunId(const std::string& id) {
+  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+// The cap on this identity's own spending, if the operator set one.
+absl::StatusOr<std::optional<MuSquared>> IdentityCap(
+    const Grant& grant, const PopulationPolicy& policy) {
+  const auto found = grant.epsilon_by_population.find(policy.population);
+  if (found == grant.epsilon_by_population.end()) return std::nullopt;
+  DPNMF_ASSIGN_OR_RETURN(
+      const MuSquared cap,
+      LargestCost(policy.conversion, found->second, policy.delta));
+  return cap;
+}
+
+}  // namespace
+
+std::shared_ptr<RunSeats::Seat> RunSeats::SeatOf(const std::string& identity,
+                                                 const std::string& run_id) {
+  MutexLock lock(&mutex_);
+  std::erase_if(seats_,
+                [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<Seat>& slot = seats_[{identity, run_id}];
+  std::shared_ptr<Seat> seat = slot.lock();
+  if (seat == nullptr) slot = seat = std::make_shared<Seat>();
+  return seat;
+}
+
+Digest HashOf(const RunParameters& p) {
+  return Sha256()
+      .AddString("dpnmf run parameters 1")
+      .AddString(p.dataset)
+      .AddInteger(p.rank)
+      .AddInteger(p.rounds)
+      .AddDouble(p.epsilon)
+      .AddDouble(p.delta)
+      .AddString(p.mechanism)
+      .AddInteger(p.outliers ? 1 : 0)
+      .AddDouble(p.lambda)
+      .AddDouble(p.outlier_bound)
+      .AddInteger(p.inner_iterations)
+      .AddDouble(p.share_of_a)
+      .AddString(NameOf(p.adjacency))
+      .AddString(NameOf(p.conversion))
+      .Finish();
+}
+
+Session::Session(const SessionContext& context,
+                 std::vector<std::string> identities)
+    : context_(context),
+      identities_(std::move(identities)),
+      number_(NextSessionNumber()) {}
+
+absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
+                                            const RunParameters& parameters) {
+  if (run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-opened",
+                   "this stream carries a run already: open another stream.");
+  }
+  if (!IsRunId(run_id)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
+                   "`run_id` must be 32 lower-case hexadecimal digits.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         context_.access->Require(identities_, {Role::kAnalyst},
+                                                  parameters.dataset));
+  Run run;
+  run.dataset = context_.catalog->Find(parameters.dataset);
+  if (run.dataset == nullptr) return UnknownDataset();
+  run.id = run_id;
+  run.identity = grant.identity;
+  run.parameters = parameters;
+  run.facts = FactsOf(run.dataset->description());
+  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  DPNMF_ASSIGN_OR_RETURN(run.mechanism, FindMechanism(parameters.mechanism));
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         context_.ledger->Policy(run.facts.population));
+  RunOpening opening;
+  opening.identity = run.identity;
+  opening.run_id = run_id;
+  opening.population = run.facts.population;
+  opening.dataset = parameters.dataset;
+  opening.mechanism = parameters.mechanism;
+  opening.parameters_hash = HashOf(parameters);
+  opening.rounds = parameters.rounds;
+  opening.cost_per_round = run.plan.cost_per_round;
+  DPNMF_ASSIGN_OR_RETURN(opening.identity_cap, IdentityCap(grant, policy));
+
+  run.seat = context_.seats->SeatOf(run.identity, run_id);
+  MutexLock lock(&run.seat->busy);  // a round of an earlier session ends first
+  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened,
+                         context_.ledger->OpenRun(opening));
+  run.seat->holder = number_;
+  OpenedSession session{run.plan, run.facts, opened.next_round};
+  run_ = std::move(run);
+  return session;
+}
+
+absl::Status Session::CheckRound(std::uint32_t round,
+                                 const Eigen::MatrixXd& w) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         context_.access->Require(identities_, {Role::kAnalyst},
+                                                  run_->parameters.dataset));
+  if (grant.identity != run_->identity) {
+    return Refusal(
+        absl::StatusCode::kPermissionDenied, "identity-unknown",
+        "the allow-list names this peer differently than when the run was "
+        "opened: open the run again.");
+  }
+  if (round < 1 || round > run_->parameters.rounds) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "round-out-of-range",
+                   absl::StrCat("`round` must lie in 1 to ",
+                                run_->parameters.rounds, "."));
+  }
+  if (static_cast<std::uint64_t>(w.rows()) != run_->facts.features ||
+      static_cast<std::uint64_t>(w.cols()) != run_->parameters.rank) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
+                   absl::StrCat("the dictionary must be ", run_->facts.features,
+                                " x ", run_->parameters.rank, "."));
+  }
+  return CheckDictionary(w);
+}
+
+RoundRequest Session::RequestOf(std::uint32_t round,
+                                const Eigen::MatrixXd& w) const {
+  RoundRequest request;
+  request.identity = run_->identity;
+  request.run_id = run_->id;
+  request.round = round;
+  const Digest parameters = HashOf(run_->parameters);
+  request.request_hash = Sha256()
+                             .AddString("dpnmf round request 1")
+                             .AddBytes(std::as_bytes(std::span(parameters)))
+                             .AddInteger(round)
+                             .AddInteger(static_cast<std::uint64_t>(w.rows()))
+                             .AddInteger(static_cast<std::uint64_t>(w.cols()))
+                             .AddBytes(std::as_bytes(std::span(
+                                 w.data(), static_cast<std::size_t>(w.size()))))
+                             .Finish();
+  request.parts = run_->plan.parts;
+  request.adjacency = run_->facts.adjacency;
+  return request;
+}
+
+absl::StatusOr<ExactSums> Session::Sums(const Eigen::MatrixXd& w) {
+  if (run_->coefficients == nullptr) {
+    run_->coefficients = std::make_unique<Coefficients>(
+        run_->parameters.rank, run_->dataset->private_user_count());
+  }
+  StatisticsRequest request;
+  request.w = &w;
+  request.outliers = run_->parameters.outliers;
+  request.lambda = run_->parameters.lambda;
+  request.outlier_bound = run_->parameters.outlier_bound;
+  request.inner_iterations =
+      static_cast<int>(run_->parameters.inner_iterations);
+  request.coefficient_bound = run_->plan.coefficient_bound;
+  request.data_bound = run_->plan.data_bound;
+  request.coefficient_bits = run_->plan.coefficient_bits;
+  request.data_bits = run_->plan.data_bits;
+  Execution execution;
+  execution.threads = context_.threads;
+  return ComputeStatistics(*run_->dataset, request, execution,
+                           run_->coefficients.get());
+}
+
+absl::StatusOr<Released<ReleasedRound>> Session::Round(
+    std::uint32_t round, const Eigen::MatrixXd& w) {
+  if (!run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
+                   "open the run before asking for a round.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckRound(round, w));
+  MutexLock lock(&run_->seat->busy);
+  if (run_->seat->holder != number_) {
+    return Refusal(absl::StatusCode::kAborted, "run-taken-over",
+                   "a later stream has taken over this run: go on there.");
+  }
+  const RoundRequest request = RequestOf(round, w);
+  DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
+                         context_.gate->Find(request));
+  if (known.has_value()) return *std::move(known);
+  DPNMF_ASSIGN_OR_RETURN(const ExactSums sums, Sums(w));
+  return context_.gate->Release(request, sums, run_->mechanism(w));
+}
+
+absl::StatusOr<MuSquared> Session::Close() {
+  if (!run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
+                   "open the run before closing it.");
+  }
+  return context_.ledger->CloseRun(run_->identity, run_->id);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,118 @@
+// One training stream as a state machine, without gRPC.
+//
+//   Open(run, parameters) -> Round(1, W_0) -> Round(2, W_1) ... -> Close()
+//
+// A session may end at any point; another one opens the same run and goes on. A
+// later session for a run takes it over: rounds asked on an earlier one are
+// then refused. docs/protocol.md draws the states.
+#ifndef DPNMF_CURATOR_SESSION_H_
+#define DPNMF_CURATOR_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "common/privacy/run_plan.h"
+#include "curator/access.h"
+#include "curator/catalog.h"
+#include "curator/factor/statistics.h"
+#include "curator/mechanism/mechanism.h"
+#include "curator/release/ledger.h"
+#include "curator/release/release_gate.h"
+
+namespace dpnmf::curator {
+
+// Lets one session at a time work on a run. Thread-safe.
+class RunSeats {
+ public:
+  struct Seat {
+    Mutex busy;  // held while a round is computed, charged and stored
+    std::uint64_t holder ABSL_GUARDED_BY(busy) = 0;
+  };
+  // The seat of a run, made at first use; the caller keeps it alive.
+  std::shared_ptr<Seat> SeatOf(const std::string& identity,
+                               const std::string& run_id);
+
+ private:
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Seat>> seats_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+// What all sessions share; everything outlives them.
+struct SessionContext {
+  Ledger* ledger = nullptr;
+  ReleaseGate* gate = nullptr;
+  const Catalog* catalog = nullptr;
+  AccessControl* access = nullptr;
+  RunSeats* seats = nullptr;
+  int threads = 1;
+};
+
+struct OpenedSession {
+  RunPlan plan;
+  DatasetFacts facts;
+  std::uint32_t next_round = 1;
+};
+
+// SHA-256 over every field of the parameters, in a fixed order.
+Digest HashOf(const RunParameters& parameters);
+
+// Not thread-safe: one thread drives a session.
+class Session {
+ public:
+  // `identities`: of the peer's certificate.
+  Session(const SessionContext& context, std::vector<std::string> identities);
+
+  // Errors of AccessControl::Require, CheckRunParameters, PlanRun and
+  // Ledger::OpenRun; INVALID_ARGUMENT "run-id-malformed"; FAILED_PRECONDITION
+  // "session-opened" the second time.
+  absl::StatusOr<OpenedSession> Open(const std::string& run_id,
+                                     const RunParameters& parameters);
+
+  // The release of a round for W (D x K). The identity and its role are checked
+  // anew. Errors of Open, CheckDictionary and ReleaseGate::Release;
+  // INVALID_ARGUMENT "matrix-shape", "round-out-of-range"; ABORTED
+  // "run-taken-over"; FAILED_PRECONDITION "session-not-opened".
+  absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
+                                                const Eigen::MatrixXd& w);
+
+  // What was returned to the budget.
+  absl::StatusOr<MuSquared> Close();
+
+  const RunParameters& parameters() const { return run_->parameters; }
+  const std::string& population() const { return run_->facts.population; }
+  bool opened() const { return run_.has_value(); }
+
+ private:
+  struct Run {
+    std::string id;
+    std::string identity;
+    RunParameters parameters;
+    DatasetFacts facts;
+    RunPlan plan;
+    const Dataset* dataset = nullptr;
+    MechanismFactory mechanism = nullptr;
+    std::shared_ptr<RunSeats::Seat> seat;
+    // H of the rounds before; taken when the first statistic is computed.
+    std::unique_ptr<Coefficients> coefficients;
+  };
+
+  absl::Status CheckRound(std::uint32_t round, const Eigen::MatrixXd& w);
+  RoundRequest RequestOf(std::uint32_t round, const Eigen::MatrixXd& w) const;
+  absl::StatusOr<ExactSums> Sums(const Eigen::MatrixXd& w);
+
+  const SessionContext context_;
+  const std::vector<std::string> identities_;
+  const std::uint64_t number_;  // distinguishes sessions of a process
+  std::optional<Run> run_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SESSION_H_
