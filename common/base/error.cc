@@ -9,7 +9,8 @@ constexpr char kPayloadUrl[] = "type.dpnmf/reason-code";
 
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence) {
-  absl::Status status(kind, absl::string_view(sentence.data(), sentence.size()));
+  absl::Status status(kind,
+                      absl::string_view(sentence.data(), sentence.size()));
   status.SetPayload(kPayloadUrl,
                     absl::Cord(absl::string_view(code.data(), code.size())));
   return status;

@@ -23,18 +23,19 @@ absl::Status Refusal(absl::StatusCode kind, std::string_view code,
 std::string ReasonCode(const absl::Status& status);
 
 // Returns from the enclosing function if the expression is not OK.
-#define DPNMF_RETURN_IF_ERROR(expression)                          \
-  do {                                                             \
+#define DPNMF_RETURN_IF_ERROR(expression)                             \
+  do {                                                                \
     if (absl::Status dpnmf_status = (expression); !dpnmf_status.ok()) \
-      return dpnmf_status;                                         \
+      return dpnmf_status;                                            \
   } while (false)
 
 #define DPNMF_CONCAT_INNER(a, b) a##b
 #define DPNMF_CONCAT(a, b) DPNMF_CONCAT_INNER(a, b)
 
 // DPNMF_ASSIGN_OR_RETURN(auto x, F()): x = value of F(), or return its status.
-#define DPNMF_ASSIGN_OR_RETURN(left, expression) \
-  DPNMF_ASSIGN_OR_RETURN_IMPL(DPNMF_CONCAT(dpnmf_or_, __LINE__), left, expression)
+#define DPNMF_ASSIGN_OR_RETURN(left, expression)                       \
+  DPNMF_ASSIGN_OR_RETURN_IMPL(DPNMF_CONCAT(dpnmf_or_, __LINE__), left, \
+                              expression)
 #define DPNMF_ASSIGN_OR_RETURN_IMPL(name, left, expression) \
   auto name = (expression);                                 \
   if (!name.ok()) return name.status();                     \

@@ -8,16 +8,16 @@ namespace dpnmf {
 
 enum ExitCode : int {
   kExitOk = 0,
-  kExitInternal = 1,        // a fault of the program or the machine
-  kExitUsage = 2,           // bad flags, arguments or input
-  kExitBudget = 3,          // refused: over budget
-  kExitNotFound = 4,        // no such data set, run or file
-  kExitUnreachable = 5,     // the other side cannot be reached
-  kExitDenied = 6,          // certificate, identity or role
-  kExitState = 7,           // in use, exists already, wrong state
-  kExitDataLoss = 8,        // ledger or file damaged
-  kExitRunFailed = 9,       // the run ended without completing
-  kExitInterrupted = 130,   // by the user
+  kExitInternal = 1,       // a fault of the program or the machine
+  kExitUsage = 2,          // bad flags, arguments or input
+  kExitBudget = 3,         // refused: over budget
+  kExitNotFound = 4,       // no such data set, run or file
+  kExitUnreachable = 5,    // the other side cannot be reached
+  kExitDenied = 6,         // certificate, identity or role
+  kExitState = 7,          // in use, exists already, wrong state
+  kExitDataLoss = 8,       // ledger or file damaged
+  kExitRunFailed = 9,      // the run ended without completing
+  kExitInterrupted = 130,  // by the user
 };
 
 // OK 0; INVALID_ARGUMENT, OUT_OF_RANGE 2; RESOURCE_EXHAUSTED 3; NOT_FOUND 4;

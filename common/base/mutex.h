@@ -1,5 +1,6 @@
 // A std::mutex that clang's thread-safety analysis understands. (Debian's
-// absl::Mutex is not instrumented for ThreadSanitizer and is reported as a race.)
+// absl::Mutex is not instrumented for ThreadSanitizer and is reported as a
+// race.)
 #ifndef DPNMF_COMMON_BASE_MUTEX_H_
 #define DPNMF_COMMON_BASE_MUTEX_H_
 

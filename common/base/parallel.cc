@@ -12,8 +12,9 @@ int DefaultThreads() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-void ParallelFor(std::size_t count, int threads,
-                 const std::function<void(std::size_t index, int worker)>& work) {
+void ParallelFor(
+    std::size_t count, int threads,
+    const std::function<void(std::size_t index, int worker)>& work) {
   std::atomic<std::size_t> next{0};
   std::fenv_t environment;
   std::fegetenv(&environment);
@@ -24,10 +25,13 @@ void ParallelFor(std::size_t count, int threads,
       work(index, worker);
     }
   };
-  const int helpers = static_cast<int>(std::min<std::size_t>(
-      count, static_cast<std::size_t>(std::max(1, threads)))) - 1;
+  const int helpers =
+      static_cast<int>(std::min<std::size_t>(
+          count, static_cast<std::size_t>(std::max(1, threads)))) -
+      1;
   std::vector<std::thread> pool;
-  for (int worker = 1; worker <= helpers; ++worker) pool.emplace_back(run, worker);
+  for (int worker = 1; worker <= helpers; ++worker)
+    pool.emplace_back(run, worker);
   run(0);
   for (std::thread& thread : pool) thread.join();
 }

@@ -15,8 +15,9 @@ int DefaultThreads();
 // handed out one by one in ascending order. Returns when all are done. `work`
 // must not throw. Every thread runs with the caller's floating-point
 // environment (rounding, FTZ/DAZ).
-void ParallelFor(std::size_t count, int threads,
-                 const std::function<void(std::size_t index, int worker)>& work);
+void ParallelFor(
+    std::size_t count, int threads,
+    const std::function<void(std::size_t index, int worker)>& work);
 
 }  // namespace dpnmf
 

@@ -4,8 +4,8 @@
 #include <openssl/hmac.h>
 
 #include <bit>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 
 namespace dpnmf {
 namespace {
@@ -44,7 +44,8 @@ Sha256& Sha256::AddString(std::string_view text) {
 
 Sha256& Sha256::AddInteger(std::uint64_t value) {
   std::array<std::uint8_t, 8> bytes;
-  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(value >> (8 * i));
+  for (int i = 0; i < 8; ++i)
+    bytes[i] = static_cast<std::uint8_t>(value >> (8 * i));
   return AddBytes(std::as_bytes(std::span(bytes)));
 }
 
@@ -60,7 +61,8 @@ Digest Sha256::Finish() {
   return digest;
 }
 
-Digest HmacSha256(std::span<const std::byte> key, std::span<const std::byte> data) {
+Digest HmacSha256(std::span<const std::byte> key,
+                  std::span<const std::byte> data) {
   Digest digest;
   unsigned int size = 0;
   Require(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),

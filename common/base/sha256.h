@@ -38,7 +38,8 @@ class Sha256 {
   std::unique_ptr<State> state_;
 };
 
-Digest HmacSha256(std::span<const std::byte> key, std::span<const std::byte> data);
+Digest HmacSha256(std::span<const std::byte> key,
+                  std::span<const std::byte> data);
 
 std::string HexOf(std::span<const std::uint8_t> bytes);
 // 64 lower-case hexadecimal digits, or nothing.
