@@ -1,9 +1,9 @@
 // Exactly rounded Gaussian noise from integers and random bits alone.
 //
 // Karney, "Sampling exactly from the normal distribution", ACM TOMS 42 (2016),
-// Algorithm N, with the deviate rounded to a multiple of the lattice's step: the
-// result is round(sigma Z) for a standard normal Z, ties having probability 0.
-// No floating point takes part in an output bit.
+// Algorithm N, with the deviate rounded to a multiple of the lattice's step:
+// the result is round(sigma Z) for a standard normal Z, ties having probability
+// 0. No floating point takes part in an output bit.
 #ifndef DPNMF_CURATOR_RELEASE_NOISE_H_
 #define DPNMF_CURATOR_RELEASE_NOISE_H_
 
@@ -40,8 +40,9 @@ class NoiseKey {
 // must not repeat for one key. The result is a function of (key, stream,
 // sigma, size) alone: the same on any number of threads.
 void FillGaussian(const NoiseKey& key, std::uint32_t stream,
-                  std::uint64_t sigma_numerator, std::uint64_t sigma_denominator,
-                  int threads, std::span<std::int64_t> noise);
+                  std::uint64_t sigma_numerator,
+                  std::uint64_t sigma_denominator, int threads,
+                  std::span<std::int64_t> noise);
 
 }  // namespace dpnmf::curator
 
