@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# deploy/demo.sh: the whole product on one machine. Installs what is missing,
+# builds, makes certificates, imports the shipped digits (1,797 people, 64
+# features), starts a curator and an analyst on loopback with mutual TLS, trains a
+# private dictionary, shows what it cost on both sides, draws the parts learned.
+#
+#   DPNMF_DEMO_DIR    where everything goes; emptied at the start [.demo]
+#   DPNMF_BUILD_DIR   where the programs are built [build]
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+demo=${DPNMF_DEMO_DIR:-$top/.demo}
+build=${DPNMF_BUILD_DIR:-$top/build}
+say() { printf '\n== %s\n' "$*"; }
+
+say "packages and programs"
+"$top/deploy/install.sh" build
+"$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
+PATH=$build/bin:$PATH
+
+case "$demo" in / | "$HOME" | "$top") echo "DPNMF_DEMO_DIR must be a directory of its own" >&2; exit 2 ;; esac
+rm -rf "$demo"
+mkdir -p "$demo"
+
+say "certificates (a CA, one for each server, one for a data scientist)"
+"$top/deploy/certs.sh" demo "$demo/certs"
+
+say "the hospital imports its data: at most epsilon 8 will ever be spent on these people"
+dpnmf-curator import --name digits --population writers \
+  --input "$top/examples/digits/digits.csv.gz" --users rows \
+  --epsilon 8 --delta 1e-5 \
+  --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
+cat > "$demo/curator-allow.json" <<'EOF'
+{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
+EOF
+cat > "$demo/analyst-clients.json" <<'EOF'
+{"clients": [{"identity": "dns:alice", "roles": ["analyst"]}]}
+EOF
+
+free_port() {
+  local port=$1
+  while (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null; do port=$((port + 1)); done
+  echo "$port"
+}
+curator_port=$(free_port 7431)
+analyst_port=$(free_port $((curator_port + 1)))
+servers=()
+stop() {
+  local status=$?
+  [ ${#servers[@]} -eq 0 ] || kill -TERM "${servers[@]}" 2>/dev/null || true
+  wait
+  if [ $status -ne 0 ]; then
+    echo "the demo failed; the servers' logs: $demo/curator.log $demo/analyst.log" >&2
+  fi
+  exit $status
+}
+trap stop EXIT
+
+say "two servers on loopback, TLS 1.3, each with its certificate"
+dpnmf-curator serve --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor" \
+  --listen "127.0.0.1:$curator_port" --allow "$demo/curator-allow.json" \
+  --ca "$demo/certs/curator/ca.crt" --cert "$demo/certs/curator/tls.crt" --key "$demo/certs/curator/tls.key" \
+  >"$demo/curator.log" 2>&1 &
+servers+=($!)
+dpnmf-analyst serve --state-dir "$demo/analyst" --listen "127.0.0.1:$analyst_port" \
+  --curator "127.0.0.1:$curator_port" --clients "$demo/analyst-clients.json" \
+  --ca "$demo/certs/analyst/ca.crt" --cert "$demo/certs/analyst/tls.crt" --key "$demo/certs/analyst/tls.key" \
+  >"$demo/analyst.log" 2>&1 &
+servers+=($!)
+cat > "$demo/dpnmf.toml" <<EOF
+server = "127.0.0.1:$analyst_port"
+ca = "$demo/certs/alice/ca.crt"
+cert = "$demo/certs/alice/tls.crt"
+key = "$demo/certs/alice/tls.key"
+EOF
+client() { dpnmf --config "$demo/dpnmf.toml" "$@"; }
+for _ in $(seq 100); do
+  client datasets >/dev/null 2>&1 && break
+  kill -0 "${servers[@]}" 2>/dev/null || exit 1
+  sleep 0.1
+done
+client datasets
+
+say "what a run would cost, before anything is spent"
+run=(--dataset digits --rank 16 --rounds 30 --epsilon 4 --delta 1e-5)
+client plan "${run[@]}"
+
+say "training"
+client train "${run[@]}" --seed 1 --wait
+id=$(client runs --format json | sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' | head -1)
+
+say "the budget, as the analyst sees it"
+client budget --dataset digits
+
+say "the budget, as the curator's ledger records it"
+dpnmf-curator ledger show --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor" --limit 6
+dpnmf-curator ledger verify --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
+
+say "the dictionary"
+client model "$id" --output "$demo/W.npy"
+client model "$id" --output "$demo/parts.png" --shape 8x8 --order row
+ls -l "$demo/W.npy" "$demo/parts.png"
+
+say "stopping both servers"
+kill -TERM "${servers[@]}"
+wait
+servers=()
+echo "W (64 x 16, float64): $demo/W.npy"
+echo "a picture of its parts: $demo/parts.png"

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# deploy/install.sh build|test|ci: installs what is missing of Debian 12's
+# packages. build: compiler and libraries. test: and what the tests need. ci: and
+# sanitizers, linters and clang.
+set -euo pipefail
+
+build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
+  libprotobuf-dev libgrpc++-dev libabsl-dev libssl-dev libeigen3-dev libsqlite3-dev
+  libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev
+  openssl ca-certificates)
+test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
+ci=(clang clang-tidy clang-format libclang-rt-14-dev ccache)
+
+case "${1:-}" in
+  build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
+  *) sed -n '2,4p' "$0" >&2; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ "$(id -u)" != 0 ]; then
+  echo "missing packages: ${missing[*]}" >&2
+  echo "install them, or run this as root: apt-get install ${missing[*]}" >&2
+  exit 1
+fi
+echo "installing: ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  tail -20 "$log" >&2
+  exit 1
+fi

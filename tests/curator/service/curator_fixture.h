@@ -1,0 +1,121 @@
+// A curator in memory and in process: a small data set, a ledger and a store in a
+// temporary directory, and the gRPC service on an in-process channel. The caller's
+// identity is what the test says.
+#ifndef DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_
+#define DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "curator/service.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::curator {
+
+inline constexpr std::uint64_t kFeatures = 12;
+inline constexpr std::uint64_t kUsers = 200;
+
+// Columns of three planted parts; the same at every call.
+inline std::unique_ptr<Dataset> PlantedDataset(const std::string& name,
+                                               const std::string& population) {
+  std::vector<float> values(kFeatures * kUsers);
+  for (std::uint64_t n = 0; n < kUsers; ++n) {
+    for (std::uint64_t d = 0; d < kFeatures; ++d) {
+      // Each user has one part of four features, with weights that vary.
+      values[n * kFeatures + d] =
+          d / 4 == n % 3 ? 0.5f * (1.0f + 0.01f * static_cast<float>((n * 7 + d) % 11)) : 0.0f;
+      values[n * kFeatures + d] *= 0.9f;
+    }
+  }
+  DatasetDescription description;
+  description.name = name;
+  description.population = population;
+  description.features = kFeatures;
+  description.users = kUsers;
+  description.epsilon = 4;
+  description.delta = 1e-5;
+  return Dataset::FromDense(description, values).value();
+}
+
+inline PopulationPolicy PolicyOf(const std::string& population) {
+  return {population, Adjacency::kReplaceOne, Conversion::kRdp, 4, 1e-5};
+}
+
+inline RunParameters SmallRun() {
+  RunParameters parameters;
+  parameters.dataset = "planted";
+  parameters.rank = 3;
+  parameters.rounds = 4;
+  parameters.epsilon = 1;
+  parameters.delta = 1e-5;
+  return parameters;
+}
+
+class CuratorFixture : public ::testing::Test {
+ protected:
+  CuratorFixture() {
+    std::string pattern = ::testing::TempDir() + "curatorXXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    std::vector<std::unique_ptr<Dataset>> datasets;
+    datasets.push_back(PlantedDataset("planted", "people"));
+    datasets.push_back(PlantedDataset("hidden", "others"));
+    catalog_ = Catalog::FromDatasets(std::move(datasets));
+    Grant analyst{"dns:analyst", {Role::kAnalyst}, {"planted"}, false, {}};
+    Grant second{"dns:second", {Role::kAnalyst}, {"planted"}, false, {{"people", 0.5}}};
+    Grant auditor{"dns:auditor", {Role::kAuditor}, {}, true, {}};
+    access_ = AccessControl::FromGrants({analyst, second, auditor});
+    Start();
+  }
+
+  ~CuratorFixture() override {
+    Stop();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Start() {
+    Ledger::Options options;
+    options.directory = directory_ + "/ledger";
+    options.anchor_directory = directory_ + "/anchor";
+    ledger_ = Ledger::Open(options).value();
+    ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people")).ok());
+    ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("others")).ok());
+    gate_ = ReleaseGate::Create(ledger_.get(), directory_ + "/releases", 1).value();
+    ServiceOptions service;
+    service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1};
+    service.identify = [this](const grpc::ServerContextBase&) { return identities_; };
+    service.version = "test";
+    service_ = std::make_unique<CuratorServiceImpl>(service);
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    stub_ = v1::CuratorService::NewStub(server_->InProcessChannel({}));
+  }
+
+  // As a process that ends: nothing but the files remains.
+  void Stop() {
+    stub_.reset();
+    if (server_ != nullptr) server_->Shutdown();
+    server_.reset();
+    service_.reset();
+    gate_.reset();
+    ledger_.reset();
+  }
+
+  std::string directory_;
+  std::vector<std::string> identities_ = {"dns:analyst"};
+  Catalog catalog_;
+  std::unique_ptr<AccessControl> access_;
+  RunSeats seats_;
+  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<ReleaseGate> gate_;
+  std::unique_ptr<CuratorServiceImpl> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::CuratorService::Stub> stub_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_

@@ -1,0 +1,266 @@
+// The protocol's state machine, without gRPC.
+#include "curator/session.h"
+
+#include <limits>
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "gmock/gmock.h"
+#include "tests/curator/service/curator_fixture.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
+constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
+
+class SessionTest : public CuratorFixture {
+ protected:
+  Session NewSession(std::vector<std::string> identities = {"dns:analyst"}) {
+    return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
+                   std::move(identities));
+  }
+  double Charged() { return ledger_->PositionOf("people").value().charged.ToDouble(); }
+  double Reserved() { return ledger_->PositionOf("people").value().reserved.ToDouble(); }
+  const Eigen::MatrixXd w_ = RandomDictionary(kFeatures, 3, 1);
+};
+
+TEST_F(SessionTest, ReservesTheWholeRunAtItsStartAndReturnsTheRestAtItsEnd) {
+  Session session = NewSession();
+  const OpenedSession opened = session.Open(kRun, SmallRun()).value();
+  EXPECT_EQ(opened.next_round, 1u);
+  const double cost = opened.plan.cost.ToDouble();
+  EXPECT_DOUBLE_EQ(Reserved(), cost);
+  EXPECT_EQ(Charged(), 0);
+  ASSERT_TRUE(session.Round(1, w_).ok());
+  EXPECT_DOUBLE_EQ(Charged(), cost / 4);
+  EXPECT_DOUBLE_EQ(Reserved(), cost * 3 / 4);
+  EXPECT_DOUBLE_EQ(session.Close().value().ToDouble(), cost * 3 / 4);
+  EXPECT_EQ(Reserved(), 0);
+  EXPECT_DOUBLE_EQ(Charged(), cost / 4);
+}
+
+TEST_F(SessionTest, TheSameRequestGetsTheSameBytesAndNoSecondCharge) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  const Released<ReleasedRound> first = session.Round(1, w_).value();
+  const double charged = Charged();
+  const Released<ReleasedRound> again = session.Round(1, w_).value();
+  EXPECT_EQ(first.value().parts, again.value().parts);
+  EXPECT_EQ(first.value().row_hash, again.value().row_hash);
+  EXPECT_EQ(Charged(), charged);
+}
+
+TEST_F(SessionTest, TheSameRoundWithAnotherDictionaryIsRefused) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  ASSERT_TRUE(session.Round(1, w_).ok());
+  Eigen::MatrixXd other = w_;
+  other(0, 0) = std::nextafter(other(0, 0), 1.0);
+  EXPECT_EQ(ReasonCode(session.Round(1, other).status()), "round-differs");
+}
+
+TEST_F(SessionTest, ASkippedRoundIsRefusedAndCostsNothing) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  EXPECT_EQ(ReasonCode(session.Round(2, w_).status()), "round-out-of-order");
+  EXPECT_EQ(Charged(), 0);
+}
+
+TEST_F(SessionTest, AnotherSessionGoesOnWithTheRunAndTakesItOver) {
+  Session first = NewSession();
+  ASSERT_TRUE(first.Open(kRun, SmallRun()).ok());
+  ASSERT_TRUE(first.Round(1, w_).ok());
+  Session second = NewSession();
+  EXPECT_EQ(second.Open(kRun, SmallRun()).value().next_round, 2u);
+  EXPECT_EQ(ReasonCode(first.Round(2, w_).status()), "run-taken-over");
+  EXPECT_TRUE(second.Round(2, w_).ok());
+}
+
+TEST_F(SessionTest, ARunGoesOnAfterARestartWithTheSameBytesForRoundsThatWereAnswered) {
+  std::vector<NoisedMatrix> before;
+  {
+    Session session = NewSession();
+    ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+    before = session.Round(1, w_).value().value().parts;
+  }
+  Stop();
+  Start();
+  Session session = NewSession();
+  EXPECT_EQ(session.Open(kRun, SmallRun()).value().next_round, 2u);
+  EXPECT_EQ(session.Round(1, w_).value().value().parts, before);
+}
+
+TEST_F(SessionTest, TheSameRunWithOtherParametersIsRefused) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  RunParameters other = SmallRun();
+  other.rounds = 5;
+  Session again = NewSession();
+  EXPECT_EQ(ReasonCode(again.Open(kRun, other).status()), "run-differs");
+}
+
+TEST_F(SessionTest, AClosedRunTakesNoMoreRounds) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  ASSERT_TRUE(session.Close().ok());
+  EXPECT_EQ(ReasonCode(session.Round(1, w_).status()), "run-closed");
+  EXPECT_EQ(Charged(), 0);
+}
+
+TEST_F(SessionTest, OverBudgetIsRefusedWithWhatWasAskedAndWhatIsLeft) {
+  RunParameters large = SmallRun();
+  large.epsilon = 4;
+  Session first = NewSession();
+  ASSERT_TRUE(first.Open(kRun, large).ok());
+  Session second = NewSession();
+  const absl::Status status = second.Open(kOtherRun, SmallRun()).status();
+  EXPECT_EQ(ReasonCode(status), "budget-exhausted");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  for (const char* word : {"asked", "spent", "reserved", "left"}) {
+    EXPECT_THAT(std::string(status.message()), HasSubstr(word));
+  }
+}
+
+TEST_F(SessionTest, AnIdentityHasItsOwnCapWhereTheOperatorSetsOne) {
+  Session second = NewSession({"dns:second"});  // capped at epsilon 0.5
+  EXPECT_EQ(ReasonCode(second.Open(kRun, SmallRun()).status()),
+            "identity-budget-exhausted");
+  RunParameters small = SmallRun();
+  small.epsilon = 0.5;
+  EXPECT_TRUE(second.Open(kRun, small).ok());
+}
+
+TEST_F(SessionTest, ADatasetThatIsNotGrantedLooksLikeOneThatDoesNotExist) {
+  RunParameters hidden = SmallRun(), missing = SmallRun();
+  hidden.dataset = "hidden";
+  missing.dataset = "missing";
+  Session first = NewSession(), second = NewSession();
+  const absl::Status of_hidden = first.Open(kRun, hidden).status();
+  const absl::Status of_missing = second.Open(kRun, missing).status();
+  EXPECT_EQ(ReasonCode(of_hidden), "dataset-unknown");
+  EXPECT_EQ(of_hidden, of_missing);
+}
+
+TEST_F(SessionTest, AnAuditorMayNotTrain) {
+  Session session = NewSession({"dns:auditor"});
+  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()), "role-missing");
+}
+
+TEST_F(SessionTest, AnUnknownIdentityIsRefused) {
+  Session session = NewSession({"dns:stranger", "uri:spiffe://x"});
+  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()), "identity-unknown");
+}
+
+TEST_F(SessionTest, TheIdentityIsCheckedAgainEveryRound) {
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  ASSERT_TRUE(session.Round(1, w_).ok());
+  access_ = AccessControl::FromGrants({});  // the operator withdraws every grant
+  Session withdrawn({ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
+                    {"dns:analyst"});
+  EXPECT_EQ(ReasonCode(withdrawn.Open(kRun, SmallRun()).status()), "identity-unknown");
+}
+
+struct BadDictionary {
+  const char* what;
+  double value;
+  const char* code;
+};
+
+TEST_F(SessionTest, ABadDictionaryIsRefusedAndCostsNothing) {
+  const BadDictionary cases[] = {
+      {"NaN", std::numeric_limits<double>::quiet_NaN(), "dictionary-not-finite"},
+      {"infinite", std::numeric_limits<double>::infinity(), "dictionary-not-finite"},
+      {"negative", -1e-300, "dictionary-negative"},
+      {"large", 2.5, "dictionary-out-of-range"},
+  };
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  for (const BadDictionary& bad : cases) {
+    Eigen::MatrixXd w = w_;
+    w(3, 1) = bad.value;
+    EXPECT_EQ(ReasonCode(session.Round(1, w).status()), bad.code) << bad.what;
+  }
+  EXPECT_EQ(ReasonCode(session.Round(1, Eigen::MatrixXd::Ones(kFeatures, 2)).status()),
+            "matrix-shape");
+  EXPECT_EQ(ReasonCode(session.Round(0, w_).status()), "round-out-of-range");
+  EXPECT_EQ(ReasonCode(session.Round(5, w_).status()), "round-out-of-range");
+  EXPECT_EQ(Charged(), 0);
+}
+
+TEST_F(SessionTest, BadParametersAreRefusedAndReserveNothing) {
+  struct Case {
+    const char* code;
+    void (*spoil)(RunParameters*);
+  };
+  const Case cases[] = {
+      {"rank-out-of-range", [](RunParameters* p) { p->rank = 0; }},
+      {"rank-out-of-range", [](RunParameters* p) { p->rank = 13; }},
+      {"rounds-out-of-range", [](RunParameters* p) { p->rounds = 0; }},
+      {"epsilon-out-of-range", [](RunParameters* p) { p->epsilon = 0; }},
+      {"epsilon-out-of-range", [](RunParameters* p) { p->epsilon = -1; }},
+      {"epsilon-out-of-range",
+       [](RunParameters* p) { p->epsilon = std::numeric_limits<double>::quiet_NaN(); }},
+      {"delta-out-of-range", [](RunParameters* p) { p->delta = 1; }},
+      {"delta-out-of-range",
+       [](RunParameters* p) { p->delta = std::numeric_limits<double>::quiet_NaN(); }},
+      {"mechanism-unknown", [](RunParameters* p) { p->mechanism = "magic"; }},
+      {"share-out-of-range", [](RunParameters* p) { p->share_of_a = 1; }},
+      {"adjacency-mismatch",
+       [](RunParameters* p) { p->adjacency = Adjacency::kAddRemoveOne; }},
+      {"conversion-mismatch",
+       [](RunParameters* p) { p->conversion = Conversion::kGaussian; }},
+      {"inner-iterations-out-of-range", [](RunParameters* p) { p->inner_iterations = 0; }},
+      {"lambda-out-of-range",
+       [](RunParameters* p) {
+         p->outliers = true;
+         p->lambda = -1;
+         p->outlier_bound = 1;
+       }},
+      {"outlier-bound-out-of-range",
+       [](RunParameters* p) {
+         p->outliers = true;
+         p->lambda = 0.1;
+         p->outlier_bound = 0;
+       }},
+  };
+  for (const Case& bad : cases) {
+    RunParameters parameters = SmallRun();
+    bad.spoil(&parameters);
+    Session session = NewSession();
+    EXPECT_EQ(ReasonCode(session.Open(kRun, parameters).status()), bad.code);
+  }
+  Session session = NewSession();
+  EXPECT_EQ(ReasonCode(session.Open("not-hex", SmallRun()).status()), "run-id-malformed");
+  EXPECT_EQ(Reserved(), 0);
+}
+
+TEST_F(SessionTest, TheGradientIsTheFunctionOfNoisedSumsAndNothingElseIsSent) {
+  RunParameters gradient = SmallRun();
+  gradient.mechanism = "gradient";
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, gradient).ok());
+  const Released<ReleasedRound> released = session.Round(1, w_).value();
+  ASSERT_EQ(released.value().parts.size(), 1u);
+  const NoisedMatrix& part = released.value().parts[0];
+  EXPECT_EQ(part.name, "gradient");
+  EXPECT_FALSE(part.is_lattice);
+  EXPECT_EQ(part.rows, kFeatures);
+  EXPECT_EQ(part.columns, 3u);
+}
+
+TEST_F(SessionTest, OutlierRunsWorkThroughTheSameDoor) {
+  RunParameters outliers = SmallRun();
+  outliers.outliers = true;
+  outliers.lambda = 0.05;
+  outliers.outlier_bound = 1;
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(kRun, outliers).ok());
+  EXPECT_TRUE(session.Round(1, w_).ok());
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
