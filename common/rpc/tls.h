@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
@@ -21,27 +22,42 @@ namespace dpnmf {
 struct TlsFiles {
   std::string ca_file;           // PEM: the CA that signs peers
   std::string certificate_file;  // PEM: own certificate (chain)
-  std::string key_file;          // PEM: own key; must not be readable by others
+  std::string key_file;          // PEM: own key; must not be readable by all
 };
 
-// Must be called before the first use of gRPC in a process: forces TLS 1.3.
+// Forces TLS 1.3 for every later TLS context of the process, by way of
+// OpenSSL's configuration (gRPC 1.51 has no call for it). Call it first in
+// main(); ServerTls and ChannelTls call it too. Stops the process if OpenSSL
+// does not take it. Thread-safe, idempotent.
 void RequireTls13();
 
 // Reads and checks the files: FAILED_PRECONDITION "tls-file-unreadable",
-// "tls-certificate-invalid" (not PEM, expired, not yet valid, no SAN, not
-// signed by the CA) or "tls-key-mismatch", one sentence that names the file.
+// "tls-certificate-invalid" (not PEM, expired, not yet valid, without a DNS or
+// URI name, not signed by the CA), "tls-key-mismatch" or "tls-key-readable"
+// (readable by every user), one sentence that names the file.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 
 // Both check the files first and return that error.
+//
+// The server refuses, within the handshake, peers without a certificate of the
+// CA, with an expired one, or with one that states no DNS or URI name. The
+// client refuses a server whose subject alternative name does not state the
+// host that was dialled.
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerTls(
     const TlsFiles& files);
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(
     const TlsFiles& files);
 
 // The peer's identities as the certificate states them: "dns:NAME" and
-// "uri:URI", lower-case DNS names, in the certificate's order. Empty for a peer
-// without a certificate (never the case behind ServerTls).
+// "uri:URI", lower-case DNS names, in the certificate's order. Names with a
+// character outside printable ASCII are left out. Empty for a peer without a
+// certificate (never the case behind ServerTls).
 std::vector<std::string> PeerIdentities(const grpc::ServerContextBase& context);
+
+// UNAUTHENTICATED "certificate-expired" if the peer's certificate is past its
+// last day by now. The handshake checks dates once; a stream may live longer,
+// so ask again every round.
+absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context);
 
 }  // namespace dpnmf
 

@@ -1,0 +1,47 @@
+#include "common/rpc/address.h"
+
+#include <charconv>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+
+namespace dpnmf {
+namespace {
+
+bool IsPort(std::string_view text) {
+  int port = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() &&
+         port >= 1 && port <= 65535;
+}
+
+// "[::1]" to "::1"; a host with a colon needs the brackets.
+std::string_view WithoutBrackets(std::string_view host) {
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    return host.substr(1, host.size() - 2);
+  }
+  return host.find_first_of(":[]/ ") == std::string_view::npos
+             ? host
+             : std::string_view();
+}
+
+}  // namespace
+
+absl::StatusOr<Address> ParseAddress(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos) {
+    const std::string_view host = WithoutBrackets(text.substr(0, colon));
+    const std::string_view port = text.substr(colon + 1);
+    if (!host.empty() && IsPort(port)) {
+      return Address{std::string(host), std::string(port)};
+    }
+  }
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "address-malformed",
+      absl::StrCat("`", absl::string_view(text.data(), text.size()),
+                   "` is not an address; write HOST:PORT, for example "
+                   "localhost:7001."));
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# Makes the certificates that the programs use for mutual TLS.
+set -euo pipefail
+umask 077
+
+readonly CA_DAYS=3650
+readonly LEAF_DAYS=397
+
+usage() {
+  cat <<'TEXT'
+Usage:
+  deploy/certs.sh init DIR
+      Makes a certificate authority (CA) in DIR/ca. Does nothing if there is one.
+
+  deploy/certs.sh issue DIR NAME [--dns X]... [--ip X]... [--uri X]... [--days N]
+      Makes a key and a certificate in DIR/NAME, signed by the CA, for a server
+      and for a client alike. Without --dns and --uri the certificate is for the
+      DNS name NAME. Run again to renew: running servers take the new files up
+      within seconds.
+
+  deploy/certs.sh request DIR NAME [--dns X]... [--ip X]... [--uri X]...
+      Makes DIR/NAME/tls.key and DIR/NAME/request.csr, without a CA. Send the
+      .csr to whoever holds the CA; the key never travels.
+
+  deploy/certs.sh sign DIR CSR [--days N] > CERTIFICATE
+      Shows the names that the request asks for (on standard error), signs it
+      and writes the certificate to standard output.
+
+  deploy/certs.sh show FILE
+      Prints a certificate's names, dates and issuer.
+
+  deploy/certs.sh demo DIR
+      CA and certificates for a demonstration on one machine: curator, analyst
+      and alice (a client).
+
+What is what:
+  DIR/ca/ca.crt     the CA's certificate: everybody gets it        (--tls-ca)
+  DIR/ca/ca.key     the CA's key: whoever has it can be anybody; keep it off the
+                    servers
+  DIR/NAME/tls.crt  NAME's certificate: public                     (--tls-cert)
+  DIR/NAME/tls.key  NAME's key: stays with NAME, mode 0400         (--tls-key)
+  DIR/NAME/ca.crt   a copy of the CA's certificate, so that DIR/NAME is complete
+
+Names. Programs know each other by the subject alternative name alone:
+  * a server's certificate must state the host that its peers dial (--dns, --ip);
+  * whoever connects is known by its DNS or URI entries, and the curator's
+    allow-list names them as dns:alice.client or uri:spiffe://site/alice.
+The common name is never looked at.
+
+Example, two machines:
+  deploy/certs.sh init /root/pki
+  deploy/certs.sh issue /root/pki curator --dns curator.hospital.example
+  deploy/certs.sh issue /root/pki analyst --dns analyst.lab.example
+TEXT
+}
+
+fail() {
+  echo "certs.sh: $*" >&2
+  exit 2
+}
+
+# Words and names go into an OpenSSL configuration: nothing else may.
+check_word() {
+  [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$ ]] ||
+    fail "$1 \`$2' must be letters, digits, '.', '_' or '-'"
+}
+check_dns() {
+  [[ $1 =~ ^(\*\.)?[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$ ]] ||
+    fail "--dns \`$1' is not a host name"
+}
+check_ip() { [[ $1 =~ ^[0-9a-fA-F.:]+$ ]] || fail "--ip \`$1' is not an address"; }
+check_uri() {
+  [[ $1 =~ ^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9._~:/@%+-]+$ ]] ||
+    fail "--uri \`$1' is not a URI such as spiffe://site/alice"
+}
+check_days() {
+  [[ $1 =~ ^[1-9][0-9]{0,4}$ ]] || fail "--days \`$1' must be a positive number"
+}
+
+need_ca() {
+  [[ -f $1/ca/ca.key && -f $1/ca/ca.crt ]] ||
+    fail "there is no CA in $1/ca; run: deploy/certs.sh init $1"
+}
+
+# Reads [--dns X]... [--ip X]... [--uri X]... [--days N] into $san and $days.
+read_options() {
+  san="" days=$LEAF_DAYS
+  while (($# > 0)); do
+    (($# > 1)) || fail "$1 needs a value"
+    case $1 in
+      --dns) check_dns "$2" && san+=",DNS:$2" ;;
+      --ip) check_ip "$2" && san+=",IP:$2" ;;
+      --uri) check_uri "$2" && san+=",URI:$2" ;;
+      --days) check_days "$2" && days=$2 ;;
+      *) fail "unknown option $1; see deploy/certs.sh --help" ;;
+    esac
+    shift 2
+  done
+  san=${san#,}
+}
+
+# An identity is a DNS or URI entry: add the name itself if there is neither.
+with_identity() {
+  if [[ $san != *DNS:* && $san != *URI:* ]]; then
+    check_dns "$1"
+    san="DNS:$1${san:+,$san}"
+  fi
+}
+
+# make_request NAME KEY CSR: a fresh P-256 key and a request for $san.
+make_request() {
+  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -sha256 \
+    -subj "/CN=$1" -addext "subjectAltName=$san" -keyout "$2" -out "$3" 2>/dev/null ||
+    fail "openssl cannot make a key and a request for the names $san"
+}
+
+# The names that a request asks for, as an extension's value: DNS:a,IP:1.2.3.4.
+names_of_request() {
+  openssl req -in "$1" -noout -text |
+    sed -n '/X509v3 Subject Alternative Name/{n;s/^ *//;s/IP Address:/IP:/g;s/, /,/g;p;}'
+}
+
+# sign_request DIR CSR NAMES DAYS: the certificate, on standard output. Of the
+# request only the key is used; the extensions are these.
+sign_request() {
+  openssl x509 -req -in "$2" -CA "$1/ca/ca.crt" -CAkey "$1/ca/ca.key" -sha384 \
+    -days "$4" -set_serial "0x$(openssl rand -hex 16 | sed 's/^./4/')" \
+    -extfile <(
+      echo "basicConstraints=critical,CA:FALSE"
+      echo "keyUsage=critical,digitalSignature"
+      echo "extendedKeyUsage=serverAuth,clientAuth"
+      echo "subjectKeyIdentifier=hash"
+      echo "authorityKeyIdentifier=keyid"
+      echo "subjectAltName=$3"
+    ) 2>/dev/null || fail "openssl cannot sign the request for the names $3"
+}
+
+# install_file NEW PATH MODE: in one step, with the old file's owner.
+install_file() {
+  chmod "$3" "$1"
+  [[ ! -e $2 ]] || chown --reference="$2" "$1" 2>/dev/null || true
+  mv -f "$1" "$2"
+}
+
+init() {
+  (($# == 1)) || fail "usage: deploy/certs.sh init DIR"
+  local dir=$1
+  if [[ -e $dir/ca/ca.key ]]; then
+    echo "$dir/ca: there is a CA already; left as it is"
+    return
+  fi
+  [[ ! -e $dir/ca/ca.crt ]] || fail "$dir/ca has a certificate and no key"
+  mkdir -p "$dir/ca"
+  # The key comes into place last: half a CA is no CA.
+  openssl req -x509 -new -newkey ec -pkeyopt ec_paramgen_curve:P-384 -noenc -sha384 \
+    -days "$CA_DAYS" -subj "/CN=dpnmf CA $(openssl rand -hex 4)" \
+    -addext "basicConstraints=critical,CA:TRUE,pathlen:0" \
+    -addext "keyUsage=critical,keyCertSign,cRLSign" \
+    -keyout "$dir/ca/.ca.key.new" -out "$dir/ca/.ca.crt.new" 2>/dev/null ||
+    fail "openssl cannot make a CA"
+  install_file "$dir/ca/.ca.crt.new" "$dir/ca/ca.crt" 0444
+  install_file "$dir/ca/.ca.key.new" "$dir/ca/ca.key" 0400
+  echo "$dir/ca: made a CA, valid for $CA_DAYS days"
+}
+
+issue() {
+  (($# >= 2)) || fail "usage: deploy/certs.sh issue DIR NAME [options]"
+  local dir=$1 name=$2
+  check_word "the name" "$name"
+  [[ $name != ca ]] || fail "the name ca is the CA's own; choose another"
+  need_ca "$dir"
+  read_options "${@:3}"
+  with_identity "$name"
+  local out=$dir/$name new
+  mkdir -p "$out"
+  new=$(mktemp -d "$out/.new.XXXXXX")
+  # shellcheck disable=SC2064
+  trap "rm -rf '$new'" EXIT
+  make_request "$name" "$new/tls.key" "$new/tls.csr"
+  sign_request "$dir" "$new/tls.csr" "$san" "$days" >"$new/tls.crt"
+  cp "$dir/ca/ca.crt" "$new/ca.crt"
+  install_file "$new/ca.crt" "$out/ca.crt" 0444
+  install_file "$new/tls.key" "$out/tls.key" 0400
+  install_file "$new/tls.crt" "$out/tls.crt" 0444
+  rm -rf "$new"
+  trap - EXIT
+  echo "$out: certificate for $san, valid for $days days"
+}
+
+request() {
+  (($# >= 2)) || fail "usage: deploy/certs.sh request DIR NAME [options]"
+  local out=$1/$2
+  check_word "the name" "$2"
+  read_options "${@:3}"
+  with_identity "$2"
+  [[ ! -e $out/tls.key ]] || fail "$out/tls.key exists; move it away first"
+  mkdir -p "$out"
+  make_request "$2" "$out/tls.key" "$out/request.csr"
+  chmod 0400 "$out/tls.key"
+  chmod 0444 "$out/request.csr"
+  echo "$out/request.csr: request for $san; send it to whoever holds the CA"
+}
+
+sign() {
+  (($# >= 2)) || fail "usage: deploy/certs.sh sign DIR CSR [--days N]"
+  need_ca "$1"
+  read_options "${@:3}"
+  [[ -z $san ]] || fail "sign takes the names from the request"
+  openssl req -in "$2" -noout -verify 2>/dev/null ||
+    fail "$2 is not a certificate request, or its signature is wrong"
+  local names
+  names=$(names_of_request "$2")
+  [[ $names == *DNS:* || $names == *URI:* ]] ||
+    fail "$2 asks for no DNS or URI name; make it with: deploy/certs.sh request"
+  [[ $names =~ ^[A-Za-z0-9._~:/@%+*,-]+$ ]] || fail "$2 asks for an odd name: $names"
+  echo "certs.sh: signing for $names" >&2
+  sign_request "$1" "$2" "$names" "$days"
+}
+
+show() {
+  (($# == 1)) || fail "usage: deploy/certs.sh show FILE"
+  openssl x509 -in "$1" -noout -subject -issuer -dates -ext subjectAltName
+}
+
+demo() {
+  (($# == 1)) || fail "usage: deploy/certs.sh demo DIR"
+  init "$1"
+  issue "$1" curator --dns curator --dns localhost --ip 127.0.0.1 --ip ::1
+  issue "$1" analyst --dns analyst --dns localhost --ip 127.0.0.1 --ip ::1
+  issue "$1" alice --dns alice.client
+}
+
+main() {
+  command -v openssl >/dev/null || fail "openssl is missing; run: apt-get install openssl"
+  case ${1:-} in
+    init | issue | request | sign | show | demo) "$@" ;;
+    -h | --help | help) usage ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+}
+
+main "$@"
