@@ -1,7 +1,7 @@
 // The H step and the exact sums of one round. Private inputs, private outputs.
 //
-// For every user n, with v_n, the request and the user's own h_n from the rounds
-// before, and with nothing else:
+// For every user n, with v_n, the request and the user's own h_n from the
+// rounds before, and with nothing else:
 //
 //   1. h_n: fixed sweeps of the H step on 1/2 |v - W h - r|^2 + lambda |r|_1,
 //      0 <= h, |r_i| <= M (docs/privacy.md, "What one user can add");
@@ -10,9 +10,9 @@
 //   4. k = floor(2^q_h h), l = floor(2^q_u u), integer gate; a user that fails
 //      adds zero.
 //
-// The bits of (k_n, l_n) do not depend on n, N, other columns, the block width or
-// the number of threads. The sums are exact integers: S_A = sum k k',
-// S_B = sum l k'.
+// The bits of (k_n, l_n) do not depend on n, N, other columns, the block width
+// or the number of threads. The sums are exact integers: S_A = sum k k', S_B =
+// sum l k'.
 #ifndef DPNMF_CURATOR_FACTOR_STATISTICS_H_
 #define DPNMF_CURATOR_FACTOR_STATISTICS_H_
 
@@ -52,9 +52,13 @@ class Coefficients {
   Coefficients(std::uint64_t rank, std::uint64_t users);
   // K values of one user.
   double* Of(std::uint64_t user) { return values_.data() + user * rank_; }
-  const double* Of(std::uint64_t user) const { return values_.data() + user * rank_; }
+  const double* Of(std::uint64_t user) const {
+    return values_.data() + user * rank_;
+  }
   std::uint64_t rank() const { return rank_; }
-  std::uint64_t users() const { return rank_ == 0 ? 0 : values_.size() / rank_; }
+  std::uint64_t users() const {
+    return rank_ == 0 ? 0 : values_.size() / rank_;
+  }
 
  private:
   std::uint64_t rank_;
@@ -63,12 +67,13 @@ class Coefficients {
 
 struct Execution {
   int threads = 1;
-  int block_users = 0;  // users a block; 0: chosen from D and K. Rounded up to 16.
+  int block_users =
+      0;  // users a block; 0: chosen from D and K. Rounded up to 16.
 };
 
 // Runs the H step on all users (h of the round stays in *h for the next) and
-// adds up. INTERNAL "sums-overflow" if N m_a m_b could reach 2^62 (never with the
-// bits of PlanRun).
+// adds up. INTERNAL "sums-overflow" if N m_a m_b could reach 2^62 (never with
+// the bits of PlanRun).
 absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             const StatisticsRequest& request,
                                             const Execution& execution,
@@ -80,8 +85,8 @@ struct UserContribution {
   std::vector<std::int64_t> l;
 };
 absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
-    const Dataset& data, const StatisticsRequest& request, const Execution& execution,
-    Coefficients* h);
+    const Dataset& data, const StatisticsRequest& request,
+    const Execution& execution, Coefficients* h);
 
 }  // namespace dpnmf::curator
 

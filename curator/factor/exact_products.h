@@ -1,0 +1,45 @@
+// Sums of products over users: exact integers for what is released, plain
+// doubles for factorize. Lanes are partial sums here.
+#ifndef DPNMF_CURATOR_FACTOR_EXACT_PRODUCTS_H_
+#define DPNMF_CURATOR_FACTOR_EXACT_PRODUCTS_H_
+
+#include <cstdint>
+
+#include "curator/factor/lanes.h"
+
+namespace dpnmf::curator {
+
+// A matrix with one column per user, as `strips` strips one after another, each
+// of `strip_rows` rows of which the first `rows` count.
+struct StripMatrix {
+  const double* values = nullptr;
+  int rows = 0;
+  int strip_rows = 0;
+};
+
+// Rows of y and columns of the sums are padded to a multiple of this.
+inline constexpr int kProductColumns = 4;
+inline constexpr int PaddedColumns(int columns) {
+  return (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
+}
+
+// sums(i, j) += sum over users of x(i, user) y(j, user); row-major with
+// PaddedColumns(y.rows) columns; y.strip_rows is a multiple of kProductColumns
+// and rows past y.rows are zero. If `upper`, only sums with j >= i are wanted
+// (others may or may not be added).
+//
+// Entries are integers in [0, x_largest] and [0, y_largest], both below 2^32.
+// Doubles are exact while a sum stays below 2^52, so at most
+// floor(2^52 / (x_largest y_largest)) users are summed at a time; if that is
+// less than a strip the products are done in integers.
+void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
+                      std::uint64_t x_largest, std::uint64_t y_largest,
+                      bool upper, std::uint64_t* sums);
+
+// The same for reals, with rounding.
+void AddProducts(const StripMatrix& x, const StripMatrix& y, int strips,
+                 bool upper, double* sums);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_EXACT_PRODUCTS_H_

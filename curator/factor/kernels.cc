@@ -1,0 +1,228 @@
+#include "curator/factor/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dpnmf::curator {
+namespace {
+
+// tile += (or -=) sum over i of panel[i][r] * x[i], i ascending.
+template <int kRows, bool kSubtract>
+DPNMF_INLINE void Accumulate(int count, const double* __restrict panel,
+                             const double* __restrict x,
+                             Lanes (&tile)[kRows][2]) {
+  for (int i = 0; i < count; ++i) {
+    const Lanes left = Load(x);
+    const Lanes right = Load(x + kLaneCount);
+#pragma GCC unroll 6
+    for (int r = 0; r < kRows; ++r) {
+      const Lanes w = Broadcast(panel[r]);
+      if constexpr (kSubtract) {
+        tile[r][0] -= w * left;
+        tile[r][1] -= w * right;
+      } else {
+        tile[r][0] += w * left;
+        tile[r][1] += w * right;
+      }
+    }
+    panel += kRows;
+    x += kStripUsers;
+  }
+}
+
+template <int kRows>
+DPNMF_INLINE void LoadTile(const double* from, Lanes (&tile)[kRows][2]) {
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+    tile[r][0] = Load(from + r * kStripUsers);
+    tile[r][1] = Load(from + r * kStripUsers + kLaneCount);
+  }
+}
+
+// Calls work.template operator()<rows>() for rows in 1..6.
+template <typename Work>
+DPNMF_INLINE void ForPanelSize(int rows, const Work& work) {
+  switch (rows) {
+    case 1:
+      return work.template operator()<1>();
+    case 2:
+      return work.template operator()<2>();
+    case 3:
+      return work.template operator()<3>();
+    case 4:
+      return work.template operator()<4>();
+    case 5:
+      return work.template operator()<5>();
+    default:
+      return work.template operator()<6>();
+  }
+}
+
+template <int kRows>
+void AddProductTile(const double* panel, int count, const double* x,
+                    double* out) {
+  Lanes tile[kRows][2];
+  LoadTile<kRows>(out, tile);
+  Accumulate<kRows, false>(count, panel, x, tile);
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+    Store(tile[r][0], out + r * kStripUsers);
+    Store(tile[r][1], out + r * kStripUsers + kLaneCount);
+  }
+}
+
+DPNMF_INLINE Lanes Inlier(Lanes v, Lanes reconstruction, Lanes lambda,
+                          Lanes bound) {
+  const Lanes e = v - reconstruction;
+  const Lanes r = Clip(e - Clip(e, -lambda, lambda), -bound, bound);
+  return v - r;
+}
+
+template <int kRows>
+void WithoutOutliersTile(const double* panel, int inner,
+                         const OutlierRule& rule, const double* h,
+                         const float* v, double* u) {
+  Lanes tile[kRows][2] = {};
+  Accumulate<kRows, false>(inner, panel, h, tile);
+  const Lanes lambda = Broadcast(rule.lambda);
+  const Lanes bound = Broadcast(rule.bound);
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const int at = r * kStripUsers + half * kLaneCount;
+      Store(Inlier(LoadFloats(v + at), tile[r][half], lambda, bound), u + at);
+    }
+  }
+}
+
+// The products with the h of before the panel come from the tile; within the
+// panel each step corrects the ones after it, which is the cyclic order
+// exactly.
+template <int kRows>
+void SweepTile(const double* panel, int rank, int first, const double* inverse,
+               const double* c, double* h) {
+  Lanes gap[kRows][2];  // c_k - G_k. h
+  LoadTile<kRows>(c + first * kStripUsers, gap);
+  Accumulate<kRows, true>(rank, panel, h, gap);
+  const double* within = panel + static_cast<std::size_t>(first) * kRows;
+  double* own = h + first * kStripUsers;
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+    const Lanes scale = Broadcast(inverse[first + r]);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const Lanes old = Load(own + r * kStripUsers + half * kLaneCount);
+      const Lanes next = PositivePart(old + gap[r][half] * scale);
+      const Lanes step = next - old;
+      Store(next, own + r * kStripUsers + half * kLaneCount);
+      for (int later = r + 1; later < kRows; ++later) {
+        // G is symmetric: G(first + later, first + r).
+        gap[later][half] -= Broadcast(within[r * kRows + later]) * step;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+PackedRows::PackedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix)
+    : rows_(static_cast<int>(matrix.rows())),
+      inner_(static_cast<int>(matrix.cols())),
+      cut_(rows_),
+      values_(static_cast<std::size_t>(matrix.size())) {
+  double* to = values_.data();
+  for (int panel = 0; panel < cut_.panels(); ++panel) {
+    for (int i = 0; i < inner_; ++i) {
+      for (int r = 0; r < cut_.Rows(panel); ++r) {
+        *to++ = matrix(cut_.First(panel) + r, i);
+      }
+    }
+  }
+}
+
+PackedGram::PackedGram(const Eigen::Ref<const Eigen::MatrixXd>& gram)
+    : rows_(gram), inverse_diagonal_(static_cast<std::size_t>(gram.rows())) {
+  for (Eigen::Index k = 0; k < gram.rows(); ++k) {
+    const double inverse = 1 / gram(k, k);
+    inverse_diagonal_[k] =
+        gram(k, k) > 0 && std::isfinite(inverse) ? inverse : 0;
+  }
+}
+
+void AddProduct(const PackedRows& m, int first, int count, const double* x,
+                double* out) {
+  for (int panel = 0; panel < m.cut().panels(); ++panel) {
+    double* to =
+        out + static_cast<std::size_t>(m.cut().First(panel)) * kStripUsers;
+    ForPanelSize(m.cut().Rows(panel), [&]<int kRows>() {
+      AddProductTile<kRows>(m.Panel(panel, first), count, x, to);
+    });
+  }
+}
+
+void WithoutOutliers(const PackedRows& w, int first_panel, int last_panel,
+                     const OutlierRule& rule, const double* h, const float* v,
+                     double* u) {
+  for (int panel = first_panel; panel < last_panel; ++panel) {
+    const int rows = w.cut().Rows(panel);
+    ForPanelSize(rows, [&]<int kRows>() {
+      WithoutOutliersTile<kRows>(w.Panel(panel), w.inner(), rule, h, v, u);
+    });
+    v += rows * kStripUsers;
+    u += rows * kStripUsers;
+  }
+}
+
+void Sweep(const PackedGram& gram, int strips, const double* c, double* h) {
+  const PackedRows& rows = gram.rows();
+  const int rank = rows.rows();
+  const std::size_t strip_size = static_cast<std::size_t>(rank) * kStripUsers;
+  for (int panel = 0; panel < rows.cut().panels(); ++panel) {
+    ForPanelSize(rows.cut().Rows(panel), [&]<int kRows>() {
+      for (int strip = 0; strip < strips; ++strip) {
+        SweepTile<kRows>(rows.Panel(panel), rank, rows.cut().First(panel),
+                         gram.inverse_diagonal(), c + strip * strip_size,
+                         h + strip * strip_size);
+      }
+    });
+  }
+}
+
+void ClearDead(const PackedGram& gram, int strips, double* h) {
+  const int rank = gram.rows().rows();
+  for (int strip = 0; strip < strips; ++strip) {
+    for (int k = 0; k < rank; ++k) {
+      if (gram.inverse_diagonal()[k] != 0) continue;
+      std::fill_n(
+          h + (static_cast<std::size_t>(strip) * rank + k) * kStripUsers,
+          kStripUsers, 0.0);
+    }
+  }
+}
+
+void ClearNonFinite(std::size_t count, double* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::isfinite(values[i]) ? values[i] : 0;
+  }
+}
+
+template <typename T>
+void LoadStripAs(const float* const* columns, int rows, T* strip) {
+  for (int user = 0; user < kStripUsers; ++user) {
+    const float* column = columns[user];
+    for (int row = 0; row < rows; ++row) {
+      strip[static_cast<std::size_t>(row) * kStripUsers + user] =
+          column == nullptr ? T{0} : T{column[row]};
+    }
+  }
+}
+
+void LoadStrip(const float* const* columns, int rows, float* strip) {
+  LoadStripAs(columns, rows, strip);
+}
+void LoadStrip(const float* const* columns, int rows, double* strip) {
+  LoadStripAs(columns, rows, strip);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,107 @@
+// The inner loops of the H step, on strips of users (curator/factor/lanes.h).
+//
+// Every sum over an inner index runs in ascending order in one accumulator per
+// user, whatever the tile, so that a result is a function of the user's own
+// lane and of the matrix alone. Tiles are 6 rows x 2 vectors: 12 accumulators,
+// two loads and broadcasts fit the 16 registers of AVX2.
+#ifndef DPNMF_CURATOR_FACTOR_KERNELS_H_
+#define DPNMF_CURATOR_FACTOR_KERNELS_H_
+
+#include "Eigen/Core"
+#include "curator/factor/lanes.h"
+
+namespace dpnmf::curator {
+
+// Cuts `rows` into ceil(rows / 6) panels whose sizes differ by at most one.
+class RowCut {
+ public:
+  static constexpr int kLargestPanel = 6;
+  explicit RowCut(int rows)
+      : panels_((rows + kLargestPanel - 1) / kLargestPanel),
+        base_(panels_ == 0 ? 0 : rows / panels_),
+        longer_(panels_ == 0 ? 0 : rows % panels_) {}
+
+  int panels() const { return panels_; }
+  int First(int panel) const {
+    return panel * base_ + (panel < longer_ ? panel : longer_);
+  }
+  int Rows(int panel) const { return base_ + (panel < longer_ ? 1 : 0); }
+
+ private:
+  int panels_, base_, longer_;
+};
+
+// A matrix (rows x inner) stored in the order in which tiles read it: panel by
+// panel, within a panel by inner index.
+class PackedRows {
+ public:
+  explicit PackedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
+
+  int rows() const { return rows_; }
+  int inner() const { return inner_; }
+  const RowCut& cut() const { return cut_; }
+  // Rows(panel) values for every inner index from `first` on.
+  const double* Panel(int panel, int first = 0) const {
+    return values_.data() +
+           static_cast<std::size_t>(cut_.First(panel)) * inner_ +
+           static_cast<std::size_t>(cut_.Rows(panel)) * first;
+  }
+
+ private:
+  int rows_, inner_;
+  RowCut cut_;
+  AlignedVector<double> values_;
+};
+
+// out += M[:, first .. first+count) x for one strip. x: count rows, out:
+// M.rows().
+void AddProduct(const PackedRows& m, int first, int count, const double* x,
+                double* out);
+
+// r = S_{lambda,M}(e) = sign(e) min(max(|e| - lambda, 0), M), written as
+// clip(e - clip(e, -lambda, lambda), -M, M).
+struct OutlierRule {
+  double lambda = 0;
+  double bound = 0;
+};
+
+// u = v - S_{lambda,M}(v - W h) for the rows of panels [first_panel,
+// last_panel) of one strip. v and u begin at the first of these rows.
+void WithoutOutliers(const PackedRows& w, int first_panel, int last_panel,
+                     const OutlierRule& rule, const double* h, const float* v,
+                     double* u);
+
+// The Gram matrix G = W'W of a dictionary, ready for sweeps. Components with
+// G_kk = 0, or too small to divide by, are dead: their h is 0.
+class PackedGram {
+ public:
+  explicit PackedGram(const Eigen::Ref<const Eigen::MatrixXd>& gram);
+  const PackedRows& rows() const { return rows_; }
+  // 1 / G_kk, 0 if dead.
+  const double* inverse_diagonal() const { return inverse_diagonal_.data(); }
+
+ private:
+  PackedRows rows_;
+  AlignedVector<double> inverse_diagonal_;
+};
+
+// One sweep of cyclic coordinate descent on 1/2 h'Gh - c'h, h >= 0, for
+// `strips` strips: for k ascending,
+//   h_k <- max(0, h_k + (c_k - G_k. h) / G_kk).
+// c and h: strips x K x kStripUsers.
+void Sweep(const PackedGram& gram, int strips, const double* c, double* h);
+
+// Rows of dead components become 0.
+void ClearDead(const PackedGram& gram, int strips, double* h);
+
+// Non-finite values become 0.
+void ClearNonFinite(std::size_t count, double* values);
+
+// columns[i]: the `rows` values of user i of the strip, or null for a padding
+// user (all zero).
+void LoadStrip(const float* const* columns, int rows, float* strip);
+void LoadStrip(const float* const* columns, int rows, double* strip);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_KERNELS_H_

@@ -1,0 +1,82 @@
+// Users as SIMD lanes.
+//
+// A strip holds kStripUsers users side by side: entry (row, user) of a matrix
+// with one column per user lies at strip[row * kStripUsers + user]. Every
+// kernel does the same operations on every lane and never mixes two, so that
+// the bits of a user's results cannot depend on the user's place, on the
+// neighbours or on how many there are. Multiplications and additions contract
+// to one rounding wherever the machine can (-ffp-contract=fast on all of this
+// folder).
+#ifndef DPNMF_CURATOR_FACTOR_LANES_H_
+#define DPNMF_CURATOR_FACTOR_LANES_H_
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "Eigen/Core"
+
+namespace dpnmf::curator {
+
+#if defined(__AVX512F__)
+inline constexpr int kLaneCount = 8;
+#else
+inline constexpr int kLaneCount = 4;
+#endif
+// Two vectors side by side; divides 16, the unit of a block.
+inline constexpr int kStripUsers = 2 * kLaneCount;
+
+// Doubles, and 64-bit words of the same shape (also the type of comparisons).
+typedef double Lanes __attribute__((vector_size(kLaneCount * 8), may_alias));
+typedef std::uint64_t Words
+    __attribute__((vector_size(kLaneCount * 8), may_alias));
+typedef std::int64_t Mask
+    __attribute__((vector_size(kLaneCount * 8), may_alias));
+
+// Storage for strips, aligned to whole vectors (for speed alone).
+template <typename T>
+using AlignedVector = std::vector<T, Eigen::aligned_allocator<T>>;
+
+#define DPNMF_INLINE inline __attribute__((always_inline))
+
+// The strips need no alignment: memcpy becomes one unaligned move.
+DPNMF_INLINE Lanes Load(const double* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+DPNMF_INLINE void Store(Lanes lanes, double* to) {
+  std::memcpy(to, &lanes, sizeof lanes);
+}
+
+DPNMF_INLINE Lanes LoadFloats(const float* from) {
+  typedef float Floats __attribute__((vector_size(kLaneCount * 4)));
+  Floats floats;
+  std::memcpy(&floats, from, sizeof floats);
+  return __builtin_convertvector(floats, Lanes);
+}
+
+DPNMF_INLINE Lanes Broadcast(double x) {
+#if defined(__AVX512F__)
+  return Lanes{x, x, x, x, x, x, x, x};
+#else
+  return Lanes{x, x, x, x};
+#endif
+}
+
+// max(0, x); NaN becomes 0.
+DPNMF_INLINE Lanes PositivePart(Lanes x) {
+  const Lanes zero = {};
+  return x > zero ? x : zero;
+}
+
+// max(low, min(x, high)); NaN stays.
+DPNMF_INLINE Lanes Clip(Lanes x, Lanes low, Lanes high) {
+  const Lanes below = high < x ? high : x;
+  return below < low ? low : below;
+}
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_LANES_H_

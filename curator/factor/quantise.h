@@ -1,0 +1,44 @@
+// From real vectors to gated integers: the step on which the bound on one
+// user's share rests (docs/privacy.md, "What one user can add").
+//
+// Clipping and quantising are floating point and may be as wrong as they like:
+// the gate, in integers alone, decides what is added.
+#ifndef DPNMF_CURATOR_FACTOR_QUANTISE_H_
+#define DPNMF_CURATOR_FACTOR_QUANTISE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "curator/factor/lanes.h"
+
+namespace dpnmf::curator {
+
+// Public integers of one kind of vector, bound c and q bits after the point.
+struct LatticeBounds {
+  double bound = 0;                 // c
+  double steps_per_unit = 0;        // 2^q
+  std::uint64_t largest_entry = 0;  // m = floor(c 2^q), below 2^32
+  std::uint64_t norm_bound = 0;     // floor(c^2 4^q)
+};
+
+// INTERNAL "bits-out-of-range" if c is not positive or m would reach 2^32.
+absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits);
+
+// x <- floor(2^q s x) with negative and non-finite entries as 0 and s such that
+// the length is at most c, then the gate: a user whose integers fail adds zero.
+// One strip of `rows` rows.
+void QuantiseStrip(const LatticeBounds& bounds, int rows, double* strip);
+
+// The gate on a strip of numbers: a user with an entry that is not an integer
+// in [0, m], or whose squares sum to more than norm_bound, becomes zero.
+void GateStrip(const LatticeBounds& bounds, int rows, double* strip);
+
+// The same for one user's nonzero entries. The bits are those of the strip with
+// its zeros.
+void QuantiseColumn(const LatticeBounds& bounds, std::span<double> column);
+void GateColumn(const LatticeBounds& bounds, std::span<double> column);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_QUANTISE_H_

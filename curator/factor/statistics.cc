@@ -1,0 +1,375 @@
+#include "curator/factor/statistics.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/parallel.h"
+#include "curator/factor/exact_products.h"
+#include "curator/factor/h_step.h"
+#include "curator/factor/lanes.h"
+#include "curator/factor/quantise.h"
+#include "curator/factor/sparse_kernels.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr int kBlockUnit = 16;
+constexpr int kLargestBlock = 256;
+// A block's buffers should leave room for W in a second-level cache of 1 MiB.
+constexpr std::int64_t kBlockBytes = 512 * 1024;
+static_assert(kBlockUnit % kStripUsers == 0);
+
+// What every block reads.
+struct Round {
+  const Dataset& data;
+  const StatisticsRequest& request;
+  PackedDictionary w;
+  LatticeBounds h_bounds;
+  LatticeBounds u_bounds;
+
+  int features() const { return w.features; }
+  int rank() const { return w.rank; }
+  int padded_rank() const { return PaddedColumns(w.rank); }
+  // The nonzeros alone are visited.
+  bool by_nonzeros() const { return data.sparse() && !request.outliers; }
+};
+
+struct UserRange {
+  std::uint64_t first = 0;
+  int count = 0;
+  int strips() const { return (count + kStripUsers - 1) / kStripUsers; }
+};
+
+// What one block leaves behind: gated integers.
+struct BlockOutput {
+  AlignedVector<double> k;  // strips x padded_rank
+  // l: in the block's u (strips x D), or by nonzeros, user after user.
+  std::vector<double> sparse_l;
+};
+
+struct Worker {
+  BlockBuffers block;
+  BlockOutput output;
+  AlignedVector<double> column_c;
+  std::vector<std::uint32_t> column_k;
+  std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
+  std::vector<std::uint64_t> sums_b;  // D x padded_rank, row-major
+};
+
+std::size_t StripSize(int rows) {
+  return static_cast<std::size_t>(rows) * kStripUsers;
+}
+
+// The place of (strip, row 0, lane) of a user of the block.
+std::size_t LaneOf(int user, int rows) {
+  return (user / kStripUsers) * StripSize(rows) + user % kStripUsers;
+}
+
+absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
+                         const Coefficients& h) {
+  const bool fits =
+      request.w != nullptr && request.w->cols() >= 1 &&
+      static_cast<std::uint64_t>(request.w->rows()) == data.features() &&
+      static_cast<std::uint64_t>(request.w->cols()) == h.rank() &&
+      h.users() == data.private_user_count() &&
+      data.features() <= std::numeric_limits<int>::max() / (4 * kStripUsers) &&
+      request.inner_iterations >= 0 &&
+      (!request.outliers ||
+       (request.lambda >= 0 && request.outlier_bound >= 0));
+  if (fits) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInternal, "statistics-request-malformed",
+                 "W, H and the data set do not fit one another.");
+}
+
+// N m m' < 2^62 for both sums, in 128-bit integers.
+absl::Status CheckRoom(const Round& round) {
+  using Wide = unsigned __int128;
+  const Wide limit = Wide{1} << 62;
+  const std::uint64_t users = round.data.private_user_count();
+  const Wide m_h = round.h_bounds.largest_entry;
+  const Wide m_u = round.u_bounds.largest_entry;
+  const auto fits = [&](Wide product) {  // product < 2^64
+    return product == 0 || users <= (limit - 1) / product;
+  };
+  if (fits(m_h * m_h) && fits(m_h * m_u)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
+                 "The sums over all users could reach 2^62.");
+}
+
+absl::StatusOr<Round> PrepareRound(const Dataset& data,
+                                   const StatisticsRequest& request,
+                                   const Coefficients& h) {
+  DPNMF_RETURN_IF_ERROR(CheckShapes(data, request, h));
+  DPNMF_ASSIGN_OR_RETURN(
+      const LatticeBounds h_bounds,
+      LatticeBoundsOf(request.coefficient_bound, request.coefficient_bits));
+  DPNMF_ASSIGN_OR_RETURN(
+      const LatticeBounds u_bounds,
+      LatticeBoundsOf(request.data_bound, request.data_bits));
+  Round round{data, request,
+              PackedDictionary(*request.w, request.outliers, data.sparse()),
+              h_bounds, u_bounds};
+  DPNMF_RETURN_IF_ERROR(CheckRoom(round));
+  return round;
+}
+
+int BlockUsers(const Round& round, const Execution& execution) {
+  if (execution.block_users > 0) {
+    return (execution.block_users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  }
+  const std::int64_t bytes_a_user =
+      (round.by_nonzeros() ? 0
+                           : (round.request.outliers ? 12 : 8) *
+                                 std::int64_t{round.features()}) +
+      24 * std::int64_t{round.rank()};
+  const std::int64_t fitting =
+      kBlockBytes / bytes_a_user / kBlockUnit * kBlockUnit;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(fitting, kBlockUnit, kLargestBlock));
+}
+
+void LoadCoefficients(const Coefficients& h, UserRange users,
+                      BlockBuffers* block) {
+  const int rank = static_cast<int>(h.rank());
+  block->h.assign(users.strips() * StripSize(rank), 0.0);
+  block->c.resize(block->h.size());
+  for (int user = 0; user < users.count; ++user) {
+    const double* const from = h.Of(users.first + user);
+    double* const to = block->h.data() + LaneOf(user, rank);
+    for (int k = 0; k < rank; ++k) to[k * kStripUsers] = from[k];
+  }
+}
+
+void StoreCoefficients(UserRange users, const BlockBuffers& block,
+                       Coefficients* h) {
+  const int rank = static_cast<int>(h->rank());
+  for (int user = 0; user < users.count; ++user) {
+    const double* const from = block.h.data() + LaneOf(user, rank);
+    double* const to = h->Of(users.first + user);
+    for (int k = 0; k < rank; ++k) to[k] = from[k * kStripUsers];
+  }
+}
+
+// V of the block as dense strips; padding users are zero.
+template <typename T>
+void LoadData(const Dataset& data, UserRange users, AlignedVector<T>* strips) {
+  const int features = static_cast<int>(data.features());
+  if (data.sparse()) {
+    strips->assign(users.strips() * StripSize(features), T{0});
+    for (int user = 0; user < users.count; ++user) {
+      const SparseColumn column = data.SparseColumnOf(users.first + user);
+      T* const to = strips->data() + LaneOf(user, features);
+      for (std::size_t i = 0; i < column.rows.size(); ++i) {
+        to[static_cast<std::size_t>(column.rows[i]) * kStripUsers] =
+            column.values[i];
+      }
+    }
+    return;
+  }
+  strips->resize(users.strips() * StripSize(features));
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    const float* columns[kStripUsers] = {};
+    for (int lane = 0; lane < kStripUsers; ++lane) {
+      const int user = strip * kStripUsers + lane;
+      if (user < users.count)
+        columns[lane] = data.DenseColumn(users.first + user).data();
+    }
+    LoadStrip(columns, features, strips->data() + strip * StripSize(features));
+  }
+}
+
+// c = W'v by the nonzeros of every user.
+void CorrelateNonzeros(const Round& round, UserRange users, Worker* worker) {
+  worker->column_c.resize(round.w.rows->stride());
+  for (int user = 0; user < users.count; ++user) {
+    SparseProduct(*round.w.rows, round.data.SparseColumnOf(users.first + user),
+                  worker->column_c.data());
+    double* const to = worker->block.c.data() + LaneOf(user, round.rank());
+    for (int k = 0; k < round.rank(); ++k)
+      to[k * kStripUsers] = worker->column_c[k];
+  }
+}
+
+// Steps 1 and 2: h and u = v - S(v - W h) of every user of the block.
+void HStep(const Round& round, UserRange users, Worker* worker) {
+  const StatisticsRequest& request = round.request;
+  BlockBuffers& block = worker->block;
+  if (request.outliers) {
+    LoadData(round.data, users, &block.v);
+    block.u.resize(block.v.size());
+    HStepWithOutliers(round.w, {request.lambda, request.outlier_bound},
+                      request.inner_iterations, users.strips(), &block);
+    return;
+  }
+  if (round.by_nonzeros()) {
+    std::fill(block.c.begin(), block.c.end(), 0.0);
+    CorrelateNonzeros(round, users, worker);
+  } else {
+    LoadData(round.data, users, &block.u);
+    Correlate(round.w, users.strips(), &block);
+  }
+  SweepBlock(round.w, request.inner_iterations, users.strips(), &block);
+}
+
+// Steps 3 and 4: gated integers k and l.
+void Quantise(const Round& round, UserRange users, Worker* worker) {
+  BlockOutput& output = worker->output;
+  const int rank = round.rank();
+  output.k.assign(users.strips() * StripSize(round.padded_rank()), 0.0);
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    double* const k = output.k.data() + strip * StripSize(round.padded_rank());
+    std::copy_n(worker->block.h.data() + strip * StripSize(rank),
+                StripSize(rank), k);
+    QuantiseStrip(round.h_bounds, rank, k);
+    if (round.by_nonzeros()) continue;
+    QuantiseStrip(round.u_bounds, round.features(),
+                  worker->block.u.data() + strip * StripSize(round.features()));
+  }
+  if (!round.by_nonzeros()) return;
+  output.sparse_l.clear();
+  for (int user = 0; user < users.count; ++user) {
+    const SparseColumn column = round.data.SparseColumnOf(users.first + user);
+    const std::size_t first = output.sparse_l.size();
+    output.sparse_l.insert(output.sparse_l.end(), column.values.begin(),
+                           column.values.end());
+    QuantiseColumn(round.u_bounds, std::span(output.sparse_l).subspan(first));
+  }
+}
+
+void ProcessBlock(const Round& round, UserRange users, Worker* worker,
+                  Coefficients* h) {
+  LoadCoefficients(*h, users, &worker->block);
+  HStep(round, users, worker);
+  StoreCoefficients(users, worker->block, h);
+  Quantise(round, users, worker);
+}
+
+// S_B += sum of l k' by the nonzeros of l.
+void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
+  std::span<const double> l = worker->output.sparse_l;
+  std::vector<std::uint32_t>& k = worker->column_k;
+  k.assign(round.padded_rank(), 0);
+  for (int user = 0; user < users.count; ++user) {
+    const double* const from =
+        worker->output.k.data() + LaneOf(user, round.padded_rank());
+    for (int j = 0; j < round.rank(); ++j)
+      k[j] = static_cast<std::uint32_t>(from[j * kStripUsers]);
+    const auto rows = round.data.SparseColumnOf(users.first + user).rows;
+    AddExactOuterProduct(rows, l.first(rows.size()), k, worker->sums_b.data());
+    l = l.subspan(rows.size());
+  }
+}
+
+void AddBlock(const Round& round, UserRange users, Worker* worker) {
+  const int padded = round.padded_rank();
+  if (worker->sums_a.empty()) {
+    worker->sums_a.assign(static_cast<std::size_t>(round.rank()) * padded, 0);
+    worker->sums_b.assign(static_cast<std::size_t>(round.features()) * padded,
+                          0);
+  }
+  const StripMatrix k{worker->output.k.data(), round.rank(), padded};
+  const std::uint64_t m_h = round.h_bounds.largest_entry;
+  const std::uint64_t m_u = round.u_bounds.largest_entry;
+  AddExactProducts(k, k, users.strips(), m_h, m_h, /*upper=*/true,
+                   worker->sums_a.data());
+  if (round.by_nonzeros()) return AddNonzeros(round, users, worker);
+  const StripMatrix l{worker->block.u.data(), round.features(),
+                      round.features()};
+  AddExactProducts(l, k, users.strips(), m_u, m_h, /*upper=*/false,
+                   worker->sums_b.data());
+}
+
+// Sums of all workers, in the order of ExactSums.
+ExactSums Collect(const Round& round, const std::vector<Worker>& workers) {
+  const std::size_t rank = round.rank(), features = round.features();
+  const std::size_t padded = round.padded_rank();
+  std::vector<std::uint64_t> a(rank * (rank + 1) / 2), b(features * rank);
+  for (const Worker& worker : workers) {
+    if (worker.sums_a.empty()) continue;
+    for (std::size_t column = 0, at = 0; column < rank; ++column) {
+      for (std::size_t row = 0; row <= column; ++row)
+        a[at++] += worker.sums_a[row * padded + column];
+    }
+    for (std::size_t column = 0, at = 0; column < rank; ++column) {
+      for (std::size_t row = 0; row < features; ++row)
+        b[at++] += worker.sums_b[row * padded + column];
+    }
+  }
+  return {{a.begin(), a.end()}, {b.begin(), b.end()}};
+}
+
+// Calls visit(users, worker) for every block after it was processed.
+template <typename Visit>
+std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
+                                 Coefficients* h, const Visit& visit) {
+  const std::uint64_t users = round.data.private_user_count();
+  const std::uint64_t width = BlockUsers(round, execution);
+  std::vector<Worker> workers(std::max(1, execution.threads));
+  ParallelFor((users + width - 1) / width, execution.threads,
+              [&](std::size_t index, int worker) {
+                const std::uint64_t first = index * width;
+                const UserRange range{
+                    first, static_cast<int>(std::min(width, users - first))};
+                ProcessBlock(round, range, &workers[worker], h);
+                visit(range, &workers[worker]);
+              });
+  return workers;
+}
+
+std::vector<std::int64_t> LaneToIntegers(const double* lane, int rows) {
+  std::vector<std::int64_t> integers(rows);
+  for (int row = 0; row < rows; ++row) {
+    integers[row] = static_cast<std::int64_t>(
+        lane[static_cast<std::size_t>(row) * kStripUsers]);
+  }
+  return integers;
+}
+
+}  // namespace
+
+Coefficients::Coefficients(std::uint64_t rank, std::uint64_t users)
+    : rank_(rank), values_(rank * users) {}
+
+absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
+                                            const StatisticsRequest& request,
+                                            const Execution& execution,
+                                            Coefficients* h) {
+  DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, *h));
+  const std::vector<Worker> workers = ForEachBlock(
+      round, execution, h,
+      [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
+  return Collect(round, workers);
+}
+
+absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
+    const Dataset& data, const StatisticsRequest& request,
+    const Execution& execution, Coefficients* h) {
+  DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, *h));
+  std::vector<UserContribution> contributions(data.private_user_count());
+  ForEachBlock(round, execution, h, [&](UserRange users, Worker* worker) {
+    std::span<const double> sparse_l = worker->output.sparse_l;
+    for (int user = 0; user < users.count; ++user) {
+      UserContribution& to = contributions[users.first + user];
+      to.k = LaneToIntegers(
+          worker->output.k.data() + LaneOf(user, round.padded_rank()),
+          round.rank());
+      if (!round.by_nonzeros()) {
+        to.l = LaneToIntegers(
+            worker->block.u.data() + LaneOf(user, round.features()),
+            round.features());
+        continue;
+      }
+      to.l.assign(round.features(), 0);
+      for (const std::int32_t row :
+           data.SparseColumnOf(users.first + user).rows) {
+        to.l[row] = static_cast<std::int64_t>(sparse_l.front());
+        sparse_l = sparse_l.subspan(1);
+      }
+    }
+  });
+  return contributions;
+}
+
+}  // namespace dpnmf::curator
