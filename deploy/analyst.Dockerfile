@@ -1,0 +1,26 @@
+# The analyst's side, from a context that holds no curator/. Build: deploy/images.sh
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+COPY deploy/install.sh deploy/
+RUN deploy/install.sh build
+COPY . .
+RUN test ! -e curator && deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
+
+FROM debian:bookworm-slim
+COPY deploy/install_runtime.sh /tmp/
+RUN /tmp/install_runtime.sh && rm /tmp/install_runtime.sh \
+ && useradd --system --uid 10002 --no-create-home --shell /usr/sbin/nologin dpnmf \
+ && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf
+COPY --from=build /build/bin/dpnmf-analyst /build/bin/dpnmf /usr/bin/
+USER 10002:10002
+VOLUME ["/var/lib/dpnmf"]
+EXPOSE 7432
+ENV DPNMF_ANALYST_STATE_DIR=/var/lib/dpnmf \
+    DPNMF_ANALYST_LISTEN=0.0.0.0:7432 \
+    DPNMF_ANALYST_CURATOR=curator:7431 \
+    DPNMF_ANALYST_CA=/run/secrets/ca.crt \
+    DPNMF_ANALYST_CERT=/run/secrets/tls.crt \
+    DPNMF_ANALYST_KEY=/run/secrets/tls.key \
+    DPNMF_ANALYST_CLIENTS=/etc/dpnmf/clients.json
+ENTRYPOINT ["/usr/bin/dpnmf-analyst"]
+CMD ["serve"]

@@ -1,0 +1,26 @@
+# The data's side. Build: deploy/images.sh
+FROM debian:bookworm-slim AS build
+WORKDIR /src
+COPY deploy/install.sh deploy/
+RUN deploy/install.sh build
+COPY . .
+RUN deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
+
+FROM debian:bookworm-slim
+COPY deploy/install_runtime.sh /tmp/
+RUN /tmp/install_runtime.sh && rm /tmp/install_runtime.sh \
+ && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dpnmf \
+ && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf /var/lib/dpnmf-anchor
+COPY --from=build /build/bin/dpnmf-curator /usr/bin/
+USER 10001:10001
+VOLUME ["/var/lib/dpnmf", "/var/lib/dpnmf-anchor"]
+EXPOSE 7431
+ENV DPNMF_CURATOR_DATA_DIR=/var/lib/dpnmf \
+    DPNMF_CURATOR_ANCHOR_DIR=/var/lib/dpnmf-anchor \
+    DPNMF_CURATOR_LISTEN=0.0.0.0:7431 \
+    DPNMF_CURATOR_CA=/run/secrets/ca.crt \
+    DPNMF_CURATOR_CERT=/run/secrets/tls.crt \
+    DPNMF_CURATOR_KEY=/run/secrets/tls.key \
+    DPNMF_CURATOR_ALLOW=/etc/dpnmf/allow.json
+ENTRYPOINT ["/usr/bin/dpnmf-curator"]
+CMD ["serve"]
