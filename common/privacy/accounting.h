@@ -7,15 +7,18 @@
 //   rdp          rho + 2 sqrt(rho log(1/delta))
 //                Bun and Steinke 2016, Prop. 1.3; the paper's.
 //   rdp_optimal  min over alpha > 1 of
-//                rho alpha + (log(1/delta) + (alpha-1) log(1-1/alpha) - log alpha)/(alpha-1)
-//                Canonne, Kamath and Steinke 2020, arXiv 2004.00010, Prop. 12.
+//                rho alpha + (log(1/delta) + (alpha-1) log(1-1/alpha) - log
+//                alpha)/(alpha-1) Canonne, Kamath and Steinke 2020, arXiv
+//                2004.00010, Prop. 12.
 //   gaussian     the epsilon with
 //                Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2) = delta
 //                Balle and Wang 2018, Theorem 8: exact.
 //
 // Every epsilon is max(0, .), 0 for mu = 0, and rounded up: never below the
-// true value, and above it by at most a relative 1e-12. All functions are pure
-// and thread-safe.
+// true value, and above it by at most 1e-12 * max(epsilon, mu), which is a
+// relative 1e-12 wherever epsilon is not close to 0. (mu^2 below 1e-300 counts
+// as 1e-300.) docs/accounting.md has the argument. All functions are pure and
+// thread-safe.
 #ifndef DPNMF_COMMON_PRIVACY_ACCOUNTING_H_
 #define DPNMF_COMMON_PRIVACY_ACCOUNTING_H_
 
@@ -44,12 +47,15 @@ struct EpsilonAtOrder {
 // mu_squared in [0, 1e15], delta in (0, 1), else INVALID_ARGUMENT
 // ("mu-out-of-range", "delta-out-of-range"). NaN is refused.
 absl::StatusOr<EpsilonAtOrder> EpsilonRdp(double mu_squared, double delta);
-absl::StatusOr<EpsilonAtOrder> EpsilonRdpOptimal(double mu_squared, double delta);
+absl::StatusOr<EpsilonAtOrder> EpsilonRdpOptimal(double mu_squared,
+                                                 double delta);
 absl::StatusOr<double> EpsilonGaussian(double mu_squared, double delta);
 
-absl::StatusOr<double> Epsilon(Conversion conversion, double mu_squared, double delta);
+absl::StatusOr<double> Epsilon(Conversion conversion, double mu_squared,
+                               double delta);
 // The same for a ledger cost (read with MuSquared::ToDoubleUp).
-absl::StatusOr<double> Epsilon(Conversion conversion, MuSquared cost, double delta);
+absl::StatusOr<double> Epsilon(Conversion conversion, MuSquared cost,
+                               double delta);
 
 // All three together, as every reading shows them.
 struct Epsilons {
@@ -63,9 +69,9 @@ struct Epsilons {
 absl::StatusOr<Epsilons> AllEpsilons(MuSquared cost, double delta);
 
 // The largest cost whose epsilon at `delta` does not exceed `epsilon`, rounded
-// down: Epsilon(conversion, result, delta) <= epsilon. epsilon in (0, 1000],
-// delta in (0, 1), else INVALID_ARGUMENT ("epsilon-out-of-range",
-// "delta-out-of-range").
+// down: Epsilon(conversion, result, delta) <= epsilon, and the result is at
+// most a relative 1e-10 below the true one. epsilon in (0, 1000], delta in (0,
+// 1), else INVALID_ARGUMENT ("epsilon-out-of-range", "delta-out-of-range").
 absl::StatusOr<MuSquared> LargestCost(Conversion conversion, double epsilon,
                                       double delta);
 
@@ -73,7 +79,7 @@ absl::StatusOr<MuSquared> LargestCost(Conversion conversion, double epsilon,
 double RdpAtOrder(MuSquared cost, double order);
 
 // log of the delta at which mu-Gaussian DP gives epsilon (exact curve), for
-// tests and tables. mu > 0, epsilon >= 0.
+// tests and tables. Not rounded to a side. mu > 0, epsilon >= 0.
 double LogDeltaGaussian(double mu, double epsilon);
 
 }  // namespace dpnmf

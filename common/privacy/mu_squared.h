@@ -21,7 +21,9 @@ class MuSquared {
   static constexpr int kFractionBits = 60;
 
   constexpr MuSquared() = default;
-  static constexpr MuSquared FromUnits(Uint128 units) { return MuSquared(units); }
+  static constexpr MuSquared FromUnits(Uint128 units) {
+    return MuSquared(units);
+  }
   // The smallest (largest) cost that is at least (at most) `value`; nothing if
   // value is negative, NaN or 2^60 or more. `value` counts as exact.
   static std::optional<MuSquared> RoundUp(double value);
@@ -33,7 +35,8 @@ class MuSquared {
   std::string UnitsText() const;
   // Nearest double; for reading only.
   double ToDouble() const;
-  // The smallest double that is at least the cost: for epsilons shown or checked.
+  // The smallest double that is at least the cost: for epsilons shown or
+  // checked.
   double ToDoubleUp() const;
 
   // Nothing if the result leaves [0, 2^60).

@@ -15,7 +15,9 @@
 
 namespace dpnmf {
 
-// Public facts about a data set.
+// Public facts about a data set. In range: features and users at least 1, users
+// at most 2^40, column_bound in [1e-30, 1e30], max_rank and max_rounds at
+// least 1.
 struct DatasetFacts {
   std::string name;
   std::string population;
@@ -27,6 +29,16 @@ struct DatasetFacts {
   std::uint32_t max_rank = 0;
   std::uint32_t max_rounds = 0;
 };
+
+// The gate's two integer bounds on a vector of declared Euclidean length
+// `bound`, quantised to integers k = floor(2^bits x):
+//   NormBoundSteps     floor(bound^2 4^bits):  sum k_i^2 must not exceed it;
+//   LargestEntrySteps  m = floor(bound 2^bits): no k_i may exceed it.
+// Exact: `bound` counts as the number that its bits are. The plan, the price
+// and the gate use these same integers. bound > 0 and finite, else 0; 2^64 - 1
+// where the result does not fit. `bits` may be negative, |bits| <= 1000.
+std::uint64_t NormBoundSteps(double bound, int bits);
+std::uint64_t LargestEntrySteps(double bound, int bits);
 
 // Users that the exact sums leave room for: N, or 2 N0 + 1024 where N is
 // private. Import refuses a file with more.
@@ -62,8 +74,9 @@ struct PartPlan {
   std::uint64_t columns = 0;
   bool symmetric = false;
   int step_exponent = 0;
-  std::uint64_t stddev_steps = 0;           // off the diagonal, or everywhere
-  std::uint64_t diagonal_stddev_steps = 0;  // symmetric sums; >= sqrt(2) times the above
+  std::uint64_t stddev_steps = 0;  // off the diagonal, or everywhere
+  std::uint64_t diagonal_stddev_steps =
+      0;  // symmetric sums; >= sqrt(2) times the above
   // floor(c^2 4^q) of the two factors of the sum, in lattice units: the squared
   // L2 sensitivity in steps is 2 * left * right (replace one) or left * right.
   std::uint64_t left_norm_steps = 0;
@@ -73,8 +86,8 @@ struct PartPlan {
 };
 
 struct RunPlan {
-  int coefficient_bits = 0;  // q_h
-  int data_bits = 0;         // q_u
+  int coefficient_bits = 0;      // q_h
+  int data_bits = 0;             // q_u
   double coefficient_bound = 1;  // c_h
   double data_bound = 1;         // c_u
   std::vector<PartPlan> parts;
@@ -89,7 +102,9 @@ double L2Sensitivity(const PartPlan& part, Adjacency adjacency);
 
 // mu^2 of drawing all parts once with the sigmas in the plan, rounded up:
 // sum over parts of Delta^2 / min(sigma_diag^2, 2 sigma_off^2), respectively
-// Delta^2 / sigma^2. INTERNAL if a sigma is 0 or sigma_diag < sqrt(2) sigma_off.
+// Delta^2 / sigma^2. Integer arithmetic; each part is rounded up to a whole
+// unit. INTERNAL "plan-invalid" if a sigma is 0 or above 2^62, sigma_diag <
+// sqrt(2) sigma_off, or the cost reaches 2^60.
 absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
                                         Adjacency adjacency);
 
@@ -99,16 +114,21 @@ absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
 // "epsilon-out-of-range", "delta-out-of-range", "mechanism-unknown",
 // "lambda-out-of-range", "outlier-bound-out-of-range",
 // "inner-iterations-out-of-range", "share-out-of-range",
-// "adjacency-mismatch", "conversion-mismatch". NaN fails every check.
+// "adjacency-mismatch", "conversion-mismatch". NaN fails every check. lambda
+// and M are checked with outliers off as well (then M may be 0). Facts out of
+// range give "dataset-facts-invalid".
 absl::Status CheckRunParameters(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 
 // The plan: bits from N, the bounds and the noise such that
 //   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
-// sigmas such that rounds * cost_per_round <= LargestCost(conversion, epsilon,
-// delta) and A has share_of_a of each round. Errors of CheckRunParameters;
-// INVALID_ARGUMENT "noise-out-of-range" if epsilon is too small or N too large
-// for the lattice (the sentence says which to raise).
+// q the largest that does, with c_h = c_u = c_v and 2^8 <= m < 2^21 (so that a
+// block of users summed in doubles without rounding holds 2^53 / m^2 >= 2048);
+// sigmas, the smallest integers, such that rounds * cost_per_round <=
+// LargestCost(conversion, epsilon, delta) and A has share_of_a of each round.
+// Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if
+// epsilon is too small or N too large for the lattice (the sentence says which
+// to raise).
 absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 

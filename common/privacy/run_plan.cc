@@ -1,0 +1,381 @@
+#include "common/privacy/run_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_format.h"
+#include "common/base/error.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr std::uint64_t kLargestStddevSteps = std::uint64_t{1} << 50;
+constexpr Uint128 kSumLimit = Uint128{1} << 62;
+constexpr Uint128 kCostLimit = Uint128{1} << 120;
+constexpr int kMostEntryBits = 20;  // m < 2^21
+constexpr int kLeastEntryBits = 8;  // m >= 2^8
+constexpr std::uint64_t kMostUsers = std::uint64_t{1} << 40;
+
+absl::Status Invalid(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+// floor(value * 2^exponent), at most 2^64 - 1. value < 2^107.
+std::uint64_t ScaledDown(Uint128 value, int exponent) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  if (value == 0 || exponent <= -128) return 0;
+  if (exponent < 0) value >>= -exponent;
+  for (; exponent > 0 && value <= kMost; --exponent) value <<= 1;
+  return value > kMost ? kMost : static_cast<std::uint64_t>(value);
+}
+
+// A positive finite double is mantissa * 2^exponent, exactly.
+struct ExactDouble {
+  Uint128 mantissa;  // below 2^53
+  int exponent;
+};
+
+ExactDouble Exactly(double value) {
+  if (!(value > 0 && std::isfinite(value))) return {0, 0};
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  return {static_cast<Uint128>(std::ldexp(fraction, 53)), exponent - 53};
+}
+
+// ceil(numerator * 2^shift / denominator) by long division; nothing if that
+// reaches 2^120. 0 < denominator < 2^127.
+std::optional<Uint128> CeilOfScaledRatio(Uint128 numerator, int shift,
+                                         Uint128 denominator) {
+  Uint128 quotient = numerator / denominator;
+  Uint128 remainder = numerator % denominator;
+  for (; shift > 0; --shift) {
+    if (quotient >= kCostLimit) return std::nullopt;
+    remainder *= 2;
+    quotient = 2 * quotient + (remainder >= denominator ? 1 : 0);
+    if (remainder >= denominator) remainder -= denominator;
+  }
+  if (remainder != 0) ++quotient;
+  if (quotient >= kCostLimit) return std::nullopt;
+  return quotient;
+}
+
+// The smallest sigma_diag >= sqrt(2) sigma_off. sigma_off <= 2^50.
+std::uint64_t DiagonalStddev(std::uint64_t stddev) {
+  const Uint128 wanted = 2 * static_cast<Uint128>(stddev) * stddev;
+  const auto square = [](std::uint64_t x) {
+    return static_cast<Uint128>(x) * x;
+  };
+  auto diagonal =
+      static_cast<std::uint64_t>(std::sqrt(2.0) * static_cast<double>(stddev));
+  while (square(diagonal) < wanted) ++diagonal;
+  while (diagonal > 0 && square(diagonal - 1) >= wanted) --diagonal;
+  return diagonal;
+}
+
+void SetStddev(std::uint64_t stddev, PartPlan* part) {
+  part->stddev_steps = stddev;
+  part->diagonal_stddev_steps = part->symmetric ? DiagonalStddev(stddev) : 0;
+}
+
+absl::Status InvalidPlan(const PartPlan& part, std::string_view what) {
+  return Refusal(absl::StatusCode::kInternal, "plan-invalid",
+                 absl::StrFormat("the noise of part %s is not usable: %s",
+                                 part.name, what));
+}
+
+// mu^2 = Delta^2 / sigma^2, respectively Delta^2 / min(sigma_diag^2,
+// 2 sigma_off^2), with Delta^2 = 2 left right, respectively left right.
+absl::StatusOr<MuSquared> CostOfPart(const PartPlan& part,
+                                     Adjacency adjacency) {
+  constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
+  const Uint128 stddev = part.stddev_steps;
+  const Uint128 diagonal = part.diagonal_stddev_steps;
+  if (stddev == 0 || stddev > kLargest || diagonal > kLargest) {
+    return InvalidPlan(part, "a standard deviation is 0 or above 2^62");
+  }
+  Uint128 variance = stddev * stddev;
+  if (part.symmetric) {
+    if (diagonal * diagonal < 2 * variance) {
+      return InvalidPlan(
+          part, "that of the diagonal is below sqrt(2) times the other");
+    }
+    variance = 2 * variance;
+  }
+  const Uint128 norms =
+      static_cast<Uint128>(part.left_norm_steps) * part.right_norm_steps;
+  const int doublings = adjacency == Adjacency::kReplaceOne ? 1 : 0;
+  const auto units =
+      CeilOfScaledRatio(norms, MuSquared::kFractionBits + doublings, variance);
+  if (!units.has_value())
+    return InvalidPlan(part, "it is too small for any budget");
+  return MuSquared::FromUnits(*units);
+}
+
+// The smallest sigma whose cost stays within the allowance; false if 2^50 steps
+// are not enough.
+bool Calibrate(MuSquared allowance, Adjacency adjacency, PartPlan* part) {
+  const auto fits = [&](std::uint64_t stddev) {
+    SetStddev(stddev, part);
+    const auto cost = CostOfPart(*part, adjacency);
+    return cost.ok() && *cost <= allowance;
+  };
+  std::uint64_t too_small = 0, enough = kLargestStddevSteps;
+  if (!fits(enough)) return false;
+  while (enough - too_small > 1) {
+    const std::uint64_t middle = too_small + (enough - too_small) / 2;
+    (fits(middle) ? enough : too_small) = middle;
+  }
+  SetStddev(enough, part);
+  return std::max(part->stddev_steps, part->diagonal_stddev_steps) <=
+         kLargestStddevSteps;
+}
+
+// What one round may cost, and how much of it A may.
+struct RoundAllowance {
+  MuSquared a;
+  MuSquared b;
+};
+
+// The whole allowance is first cut to its 32 leading bits: it comes from
+// floating point, and both parties should find the same sigmas even where their
+// mathematics libraries differ in a last bit.
+RoundAllowance AllowanceOf(MuSquared whole, const RunParameters& parameters) {
+  Uint128 units = whole.units();
+  int dropped = 0;
+  for (; (units >> dropped) >= (Uint128{1} << 32); ++dropped) {
+  }
+  const Uint128 round = ((units >> dropped) << dropped) / parameters.rounds;
+  // whole < 2^73 (epsilon <= 1000), so the product stays below 2^121.
+  const auto share =
+      static_cast<Uint128>(std::ldexp(parameters.share_of_a, 48));
+  const Uint128 a = (round * share) >> 48;
+  return {MuSquared::FromUnits(a), MuSquared::FromUnits(round - a)};
+}
+
+// A is K x K with steps 4^-q, B is D x K with the same: the plan before its
+// noise.
+RunPlan PlanWithBits(int bits, const RunParameters& parameters,
+                     const DatasetFacts& facts) {
+  const std::uint64_t norm = NormBoundSteps(facts.column_bound, bits);
+  PartPlan a{.name = "A",
+             .rows = parameters.rank,
+             .columns = parameters.rank,
+             .symmetric = true,
+             .step_exponent = -2 * bits,
+             .left_norm_steps = norm,
+             .right_norm_steps = norm};
+  PartPlan b = a;
+  b.name = "B";
+  b.rows = facts.features;
+  b.symmetric = false;
+  RunPlan plan;
+  plan.coefficient_bits = plan.data_bits = bits;
+  plan.coefficient_bound = plan.data_bound = facts.column_bound;
+  plan.parts = {a, b};
+  return plan;
+}
+
+// N_max m_a m_b + 64 sigma/step < 2^62.
+bool FitsIntegers(const RunPlan& plan, const DatasetFacts& facts) {
+  const Uint128 m = LargestEntrySteps(facts.column_bound, plan.data_bits);
+  const Uint128 largest_sum = m * m * LargestUserCount(facts);
+  return std::all_of(
+      plan.parts.begin(), plan.parts.end(), [&](const PartPlan& part) {
+        const std::uint64_t stddev =
+            std::max(part.stddev_steps, part.diagonal_stddev_steps);
+        return largest_sum + 64 * static_cast<Uint128>(stddev) < kSumLimit;
+      });
+}
+
+absl::Status CheckFacts(const DatasetFacts& facts) {
+  const bool ok = facts.features >= 1 && facts.users >= 1 &&
+                  facts.users <= kMostUsers && facts.column_bound >= 1e-30 &&
+                  facts.column_bound <= 1e30 && facts.max_rank >= 1 &&
+                  facts.max_rounds >= 1;
+  if (ok) return absl::OkStatus();
+  return Invalid(
+      "dataset-facts-invalid",
+      "the data set's declared facts are out of range (`features`, `users` up "
+      "to 2^40, `column_bound` from 1e-30 to 1e30, `max_rank`, `max_rounds`); "
+      "import it again");
+}
+
+absl::Status CheckSize(const RunParameters& parameters,
+                       const DatasetFacts& facts) {
+  const std::uint64_t most_rank = std::min<std::uint64_t>(
+      {facts.features, facts.users, facts.max_rank, kMaxRank});
+  if (!(parameters.rank >= 1 && parameters.rank <= most_rank)) {
+    return Invalid(
+        "rank-out-of-range",
+        absl::StrFormat("`rank` must be from 1 to %d for this data set, not %d",
+                        most_rank, parameters.rank));
+  }
+  const std::uint32_t most_rounds = std::min(facts.max_rounds, kMaxRounds);
+  if (!(parameters.rounds >= 1 && parameters.rounds <= most_rounds)) {
+    return Invalid(
+        "rounds-out-of-range",
+        absl::StrFormat(
+            "`rounds` must be from 1 to %d for this data set, not %d",
+            most_rounds, parameters.rounds));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPrivacy(const RunParameters& parameters) {
+  if (!(parameters.epsilon > 0 && parameters.epsilon <= 1000)) {
+    return Invalid("epsilon-out-of-range",
+                   "`epsilon` must be above 0 and at most 1000; values up to "
+                   "10 are usual");
+  }
+  if (!(parameters.delta > 0 && parameters.delta < 1)) {
+    return Invalid(
+        "delta-out-of-range",
+        "`delta` must lie strictly between 0 and 1; well below 1 over the "
+        "number of people is usual");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMechanism(const RunParameters& parameters) {
+  if (parameters.mechanism != "statistics" &&
+      parameters.mechanism != "gradient") {
+    return Invalid("mechanism-unknown",
+                   "`mechanism` must be statistics or gradient");
+  }
+  if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
+    return Invalid("lambda-out-of-range",
+                   "`lambda` must be from 0 to 1e6, in units of the data");
+  }
+  const double bound = parameters.outlier_bound;
+  if (!(bound >= 0 && bound <= 1e6) || (parameters.outliers && bound == 0)) {
+    return Invalid(
+        "outlier-bound-out-of-range",
+        "`outlier_bound` must be above 0 and at most 1e6, in units of the "
+        "data (or 0 with `outliers` off)");
+  }
+  if (!(parameters.inner_iterations >= 1 &&
+        parameters.inner_iterations <= 1000)) {
+    return Invalid("inner-iterations-out-of-range",
+                   "`inner_iterations` must be from 1 to 1000; 10 is usual");
+  }
+  if (!(parameters.share_of_a > 0 && parameters.share_of_a < 1)) {
+    return Invalid(
+        "share-out-of-range",
+        "`share_of_a` must lie strictly between 0 and 1; 0.5 is usual");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPolicy(const RunParameters& parameters,
+                         const DatasetFacts& facts) {
+  if (parameters.adjacency != facts.adjacency) {
+    return Invalid("adjacency-mismatch",
+                   absl::StrFormat("`adjacency` must be %s for this population",
+                                   NameOf(facts.adjacency)));
+  }
+  if (parameters.conversion != facts.conversion) {
+    return Invalid(
+        "conversion-mismatch",
+        absl::StrFormat("`conversion` must be %s for this population",
+                        NameOf(facts.conversion)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoFittingBits(int least_bits, const DatasetFacts& facts) {
+  const Uint128 m = LargestEntrySteps(facts.column_bound, least_bits);
+  if (2 * m * m * LargestUserCount(facts) >= kSumLimit) {
+    return Invalid(
+        "noise-out-of-range",
+        "the data set has too many users for exact sums; import it as several "
+        "smaller data sets of the same population");
+  }
+  return Invalid(
+      "noise-out-of-range",
+      "the noise would exceed what the sums can carry: raise `epsilon` or "
+      "`delta`, lower `rounds`, or move `share_of_a` towards 0.5");
+}
+
+}  // namespace
+
+std::uint64_t NormBoundSteps(double bound, int bits) {
+  const ExactDouble exact = Exactly(bound);
+  return ScaledDown(exact.mantissa * exact.mantissa,
+                    2 * (exact.exponent + bits));
+}
+
+std::uint64_t LargestEntrySteps(double bound, int bits) {
+  const ExactDouble exact = Exactly(bound);
+  return ScaledDown(exact.mantissa, exact.exponent + bits);
+}
+
+std::uint64_t LargestUserCount(const DatasetFacts& facts) {
+  return facts.adjacency == Adjacency::kReplaceOne ? facts.users
+                                                   : 2 * facts.users + 1024;
+}
+
+double L2Sensitivity(const PartPlan& part, Adjacency adjacency) {
+  const double neighbours = adjacency == Adjacency::kReplaceOne ? 2 : 1;
+  return std::ldexp(
+      std::sqrt(neighbours * static_cast<double>(part.left_norm_steps) *
+                static_cast<double>(part.right_norm_steps)),
+      part.step_exponent);
+}
+
+absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
+                                        Adjacency adjacency) {
+  MuSquared total;
+  for (const PartPlan& part : parts) {
+    DPNMF_ASSIGN_OR_RETURN(const MuSquared cost, CostOfPart(part, adjacency));
+    const auto sum = MuSquared::Add(total, cost);
+    if (!sum.has_value())
+      return InvalidPlan(part, "it is too small for any budget");
+    total = *sum;
+  }
+  return total;
+}
+
+absl::Status CheckRunParameters(const RunParameters& parameters,
+                                const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckFacts(facts));
+  DPNMF_RETURN_IF_ERROR(CheckSize(parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CheckPrivacy(parameters));
+  DPNMF_RETURN_IF_ERROR(CheckMechanism(parameters));
+  return CheckPolicy(parameters, facts);
+}
+
+absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
+                                const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
+  DPNMF_ASSIGN_OR_RETURN(
+      const MuSquared whole,
+      LargestCost(parameters.conversion, parameters.epsilon, parameters.delta));
+  const RoundAllowance allowance = AllowanceOf(whole, parameters);
+  // 2^exponent <= c < 2^(exponent + 1).
+  const int exponent = std::ilogb(facts.column_bound);
+  for (int bits = kMostEntryBits - exponent; bits >= kLeastEntryBits - exponent;
+       --bits) {
+    RunPlan plan = PlanWithBits(bits, parameters, facts);
+    if (!Calibrate(allowance.a, parameters.adjacency, &plan.parts[0]) ||
+        !Calibrate(allowance.b, parameters.adjacency, &plan.parts[1]) ||
+        !FitsIntegers(plan, facts)) {
+      continue;
+    }
+    DPNMF_ASSIGN_OR_RETURN(plan.cost_per_round,
+                           CostOfDrawing(plan.parts, parameters.adjacency));
+    const auto cost =
+        MuSquared::Multiply(plan.cost_per_round, parameters.rounds);
+    if (!cost.has_value() || *cost > whole) {
+      return Refusal(
+          absl::StatusCode::kInternal, "plan-invalid",
+          "the plan costs more than the run may; please report this");
+    }
+    plan.cost = *cost;
+    return plan;
+  }
+  return NoFittingBits(kLeastEntryBits - exponent, facts);
+}
+
+}  // namespace dpnmf
