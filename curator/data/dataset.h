@@ -3,8 +3,9 @@
 //
 // DATA_DIR/datasets/NAME/
 //   dataset.json   the public description and the keyed fingerprint
-//   values.npy     dense: float32, shape (D, N), Fortran order (a column per user)
-//   data.npy indices.npy indptr.npy   sparse: CSC, float32 / int32 / int64
+//   values.npy     dense: float32, shape (D, N), Fortran order (a column per
+//   user) data.npy indices.npy indptr.npy   sparse: CSC, float32 / int32 /
+//   int64
 //
 // The arrays hold V as it is used: normalised column by column at import.
 #ifndef DPNMF_CURATOR_DATA_DATASET_H_
@@ -25,8 +26,8 @@ enum class Normalisation { kL2, kNone };
 
 // What the operator declared. Public.
 struct DatasetDescription {
-  std::string name;        // [a-z0-9][a-z0-9._-]{0,63}
-  std::string population;  // the same alphabet
+  std::string name;            // [a-z0-9][a-z0-9._-]{0,63}
+  std::string population;      // the same alphabet
   std::uint64_t features = 0;  // D
   std::uint64_t users = 0;     // N, or the declared N0 under add_remove_one
   Normalisation normalisation = Normalisation::kL2;
@@ -54,7 +55,8 @@ class Dataset {
  public:
   // Opens DATA_DIR/datasets/NAME. NOT_FOUND "dataset-unknown", DATA_LOSS
   // "dataset-damaged" (shapes, types or description do not fit).
-  static absl::StatusOr<std::unique_ptr<Dataset>> Open(const std::string& directory);
+  static absl::StatusOr<std::unique_ptr<Dataset>> Open(
+      const std::string& directory);
 
   // An in-memory data set, for tests and for `factorize`. values: D x N
   // column-major. The description's features and (under replace_one) users must
@@ -91,9 +93,12 @@ class Dataset {
   std::unique_ptr<Storage> storage_;
 };
 
-// Names of the data sets below DATA_DIR, sorted. Half-written ones are not seen.
-absl::StatusOr<std::vector<std::string>> DatasetNames(const std::string& data_dir);
-std::string DatasetDirectory(const std::string& data_dir, const std::string& name);
+// Names of the data sets below DATA_DIR, sorted. Half-written ones are not
+// seen.
+absl::StatusOr<std::vector<std::string>> DatasetNames(
+    const std::string& data_dir);
+std::string DatasetDirectory(const std::string& data_dir,
+                             const std::string& name);
 
 }  // namespace dpnmf::curator
 

@@ -59,9 +59,9 @@ using LoadProgress =
 
 struct LoadOptions {
   MatrixFormat format = MatrixFormat::kAuto;
-  // Text matrices. Not set: the first row is a header if one of its fields is
-  // not a number; leading columns are labels if their first entry is not a
-  // number or their header is empty.
+  // Text matrices. Not set: the first line is a header if none of its fields is
+  // a number (some: "input-ambiguous"); leading columns are labels if no entry
+  // of theirs is a number or their header is empty.
   std::optional<bool> header;
   std::optional<int> label_columns;
   // Names of the features, in order. If not empty their count must be D.

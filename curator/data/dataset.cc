@@ -1,0 +1,262 @@
+#include "curator/data/dataset.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/npy.h"
+#include "curator/data/description.h"
+#include "curator/data/mapped_file.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::Status Damaged(const std::string& directory, const std::string& problem) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "dataset-damaged",
+      absl::StrCat("the data set at ", directory, " is damaged: ", problem,
+                   "; restore it from a backup or import it again"));
+}
+
+absl::Status Malformed(const std::string& problem) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "dataset-malformed",
+                 problem);
+}
+
+// The first thing that is wrong with a number of columns, if any.
+std::optional<std::string> UserCountProblem(
+    const DatasetDescription& description, std::uint64_t users) {
+  if (users == 0) return "it has no user";
+  if (description.adjacency == Adjacency::kReplaceOne &&
+      users != description.users) {
+    return "its number of users is not the described one";
+  }
+  if (users > LargestUserCount(FactsOf(description)))
+    return "it has too many users";
+  return std::nullopt;
+}
+
+// CSC: offsets rise from 0 to the number of entries, rows lie in [0, features)
+// and rise within a column.
+std::optional<std::string> StructureProblem(
+    std::uint64_t features, std::span<const std::int64_t> indptr,
+    std::span<const std::int32_t> indices) {
+  if (indptr.empty() || indptr.front() != 0 ||
+      indptr.back() != static_cast<std::int64_t>(indices.size()) ||
+      !std::is_sorted(indptr.begin(), indptr.end())) {
+    return "indptr does not rise from 0 to the number of entries";
+  }
+  for (std::size_t n = 0; n + 1 < indptr.size(); ++n) {
+    std::int64_t last = -1;
+    for (std::int64_t i = indptr[n]; i < indptr[n + 1]; ++i) {
+      const std::int64_t row = indices[static_cast<std::size_t>(i)];
+      if (row <= last || static_cast<std::uint64_t>(row) >= features) {
+        return "an index is out of range or out of order";
+      }
+      last = row;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Either mapped files or vectors hold the arrays.
+struct Dataset::Storage {
+  std::vector<MappedFile> files;
+  std::vector<float> values;
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+};
+
+namespace {
+
+// The entries of an array file that must have this type, order and, where
+// given, shape; all of the file and no more.
+template <typename T>
+absl::StatusOr<std::span<const T>> MapArray(const std::string& directory,
+                                            const std::string& name,
+                                            const std::string& dtype,
+                                            std::size_t dimensions,
+                                            std::vector<MappedFile>* files,
+                                            std::vector<std::uint64_t>* shape) {
+  absl::StatusOr<MappedFile> file =
+      MappedFile::Open(absl::StrCat(directory, "/", name));
+  if (!file.ok())
+    return Damaged(directory, std::string(file.status().message()));
+  const std::span<const std::byte> bytes = file->bytes();
+  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(std::string_view(
+      reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  if (!header.ok())
+    return Damaged(directory, absl::StrCat(name, " is no array file"));
+  if (header->dtype != dtype || header->shape.size() != dimensions ||
+      (dimensions == 2 && !header->fortran_order)) {
+    return Damaged(directory, absl::StrCat(name, " has another type or order"));
+  }
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : header->shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) {
+      return Damaged(directory, absl::StrCat(name, " has an impossible shape"));
+    }
+  }
+  const std::size_t room = bytes.size() - header->data_offset;
+  if (room % sizeof(T) != 0 || room / sizeof(T) != count ||
+      header->data_offset % alignof(T) != 0) {
+    return Damaged(directory,
+                   absl::StrCat(name, " has another size than its shape says"));
+  }
+  *shape = header->shape;
+  const T* const data =
+      reinterpret_cast<const T*>(bytes.data() + header->data_offset);
+  files->push_back(*std::move(file));
+  return std::span(data, count);
+}
+
+}  // namespace
+
+Dataset::Dataset() : storage_(std::make_unique<Storage>()) {}
+Dataset::~Dataset() = default;
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
+    const std::string& directory) {
+  DPNMF_ASSIGN_OR_RETURN(StoredDescription stored, ReadDescription(directory));
+  std::unique_ptr<Dataset> dataset(new Dataset);
+  dataset->description_ = std::move(stored.description);
+  const DatasetDescription& description = dataset->description_;
+  std::vector<MappedFile>* const files = &dataset->storage_->files;
+  std::vector<std::uint64_t> shape;
+  if (description.sparse) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::span<const float> values,
+        MapArray<float>(directory, "data.npy", "<f4", 1, files, &shape));
+    DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int32_t> indices,
+                           MapArray<std::int32_t>(directory, "indices.npy",
+                                                  "<i4", 1, files, &shape));
+    DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int64_t> indptr,
+                           MapArray<std::int64_t>(directory, "indptr.npy",
+                                                  "<i8", 1, files, &shape));
+    if (values.size() != indices.size()) {
+      return Damaged(directory, "data.npy and indices.npy differ in length");
+    }
+    const auto problem =
+        StructureProblem(description.features, indptr, indices);
+    if (problem.has_value()) return Damaged(directory, *problem);
+    dataset->user_count_ = indptr.size() - 1;
+    dataset->values_ = values.data();
+    dataset->indices_ = indices.data();
+    dataset->indptr_ = indptr.data();
+  } else {
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::span<const float> values,
+        MapArray<float>(directory, "values.npy", "<f4", 2, files, &shape));
+    if (shape[0] != description.features) {
+      return Damaged(directory, "values.npy has another number of features");
+    }
+    dataset->user_count_ = shape[1];
+    dataset->values_ = values.data();
+  }
+  const auto problem = UserCountProblem(description, dataset->user_count_);
+  if (problem.has_value()) return Damaged(directory, *problem);
+  return dataset;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromDense(
+    DatasetDescription description, std::vector<float> values) {
+  if (description.features == 0 || values.size() % description.features != 0) {
+    return Malformed("the number of values must be a multiple of `features`");
+  }
+  const std::uint64_t users = values.size() / description.features;
+  const auto problem = UserCountProblem(description, users);
+  if (problem.has_value()) return Malformed(*problem);
+  std::unique_ptr<Dataset> dataset(new Dataset);
+  dataset->description_ = std::move(description);
+  dataset->description_.sparse = false;
+  dataset->user_count_ = users;
+  dataset->storage_->values = std::move(values);
+  dataset->values_ = dataset->storage_->values.data();
+  return dataset;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromSparse(
+    DatasetDescription description, std::vector<std::int64_t> indptr,
+    std::vector<std::int32_t> indices, std::vector<float> values) {
+  if (values.size() != indices.size())
+    return Malformed("values and indices differ in length");
+  if (const auto problem =
+          StructureProblem(description.features, indptr, indices)) {
+    return Malformed(*problem);
+  }
+  if (const auto problem = UserCountProblem(description, indptr.size() - 1)) {
+    return Malformed(*problem);
+  }
+  std::unique_ptr<Dataset> dataset(new Dataset);
+  dataset->description_ = std::move(description);
+  dataset->description_.sparse = true;
+  dataset->user_count_ = indptr.size() - 1;
+  Storage& storage = *dataset->storage_;
+  storage.values = std::move(values);
+  storage.indptr = std::move(indptr);
+  storage.indices = std::move(indices);
+  dataset->values_ = storage.values.data();
+  dataset->indptr_ = storage.indptr.data();
+  dataset->indices_ = storage.indices.data();
+  return dataset;
+}
+
+std::span<const float> Dataset::DenseColumn(std::uint64_t user) const {
+  return std::span(values_ + user * description_.features,
+                   description_.features);
+}
+
+SparseColumn Dataset::SparseColumnOf(std::uint64_t user) const {
+  const std::int64_t begin = indptr_[user];
+  const auto count = static_cast<std::size_t>(indptr_[user + 1] - begin);
+  return {std::span(indices_ + begin, count),
+          std::span(values_ + begin, count)};
+}
+
+DatasetFacts FactsOf(const DatasetDescription& description) {
+  DatasetFacts facts;
+  facts.name = description.name;
+  facts.population = description.population;
+  facts.features = description.features;
+  facts.users = description.users;
+  facts.adjacency = description.adjacency;
+  facts.conversion = description.conversion;
+  facts.column_bound = description.column_bound;
+  facts.max_rank = static_cast<std::uint32_t>(std::min(
+      {description.features, description.users, std::uint64_t{kMaxRank}}));
+  facts.max_rounds = kMaxRounds;
+  return facts;
+}
+
+absl::StatusOr<std::vector<std::string>> DatasetNames(
+    const std::string& data_dir) {
+  std::vector<std::string> names;
+  std::error_code error;
+  const auto entries = std::filesystem::directory_iterator(
+      std::filesystem::path(data_dir) / "datasets", error);
+  if (error == std::errc::no_such_file_or_directory) return names;
+  if (error) {
+    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                   absl::StrCat("cannot list the data sets in ", data_dir, ": ",
+                                error.message()));
+  }
+  for (const auto& entry : entries) {
+    const std::string name = entry.path().filename();
+    if (IsName(name) && entry.is_directory(error)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string DatasetDirectory(const std::string& data_dir,
+                             const std::string& name) {
+  return absl::StrCat(data_dir, "/datasets/", name);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,170 @@
+#include "curator/data/description.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+constexpr std::size_t kFieldCount = 14;
+
+absl::Status Refused(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+absl::Status Damaged(const std::string& problem) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "dataset-damaged",
+      absl::StrCat("dataset.json is damaged: ", problem,
+                   "; restore the data set from a backup or import it again"));
+}
+
+// The value whose name stands under `key`; throws if there is none.
+template <typename T>
+T Named(const Json& json, const char* key,
+        std::optional<T> (*of_name)(std::string_view)) {
+  const std::optional<T> value = of_name(json.at(key).get<std::string>());
+  if (!value.has_value()) {
+    throw std::invalid_argument(absl::StrCat("unknown value of ", key));
+  }
+  return *value;
+}
+
+// Throws if a field is missing or of a wrong type.
+StoredDescription Decode(const Json& json) {
+  if (!json.is_object() || json.size() != kFieldCount) {
+    throw std::invalid_argument("it has missing or unknown fields");
+  }
+  if (json.at("format_version").get<int>() != kFormatVersion) {
+    throw std::invalid_argument("another program version wrote it");
+  }
+  StoredDescription stored;
+  DatasetDescription& description = stored.description;
+  description.name = json.at("name").get<std::string>();
+  description.population = json.at("population").get<std::string>();
+  description.features = json.at("features").get<std::uint64_t>();
+  description.users = json.at("users").get<std::uint64_t>();
+  description.normalisation = Named(json, "normalisation", NormalisationOfName);
+  description.column_bound = json.at("column_bound").get<double>();
+  description.adjacency = Named(json, "adjacency", AdjacencyOfName);
+  description.conversion = Named(json, "conversion", ConversionOfName);
+  description.epsilon = json.at("epsilon").get<double>();
+  description.delta = json.at("delta").get<double>();
+  description.is_public = json.at("public").get<bool>();
+  description.sparse = json.at("sparse").get<bool>();
+  stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
+  return stored;
+}
+
+}  // namespace
+
+std::string_view NameOf(Normalisation normalisation) {
+  return normalisation == Normalisation::kL2 ? "l2" : "none";
+}
+
+std::optional<Normalisation> NormalisationOfName(std::string_view name) {
+  if (name == "l2") return Normalisation::kL2;
+  if (name == "none") return Normalisation::kNone;
+  return std::nullopt;
+}
+
+bool IsName(std::string_view text) {
+  constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyz0123456789";
+  constexpr std::string_view kAll = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !text.empty() && text.size() <= 64 &&
+         kFirst.find(text[0]) != std::string_view::npos &&
+         text.find_first_not_of(kAll) == std::string_view::npos;
+}
+
+absl::Status CheckDeclaration(const DatasetDescription& description) {
+  if (!IsName(description.name)) {
+    return Refused("name-malformed",
+                   "`name` must be 1 to 64 of the characters a-z 0-9 . _ - and "
+                   "begin with a "
+                   "letter or digit");
+  }
+  if (!IsName(description.population)) {
+    return Refused("population-malformed",
+                   "`population` must be 1 to 64 of the characters a-z 0-9 . _ "
+                   "- and begin with "
+                   "a letter or digit");
+  }
+  if (!(description.epsilon > 0 && description.epsilon <= 1000)) {
+    return Refused("epsilon-out-of-range",
+                   "`epsilon` must be above 0 and at most 1000");
+  }
+  if (!(description.delta > 0 && description.delta < 1)) {
+    return Refused("delta-out-of-range", "`delta` must be above 0 and below 1");
+  }
+  const double bound = description.column_bound;
+  if (description.normalisation == Normalisation::kL2 && !(bound == 1)) {
+    return Refused("column-bound-out-of-range",
+                   "`column_bound` is 1 under l2; leave it out or choose "
+                   "--normalise none");
+  }
+  if (!(bound > 0 && bound <= kLargestColumnBound)) {
+    return Refused("column-bound-out-of-range",
+                   "`column_bound` must be above 0 and at most 1000000");
+  }
+  return absl::OkStatus();
+}
+
+std::string ToJson(const StoredDescription& stored) {
+  const DatasetDescription& description = stored.description;
+  const Json json = {
+      {"format_version", kFormatVersion},
+      {"name", description.name},
+      {"population", description.population},
+      {"features", description.features},
+      {"users", description.users},
+      {"normalisation", std::string(NameOf(description.normalisation))},
+      {"column_bound", description.column_bound},
+      {"adjacency", std::string(NameOf(description.adjacency))},
+      {"conversion", std::string(NameOf(description.conversion))},
+      {"epsilon", description.epsilon},
+      {"delta", description.delta},
+      {"public", description.is_public},
+      {"sparse", description.sparse},
+      {"fingerprint", HexOf(stored.fingerprint)},
+  };
+  return json.dump(2) + "\n";
+}
+
+absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
+    const std::string& text) {
+  StoredDescription stored;
+  try {
+    stored = Decode(Json::parse(text));
+  } catch (const std::exception& problem) {
+    return Damaged(problem.what());
+  }
+  const absl::Status declaration = CheckDeclaration(stored.description);
+  if (!declaration.ok()) return Damaged(std::string(declaration.message()));
+  if (stored.description.features == 0 || stored.description.users == 0) {
+    return Damaged("features and users must be at least 1");
+  }
+  return stored;
+}
+
+absl::StatusOr<StoredDescription> ReadDescription(
+    const std::string& directory) {
+  std::ifstream file(std::filesystem::path(directory) / "dataset.json",
+                     std::ios::binary);
+  if (!file) {
+    return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
+                   absl::StrCat("there is no data set at ", directory,
+                                "; import one or check the name"));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return StoredDescriptionOfJson(text);
+}
+
+}  // namespace dpnmf::curator

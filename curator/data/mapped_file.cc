@@ -1,0 +1,63 @@
+#include "curator/data/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "curator/data/durable_file.h"
+
+namespace dpnmf::curator {
+namespace {
+
+// Half of the machine's memory, in bytes.
+std::size_t ReadAheadLimit() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page_size = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_size <= 0) return 0;
+  return static_cast<std::size_t>(pages) / 2 *
+         static_cast<std::size_t>(page_size);
+}
+
+}  // namespace
+
+absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return StorageError("open", path, errno);
+  struct stat facts;
+  if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    close(file);
+    return StorageError("read", path, S_ISREG(facts.st_mode) ? errno : EISDIR);
+  }
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  if (size == 0) {
+    close(file);
+    return MappedFile({});
+  }
+  void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  const int error = errno;
+  close(file);
+  if (address == MAP_FAILED) return StorageError("map", path, error);
+  // Advice may be ignored; a failure changes nothing but speed.
+  (void)madvise(address, size,
+                size <= ReadAheadLimit() ? MADV_WILLNEED : MADV_SEQUENTIAL);
+  return MappedFile(std::span(static_cast<const std::byte*>(address), size));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) {
+    munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+}  // namespace dpnmf::curator
