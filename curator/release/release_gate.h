@@ -9,17 +9,24 @@
 #ifndef DPNMF_CURATOR_RELEASE_RELEASE_GATE_H_
 #define DPNMF_CURATOR_RELEASE_RELEASE_GATE_H_
 
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/statistics.h"
 #include "curator/release/ledger.h"
+#include "curator/release/release_store.h"
 
 namespace dpnmf::curator {
 
@@ -71,20 +78,53 @@ class ReleaseGate {
   // What was released before for this very request: its bytes, or lost, or
   // nothing if the round has not been charged. Errors as Ledger::FindCharge;
   // DATA_LOSS "release-damaged" counts as lost.
-  absl::StatusOr<std::optional<Released<ReleasedRound>>> Find(const RoundRequest& request);
+  absl::StatusOr<std::optional<Released<ReleasedRound>>> Find(
+      const RoundRequest& request);
 
   // Charges, draws, stores and reads back. The price is computed here, from the
   // sigmas that are drawn (CostOfDrawing). If the round was charged before, the
-  // same as Find. Errors as Ledger::ChargeRound; UNAVAILABLE "storage-failed".
-  absl::StatusOr<Released<ReleasedRound>> Release(const RoundRequest& request,
-                                                  const ExactSums& sums,
-                                                  const PostProcess& post_process);
+  // same as Find. Errors as Ledger::ChargeRound; UNAVAILABLE "storage-failed"
+  // (a full disk shows before the charge where it can); INTERNAL
+  // "sums-malformed" if the sums do not fit the plan. `post_process` must not
+  // throw.
+  absl::StatusOr<Released<ReleasedRound>> Release(
+      const RoundRequest& request, const ExactSums& sums,
+      const PostProcess& post_process);
 
  private:
-  ReleaseGate(Ledger* ledger, std::string store_directory, int threads);
+  // Noise of one round's parts, in steps: as many values as the part has
+  // entries, in its order.
+  using DrawNoise = std::function<std::vector<std::vector<std::int64_t>>(
+      const std::vector<PartPlan>& parts, int threads)>;
+  friend struct ReleaseGateForTesting;  // defined in tests/ alone
+
+  static absl::StatusOr<std::unique_ptr<ReleaseGate>> CreateWith(
+      Ledger* ledger, const std::string& store_directory, int threads,
+      DrawNoise draw_noise);
+  ReleaseGate(Ledger* ledger, ReleaseStore store, int threads,
+              DrawNoise draw_noise);
+
+  absl::StatusOr<Released<ReleasedRound>> Stored(std::uint32_t round,
+                                                 const ChargedRow& row) const;
+  absl::StatusOr<Released<ReleasedRound>> DrawAndStore(
+      const RoundRequest& request, const ExactSums& sums,
+      const PostProcess& post_process, const ChargedRow& row,
+      ReservedRelease reserved) const;
+
+  // One caller at a time for one round of a run, so that nobody takes a release
+  // that is being drawn for a lost one.
+  using Turn = std::pair<std::string, std::uint32_t>;
+  void BeginTurn(const Turn& turn);
+  void EndTurn(const Turn& turn);
+  class TurnHolder;
+
   Ledger* const ledger_;
-  const std::string store_directory_;
+  const ReleaseStore store_;
   const int threads_;
+  const DrawNoise draw_noise_;
+  Mutex mutex_;
+  std::condition_variable_any turn_ended_;
+  std::set<Turn> turns_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dpnmf::curator

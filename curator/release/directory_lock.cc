@@ -1,0 +1,37 @@
+#include "curator/release/directory_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/release/durable_file.h"
+
+namespace dpnmf::curator {
+
+absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(
+    const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/ledger.lock");
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return StorageFailed("open", path);
+  DirectoryLock lock(descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return StorageFailed("lock", path);
+  return Refusal(absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
+                 absl::StrCat("another process uses the ledger in `", directory,
+                              "`; stop it or name another data directory"));
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+}  // namespace dpnmf::curator

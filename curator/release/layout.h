@@ -1,0 +1,27 @@
+// Where the state of curator/release lies. One place, so that every subcommand
+// finds the same files.
+#ifndef DPNMF_CURATOR_RELEASE_LAYOUT_H_
+#define DPNMF_CURATOR_RELEASE_LAYOUT_H_
+
+#include <string>
+
+namespace dpnmf::curator {
+
+// Holds ledger.sqlite and its lock.
+inline std::string LedgerDirectory(const std::string& data_dir) {
+  return data_dir + "/ledger";
+}
+// Holds one file a release.
+inline std::string ReleaseDirectory(const std::string& data_dir) {
+  return data_dir + "/releases";
+}
+// Holds anchor.json unless the operator names another directory, which should
+// lie on another volume: DATA_DIR.anchor, beside the data directory.
+inline std::string DefaultAnchorDirectory(std::string data_dir) {
+  while (data_dir.size() > 1 && data_dir.back() == '/') data_dir.pop_back();
+  return data_dir + ".anchor";
+}
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_RELEASE_LAYOUT_H_
