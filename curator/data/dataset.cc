@@ -248,7 +248,10 @@ absl::StatusOr<std::vector<std::string>> DatasetNames(
   }
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename();
-    if (IsName(name) && entry.is_directory(error)) names.push_back(name);
+    if (IsName(name) &&
+        std::filesystem::exists(entry.path() / "dataset.json", error)) {
+      names.push_back(name);
+    }
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -3,9 +3,10 @@
 //
 // DATA_DIR/datasets/NAME/
 //   dataset.json   the public description and the keyed fingerprint
-//   values.npy     dense: float32, shape (D, N), Fortran order (a column per
-//   user) data.npy indices.npy indptr.npy   sparse: CSC, float32 / int32 /
-//   int64
+//   values.npy     dense: float32, shape (D, N), Fortran order: a column a user
+//   data.npy indices.npy indptr.npy
+//                  sparse: CSC, float32, int32 and int64
+//   features.txt   names of the features, one a line, if they were declared
 //
 // The arrays hold V as it is used: normalised column by column at import.
 #ifndef DPNMF_CURATOR_DATA_DATASET_H_

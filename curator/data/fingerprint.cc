@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/data/durable_file.h"
+#include "curator/data/storage.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -61,7 +61,7 @@ absl::Status CreateKey(const std::string& path) {
   std::remove(draft.c_str());
   DPNMF_RETURN_IF_ERROR(WriteDurably(draft, {}, std::as_bytes(std::span(key))));
   DPNMF_RETURN_IF_ERROR(RenameNew(draft, path));
-  return SyncDirectory(path.substr(0, path.rfind('/')));
+  return SyncEntries(path.substr(0, path.rfind('/')));
 }
 
 }  // namespace

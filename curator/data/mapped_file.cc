@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "curator/data/durable_file.h"
+#include "curator/data/storage.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -1,6 +1,6 @@
 // Files and directories that are on the disk when a call returns.
-#ifndef DPNMF_CURATOR_DATA_DURABLE_FILE_H_
-#define DPNMF_CURATOR_DATA_DURABLE_FILE_H_
+#ifndef DPNMF_CURATOR_DATA_STORAGE_H_
+#define DPNMF_CURATOR_DATA_STORAGE_H_
 
 #include <cstddef>
 #include <memory>
@@ -29,7 +29,7 @@ class DurableFile {
   DurableFile& operator=(DurableFile&&) = delete;
 
   absl::Status Write(std::span<const std::byte> bytes);
-  // Syncs and closes. Its directory entry is durable after SyncDirectory.
+  // Syncs and closes. Its directory entry is durable after SyncEntries.
   absl::Status Finish();
 
  private:
@@ -43,7 +43,8 @@ class DurableFile {
 absl::Status WriteDurably(const std::string& path, std::string_view head,
                           std::span<const std::byte> body = {});
 
-absl::Status SyncDirectory(const std::string& path);
+// What was created, renamed or removed in the directory is durable.
+absl::Status SyncEntries(const std::string& path);
 
 // Creates the directory, and those above it, with mode 0700 where missing.
 absl::Status CreateDirectories(const std::string& path);
@@ -90,4 +91,4 @@ class TemporaryDirectory {
 
 }  // namespace dpnmf::curator
 
-#endif  // DPNMF_CURATOR_DATA_DURABLE_FILE_H_
+#endif  // DPNMF_CURATOR_DATA_STORAGE_H_

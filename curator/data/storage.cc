@@ -1,4 +1,4 @@
-#include "curator/data/durable_file.h"
+#include "curator/data/storage.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ absl::Status WriteDurably(const std::string& path, std::string_view head,
   return file.Finish();
 }
 
-absl::Status SyncDirectory(const std::string& path) {
+absl::Status SyncEntries(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return StorageError("open", path, errno);
   const int result = fsync(directory);
@@ -88,7 +88,7 @@ absl::Status CreateDirectories(const std::string& path) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return StorageError("create", path, errno);
   }
-  return SyncDirectory(parent);
+  return SyncEntries(parent);
 }
 
 absl::Status RenameNew(const std::string& from, const std::string& to) {
@@ -136,10 +136,10 @@ TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
       path_(std::exchange(other.path_, {})) {}
 
 absl::Status TemporaryDirectory::Publish(const std::string& target) {
-  DPNMF_RETURN_IF_ERROR(SyncDirectory(path_));
+  DPNMF_RETURN_IF_ERROR(SyncEntries(path_));
   DPNMF_RETURN_IF_ERROR(RenameNew(path_, target));
   path_.clear();
-  return SyncDirectory(parent_);
+  return SyncEntries(parent_);
 }
 
 }  // namespace dpnmf::curator
