@@ -10,11 +10,12 @@
 
 namespace dpnmf {
 
-absl::Status CheckHealth(const std::string& address,
-                         const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-                         int timeout_seconds) {
-  const auto stub =
-      grpc::health::v1::Health::NewStub(grpc::CreateChannel(address, credentials));
+absl::Status CheckHealth(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    int timeout_seconds) {
+  const auto stub = grpc::health::v1::Health::NewStub(
+      grpc::CreateChannel(address, credentials));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::seconds(timeout_seconds));
@@ -24,8 +25,9 @@ absl::Status CheckHealth(const std::string& address,
   if (reply.status() == grpc::health::v1::HealthCheckResponse::SERVING) {
     return absl::OkStatus();
   }
-  return Refusal(absl::StatusCode::kUnavailable, "not-serving",
-                 absl::StrCat("the server at ", address, " says that it is not serving."));
+  return Refusal(
+      absl::StatusCode::kUnavailable, "not-serving",
+      absl::StrCat("the server at ", address, " says that it is not serving."));
 }
 
 std::string LocalAddress(const std::string& listen) {

@@ -12,9 +12,10 @@ namespace dpnmf {
 
 // OK if `address` (HOST:PORT) answers SERVING within `timeout_seconds`.
 // UNAVAILABLE "unreachable" or "not-serving" otherwise.
-absl::Status CheckHealth(const std::string& address,
-                         const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-                         int timeout_seconds);
+absl::Status CheckHealth(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    int timeout_seconds);
 
 // The address by which this machine reaches a server that listens on `listen`:
 // the wildcard host becomes localhost.

@@ -13,6 +13,7 @@ void AddImportCommand(CLI::App* app, int* exit_code);
 void AddFactorizeCommand(CLI::App* app, int* exit_code);
 void AddLedgerCommand(CLI::App* app, int* exit_code);
 void AddServeCommand(CLI::App* app, int* exit_code);
+void AddHealthCommand(CLI::App* app, int* exit_code);
 
 }  // namespace dpnmf::curator
 
