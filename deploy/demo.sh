@@ -33,7 +33,7 @@ cat > "$demo/curator-allow.json" <<'EOF'
 {"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
 EOF
 cat > "$demo/analyst-clients.json" <<'EOF'
-{"clients": [{"identity": "dns:alice", "roles": ["analyst"]}]}
+{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 EOF
 
 free_port() {

@@ -26,7 +26,7 @@ chmod 755 "$DPNMF_SECRETS" "$DPNMF_SECRETS/config"
 {"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
 EOF
 [ -e "$DPNMF_SECRETS/config/clients.json" ] || cat > "$DPNMF_SECRETS/config/clients.json" <<'EOF'
-{"clients": [{"identity": "dns:alice", "roles": ["analyst"]}]}
+{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 EOF
 chmod 644 "$DPNMF_SECRETS"/config/*.json
 
