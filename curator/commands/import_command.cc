@@ -1,0 +1,286 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/error.h"
+#include "common/rpc/json.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/error_report.h"
+#include "curator/data/import.h"
+#include "curator/release/layout.h"
+#include "curator/release/ledger.h"
+#include "curator/wire.h"
+#include "dpnmf/v1/local.pb.h"
+
+namespace dpnmf::curator {
+namespace {
+
+// The flags as typed; words become values in ImportOptionsOf.
+struct ImportFlags {
+  ImportOptions import;
+  std::string users;
+  std::string format_in = "auto";
+  std::string header = "auto";
+  std::string conversion = "rdp";
+  std::string adjacency = "replace_one";
+  std::string normalise = "l2";
+  std::string anchor_dir;
+  bool no_anchor = false;
+  std::string format = "text";
+};
+
+// CLI11 has checked that every word is one of its flag's.
+ImportOptions ImportOptionsOf(const ImportFlags& flags) {
+  ImportOptions options = flags.import;
+  if (!flags.users.empty()) options.users_are_rows = flags.users == "rows";
+  if (flags.header != "auto") options.header = flags.header == "yes";
+  options.format = MatrixFormatOfName(flags.format_in).value();
+  options.conversion = ConversionOfName(flags.conversion).value();
+  options.adjacency = AdjacencyOfName(flags.adjacency).value();
+  options.normalisation =
+      flags.normalise == "l2" ? Normalisation::kL2 : Normalisation::kNone;
+  return options;
+}
+
+PopulationPolicy PolicyOf(const ImportOptions& options) {
+  return {.population = options.population,
+          .adjacency = options.adjacency,
+          .conversion = options.conversion,
+          .epsilon = options.epsilon,
+          .delta = options.delta};
+}
+
+Ledger::Options LedgerOptionsOf(const ImportFlags& flags) {
+  Ledger::Options options;
+  options.directory = LedgerDirectory(flags.import.data_dir);
+  if (!flags.no_anchor) {
+    options.anchor_directory =
+        flags.anchor_dir.empty() ? DefaultAnchorDirectory(flags.import.data_dir)
+                                 : flags.anchor_dir;
+  }
+  return options;
+}
+
+// Opens a ledger that exists, so that one in use, a damaged one and another
+// policy are refused before a long file is read. Nothing if there is none yet:
+// a refused import then leaves none behind.
+absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
+    const ImportFlags& flags, const PopulationPolicy& policy) {
+  const Ledger::Options options = LedgerOptionsOf(flags);
+  if (!std::filesystem::exists(options.directory + "/ledger.sqlite"))
+    return nullptr;
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger, Ledger::Open(options));
+  if (ledger->Policy(policy.population).ok()) {
+    DPNMF_RETURN_IF_ERROR(ledger->DeclarePopulation(policy));
+  }
+  return ledger;
+}
+
+ImportProgress TerminalProgress() {
+  if (isatty(STDERR_FILENO) == 0) return {};
+  return [last = std::string()](std::string_view stage, std::uint64_t done,
+                                std::uint64_t total) mutable {
+    const std::uint64_t percent = total == 0 ? 0 : 100 * done / total;
+    std::string line =
+        absl::StrFormat("%s %3d %%", std::string(stage), percent);
+    if (line == last) return;
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    last = std::move(line);
+  };
+}
+
+void ClearProgress() {
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+}
+
+void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
+  const v1::Dataset& dataset = report.dataset();
+  const bool replace_one = policy.adjacency == Adjacency::kReplaceOne;
+  absl::PrintF(
+      "imported %s in %.2f s: %d features (D) x %d users (%s), %s, columns "
+      "%s\n",
+      dataset.name(), report.seconds(), dataset.features(), dataset.users(),
+      replace_one ? "N" : "N0, declared", dataset.sparse() ? "sparse" : "dense",
+      dataset.normalisation() == v1::NORMALISATION_L2
+          ? std::string("scaled to length 1")
+          : absl::StrFormat("of length at most %g", dataset.column_bound()));
+  absl::PrintF("  directory   %s\n", report.directory());
+  absl::PrintF("  population  %s\n", policy.population);
+  absl::PrintF(
+      "  guarantee   epsilon %g at delta %g (%s, %s): the cap's, for "
+      "everything that is "
+      "ever released about this population\n",
+      policy.epsilon, policy.delta, std::string(NameOf(policy.conversion)),
+      std::string(NameOf(policy.adjacency)));
+  if (dataset.is_public()) absl::PrintF("  declared public\n");
+}
+
+absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  ImportOptions options = ImportOptionsOf(flags);
+  const PopulationPolicy policy = PolicyOf(options);
+  DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger,
+                         OpenExistingLedger(flags, policy));
+  options.before_publish = [&](const DatasetDescription&) -> absl::Status {
+    if (ledger == nullptr) {
+      DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(LedgerOptionsOf(flags)));
+    }
+    return ledger->DeclarePopulation(policy);
+  };
+  const absl::StatusOr<DatasetDescription> imported =
+      Import(options, TerminalProgress());
+  ClearProgress();
+  DPNMF_RETURN_IF_ERROR(imported.status());
+
+  // Opened as serve will open it: what was written is read back and checked.
+  v1::ImportReport report;
+  report.set_directory(DatasetDirectory(options.data_dir, options.name));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
+                         Dataset::Open(report.directory()));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         ledger->PositionOf(policy.population));
+  DPNMF_ASSIGN_OR_RETURN(*report.mutable_dataset(),
+                         DescriptionOf(*dataset, policy, position.cap));
+  const std::chrono::duration<double> elapsed =
+      std::chrono::steady_clock::now() - start;
+  report.set_seconds(elapsed.count());
+  return report;
+}
+
+absl::Status ImportAndPrint(const ImportFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report, RunImport(flags));
+  if (flags.format == "json") {
+    std::fputs(ToJson(report).c_str(), stdout);
+  } else {
+    PrintText(report, PolicyOf(ImportOptionsOf(flags)));
+  }
+  return absl::OkStatus();
+}
+
+void AddFileFlags(CLI::App* command, ImportFlags* flags) {
+  command
+      ->add_option("--input", flags->import.input,
+                   "File to read; .gz is read too")
+      ->required();
+  command
+      ->add_option("--users", flags->users,
+                   "What stands for a person in the file (not for triples)")
+      ->check(CLI::IsMember({"rows", "columns"}));
+  command->add_option("--format-in", flags->format_in, "Format of the file")
+      ->check(CLI::IsMember(
+          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
+      ->capture_default_str();
+  command
+      ->add_option("--header", flags->header,
+                   "Whether the first line names the columns")
+      ->check(CLI::IsMember({"auto", "yes", "no"}))
+      ->capture_default_str();
+  command->add_option(
+      "--label-columns", flags->import.label_columns,
+      "Leading fields of each line that are not entries [found out]");
+  command->add_option(
+      "--features", flags->import.features_file,
+      "Names of the features, one a line; for triples the items");
+  command->add_option(
+      "--users-count", flags->import.users_count,
+      "N0 under add_remove_one; N for triples; else checked against the file");
+}
+
+void AddPrivacyFlags(CLI::App* command, ImportFlags* flags) {
+  command
+      ->add_option(
+          "--population", flags->import.population,
+          "Whose budget it draws on: data sets that share people share one")
+      ->required();
+  command
+      ->add_option(
+          "--epsilon", flags->import.epsilon,
+          "Cap on all that is ever released about the population: (0, 1000]")
+      ->required();
+  command->add_option("--delta", flags->import.delta, "Of the cap: (0, 1)")
+      ->required();
+  command
+      ->add_option("--conversion", flags->conversion, "How the cap is counted")
+      ->check(CLI::IsMember({"rdp", "rdp_optimal", "gaussian"}))
+      ->capture_default_str();
+  command
+      ->add_option("--adjacency", flags->adjacency,
+                   "Which data sets are neighbours")
+      ->check(CLI::IsMember({"replace_one", "add_remove_one"}))
+      ->capture_default_str();
+  command
+      ->add_option("--normalise", flags->normalise,
+                   "l2: each person's column is scaled to length 1; none: only "
+                   "scaled down to "
+                   "--column-bound")
+      ->check(CLI::IsMember({"l2", "none"}))
+      ->capture_default_str();
+  command->add_option("--column-bound", flags->import.column_bound,
+                      "Length that you declare for --normalise none, without "
+                      "looking at the data");
+  command->add_flag(
+      "--public", flags->import.is_public,
+      "Declare the data public: nothing about them needs protection");
+}
+
+void AddPlaceFlags(CLI::App* command, ImportFlags* flags) {
+  command
+      ->add_option("--name", flags->import.name,
+                   "Name of the data set: a-z 0-9 . _ -")
+      ->required();
+  command
+      ->add_option(
+          "--data-dir", flags->import.data_dir,
+          "Directory of data sets, ledger and releases; made if missing")
+      ->required()
+      ->envname("DPNMF_CURATOR_DATA_DIR");
+  command
+      ->add_option(
+          "--anchor-dir", flags->anchor_dir,
+          "Directory of the ledger's anchor; keep it on another volume "
+          "[DATA_DIR.anchor]")
+      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
+  command->add_flag(
+      "--no-anchor", flags->no_anchor,
+      "Go without an anchor; rollback of the ledger is then not noticed");
+  command->add_option("--format", flags->format, "Of what is printed")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "import", "Make a data set of a file and declare its people's budget");
+  command->footer(
+      "Reads CSV, TSV, blank-separated text, Matrix Market, NumPy .npy and "
+      "'user item value'\n"
+      "triples. A data set never changes once it is imported; a refused file "
+      "leaves nothing\n"
+      "behind. The server must not be running.\n"
+      "Examples:\n"
+      "  dpnmf-curator import --name digits --population writers --input "
+      "digits.csv.gz \\\n"
+      "    --users rows --epsilon 8 --delta 1e-5 --data-dir /var/lib/dpnmf\n"
+      "  dpnmf-curator import --name ratings --population readers --input "
+      "u.data \\\n"
+      "    --format-in triples --features items.txt --users-count 943 \\\n"
+      "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf");
+  auto flags = std::make_shared<ImportFlags>();
+  AddPlaceFlags(command, flags.get());
+  AddFileFlags(command, flags.get());
+  AddPrivacyFlags(command, flags.get());
+  command->callback([flags, exit_code] {
+    *exit_code = ReportStatus(ImportAndPrint(*flags));
+  });
+}
+
+}  // namespace dpnmf::curator
