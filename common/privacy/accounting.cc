@@ -292,7 +292,8 @@ absl::StatusOr<MuSquared> LargestCost(Conversion conversion, double epsilon,
   Uint128 good = 0;
   Uint128 bad = MuSquared::RoundUp(2 * root * root).value().units() + 1;
   while (fits(bad)) good = std::exchange(bad, 2 * bad);
-  while (bad - good > 1) {
+  // Finer than a relative 2^-46 there is nothing but rounding.
+  while (bad - good > 1 + (good >> 46)) {
     const Uint128 middle = good + (bad - good) / 2;
     (fits(middle) ? good : bad) = middle;
   }

@@ -1,0 +1,93 @@
+#include "common/base/parallel.h"
+
+#include <atomic>
+#include <cfenv>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+TEST(ParallelFor, VisitsEveryIndexOnceWhateverTheThreads) {
+  for (const std::size_t count : {0, 1, 2, 7, 1000}) {
+    for (const int threads : {-1, 0, 1, 2, 4, 16}) {
+      std::vector<std::atomic<int>> visits(count);
+      ParallelFor(count, threads,
+                  [&](std::size_t index, int) { ++visits[index]; });
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(visits[i], 1) << i << " of " << count;
+    }
+  }
+}
+
+TEST(ParallelFor, NumbersItsWorkersFromZero) {
+  constexpr int kThreads = 4;
+  std::atomic<bool> in_range{true};
+  ParallelFor(1000, kThreads, [&](std::size_t, int worker) {
+    if (worker < 0 || worker >= kThreads) in_range = false;
+  });
+  EXPECT_TRUE(in_range);
+}
+
+TEST(ParallelFor, NeverGivesAWorkerNumberToTwoThreadsAtOnce) {
+  std::vector<std::atomic<bool>> busy(4);
+  std::atomic<bool> shared{false};
+  ParallelFor(10'000, 4, [&](std::size_t, int worker) {
+    if (busy[worker].exchange(true)) shared = true;
+    busy[worker] = false;
+  });
+  EXPECT_FALSE(shared);
+}
+
+// Each call waits for the other: this ends only if two threads run at once.
+TEST(ParallelFor, RunsOnSeveralThreads) {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  int waiting = 0;
+  std::vector<std::thread::id> ids(2);
+  ParallelFor(2, 2, [&](std::size_t index, int) {
+    ids[index] = std::this_thread::get_id();
+    std::unique_lock lock(mutex);
+    ++waiting;
+    arrived.notify_all();
+    arrived.wait(lock, [&] { return waiting == 2; });
+  });
+  EXPECT_NE(ids[0], ids[1]);
+}
+
+TEST(ParallelFor, KeepsToTheCallersThreadIfThereIsOne) {
+  const std::thread::id caller = std::this_thread::get_id();
+  ParallelFor(10, 1, [&](std::size_t index, int worker) {
+    EXPECT_EQ(std::this_thread::get_id(), caller) << index;
+    EXPECT_EQ(worker, 0);
+  });
+}
+
+// Two calls that wait for each other show both threads' rounding.
+TEST(ParallelFor, CarriesTheCallersFloatingPointEnvironmentToEveryThread) {
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+  std::mutex mutex;
+  std::condition_variable arrived;
+  int waiting = 0;
+  std::vector<int> rounding(2, -1);
+  ParallelFor(2, 2, [&](std::size_t index, int) {
+    rounding[index] = std::fegetround();
+    std::unique_lock lock(mutex);
+    ++waiting;
+    arrived.notify_all();
+    arrived.wait(lock, [&] { return waiting == 2; });
+  });
+  std::fesetenv(&before);
+  EXPECT_EQ(rounding, std::vector<int>(2, FE_UPWARD));
+}
+
+TEST(DefaultThreads, IsAtLeastOne) { EXPECT_GE(DefaultThreads(), 1); }
+
+}  // namespace
+}  // namespace dpnmf

@@ -1,0 +1,263 @@
+// The theorems on sensitivity (docs/accounting.md), in integer arithmetic: no
+// pair of neighbours exceeds the bound that is charged, and one pair attains
+// it.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/privacy/run_plan.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+// Small enough that squared entries of a difference, and their sums, fit.
+constexpr int kBits = 9;
+constexpr double kBounds[] = {1, 0.7, 1.9};
+
+using Vector = std::vector<std::int64_t>;
+
+std::uint64_t SquaredNorm(const Vector& x) {
+  std::uint64_t sum = 0;
+  for (const std::int64_t entry : x)
+    sum += static_cast<std::uint64_t>(entry * entry);
+  return sum;
+}
+
+// The gate: what one user may add.
+bool PassesGate(const Vector& x, double bound) {
+  const auto most = static_cast<std::int64_t>(LargestEntrySteps(bound, kBits));
+  return std::all_of(
+             x.begin(), x.end(),
+             [&](std::int64_t entry) { return entry >= 0 && entry <= most; }) &&
+         SquaredNorm(x) <= NormBoundSteps(bound, kBits);
+}
+
+// Somewhere on the gate's boundary: a random direction (often sparse), rounded
+// toward zero.
+Vector RandomGated(std::mt19937_64& random, std::size_t size, double bound) {
+  std::normal_distribution<double> normal;
+  const std::uint64_t keep_one_in = 1 + random() % 4;
+  std::vector<double> direction(size);
+  double norm = 0;
+  for (double& entry : direction) {
+    entry = random() % keep_one_in == 0 ? std::abs(normal(random)) : 0;
+    norm += entry * entry;
+  }
+  Vector x(size, 0);
+  if (norm == 0) {
+    x[random() % size] =
+        static_cast<std::int64_t>(LargestEntrySteps(bound, kBits));
+    return x;
+  }
+  const double scale =
+      std::sqrt(static_cast<double>(NormBoundSteps(bound, kBits)) / norm);
+  for (std::size_t i = 0; i < size; ++i)
+    x[i] = static_cast<std::int64_t>(direction[i] * scale);
+  return x;
+}
+
+Vector Axis(std::size_t size, std::size_t index, double bound) {
+  Vector x(size, 0);
+  x[index] = static_cast<std::int64_t>(LargestEntrySteps(bound, kBits));
+  return x;
+}
+
+// What the sums A and B move by when (k, l) becomes (g, z).
+struct Difference {
+  std::uint64_t a_diagonal = 0;  // sums of squares
+  std::uint64_t a_upper = 0;
+  std::uint64_t b = 0;
+  std::uint64_t a() const { return a_diagonal + 2 * a_upper; }
+};
+
+Difference Between(const Vector& k, const Vector& l, const Vector& g,
+                   const Vector& z) {
+  Difference difference;
+  const auto square = [](std::int64_t x) {
+    return static_cast<std::uint64_t>(x * x);
+  };
+  for (std::size_t j = 0; j < k.size(); ++j) {
+    for (std::size_t i = 0; i < j; ++i)
+      difference.a_upper += square(k[i] * k[j] - g[i] * g[j]);
+    difference.a_diagonal += square(k[j] * k[j] - g[j] * g[j]);
+    for (std::size_t i = 0; i < l.size(); ++i) {
+      difference.b += square(l[i] * k[j] - z[i] * g[j]);
+    }
+  }
+  return difference;
+}
+
+struct Pair {
+  Vector k, l, g, z;
+  double c_h, c_u;
+};
+
+// Random pairs, and from each a climb: single entries are moved as long as
+// `objective` grows and the gate holds.
+void ForHostilePairs(const std::function<double(const Pair&)>& objective,
+                     const std::function<void(const Pair&)>& check) {
+  std::mt19937_64 random(31);
+  for (int i = 0; i < 300; ++i) {
+    const std::size_t rank = 2 + random() % 4, features = 2 + random() % 5;
+    Pair pair;
+    pair.c_h = kBounds[random() % 3];
+    pair.c_u = kBounds[random() % 3];
+    pair.k = RandomGated(random, rank, pair.c_h);
+    pair.g = RandomGated(random, rank, pair.c_h);
+    pair.l = RandomGated(random, features, pair.c_u);
+    pair.z = RandomGated(random, features, pair.c_u);
+    check(pair);
+    double best = objective(pair);
+    for (int step = 0; step < 300; ++step) {
+      Pair moved = pair;
+      Vector* const vectors[] = {&moved.k, &moved.g, &moved.l, &moved.z};
+      Vector& x = *vectors[random() % 4];
+      const std::int64_t size = std::int64_t{1} << (random() % kBits);
+      x[random() % x.size()] += random() % 2 == 0 ? size : -size;
+      x[random() % x.size()] += random() % 2 == 0 ? size : -size;
+      if (!PassesGate(moved.k, moved.c_h) || !PassesGate(moved.g, moved.c_h) ||
+          !PassesGate(moved.l, moved.c_u) || !PassesGate(moved.z, moved.c_u)) {
+        continue;
+      }
+      const double value = objective(moved);
+      if (value < best) continue;
+      best = value;
+      pair = moved;
+    }
+    check(pair);
+  }
+}
+
+Difference Of(const Pair& pair) {
+  return Between(pair.k, pair.l, pair.g, pair.z);
+}
+
+// |hh' - gg'|^2 <= 2 c_h^4.
+TEST(Sensitivity, OfAIsSqrtTwoTimesTheSquaredBoundUnderReplaceOne) {
+  ForHostilePairs(
+      [](const Pair& pair) { return static_cast<double>(Of(pair).a()); },
+      [](const Pair& pair) {
+        ASSERT_TRUE(PassesGate(pair.k, pair.c_h) &&
+                    PassesGate(pair.g, pair.c_h));
+        const std::uint64_t norm = NormBoundSteps(pair.c_h, kBits);
+        ASSERT_LE(Of(pair).a(), 2 * norm * norm);
+      });
+  const Vector k = Axis(3, 0, 1), g = Axis(3, 1, 1), none(2, 0);
+  const std::uint64_t norm = NormBoundSteps(1, kBits);
+  EXPECT_EQ(Between(k, none, g, none).a(), 2 * norm * norm);
+}
+
+// |uh' - zg'|^2 <= 2 c_u^2 c_h^2, also where r differs between the neighbours.
+TEST(Sensitivity, OfBIsSqrtTwoTimesTheProductOfBoundsUnderReplaceOne) {
+  ForHostilePairs(
+      [](const Pair& pair) { return static_cast<double>(Of(pair).b); },
+      [](const Pair& pair) {
+        ASSERT_TRUE(PassesGate(pair.l, pair.c_u) &&
+                    PassesGate(pair.z, pair.c_u));
+        ASSERT_LE(Of(pair).b, 2 * NormBoundSteps(pair.c_h, kBits) *
+                                  NormBoundSteps(pair.c_u, kBits));
+      });
+  const std::uint64_t norm = NormBoundSteps(1, kBits);
+  EXPECT_EQ(
+      Between(Axis(2, 0, 1), Axis(2, 0, 1), Axis(2, 1, 1), Axis(2, 0, 1)).b,
+      2 * norm * norm);
+}
+
+// |hh'|^2 <= c_h^4 and |uh'|^2 <= c_u^2 c_h^2.
+TEST(Sensitivity, OfAAndBIsTheProductOfBoundsUnderAddRemoveOne) {
+  ForHostilePairs(
+      [](const Pair& pair) { return static_cast<double>(Of(pair).b); },
+      [](const Pair& pair) {
+        const Vector no_k(pair.k.size(), 0), no_l(pair.l.size(), 0);
+        const Difference difference = Between(pair.k, pair.l, no_k, no_l);
+        const std::uint64_t norm_h = NormBoundSteps(pair.c_h, kBits);
+        ASSERT_LE(difference.a(), norm_h * norm_h);
+        ASSERT_LE(difference.b, norm_h * NormBoundSteps(pair.c_u, kBits));
+      });
+  const Vector none(2, 0);
+  const std::uint64_t norm = NormBoundSteps(1, kBits);
+  const Difference attained = Between(Axis(2, 0, 1), Axis(2, 1, 1), none, none);
+  EXPECT_EQ(attained.a(), norm * norm);
+  EXPECT_EQ(attained.b, norm * norm);
+}
+
+// |v - w|^2 <= 2 c_v^2 for the plain sum of columns.
+TEST(Sensitivity, OfTheSumOfColumnsIsSqrtTwoTimesTheBound) {
+  std::mt19937_64 random(32);
+  for (int i = 0; i < 5000; ++i) {
+    const double bound = kBounds[random() % 3];
+    Vector difference = RandomGated(random, 5, bound);
+    const Vector other = RandomGated(random, 5, bound);
+    for (std::size_t j = 0; j < other.size(); ++j) difference[j] -= other[j];
+    ASSERT_LE(SquaredNorm(difference), 2 * NormBoundSteps(bound, kBits));
+  }
+  Vector attained = Axis(5, 0, 1);
+  attained[1] = -attained[0];
+  EXPECT_EQ(SquaredNorm(attained), 2 * NormBoundSteps(1, kBits));
+}
+
+// Sigmas whose quotient is not exactly sqrt(2), so that rounding matters.
+std::vector<PartPlan> PartsOf(double c_h, double c_u,
+                              std::uint64_t off_diagonal,
+                              std::uint64_t diagonal, std::uint64_t of_b) {
+  PartPlan a;
+  a.name = std::string("A");
+  a.symmetric = true;
+  a.stddev_steps = off_diagonal;
+  a.diagonal_stddev_steps = diagonal;
+  a.left_norm_steps = a.right_norm_steps = NormBoundSteps(c_h, kBits);
+  PartPlan b = a;
+  b.name = std::string("B");
+  b.symmetric = false;
+  b.stddev_steps = of_b;
+  b.diagonal_stddev_steps = 0;
+  b.left_norm_steps = NormBoundSteps(c_u, kBits);
+  return {a, b};
+}
+
+// mu^2 of the joint Gaussian mechanism: each coordinate that is drawn (the
+// diagonal, the upper triangle once, all of B) moves by that much over its
+// sigma.
+double MuSquaredOf(const Difference& difference,
+                   const std::vector<PartPlan>& parts) {
+  const auto squared = [](std::uint64_t x) {
+    return static_cast<double>(x) * static_cast<double>(x);
+  };
+  return static_cast<double>(difference.a_diagonal) /
+             squared(parts[0].diagonal_stddev_steps) +
+         static_cast<double>(difference.a_upper) /
+             squared(parts[0].stddev_steps) +
+         static_cast<double>(difference.b) / squared(parts[1].stddev_steps);
+}
+
+TEST(Sensitivity, OfARoundIsWhatItIsChargedFor) {
+  const auto parts_of = [](const Pair& pair) {
+    return PartsOf(pair.c_h, pair.c_u, 100'003, 141'426, 77'777);
+  };
+  ForHostilePairs(
+      [&](const Pair& pair) { return MuSquaredOf(Of(pair), parts_of(pair)); },
+      [&](const Pair& pair) {
+        const auto charged =
+            CostOfDrawing(parts_of(pair), Adjacency::kReplaceOne);
+        ASSERT_LE(MuSquaredOf(Of(pair), parts_of(pair)),
+                  charged->ToDouble() * (1 + 1e-12));
+      });
+}
+
+// One pair attains A's and B's bound at once, up to the rounding of sqrt(2):
+// the price of a round is not slack.
+TEST(Sensitivity, OfARoundIsAttained) {
+  const auto parts = PartsOf(1, 1, 100'000'000, 141'421'357, 50'000'000);
+  const Difference attained =
+      Between(Axis(2, 0, 1), Axis(2, 0, 1), Axis(2, 1, 1), Axis(2, 0, 1));
+  const auto charged = CostOfDrawing(parts, Adjacency::kReplaceOne);
+  EXPECT_NEAR(MuSquaredOf(attained, parts) / charged->ToDouble(), 1, 1e-7);
+}
+
+}  // namespace
+}  // namespace dpnmf
