@@ -1,0 +1,38 @@
+#include "common/rpc/address.h"
+
+#include "common/base/error.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+TEST(ParseAddress, ReadsNamesAndNumbers) {
+  const struct {
+    const char *text, *host, *port;
+  } cases[] = {
+      {"localhost:7001", "localhost", "7001"},
+      {"curator.hospital.example:1", "curator.hospital.example", "1"},
+      {"127.0.0.1:65535", "127.0.0.1", "65535"},
+      {"[::1]:7001", "::1", "7001"},
+  };
+  for (const auto& c : cases) {
+    const auto address = ParseAddress(c.text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->host, c.host);
+    EXPECT_EQ(address->port, c.port);
+  }
+}
+
+TEST(ParseAddress, RefusesEverythingElse) {
+  for (const char* text :
+       {"", "localhost", ":7001", "localhost:", "localhost:0",
+        "localhost:65536", "localhost:-1", "localhost:+1", "localhost:7001x",
+        "::1:7001", "a b:1", "[]:1", "http://x:1", "localhost: 1"}) {
+    const auto address = ParseAddress(text);
+    EXPECT_FALSE(address.ok()) << text;
+    EXPECT_EQ(ReasonCode(address.status()), "address-malformed") << text;
+  }
+}
+
+}  // namespace
+}  // namespace dpnmf
