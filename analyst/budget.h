@@ -1,0 +1,45 @@
+// The mirror against the ledger of record.
+#ifndef DPNMF_ANALYST_BUDGET_H_
+#define DPNMF_ANALYST_BUDGET_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyst/curator_connection.h"
+#include "analyst/run_store.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// The whole record of this analyst: the totals of the last page, the charges of
+// all pages.
+struct Record {
+  v1::GetLedgerReply totals;
+  std::vector<v1::LedgerCharge> charges;
+};
+absl::StatusOr<Record> ReadRecord(CuratorConnection* curator,
+                                  const std::string& dataset);
+
+// A round that is charged on the other side may not be stored here yet. It is
+// counted as under way if its run has not ended and it is that run's next.
+struct OpenRound {
+  std::string run_id;
+  std::uint32_t round = 0;
+};
+
+// What differs between the mirror and the record, one sentence; empty if
+// nothing. `before` was read before the record and `after` after it, so that
+// charges made meanwhile do not count as differences.
+std::string Disagreement(const MirrorView& before, const Record& record,
+                         const MirrorView& after,
+                         const std::vector<OpenRound>& open_rounds);
+
+// The reply to GetBudget, with the record asked of the curator now. Errors of
+// the connection and of the store.
+absl::StatusOr<v1::GetBudgetReply> ReadBudget(const std::string& dataset,
+                                              CuratorConnection* curator,
+                                              RunStore* store);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_BUDGET_H_

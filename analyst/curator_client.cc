@@ -1,0 +1,275 @@
+#include "analyst/curator_client.h"
+
+#include <atomic>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/rpc/convert.h"
+#include "common/rpc/idle_guard.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "dpnmf/v1/curator.grpc.pb.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/support/channel_arguments.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+absl::Status Violation() {
+  return Refusal(absl::StatusCode::kInternal, "protocol-violation",
+                 "The curator answered out of order; both sides must run the "
+                 "same version.");
+}
+
+absl::Status Cancelled() {
+  return Refusal(absl::StatusCode::kUnavailable, "cancelled",
+                 "The call was broken off.");
+}
+
+absl::Status Silent() {
+  return Refusal(
+      absl::StatusCode::kUnavailable, "peer-silent",
+      "The curator has not answered for too long; the call was given up.");
+}
+
+absl::Status Ended() {
+  return Refusal(absl::StatusCode::kUnavailable, "unreachable",
+                 "The curator ended the stream early; it may be restarting.");
+}
+
+// 32 bytes or a violation.
+absl::Status CheckHash(const std::string& hash) {
+  return hash.size() == 32 ? absl::OkStatus() : Violation();
+}
+
+class GrpcStream : public RunStream {
+ public:
+  GrpcStream(v1::CuratorService::StubInterface* stub,
+             std::chrono::milliseconds silence_limit)
+      : guard_(silence_limit, [this] { GiveUp(); }),
+        stream_(stub->Train(&context_)) {
+    guard_.Pause();
+  }
+  ~GrpcStream() override { context_.TryCancel(); }
+
+  absl::StatusOr<OpenedRun> Open(const std::string& run_id,
+                                 const v1::RunParameters& parameters) override {
+    v1::TrainRequest request;
+    request.mutable_open()->set_run_id(run_id);
+    *request.mutable_open()->mutable_parameters() = parameters;
+    const Working working(&guard_);
+    v1::TrainReply reply;
+    DPNMF_RETURN_IF_ERROR(Write(request));
+    DPNMF_RETURN_IF_ERROR(Read(&reply));
+    if (!reply.has_opened()) return Violation();
+    v1::RunOpened& opened = *reply.mutable_opened();
+    return OpenedRun{std::move(*opened.mutable_plan()), opened.next_round(),
+                     opened.users(), std::move(*opened.mutable_ledger())};
+  }
+
+  absl::StatusOr<RoundResult> Round(std::uint32_t round,
+                                    const Eigen::MatrixXd& w) override {
+    const Working working(&guard_);
+    DPNMF_RETURN_IF_ERROR(SendRound(round, w));
+    v1::TrainReply reply;
+    DPNMF_RETURN_IF_ERROR(Read(&reply));
+    if (reply.has_lost()) return LostRound(round, reply.lost());
+    if (!reply.has_release() || reply.release().round() != round)
+      return Violation();
+    // No release is larger than the sums that it is made of.
+    const auto largest =
+        static_cast<std::uint64_t>(w.size() + w.cols() * w.cols());
+    DPNMF_ASSIGN_OR_RETURN(ReleaseReader reader,
+                           ReleaseReader::Create(reply.release(), largest));
+    while (!reader.complete()) {
+      DPNMF_RETURN_IF_ERROR(Read(&reply));
+      if (reply.has_lattice()) {
+        DPNMF_RETURN_IF_ERROR(reader.Add(reply.lattice()));
+      } else if (reply.has_real()) {
+        DPNMF_RETURN_IF_ERROR(reader.Add(reply.real()));
+      } else {
+        return Violation();
+      }
+    }
+    DPNMF_RETURN_IF_ERROR(Read(&reply));
+    if (!reply.has_end() || reply.end().round() != round) return Violation();
+    RoundResult result;
+    result.parts = reader.Take();
+    DPNMF_RETURN_IF_ERROR(CheckHash(reply.end().row_hash()));
+    DPNMF_ASSIGN_OR_RETURN(result.cost, FromProto(reply.end().charged()));
+    result.row_hash = reply.end().row_hash();
+    result.ledger = reply.end().ledger();
+    return result;
+  }
+
+  absl::StatusOr<ClosedRun> Close() override {
+    v1::TrainRequest request;
+    request.mutable_close();
+    const Working working(&guard_);
+    v1::TrainReply reply;
+    DPNMF_RETURN_IF_ERROR(Write(request));
+    DPNMF_RETURN_IF_ERROR(Read(&reply));
+    if (!reply.has_closed()) return Violation();
+    ClosedRun closed;
+    DPNMF_ASSIGN_OR_RETURN(closed.returned,
+                           FromProto(reply.closed().returned()));
+    closed.ledger = reply.closed().ledger();
+    stream_->WritesDone();
+    return closed;
+  }
+
+  void Cancel() override {
+    cancelled_ = true;
+    context_.TryCancel();
+  }
+
+ private:
+  // The silence counts while a call is under way, not while the analyst works.
+  class Working {
+   public:
+    explicit Working(IdleGuard* guard) : guard_(guard) { guard_->Touch(); }
+    ~Working() { guard_->Pause(); }
+
+   private:
+    IdleGuard* const guard_;
+  };
+
+  void GiveUp() {
+    silent_ = true;
+    context_.TryCancel();
+  }
+
+  absl::StatusOr<RoundResult> LostRound(std::uint32_t round,
+                                        const v1::RoundLost& lost) {
+    if (lost.round() != round) return Violation();
+    DPNMF_RETURN_IF_ERROR(CheckHash(lost.row_hash()));
+    RoundResult result;
+    result.lost = true;
+    DPNMF_ASSIGN_OR_RETURN(result.cost, FromProto(lost.charged()));
+    result.row_hash = lost.row_hash();
+    result.ledger = lost.ledger();
+    return result;
+  }
+
+  absl::Status SendRound(std::uint32_t round, const Eigen::MatrixXd& w) {
+    v1::TrainRequest request;
+    request.mutable_round()->set_round(round);
+    request.mutable_round()->mutable_shape()->set_rows(
+        static_cast<std::uint64_t>(w.rows()));
+    request.mutable_round()->mutable_shape()->set_columns(
+        static_cast<std::uint64_t>(w.cols()));
+    DPNMF_RETURN_IF_ERROR(Write(request));
+    absl::Status status;
+    WriteChunks(w, [&](const v1::RealChunk& chunk) {
+      *request.mutable_dictionary() = chunk;
+      status = Write(request);
+      return status.ok();
+    });
+    return status;
+  }
+
+  absl::Status Write(const v1::TrainRequest& request) {
+    if (!stream_->Write(request)) return Failure();
+    guard_.Touch();
+    return absl::OkStatus();
+  }
+
+  absl::Status Read(v1::TrainReply* reply) {
+    if (!stream_->Read(reply)) return Failure();
+    guard_.Touch();
+    return absl::OkStatus();
+  }
+
+  // Why the stream has ended.
+  absl::Status Failure() {
+    if (finished_) return Ended();
+    finished_ = true;
+    v1::TrainReply rest;
+    while (stream_->Read(&rest)) {
+    }
+    const grpc::Status status = stream_->Finish();
+    if (cancelled_) return Cancelled();
+    if (silent_) return Silent();
+    return status.ok() ? Ended() : FromGrpc(status);
+  }
+
+  grpc::ClientContext context_;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> silent_{false};
+  bool finished_ = false;
+  IdleGuard guard_;
+  std::unique_ptr<
+      grpc::ClientReaderWriterInterface<v1::TrainRequest, v1::TrainReply>>
+      stream_;
+};
+
+class GrpcCurator : public CuratorConnection {
+ public:
+  GrpcCurator(std::shared_ptr<grpc::ChannelInterface> channel,
+              std::chrono::milliseconds silence_limit)
+      : channel_(std::move(channel)),
+        stub_(v1::CuratorService::NewStub(channel_)),
+        silence_limit_(silence_limit) {}
+
+  absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    v1::ListDatasetsReply reply;
+    const grpc::Status status = stub_->ListDatasets(&context, {}, &reply);
+    if (!status.ok()) return FromGrpc(status);
+    return reply;
+  }
+
+  absl::StatusOr<v1::GetLedgerReply> GetLedger(
+      const std::string& dataset, std::uint64_t after_sequence) override {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    v1::GetLedgerRequest request;
+    request.set_dataset(dataset);
+    request.set_after_sequence(after_sequence);
+    v1::GetLedgerReply reply;
+    const grpc::Status status = stub_->GetLedger(&context, request, &reply);
+    if (!status.ok()) return FromGrpc(status);
+    return reply;
+  }
+
+  std::unique_ptr<RunStream> NewStream() override {
+    return std::make_unique<GrpcStream>(stub_.get(), silence_limit_);
+  }
+
+ private:
+  // One request, one small reply: silence and duration are the same.
+  void SetDeadline(grpc::ClientContext* context) const {
+    context->set_deadline(std::chrono::system_clock::now() +
+                          std::min<std::chrono::milliseconds>(
+                              silence_limit_, std::chrono::seconds(30)));
+  }
+
+  const std::shared_ptr<grpc::ChannelInterface> channel_;
+  const std::unique_ptr<v1::CuratorService::StubInterface> stub_;
+  const std::chrono::milliseconds silence_limit_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> CuratorChannel(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // The learner has its own pauses; the channel's must not add to them.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5'000);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+std::unique_ptr<CuratorConnection> ConnectCurator(
+    std::shared_ptr<grpc::ChannelInterface> channel,
+    std::chrono::milliseconds silence_limit) {
+  return std::make_unique<GrpcCurator>(std::move(channel), silence_limit);
+}
+
+}  // namespace dpnmf::analyst

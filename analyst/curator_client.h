@@ -1,0 +1,30 @@
+// CuratorConnection over a gRPC channel.
+//
+// A call that makes no progress for `silence_limit` is cancelled (UNAVAILABLE
+// "peer-silent"); a run may take as long as it takes. Keepalive, a property of
+// the channel, notices a dead peer long before that.
+#ifndef DPNMF_ANALYST_CURATOR_CLIENT_H_
+#define DPNMF_ANALYST_CURATOR_CLIENT_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "analyst/curator_connection.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/security/credentials.h"
+
+namespace dpnmf::analyst {
+
+// A channel with the keepalive and reconnection that the analyst needs.
+std::shared_ptr<grpc::Channel> CuratorChannel(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+
+std::unique_ptr<CuratorConnection> ConnectCurator(
+    std::shared_ptr<grpc::ChannelInterface> channel,
+    std::chrono::milliseconds silence_limit);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_CURATOR_CLIENT_H_

@@ -1,0 +1,70 @@
+// The curator as the analyst sees it. No transport in here: the real one is
+// curator_client.h, tests use one in memory.
+//
+// Errors carry a reason code (common/base/error.h). UNAVAILABLE, "the curator
+// cannot be reached now", is the only one worth trying again.
+#ifndef DPNMF_ANALYST_CURATOR_CONNECTION_H_
+#define DPNMF_ANALYST_CURATOR_CONNECTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "common/nmf/noised_matrix.h"
+#include "common/privacy/mu_squared.h"
+#include "dpnmf/v1/curator.pb.h"
+
+namespace dpnmf::analyst {
+
+struct OpenedRun {
+  v1::RunPlan plan;
+  std::uint32_t next_round = 1;  // first round that has not been charged
+  std::uint64_t users = 0;       // N or N0: sums are divided by it
+  v1::LedgerPosition ledger;
+};
+
+struct RoundResult {
+  std::vector<NoisedMatrix> parts;  // empty if lost
+  bool lost = false;                // charged, and the bytes are gone for good
+  MuSquared cost;
+  std::string row_hash;  // 32 bytes: SHA-256 of the row that paid
+  v1::LedgerPosition ledger;
+};
+
+struct ClosedRun {
+  MuSquared returned;
+  v1::LedgerPosition ledger;
+};
+
+// One stream: Open once, then Round any number of times, then Close. After an
+// error the stream is of no further use. One thread at a time; Cancel may be
+// called from any thread.
+class RunStream {
+ public:
+  virtual ~RunStream() = default;
+  virtual absl::StatusOr<OpenedRun> Open(
+      const std::string& run_id, const v1::RunParameters& parameters) = 0;
+  // w: D x K. The same round with the same w gives the same result at no cost.
+  virtual absl::StatusOr<RoundResult> Round(std::uint32_t round,
+                                            const Eigen::MatrixXd& w) = 0;
+  virtual absl::StatusOr<ClosedRun> Close() = 0;
+  // Makes a call under way, and every later one, fail with UNAVAILABLE.
+  virtual void Cancel() = 0;
+};
+
+// Thread-safe.
+class CuratorConnection {
+ public:
+  virtual ~CuratorConnection() = default;
+  virtual absl::StatusOr<v1::ListDatasetsReply> ListDatasets() = 0;
+  virtual absl::StatusOr<v1::GetLedgerReply> GetLedger(
+      const std::string& dataset, std::uint64_t after_sequence) = 0;
+  virtual std::unique_ptr<RunStream> NewStream() = 0;
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_CURATOR_CONNECTION_H_

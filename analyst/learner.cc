@@ -1,0 +1,335 @@
+#include "analyst/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/mechanism/mechanism.h"
+#include "analyst/readings.h"
+#include "common/base/error.h"
+#include "common/rpc/convert.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::function<double()> SystemJitter() {
+  auto generator = std::make_shared<std::minstd_rand>(std::random_device{}());
+  return [generator] {
+    return std::uniform_real_distribution<double>(0, 1)(*generator);
+  };
+}
+
+// Worth another attempt: nothing was refused.
+bool IsTransient(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kDeadlineExceeded ||
+         status.code() == absl::StatusCode::kCancelled ||
+         // A stream that the transport reset.
+         (status.code() == absl::StatusCode::kInternal &&
+          ReasonCode(status) == "rpc-failed");
+}
+
+// |W' - W|_F / |W|_F; 0 where W is zero.
+double RelativeChange(const Eigen::MatrixXd& before,
+                      const Eigen::MatrixXd& after) {
+  const double norm = before.norm();
+  return norm > 0 ? (after - before).norm() / norm : 0;
+}
+
+const v1::PartPlan* PartOf(const v1::RunPlan& plan, std::string_view name) {
+  for (const v1::PartPlan& part : plan.parts()) {
+    if (part.name() == name) return &part;
+  }
+  return nullptr;
+}
+
+// |A|_F <= mean of |h|^2 <= c_h^2, read back from the sensitivity of S_A:
+// sqrt(2) c_h^2 (replace one) or c_h^2 (add or remove one).
+double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
+  const double sensitivity = part == nullptr ? 0 : part->l2_sensitivity();
+  if (!(sensitivity > 0)) return 1;
+  return adjacency == v1::ADJACENCY_REPLACE_ONE ? sensitivity / std::sqrt(2.0)
+                                                : sensitivity;
+}
+
+RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
+                        std::uint32_t round, bool average) {
+  const v1::RunSpecification& specification = run.specification();
+  const v1::PartPlan* a = PartOf(opened.plan, "A");
+  const v1::PartPlan* b = PartOf(opened.plan, "B");
+  RoundFacts facts;
+  facts.round = round;
+  facts.rounds = specification.parameters().rounds();
+  facts.users = static_cast<double>(opened.users);
+  facts.step_size = specification.learner().step_size();
+  facts.steps_per_round = specification.learner().steps_per_round();
+  facts.largest_a_norm =
+      LargestNormOfA(a, specification.parameters().adjacency());
+  facts.stddev_a = a == nullptr ? 0 : a->stddev();
+  facts.stddev_b = b == nullptr ? 0 : b->stddev();
+  facts.average = average;
+  return facts;
+}
+
+absl::Status Update(std::string_view mechanism,
+                    const std::vector<NoisedMatrix>& parts,
+                    const RoundFacts& facts, LearnerState* state) {
+  const Mechanism* found = FindMechanism(mechanism);
+  if (found == nullptr) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+                   "This analyst does not know the run's `mechanism`.");
+  }
+  return found->update(parts, facts, state);
+}
+
+}  // namespace
+
+Learner::Learner(std::string run_id, RunStore* store,
+                 CuratorConnection* curator, RunControl* control,
+                 LearnerSettings settings, std::function<void()> on_change)
+    : run_id_(std::move(run_id)),
+      store_(store),
+      curator_(curator),
+      control_(control),
+      settings_(std::move(settings)),
+      on_change_(std::move(on_change)),
+      pause_(settings_.first_pause) {
+  if (!settings_.jitter) settings_.jitter = SystemJitter();
+}
+
+void Learner::Run() {
+  while (RunOnce() == Outcome::kTryAgain) Pause();
+}
+
+bool Learner::ending() const {
+  return control_->cancelled() ||
+         record_.run.state() == v1::RUN_STATE_CANCELLING;
+}
+
+std::uint32_t Learner::rounds() const {
+  return record_.run.specification().parameters().rounds();
+}
+
+absl::Status Learner::Reload() {
+  DPNMF_ASSIGN_OR_RETURN(record_, store_->Get(run_id_));
+  DPNMF_ASSIGN_OR_RETURN(state_, store_->ReadLearner(run_id_));
+  return absl::OkStatus();
+}
+
+Learner::Outcome Learner::RunOnce() {
+  if (control_->stopped()) return Outcome::kStopped;
+  opened_ = false;
+  cancel_noticed_ = control_->cancelled();
+  if (absl::Status status = Reload(); !status.ok())
+    return HandleFailure(status);
+  if (IsFinal(record_.run.state())) return Outcome::kEnded;
+  const std::unique_ptr<RunStream> stream = curator_->NewStream();
+  control_->Attach(stream.get());
+  const absl::Status status = TrainOn(stream.get());
+  control_->Attach(nullptr);
+  return status.ok() ? Outcome::kEnded : HandleFailure(status);
+}
+
+absl::Status Learner::TrainOn(RunStream* stream) {
+  absl::StatusOr<OpenedRun> opened =
+      stream->Open(run_id_, record_.run.specification().parameters());
+  const bool wants_end = ending() || record_.run.rounds_done() == rounds();
+  // The curator had confirmed the end and the confirmation was lost.
+  if (!opened.ok() && wants_end &&
+      ReasonCode(opened.status()) == "run-closed") {
+    return StoreEnd(v1::LedgerPosition());
+  }
+  if (!opened.ok()) return opened.status();
+  opened_ = true;
+  DPNMF_RETURN_IF_ERROR(StoreOpened(*opened));
+  while (record_.run.rounds_done() < rounds()) {
+    const std::uint32_t round = record_.run.rounds_done() + 1;
+    // A run that is being ended still fetches what it has paid for.
+    if (ending() && (round_refused_ || round >= opened->next_round)) break;
+    const absl::Status status = OneRound(stream, *opened, round);
+    round_refused_ = !status.ok() && !IsTransient(status);
+    DPNMF_RETURN_IF_ERROR(status);
+  }
+  const absl::StatusOr<ClosedRun> closed = stream->Close();
+  close_refused_ = !closed.ok() && !IsTransient(closed.status());
+  return closed.ok() ? StoreEnd(closed->ledger) : closed.status();
+}
+
+absl::Status Learner::StoreOpened(const OpenedRun& opened) {
+  if (!ending() &&
+      (opened.next_round <= record_.run.rounds_done() || opened.users == 0)) {
+    return Refusal(absl::StatusCode::kDataLoss, "ledger-behind-mirror",
+                   "The curator's ledger lacks rounds of this run that were "
+                   "charged; ask the "
+                   "operator whether it was restored from a backup.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
+                         FromProto(record_.run.charged()));
+  StateChange change;
+  change.state = v1::RUN_STATE_RUNNING;
+  change.plan = opened.plan;
+  change.event = EventNow(opened.ledger, charged);
+  DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
+  *record_.run.mutable_plan() = opened.plan;
+  on_change_();
+  return absl::OkStatus();
+}
+
+absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
+                               std::uint32_t round) {
+  const auto begin = steady_clock::now();
+  DPNMF_ASSIGN_OR_RETURN(const RoundResult result,
+                         stream->Round(round, state_.w));
+  FinishedRound finished;
+  finished.round = round;
+  finished.lost = result.lost;
+  finished.charge = {run_id_, round, result.cost, result.row_hash};
+  finished.state = state_;
+  absl::Status updated;
+  if (!result.lost) {
+    updated = Update(
+        record_.run.specification().parameters().mechanism(), result.parts,
+        FactsOfRound(record_.run, opened, round, settings_.average),
+        &finished.state);
+    // A release that cannot be used is recorded all the same: it was charged.
+    if (!updated.ok()) finished.lost = true;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared before,
+                         FromProto(record_.run.charged()));
+  const MuSquared charged =
+      MuSquared::Add(before, result.cost).value_or(before);
+  finished.event = EventNow(result.ledger, charged);
+  finished.event.set_round(round);
+  finished.event.set_round_seconds(
+      std::chrono::duration<double>(steady_clock::now() - begin).count());
+  finished.event.set_relative_change(
+      RelativeChange(state_.w, finished.state.w));
+  if (result.lost) {
+    finished.event.set_message(
+        absl::StrCat("The release of round ", round,
+                     " was charged and is lost; the run goes on."));
+  }
+  DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
+  state_ = std::move(finished.state);
+  record_.run.set_rounds_done(round);
+  *record_.run.mutable_charged() = ToProto(charged);
+  pause_ = settings_.first_pause;
+  on_change_();
+  return updated;
+}
+
+absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
+  // A cancel that came while the last round was under way changes nothing.
+  v1::RunState state = v1::RUN_STATE_COMPLETED;
+  if (!record_.run.error_code().empty() &&
+      record_.run.state() == v1::RUN_STATE_CANCELLING) {
+    state = v1::RUN_STATE_FAILED;
+  } else if (record_.run.rounds_done() < rounds()) {
+    state = v1::RUN_STATE_CANCELLED;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
+                         FromProto(record_.run.charged()));
+  StateChange change;
+  change.state = state;
+  change.event = EventNow(position, charged);
+  change.event.set_message(record_.run.error());
+  DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
+  on_change_();
+  return absl::OkStatus();
+}
+
+Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {
+  if (control_->stopped()) return Outcome::kStopped;
+  if (IsTransient(failure)) {
+    NoteWaiting(failure);
+    return Outcome::kTryAgain;
+  }
+  if (const absl::Status noted = BeginFailing(failure); !noted.ok()) {
+    // Damaged or vanished storage: nothing can be written down, so nothing
+    // ends.
+    return IsTransient(noted) ? Outcome::kTryAgain : Outcome::kStopped;
+  }
+  on_change_();
+  return record_.run.state() == v1::RUN_STATE_CANCELLING ? Outcome::kTryAgain
+                                                         : Outcome::kEnded;
+}
+
+// A refusal to open ends the run at once: there is nothing to give back, or no
+// way to. A later one is written down and the run is closed first, so that what
+// it has reserved is returned.
+absl::Status Learner::BeginFailing(const absl::Status& failure) {
+  DPNMF_ASSIGN_OR_RETURN(record_, store_->Get(run_id_));
+  const bool cancelled = record_.run.state() == v1::RUN_STATE_CANCELLING &&
+                         record_.run.error_code().empty();
+  const std::string code = ReasonCode(failure);
+  StateChange change;
+  if (opened_ && !close_refused_) {
+    change.state = v1::RUN_STATE_CANCELLING;
+  } else if (cancelled && code == "budget-exhausted") {
+    change.state = v1::RUN_STATE_CANCELLED;  // it never held a reservation
+  } else {
+    change.state = v1::RUN_STATE_FAILED;
+  }
+  if (change.state != v1::RUN_STATE_CANCELLED &&
+      record_.run.error_code().empty()) {
+    change.error = std::string(failure.message());
+    change.error_code = code.empty() ? "internal-error" : code;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
+                         FromProto(record_.run.charged()));
+  change.event = EventNow(v1::LedgerPosition(), charged);
+  change.event.set_message(change.error.value_or(record_.run.error()));
+  DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
+  record_.run.set_state(change.state);
+  return absl::OkStatus();
+}
+
+// One event per outage, not per attempt.
+void Learner::NoteWaiting(const absl::Status& failure) {
+  const absl::StatusOr<RunRecord> record = store_->Get(run_id_);
+  if (!record.ok() || record->run.state() == v1::RUN_STATE_WAITING ||
+      record->run.state() == v1::RUN_STATE_CANCELLING) {
+    return;
+  }
+  record_ = *record;
+  const absl::StatusOr<MuSquared> charged = FromProto(record_.run.charged());
+  StateChange change;
+  change.state = v1::RUN_STATE_WAITING;
+  change.event = EventNow(v1::LedgerPosition(), charged.value_or(MuSquared()));
+  change.event.set_message(std::string(failure.message()));
+  if (store_->ChangeState(run_id_, change).ok()) on_change_();
+}
+
+void Learner::Pause() {
+  const double share = 0.5 + settings_.jitter() / 2;
+  const auto pause = std::chrono::milliseconds(
+      static_cast<std::int64_t>(share * static_cast<double>(pause_.count())));
+  control_->Wait(pause, /*wake_on_cancel=*/!cancel_noticed_);
+  pause_ = std::min(2 * pause_, settings_.longest_pause);
+}
+
+v1::RunEvent Learner::EventNow(const v1::LedgerPosition& position,
+                               MuSquared charged) const {
+  const v1::RunParameters& parameters =
+      record_.run.specification().parameters();
+  v1::RunEvent event;
+  event.set_round(record_.run.rounds_done());
+  event.set_rounds(parameters.rounds());
+  *event.mutable_charged() = ToProto(charged);
+  if (auto spent = EpsilonsOf(charged, parameters.delta()); spent.ok()) {
+    *event.mutable_spent() = *std::move(spent);
+  }
+  if (!position.head().empty()) {
+    *event.mutable_position() = position;
+    event.set_epsilon_left(
+        EpsilonLeft(record_.guarantee, position).value_or(0));
+  }
+  return event;
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,92 @@
+// The loop of one run:
+//
+//   Open -> for t = 1..T: send W_t, receive the release, update W, store ->
+//   Close
+//
+// Everything that it needs is in the store, so it may be broken off anywhere
+// and started again: the next request is a function of what is stored, and the
+// curator answers a request that it has answered before with the same bytes at
+// no cost.
+//
+//   curator unreachable   WAITING, tried again with growing pauses
+//   round lost            W stays, the run goes on with the next round
+//   cancelled             Close, then CANCELLED; CANCELLING until that is
+//   confirmed refused or broken     Close, then FAILED with a sentence and a
+//   code stopped (shutdown)    left as it is stored
+#ifndef DPNMF_ANALYST_LEARNER_H_
+#define DPNMF_ANALYST_LEARNER_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "analyst/curator_connection.h"
+#include "analyst/run_control.h"
+#include "analyst/run_store.h"
+
+namespace dpnmf::analyst {
+
+struct LearnerSettings {
+  // Pauses between attempts double from the first to the longest; each is
+  // drawn from the upper half of its range, so that runs do not come in step.
+  std::chrono::milliseconds first_pause{500};
+  std::chrono::milliseconds longest_pause{30'000};
+  // Uniform on [0, 1); default: a generator seeded by the system.
+  std::function<double()> jitter;
+  // False: no averaging over rounds (tests).
+  bool average = true;
+};
+
+// Runs on one thread. Store, curator and control must outlive it.
+class Learner {
+ public:
+  // on_change is called after each stored change.
+  Learner(std::string run_id, RunStore* store, CuratorConnection* curator,
+          RunControl* control, LearnerSettings settings,
+          std::function<void()> on_change);
+
+  // Returns when the run has ended or the control was stopped.
+  void Run();
+
+ private:
+  // What one connection came to.
+  enum class Outcome { kEnded, kStopped, kTryAgain };
+
+  Outcome RunOnce();
+  absl::Status TrainOn(RunStream* stream);
+  absl::Status OneRound(RunStream* stream, const OpenedRun& opened,
+                        std::uint32_t round);
+  absl::Status StoreOpened(const OpenedRun& opened);
+  absl::Status StoreEnd(const v1::LedgerPosition& position);
+  Outcome HandleFailure(const absl::Status& failure);
+  absl::Status BeginFailing(const absl::Status& failure);
+  void NoteWaiting(const absl::Status& failure);
+  void Pause();
+
+  // The run ends before its last round: cancelled, or failed.
+  bool ending() const;
+  std::uint32_t rounds() const;
+  absl::Status Reload();
+  v1::RunEvent EventNow(const v1::LedgerPosition& position,
+                        MuSquared charged) const;
+
+  const std::string run_id_;
+  RunStore* const store_;
+  CuratorConnection* const curator_;
+  RunControl* const control_;
+  LearnerSettings settings_;
+  const std::function<void()> on_change_;
+
+  // As stored; read again for every connection.
+  RunRecord record_;
+  LearnerState state_;
+  bool opened_ = false;          // on this connection
+  bool cancel_noticed_ = false;  // by this connection
+  bool round_refused_ = false;
+  bool close_refused_ = false;
+  std::chrono::milliseconds pause_;
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_LEARNER_H_

@@ -1,0 +1,78 @@
+// What the analyst does with one release: a function of released values and
+// public facts alone, hence free post-processing.
+//
+// A new kind of release is one file beside this one and one row in the table of
+// mechanism.cc.
+#ifndef DPNMF_ANALYST_MECHANISM_MECHANISM_H_
+#define DPNMF_ANALYST_MECHANISM_MECHANISM_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/status.h"
+#include "common/nmf/noised_matrix.h"
+
+namespace dpnmf::analyst {
+
+// All that a run has learnt. It is stored after each round, and the next
+// request is a function of it: that makes a run resume with the same bits.
+struct LearnerState {
+  Eigen::MatrixXd w;  // D x K: non-negative, columns of length at most 1
+  // What a mechanism carries from round to round, by a name of its choice.
+  std::map<std::string, Eigen::MatrixXd> memory;
+};
+
+// Public facts of a round.
+struct RoundFacts {
+  std::uint32_t round = 1;  // t: 1 to rounds
+  std::uint32_t rounds = 1;
+  double users = 1;  // N or N0
+  double step_size = 1;
+  std::uint32_t steps_per_round = 1;
+  // c_h^2: no user's hh' is longer, so |A|_F <= c_h^2.
+  double largest_a_norm = 1;
+  // Standard deviations of the noise in A and B themselves (not in the sums),
+  // off the diagonal for A. 0: no noise (tests).
+  double stddev_a = 0;
+  double stddev_b = 0;
+  // False: each round uses its own release alone.
+  bool average = true;
+};
+
+// Updates the state with the parts of one release. INVALID_ARGUMENT
+// "release-malformed" if the parts are not those of the mechanism or do not fit
+// W; the state is then unchanged.
+using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
+                                        const RoundFacts& facts,
+                                        LearnerState* state);
+
+struct Mechanism {
+  std::string_view name;  // as in RunParameters
+  UpdateFunction update;
+};
+
+// Nothing if there is no mechanism of that name.
+const Mechanism* FindMechanism(std::string_view name);
+
+// "statistics": noised A (K x K) and B (D x K), averaged over rounds, then
+// steps_per_round projected gradient steps. statistics.cc.
+absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
+                                  const RoundFacts& facts, LearnerState* state);
+
+// "gradient": noised W A - B (D x K); one projected step. gradient.cc.
+absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
+                                const RoundFacts& facts, LearnerState* state);
+
+// The mean (sum / users) of the part `name`, which must be rows x columns.
+// INVALID_ARGUMENT "release-malformed" otherwise.
+absl::StatusOr<Eigen::MatrixXd> MeanOfPart(
+    const std::vector<NoisedMatrix>& parts, std::string_view name,
+    Eigen::Index rows, Eigen::Index columns, double users);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_MECHANISM_MECHANISM_H_

@@ -1,0 +1,170 @@
+#include "analyst/planner.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyst/mechanism/mechanism.h"
+#include "analyst/readings.h"
+#include "common/base/error.h"
+#include "common/rpc/convert.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+absl::Status Invalid(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+// A sequence number that no row reaches: the totals alone are wanted.
+constexpr std::uint64_t kAfterAllRows = INT64_MAX;
+
+// Says asked, spent, reserved and left in the guarantee's own terms.
+absl::StatusOr<std::string> OverBudgetSentence(
+    MuSquared asked, const v1::Guarantee& guarantee,
+    const v1::LedgerPosition& position) {
+  DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
+                         FromProto(guarantee.conversion()));
+  const auto read = [&](MuSquared cost) {
+    return Epsilon(conversion, cost, guarantee.delta());
+  };
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
+                         FromProto(position.charged()));
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared reserved,
+                         FromProto(position.reserved()));
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
+  DPNMF_ASSIGN_OR_RETURN(const double epsilon_asked, read(asked));
+  DPNMF_ASSIGN_OR_RETURN(const double epsilon_charged, read(charged));
+  DPNMF_ASSIGN_OR_RETURN(const double epsilon_reserved, read(reserved));
+  DPNMF_ASSIGN_OR_RETURN(const double epsilon_left, read(left));
+  const std::string_view name = NameOf(conversion);
+  return absl::StrFormat(
+      "The run costs more than the population's budget has left: asked %.4g, "
+      "spent %.4g, "
+      "reserved %.4g, left for one run %.4g (each an epsilon of its own, %s, "
+      "delta %g); lower "
+      "`epsilon`.",
+      epsilon_asked, epsilon_charged, epsilon_reserved, epsilon_left,
+      absl::string_view(name.data(), name.size()), guarantee.delta());
+}
+
+// Fills what depends on the budget: left_after, epsilons_after,
+// would_be_refused.
+absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
+  const v1::LedgerPosition& position = reply->position();
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared committed, CommittedOf(position));
+  const std::optional<MuSquared> after = MuSquared::Add(committed, cost);
+  if (!after.has_value())
+    return Invalid("epsilon-out-of-range", "`epsilon` is too large.");
+  DPNMF_ASSIGN_OR_RETURN(*reply->mutable_epsilons_after(),
+                         EpsilonsOf(*after, reply->guarantee().delta()));
+  *reply->mutable_left_after() =
+      ToProto(MuSquared::Subtract(left, cost).value_or(MuSquared()));
+  if (cost <= left) return absl::OkStatus();
+  reply->set_would_be_refused(true);
+  reply->set_refusal_code("budget-exhausted");
+  DPNMF_ASSIGN_OR_RETURN(
+      *reply->mutable_refusal(),
+      OverBudgetSentence(cost, reply->guarantee(), position));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::RunSpecification WithDefaults(v1::RunSpecification specification,
+                                  const v1::Dataset& dataset) {
+  v1::RunParameters& run = *specification.mutable_parameters();
+  if (run.mechanism().empty()) run.set_mechanism("statistics");
+  if (run.inner_iterations() == 0)
+    run.set_inner_iterations(kDefaultInnerIterations);
+  if (run.share_of_a() == 0) run.set_share_of_a(kDefaultShareOfA);
+  if (run.adjacency() == v1::ADJACENCY_UNSPECIFIED) {
+    run.set_adjacency(dataset.guarantee().adjacency());
+  }
+  if (run.conversion() == v1::CONVERSION_UNSPECIFIED) {
+    run.set_conversion(dataset.guarantee().conversion());
+  }
+  v1::LearnerOptions& learner = *specification.mutable_learner();
+  if (learner.initialisation() == v1::INITIALISATION_UNSPECIFIED) {
+    learner.set_initialisation(v1::INITIALISATION_RANDOM);
+  }
+  if (learner.step_size() == 0) learner.set_step_size(kDefaultStepSize);
+  if (learner.steps_per_round() == 0)
+    learner.set_steps_per_round(kDefaultStepsPerRound);
+  return specification;
+}
+
+absl::Status CheckLearnerOptions(const v1::LearnerOptions& options) {
+  if (!(options.step_size() > 0 && options.step_size() <= 2)) {
+    return Invalid("step-size-out-of-range",
+                   "`step_size` must lie above 0 and be at most 2.");
+  }
+  if (options.steps_per_round() < 1 ||
+      options.steps_per_round() > kMaxStepsPerRound) {
+    return Invalid("steps-out-of-range",
+                   "`steps_per_round` must lie between 1 and 10,000.");
+  }
+  if (options.initialisation() != v1::INITIALISATION_RANDOM &&
+      options.initialisation() != v1::INITIALISATION_PUBLIC) {
+    return Invalid("initialisation-unknown",
+                   "`initialisation` must be random or public.");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
+                                   const v1::Dataset& dataset,
+                                   const v1::LedgerPosition& position) {
+  PlannedRun planned;
+  planned.dataset = dataset;
+  v1::PlanRunReply& reply = planned.reply;
+  *reply.mutable_specification() = WithDefaults(specification, dataset);
+  *reply.mutable_guarantee() = dataset.guarantee();
+  *reply.mutable_position() = position;
+  DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(dataset));
+  DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                         FromProto(reply.specification().parameters()));
+  DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
+  if (FindMechanism(parameters.mechanism) == nullptr) {
+    return Invalid("mechanism-unknown",
+                   "This analyst does not know that `mechanism`.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
+  DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
+                         ToProto(plan, parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CompareWithBudget(plan.cost, &reply));
+  return planned;
+}
+
+absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
+                                        const std::string& name) {
+  DPNMF_ASSIGN_OR_RETURN(const v1::ListDatasetsReply list,
+                         curator->ListDatasets());
+  for (const v1::Dataset& dataset : list.datasets()) {
+    if (dataset.name() == name) return dataset;
+  }
+  return Refusal(
+      absl::StatusCode::kNotFound, "dataset-unknown",
+      "The curator offers no data set of that name to this analyst; `dpnmf "
+      "datasets` lists them.");
+}
+
+absl::StatusOr<PlannedRun> PlanWithCurator(
+    const v1::RunSpecification& specification, CuratorConnection* curator) {
+  const std::string& name = specification.parameters().dataset();
+  DPNMF_ASSIGN_OR_RETURN(const v1::Dataset dataset, FindDataset(curator, name));
+  DPNMF_ASSIGN_OR_RETURN(const v1::GetLedgerReply ledger,
+                         curator->GetLedger(name, kAfterAllRows));
+  return PlanFor(specification, dataset, ledger.position());
+}
+
+absl::Status RefusalOf(const v1::PlanRunReply& reply) {
+  if (!reply.would_be_refused()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kResourceExhausted, reply.refusal_code(),
+                 reply.refusal());
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,54 @@
+// What a run would cost, from public facts and the ledger's position. Spends
+// nothing.
+#ifndef DPNMF_ANALYST_PLANNER_H_
+#define DPNMF_ANALYST_PLANNER_H_
+
+#include "absl/status/statusor.h"
+#include "analyst/curator_connection.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+inline constexpr double kDefaultStepSize = 1;
+inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
+inline constexpr std::uint32_t kMaxStepsPerRound = 10'000;
+inline constexpr std::uint32_t kDefaultInnerIterations = 10;
+inline constexpr double kDefaultShareOfA = 0.5;
+
+// The specification with every field that was left at 0 filled in; adjacency
+// and conversion become the population's.
+v1::RunSpecification WithDefaults(v1::RunSpecification specification,
+                                  const v1::Dataset& dataset);
+
+// INVALID_ARGUMENT "step-size-out-of-range", "steps-out-of-range" or
+// "initialisation-unknown". NaN fails.
+absl::Status CheckLearnerOptions(const v1::LearnerOptions& options);
+
+struct PlannedRun {
+  v1::PlanRunReply reply;  // would_be_refused concerns the budget alone
+  v1::Dataset dataset;
+};
+
+// Pure: what follows from the data set's facts and the ledger's position. A
+// specification that no curator would accept is an error (those of
+// CheckRunParameters, PlanRun and CheckLearnerOptions); one that exceeds the
+// budget is a plan that would be refused, "budget-exhausted".
+absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
+                                   const v1::Dataset& dataset,
+                                   const v1::LedgerPosition& position);
+
+// The data set of that name; NOT_FOUND "dataset-unknown".
+absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
+                                        const std::string& name);
+
+// PlanFor with facts and position asked of the curator now. Besides its errors,
+// those of the connection.
+absl::StatusOr<PlannedRun> PlanWithCurator(
+    const v1::RunSpecification& specification, CuratorConnection* curator);
+
+// The refusal of a plan that would be refused; OK for another.
+absl::Status RefusalOf(const v1::PlanRunReply& reply);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_PLANNER_H_

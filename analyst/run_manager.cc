@@ -1,0 +1,248 @@
+#include "analyst/run_manager.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/readings.h"
+#include "common/base/error.h"
+#include "common/base/sha256.h"
+#include "common/nmf/dictionary.h"
+#include "common/rpc/convert.h"
+#include "openssl/rand.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+constexpr int kEventsPerRead = 256;
+// How often a quiet watch asks whether its client is still there.
+constexpr std::chrono::milliseconds kGoneCheck{500};
+
+absl::Status ShuttingDown() {
+  return Refusal(absl::StatusCode::kUnavailable, "shutting-down",
+                 "The analyst is shutting down; try again when it is back. "
+                 "Runs go on then.");
+}
+
+// 128 random bits as 32 hexadecimal digits.
+absl::StatusOr<std::string> NewRunId() {
+  std::array<std::uint8_t, 16> bytes;
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                   "The operating system gives no random numbers; try again.");
+  }
+  return HexOf(bytes);
+}
+
+// What a client sees: the stored run and the reading of its cost.
+absl::StatusOr<v1::Run> ForClient(RunRecord record) {
+  v1::Run& run = record.run;
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged, FromProto(run.charged()));
+  DPNMF_ASSIGN_OR_RETURN(
+      *run.mutable_spent(),
+      EpsilonsOf(charged, run.specification().parameters().delta()));
+  return run;
+}
+
+absl::StatusOr<Eigen::MatrixXd> FirstDictionary(
+    const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0) {
+  const v1::RunSpecification& specification = planned.reply.specification();
+  const std::uint64_t features = planned.dataset.features();
+  const std::uint64_t rank = specification.parameters().rank();
+  if (specification.learner().initialisation() == v1::INITIALISATION_RANDOM) {
+    if (w0.has_value()) {
+      return Refusal(
+          absl::StatusCode::kInvalidArgument, "dictionary-unexpected",
+          "A W_0 was sent with a random initialisation; choose one of both.");
+    }
+    return RandomDictionary(features, rank, specification.learner().seed());
+  }
+  if (!w0.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "dictionary-missing",
+                   "A public initialisation needs a W_0; send it after the "
+                   "specification.");
+  }
+  if (static_cast<std::uint64_t>(w0->rows()) != features ||
+      static_cast<std::uint64_t>(w0->cols()) != rank) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "matrix-shape",
+        absl::StrCat("W_0 is ", w0->rows(), " x ", w0->cols(), "; it must be ",
+                     features, " x ", rank, " (features x rank)."));
+  }
+  DPNMF_RETURN_IF_ERROR(CheckDictionary(*w0));
+  ProjectDictionary(&*w0);
+  return *std::move(w0);
+}
+
+}  // namespace
+
+RunManager::RunManager(RunStore* store, CuratorConnection* curator,
+                       Settings settings)
+    : store_(store), curator_(curator), settings_(std::move(settings)) {}
+
+RunManager::~RunManager() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
+    RunStore* store, CuratorConnection* curator, Settings settings) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<RunRecord> records, store->List());
+  std::unique_ptr<RunManager> manager(
+      new RunManager(store, curator, std::move(settings)));
+  {
+    MutexLock lock(&manager->mutex_);
+    for (const RunRecord& record : records) {
+      if (!IsFinal(record.run.state()))
+        manager->queue_.push_front(record.run.run_id());
+    }
+  }
+  for (int i = 0; i < manager->settings_.max_running; ++i) {
+    manager->workers_.emplace_back([self = manager.get()] { self->Work(); });
+  }
+  return manager;
+}
+
+absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
+                                          std::optional<Eigen::MatrixXd> w0,
+                                          const std::string& started_by) {
+  DPNMF_RETURN_IF_ERROR(RefusalOf(planned.reply));
+  LearnerState learner;
+  DPNMF_ASSIGN_OR_RETURN(learner.w, FirstDictionary(planned, std::move(w0)));
+  RunRecord record;
+  DPNMF_ASSIGN_OR_RETURN(*record.run.mutable_run_id(), NewRunId());
+  *record.run.mutable_specification() = planned.reply.specification();
+  *record.run.mutable_plan() = planned.reply.plan();
+  record.run.set_state(v1::RUN_STATE_QUEUED);
+  record.run.set_started_by(started_by);
+  record.guarantee = planned.reply.guarantee();
+  record.population = planned.dataset.population();
+  {
+    MutexLock lock(&mutex_);
+    if (stopped_) return ShuttingDown();
+    DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
+    queue_.push_back(record.run.run_id());
+    ++announcements_;
+    changed_.notify_all();
+  }
+  return Get(record.run.run_id());
+}
+
+absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
+  {
+    MutexLock lock(&mutex_);
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(run_id));
+    const auto active = active_.find(run_id);
+    // A run that waits for its first place has never reached the curator.
+    const bool untouched =
+        record.run.state() == v1::RUN_STATE_QUEUED && active == active_.end();
+    if (!IsFinal(record.run.state()) &&
+        record.run.state() != v1::RUN_STATE_CANCELLING) {
+      StateChange change;
+      change.state =
+          untouched ? v1::RUN_STATE_CANCELLED : v1::RUN_STATE_CANCELLING;
+      change.event.set_round(record.run.rounds_done());
+      change.event.set_rounds(record.run.specification().parameters().rounds());
+      *change.event.mutable_charged() = record.run.charged();
+      const absl::Status stored = store_->ChangeState(run_id, change);
+      // It may have ended by itself meanwhile.
+      if (!stored.ok() && ReasonCode(stored) != "run-ended") return stored;
+      if (untouched) std::erase(queue_, run_id);
+    }
+    // Stored first, then told: the learner finds it however it is woken.
+    if (active != active_.end()) active->second->Cancel();
+    ++announcements_;
+    changed_.notify_all();
+  }
+  return Get(run_id);
+}
+
+absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
+  DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
+  return ForClient(std::move(record));
+}
+
+absl::StatusOr<std::vector<v1::Run>> RunManager::List() {
+  DPNMF_ASSIGN_OR_RETURN(std::vector<RunRecord> records, store_->List());
+  std::vector<v1::Run> runs;
+  for (RunRecord& record : records) {
+    DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+absl::Status RunManager::Watch(
+    const std::string& run_id, std::uint64_t cursor,
+    const std::function<bool(const v1::RunEvent&)>& send,
+    const std::function<bool()>& gone) {
+  std::uint64_t seen = 0;
+  while (true) {
+    // The state is read before the events: once it is final, no event follows.
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(run_id));
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::RunEvent> events,
+                           store_->Events(run_id, cursor, kEventsPerRead));
+    for (const v1::RunEvent& event : events) {
+      if (!send(event)) return absl::OkStatus();
+      cursor = event.cursor();
+    }
+    if (!events.empty()) continue;
+    if (IsFinal(record.run.state())) return absl::OkStatus();
+    if (!WaitForNews(&seen, gone))
+      return gone() ? absl::OkStatus() : ShuttingDown();
+  }
+}
+
+bool RunManager::WaitForNews(std::uint64_t* seen,
+                             const std::function<bool()>& gone) {
+  while (!gone()) {
+    MutexLock lock(&mutex_);
+    if (stopped_) return false;
+    if (announcements_ == *seen) changed_.wait_for(mutex_, kGoneCheck);
+    if (announcements_ != *seen) {
+      *seen = announcements_;
+      return true;
+    }
+  }
+  return false;
+}
+
+void RunManager::Announce() {
+  MutexLock lock(&mutex_);
+  ++announcements_;
+  changed_.notify_all();
+}
+
+void RunManager::Work() {
+  while (true) {
+    std::string run_id;
+    RunControl control;
+    {
+      MutexLock lock(&mutex_);
+      while (!stopped_ && queue_.empty()) changed_.wait(mutex_);
+      if (stopped_) return;
+      run_id = queue_.front();
+      queue_.pop_front();
+      active_[run_id] = &control;
+    }
+    Learner(run_id, store_, curator_, &control, settings_.learner, [this] {
+      Announce();
+    }).Run();
+    MutexLock lock(&mutex_);
+    active_.erase(run_id);
+    ++announcements_;
+    changed_.notify_all();
+  }
+}
+
+void RunManager::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    stopped_ = true;
+    for (const auto& [run_id, control] : active_) control->Stop();
+    changed_.notify_all();
+  }
+  for (std::thread& worker : workers_) {
+    if (worker.joinable()) worker.join();
+  }
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,93 @@
+// All runs of the server: max_running threads that work on one run each, and a
+// queue for the other runs.
+#ifndef DPNMF_ANALYST_RUN_MANAGER_H_
+#define DPNMF_ANALYST_RUN_MANAGER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyst/curator_connection.h"
+#include "analyst/learner.h"
+#include "analyst/planner.h"
+#include "analyst/run_store.h"
+#include "common/base/mutex.h"
+
+namespace dpnmf::analyst {
+
+// Thread-safe. The store and the curator must outlive it.
+class RunManager {
+ public:
+  struct Settings {
+    int max_running = 16;
+    LearnerSettings learner;
+  };
+
+  // Every stored run that has not ended goes on, oldest first.
+  static absl::StatusOr<std::unique_ptr<RunManager>> Create(
+      RunStore* store, CuratorConnection* curator, Settings settings);
+  // Stops.
+  ~RunManager();
+  RunManager(const RunManager&) = delete;
+  RunManager& operator=(const RunManager&) = delete;
+
+  // Stores and queues a run. `planned` is PlanWithCurator's; w0 is given
+  // exactly if the initialisation is public: D x K, checked and projected here.
+  // Errors of RefusalOf(planned) and CheckDictionary; INVALID_ARGUMENT
+  // "dictionary-missing", "dictionary-unexpected", "matrix-shape"; UNAVAILABLE
+  // "shutting-down"; those of the store.
+  absl::StatusOr<v1::Run> Start(const PlannedRun& planned,
+                                std::optional<Eigen::MatrixXd> w0,
+                                const std::string& started_by);
+
+  // Idempotent; a run that has ended is returned as it is.
+  absl::StatusOr<v1::Run> Cancel(const std::string& run_id);
+  absl::StatusOr<v1::Run> Get(const std::string& run_id);
+  // Newest first.
+  absl::StatusOr<std::vector<v1::Run>> List();
+
+  // Calls send(event) for the events after `cursor` as they come, until the run
+  // has ended and all are sent, send returns false, gone() is true (asked now
+  // and then), or Stop. No lock is held while sending. NOT_FOUND "run-unknown";
+  // UNAVAILABLE "shutting-down".
+  absl::Status Watch(const std::string& run_id, std::uint64_t cursor,
+                     const std::function<bool(const v1::RunEvent&)>& send,
+                     const std::function<bool()>& gone);
+
+  // Ends watches, breaks learners off and waits for them. Runs stay as stored.
+  // Not to be called by two threads at once.
+  void Stop();
+
+ private:
+  RunManager(RunStore* store, CuratorConnection* curator, Settings settings);
+  // A worker's life: takes runs from the queue, one at a time.
+  void Work();
+  void Announce();
+  // Waits until something was announced since `seen`, gone() or Stop; returns
+  // false for the last two.
+  bool WaitForNews(std::uint64_t* seen, const std::function<bool()>& gone);
+
+  RunStore* const store_;
+  CuratorConnection* const curator_;
+  const Settings settings_;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::uint64_t announcements_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  // The runs at work; each control belongs to its worker.
+  std::map<std::string, RunControl*> active_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> workers_;  // made by Create, joined by Stop
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_RUN_MANAGER_H_

@@ -1,0 +1,563 @@
+#include "analyst/run_store.h"
+
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "SQLiteCpp/SQLiteCpp.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/mutex.h"
+#include "sqlite3.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "matrices are stored as little-endian doubles");
+
+constexpr int kSchemaVersion = 1;
+// The dictionary's name among a run's matrices; a mechanism's own have a
+// prefix.
+constexpr char kDictionary[] = "W";
+constexpr char kMemoryPrefix[] = "memory.";
+
+constexpr char kSchema[] = R"sql(
+CREATE TABLE runs (
+  sequence      INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id        TEXT NOT NULL UNIQUE,
+  population    TEXT NOT NULL,
+  specification BLOB NOT NULL,  -- dpnmf.v1.RunSpecification
+  guarantee     BLOB NOT NULL,  -- dpnmf.v1.Guarantee
+  plan          BLOB NOT NULL,  -- dpnmf.v1.RunPlan
+  state         INTEGER NOT NULL,
+  rounds_done   INTEGER NOT NULL,
+  charged       TEXT NOT NULL,  -- mu^2 in units of 2^-60
+  error         TEXT NOT NULL,
+  error_code    TEXT NOT NULL,
+  created       INTEGER NOT NULL,
+  updated       INTEGER NOT NULL,
+  started_by    TEXT NOT NULL
+);
+-- W and what the mechanism carries, column-major little-endian doubles. Apart
+-- from `runs`, so that a change of state does not rewrite them.
+CREATE TABLE matrices (
+  run_id  TEXT NOT NULL,
+  name    TEXT NOT NULL,
+  rows    INTEGER NOT NULL,
+  columns INTEGER NOT NULL,
+  entries BLOB NOT NULL,
+  PRIMARY KEY (run_id, name)
+);
+CREATE TABLE events (
+  run_id TEXT NOT NULL,
+  cursor INTEGER NOT NULL,
+  event  BLOB NOT NULL,         -- dpnmf.v1.RunEvent
+  PRIMARY KEY (run_id, cursor)
+) WITHOUT ROWID;
+CREATE TABLE mirror (
+  run_id       TEXT NOT NULL,
+  round        INTEGER NOT NULL,
+  population   TEXT NOT NULL,
+  cost         TEXT NOT NULL,
+  row_hash     BLOB NOT NULL,
+  row_count    INTEGER NOT NULL,
+  head         BLOB NOT NULL,
+  unix_seconds INTEGER NOT NULL,
+  PRIMARY KEY (run_id, round)
+) WITHOUT ROWID;
+CREATE INDEX mirror_by_population ON mirror (population);
+-- The chain as the latest reply showed it.
+CREATE TABLE chain (
+  population TEXT PRIMARY KEY,
+  row_count  INTEGER NOT NULL,
+  head       BLOB NOT NULL
+) WITHOUT ROWID;
+)sql";
+
+absl::Status Damaged(absl::string_view what) {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 absl::StrCat("The analyst's state is damaged (", what,
+                              "); restore the state directory from a backup."));
+}
+
+// What SQLite reports, as a status with a reason code.
+absl::Status FromSqlite(const SQLite::Exception& error) {
+  switch (error.getErrorCode()) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Damaged(error.getErrorStr());
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Refusal(
+          absl::StatusCode::kFailedPrecondition, "state-dir-in-use",
+          "The state directory is in use by another process; stop it or choose "
+          "another --state-dir.");
+    default:
+      return Refusal(
+          absl::StatusCode::kUnavailable, "storage-failed",
+          absl::StrCat("The analyst cannot use its state directory (",
+                       error.what(),
+                       "); free disk space or check the device."));
+  }
+}
+
+absl::Status RunUnknown() {
+  return Refusal(absl::StatusCode::kNotFound, "run-unknown",
+                 "There is no run of that id; `dpnmf runs` lists them.");
+}
+
+std::string BlobOf(SQLite::Column column) {
+  const int size = column.getBytes();
+  const void* data = column.getBlob();
+  return size > 0 ? std::string(static_cast<const char*>(data),
+                                static_cast<std::size_t>(size))
+                  : std::string();
+}
+
+void BindBlob(SQLite::Statement* statement, int index,
+              const std::string& bytes) {
+  statement->bind(index, bytes.data(), static_cast<int>(bytes.size()));
+}
+
+void PutMatrix(SQLite::Database* db, const std::string& run_id,
+               const std::string& name, const Eigen::MatrixXd& matrix) {
+  SQLite::Statement put(
+      *db, "INSERT OR REPLACE INTO matrices VALUES (?, ?, ?, ?, ?)");
+  put.bind(1, run_id);
+  put.bind(2, name);
+  put.bind(3, static_cast<std::int64_t>(matrix.rows()));
+  put.bind(4, static_cast<std::int64_t>(matrix.cols()));
+  put.bindNoCopy(5, matrix.data(),
+                 static_cast<int>(sizeof(double) *
+                                  static_cast<std::size_t>(matrix.size())));
+  put.exec();
+}
+
+void PutLearner(SQLite::Database* db, const std::string& run_id,
+                const LearnerState& state) {
+  PutMatrix(db, run_id, kDictionary, state.w);
+  for (const auto& [name, matrix] : state.memory) {
+    PutMatrix(db, run_id, kMemoryPrefix + name, matrix);
+  }
+}
+
+// The matrix in columns first, first + 1 (shape) and first + 2 (entries).
+absl::StatusOr<Eigen::MatrixXd> MatrixOf(SQLite::Statement* row, int first) {
+  const std::int64_t rows = row->getColumn(first).getInt64();
+  const std::int64_t columns = row->getColumn(first + 1).getInt64();
+  const SQLite::Column entries = row->getColumn(first + 2);
+  const auto bytes = static_cast<std::uint64_t>(entries.getBytes());
+  if (rows < 0 || columns < 0 ||
+      (columns > 0 && rows > (1LL << 32) / columns) ||
+      bytes != sizeof(double) * static_cast<std::uint64_t>(rows * columns)) {
+    return Damaged("a matrix does not fit its shape");
+  }
+  Eigen::MatrixXd matrix(rows, columns);
+  if (bytes > 0) std::memcpy(matrix.data(), entries.getBlob(), bytes);
+  return matrix;
+}
+
+constexpr char kRunColumns[] =
+    "SELECT run_id, population, specification, guarantee, plan, state, "
+    "rounds_done, charged, "
+    "error, error_code, created, updated, started_by FROM runs ";
+
+absl::StatusOr<RunRecord> RecordOf(SQLite::Statement* row) {
+  RunRecord record;
+  v1::Run& run = record.run;
+  run.set_run_id(row->getColumn(0).getString());
+  record.population = row->getColumn(1).getString();
+  const std::optional<MuSquared> charged =
+      MuSquared::FromUnitsText(row->getColumn(7).getString());
+  if (!run.mutable_specification()->ParseFromString(
+          BlobOf(row->getColumn(2))) ||
+      !record.guarantee.ParseFromString(BlobOf(row->getColumn(3))) ||
+      !run.mutable_plan()->ParseFromString(BlobOf(row->getColumn(4))) ||
+      !v1::RunState_IsValid(row->getColumn(5).getInt()) ||
+      !charged.has_value()) {
+    return Damaged("a run cannot be read");
+  }
+  run.set_state(static_cast<v1::RunState>(row->getColumn(5).getInt()));
+  run.set_rounds_done(row->getColumn(6).getUInt());
+  run.mutable_charged()->set_units(charged->UnitsText());
+  run.mutable_charged()->set_value(charged->ToDouble());
+  run.set_error(row->getColumn(8).getString());
+  run.set_error_code(row->getColumn(9).getString());
+  run.set_created_unix_seconds(row->getColumn(10).getInt64());
+  run.set_updated_unix_seconds(row->getColumn(11).getInt64());
+  run.set_started_by(row->getColumn(12).getString());
+  return record;
+}
+
+absl::StatusOr<RunRecord> FindRun(SQLite::Database* db,
+                                  const std::string& run_id) {
+  SQLite::Statement row(*db, absl::StrCat(kRunColumns, "WHERE run_id = ?"));
+  row.bind(1, run_id);
+  if (!row.executeStep()) return RunUnknown();
+  return RecordOf(&row);
+}
+
+void AppendEvent(SQLite::Database* db, const std::string& run_id,
+                 v1::RunEvent event) {
+  SQLite::Statement last(
+      *db, "SELECT coalesce(max(cursor), 0) FROM events WHERE run_id = ?");
+  last.bind(1, run_id);
+  last.executeStep();
+  const std::int64_t cursor = last.getColumn(0).getInt64() + 1;
+  event.set_cursor(static_cast<std::uint64_t>(cursor));
+  SQLite::Statement put(*db, "INSERT INTO events VALUES (?, ?, ?)");
+  put.bind(1, run_id);
+  put.bind(2, cursor);
+  BindBlob(&put, 3, event.SerializeAsString());
+  put.exec();
+}
+
+// A run that is being cancelled stays so until it has ended.
+v1::RunState NextState(v1::RunState stored, v1::RunState asked) {
+  return stored == v1::RUN_STATE_CANCELLING && !IsFinal(asked) ? stored : asked;
+}
+
+// Keeps the longest chain seen: replies of parallel runs may arrive in any
+// order.
+void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
+  if (position.head().empty()) return;
+  SQLite::Statement put(
+      *db,
+      "INSERT INTO chain VALUES (?1, ?2, ?3) ON CONFLICT (population) DO "
+      "UPDATE SET row_count = ?2, head = ?3 WHERE ?2 >= row_count");
+  put.bind(1, position.population());
+  put.bind(2, static_cast<std::int64_t>(position.row_count()));
+  BindBlob(&put, 3, position.head());
+  put.exec();
+}
+
+// False if the charge stands already.
+bool MirrorCharge(SQLite::Database* db, const std::string& population,
+                  const MirroredCharge& charge,
+                  const v1::LedgerPosition& position, std::int64_t now) {
+  SQLite::Statement put(
+      *db, "INSERT OR IGNORE INTO mirror VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  put.bind(1, charge.run_id);
+  put.bind(2, charge.round);
+  put.bind(3, population);
+  put.bind(4, charge.cost.UnitsText());
+  BindBlob(&put, 5, charge.row_hash);
+  put.bind(6, static_cast<std::int64_t>(position.row_count()));
+  BindBlob(&put, 7, position.head());
+  put.bind(8, now);
+  return put.exec() == 1;
+}
+
+std::int64_t SystemSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+absl::Status MakeDirectory(const std::string& directory) {
+  std::error_code error;
+  if (std::filesystem::create_directories(directory, error)) {
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all,
+                                 error);
+  }
+  if (!std::filesystem::is_directory(directory, error)) {
+    return Refusal(
+        absl::StatusCode::kUnavailable, "storage-failed",
+        absl::StrCat("The state directory ", directory,
+                     " cannot be made; check its parent's permissions."));
+  }
+  return absl::OkStatus();
+}
+
+// Checks a database that exists, makes the tables of one that is new.
+absl::Status Prepare(SQLite::Database* db) {
+  // One process at a time: the lock is taken by the first transaction and kept.
+  db->exec("PRAGMA locking_mode = EXCLUSIVE");
+  db->exec("PRAGMA journal_mode = WAL");
+  db->exec("PRAGMA synchronous = FULL");
+  db->exec("BEGIN EXCLUSIVE; COMMIT");
+  SQLite::Statement check(*db, "PRAGMA quick_check(1)");
+  if (!check.executeStep() || check.getColumn(0).getString() != "ok") {
+    return Damaged("the database fails its check");
+  }
+  const int version = db->execAndGet("PRAGMA user_version").getInt();
+  if (version > kSchemaVersion) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "state-newer",
+                   "The state directory was written by a newer program; "
+                   "install that version.");
+  }
+  if (version == 0) {
+    SQLite::Transaction transaction(*db);
+    db->exec(kSchema);
+    db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
+    transaction.commit();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsFinal(v1::RunState state) {
+  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
+         state == v1::RUN_STATE_FAILED;
+}
+
+struct RunStore::State {
+  explicit State(const std::string& file)
+      : db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {}
+
+  // Runs work(db) as one transaction: committed if it returns OK, else undone.
+  // SQLite's exceptions become statuses.
+  template <typename Work>
+  auto Transact(Work work)
+      -> decltype(work(static_cast<SQLite::Database*>(nullptr))) {
+    MutexLock lock(&mutex);
+    try {
+      SQLite::Transaction transaction(db);
+      auto result = work(&db);
+      if (result.ok()) transaction.commit();
+      return result;
+    } catch (const SQLite::Exception& error) {
+      return FromSqlite(error);
+    }
+  }
+
+  Mutex mutex;
+  SQLite::Database db ABSL_GUARDED_BY(mutex);
+  std::function<std::int64_t()> unix_seconds;
+};
+
+RunStore::RunStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RunStore::~RunStore() = default;
+
+absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Open(
+    const std::string& directory, std::function<std::int64_t()> unix_seconds) {
+  DPNMF_RETURN_IF_ERROR(MakeDirectory(directory));
+  try {
+    auto state = std::make_unique<State>(directory + "/analyst.sqlite");
+    state->unix_seconds =
+        unix_seconds ? std::move(unix_seconds) : &SystemSeconds;
+    {
+      MutexLock lock(&state->mutex);
+      DPNMF_RETURN_IF_ERROR(Prepare(&state->db));
+    }
+    return std::unique_ptr<RunStore>(new RunStore(std::move(state)));
+  } catch (const SQLite::Exception& error) {
+    return FromSqlite(error);
+  }
+}
+
+absl::Status RunStore::Add(const RunRecord& record,
+                           const LearnerState& learner) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact([&](SQLite::Database* db) {
+    const v1::Run& run = record.run;
+    SQLite::Statement put(
+        *db,
+        "INSERT INTO runs (run_id, population, specification, guarantee, plan, "
+        "state, rounds_done, charged, error, error_code, created, updated, "
+        "started_by) VALUES (?, ?, ?, ?, ?, ?, 0, '0', '', '', ?, ?, ?)");
+    put.bind(1, run.run_id());
+    put.bind(2, record.population);
+    BindBlob(&put, 3, run.specification().SerializeAsString());
+    BindBlob(&put, 4, record.guarantee.SerializeAsString());
+    BindBlob(&put, 5, run.plan().SerializeAsString());
+    put.bind(6, static_cast<int>(run.state()));
+    put.bind(7, now);
+    put.bind(8, now);
+    put.bind(9, run.started_by());
+    put.exec();
+    PutLearner(db, run.run_id(), learner);
+    v1::RunEvent event;
+    event.set_state(run.state());
+    event.set_rounds(run.specification().parameters().rounds());
+    event.mutable_charged()->set_units("0");
+    AppendEvent(db, run.run_id(), event);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<RunRecord> RunStore::Get(const std::string& run_id) {
+  return state_->Transact(
+      [&](SQLite::Database* db) { return FindRun(db, run_id); });
+}
+
+absl::StatusOr<std::vector<RunRecord>> RunStore::List() {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::vector<RunRecord>> {
+        std::vector<RunRecord> records;
+        SQLite::Statement row(
+            *db, absl::StrCat(kRunColumns, "ORDER BY sequence DESC"));
+        while (row.executeStep()) {
+          DPNMF_ASSIGN_OR_RETURN(RunRecord record, RecordOf(&row));
+          records.push_back(std::move(record));
+        }
+        return records;
+      });
+}
+
+absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
+  return state_->Transact([&](SQLite::Database* db)
+                              -> absl::StatusOr<LearnerState> {
+    LearnerState learner;
+    SQLite::Statement row(
+        *db,
+        "SELECT name, rows, columns, entries FROM matrices WHERE run_id = ?");
+    row.bind(1, run_id);
+    while (row.executeStep()) {
+      const std::string name = row.getColumn(0).getString();
+      DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd matrix, MatrixOf(&row, 1));
+      if (name == kDictionary) {
+        learner.w = std::move(matrix);
+      } else {
+        learner.memory[name.substr(sizeof(kMemoryPrefix) - 1)] =
+            std::move(matrix);
+      }
+    }
+    if (learner.w.size() == 0) return RunUnknown();
+    return learner;
+  });
+}
+
+absl::StatusOr<Model> RunStore::ReadModel(const std::string& run_id) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<Model> {
+    SQLite::Statement row(
+        *db,
+        "SELECT runs.rounds_done, runs.state, rows, columns, entries FROM runs "
+        "JOIN matrices USING (run_id) WHERE run_id = ? AND name = ?");
+    row.bind(1, run_id);
+    row.bind(2, kDictionary);
+    if (!row.executeStep()) return RunUnknown();
+    Model model;
+    model.rounds_done = row.getColumn(0).getUInt();
+    model.state = static_cast<v1::RunState>(row.getColumn(1).getInt());
+    DPNMF_ASSIGN_OR_RETURN(model.w, MatrixOf(&row, 2));
+    return model;
+  });
+}
+
+absl::Status RunStore::ChangeState(const std::string& run_id,
+                                   const StateChange& change) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
+    if (IsFinal(record.run.state())) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, "run-ended",
+                     "The run has ended already.");
+    }
+    SQLite::Statement put(
+        *db,
+        "UPDATE runs SET state = ?, plan = ?, error = ?, error_code = ?, "
+        "updated = ? WHERE run_id = ?");
+    const v1::RunState state = NextState(record.run.state(), change.state);
+    put.bind(1, static_cast<int>(state));
+    BindBlob(&put, 2,
+             change.plan.value_or(record.run.plan()).SerializeAsString());
+    put.bind(3, change.error.value_or(record.run.error()));
+    put.bind(4, change.error_code.value_or(record.run.error_code()));
+    put.bind(5, now);
+    put.bind(6, run_id);
+    put.exec();
+    SeeChain(db, change.event.position());
+    v1::RunEvent event = change.event;
+    event.set_state(state);
+    AppendEvent(db, run_id, std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunStore::FinishRound(const std::string& run_id,
+                                   const FinishedRound& finished) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
+    if (finished.round != record.run.rounds_done() + 1) {
+      return Refusal(
+          absl::StatusCode::kInternal, "round-out-of-order",
+          "The round to be stored does not follow the last stored one.");
+    }
+    std::optional<MuSquared> charged =
+        MuSquared::FromUnitsText(record.run.charged().units());
+    if (MirrorCharge(db, record.population, finished.charge,
+                     finished.event.position(), now)) {
+      charged = MuSquared::Add(*charged, finished.charge.cost);
+      if (!charged.has_value()) return Damaged("a run's cost is out of range");
+    }
+    SQLite::Statement put(
+        *db,
+        "UPDATE runs SET state = ?, rounds_done = ?, charged = ?, updated = ? "
+        "WHERE run_id = ?");
+    const v1::RunState state =
+        NextState(record.run.state(), v1::RUN_STATE_RUNNING);
+    put.bind(1, static_cast<int>(state));
+    put.bind(2, finished.round);
+    put.bind(3, charged->UnitsText());
+    put.bind(4, now);
+    put.bind(5, run_id);
+    put.exec();
+    if (!finished.lost) PutLearner(db, run_id, finished.state);
+    SeeChain(db, finished.event.position());
+    v1::RunEvent event = finished.event;
+    event.set_state(state);
+    AppendEvent(db, run_id, std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<v1::RunEvent>> RunStore::Events(
+    const std::string& run_id, std::uint64_t after, int limit) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::vector<v1::RunEvent>> {
+        std::vector<v1::RunEvent> events;
+        SQLite::Statement row(
+            *db,
+            "SELECT event FROM events WHERE run_id = ? AND cursor > ? "
+            "ORDER BY cursor LIMIT ?");
+        row.bind(1, run_id);
+        row.bind(2, static_cast<std::int64_t>(
+                        std::min<std::uint64_t>(after, INT64_MAX)));
+        row.bind(3, limit);
+        while (row.executeStep()) {
+          v1::RunEvent event;
+          if (!event.ParseFromString(BlobOf(row.getColumn(0))))
+            return Damaged("an event");
+          events.push_back(std::move(event));
+        }
+        return events;
+      });
+}
+
+absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
+  return state_->Transact([&](SQLite::Database* db)
+                              -> absl::StatusOr<MirrorView> {
+    MirrorView view;
+    SQLite::Statement chain(
+        *db, "SELECT row_count, head FROM chain WHERE population = ?");
+    chain.bind(1, population);
+    if (chain.executeStep()) {
+      view.row_count =
+          static_cast<std::uint64_t>(chain.getColumn(0).getInt64());
+      view.head = BlobOf(chain.getColumn(1));
+    }
+    SQLite::Statement row(
+        *db,
+        "SELECT run_id, round, cost, row_hash FROM mirror WHERE population = ? "
+        "ORDER BY unix_seconds, run_id, round");
+    row.bind(1, population);
+    while (row.executeStep()) {
+      const std::optional<MuSquared> cost =
+          MuSquared::FromUnitsText(row.getColumn(2).getString());
+      if (!cost.has_value()) return Damaged("a mirrored charge");
+      view.charges.push_back({row.getColumn(0).getString(),
+                              row.getColumn(1).getUInt(), *cost,
+                              BlobOf(row.getColumn(3))});
+    }
+    return view;
+  });
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,121 @@
+// The analyst's lasting state: runs, their events and models, and the mirror of
+// the ledger. SQLite in WAL mode with synchronous=FULL.
+//
+// One transaction a round stores W_{t+1}, the learner's memory, the event and
+// the mirrored charge together. So whatever instruction a process is killed at,
+// the run goes on from the last stored round and asks for the next one with
+// exactly the bits that were asked for before.
+#ifndef DPNMF_ANALYST_RUN_STORE_H_
+#define DPNMF_ANALYST_RUN_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyst/mechanism/mechanism.h"
+#include "common/privacy/mu_squared.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// A run as stored: `run.spent` is not (it is derived from `run.charged`).
+struct RunRecord {
+  v1::Run run;
+  // The promise of the population's cap when the run was started.
+  v1::Guarantee guarantee;
+  std::string population;
+};
+
+// One charge that a reply reported.
+struct MirroredCharge {
+  std::string run_id;
+  std::uint32_t round = 0;
+  MuSquared cost;
+  std::string row_hash;  // 32 bytes
+};
+
+// What this analyst has recorded of a population.
+struct MirrorView {
+  std::vector<MirroredCharge> charges;
+  // Of the reply with the most rows so far; 0 and empty before the first.
+  std::uint64_t row_count = 0;
+  std::string head;
+};
+
+// A round that ended: with a release that has been used, or lost.
+struct FinishedRound {
+  std::uint32_t round = 0;
+  MirroredCharge charge;
+  LearnerState state;  // W_{t+1} and memory; not stored if the round was lost
+  bool lost = false;
+  v1::RunEvent event;  // its cursor and state are set by the store
+};
+
+// What changes besides a round. Fields that are empty stay as they are.
+struct StateChange {
+  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+  std::optional<v1::RunPlan> plan;
+  std::optional<std::string> error, error_code;
+  v1::RunEvent event;  // its cursor and state are set by the store
+};
+
+struct Model {
+  Eigen::MatrixXd w;  // D x K
+  std::uint32_t rounds_done = 0;
+  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+};
+
+bool IsFinal(v1::RunState state);
+
+// Thread-safe. Every method is one transaction. Besides the errors named,
+// UNAVAILABLE "storage-failed" (disk full, device error) and DATA_LOSS
+// "state-damaged". NOT_FOUND "run-unknown" where a run is named.
+class RunStore {
+ public:
+  // Creates `directory` (0700) if missing. FAILED_PRECONDITION
+  // "state-dir-in-use" (another process), "state-newer" (written by a newer
+  // program); DATA_LOSS "state-damaged".
+  static absl::StatusOr<std::unique_ptr<RunStore>> Open(
+      const std::string& directory,
+      std::function<std::int64_t()> unix_seconds = {});
+  ~RunStore();
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+
+  // Stores a new run, its W_0 and its first event.
+  absl::Status Add(const RunRecord& record, const LearnerState& state);
+  absl::StatusOr<RunRecord> Get(const std::string& run_id);
+  // Newest first.
+  absl::StatusOr<std::vector<RunRecord>> List();
+  absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
+  absl::StatusOr<Model> ReadModel(const std::string& run_id);
+
+  // A run in a final state is left alone: FAILED_PRECONDITION "run-ended". One
+  // that is being cancelled stays CANCELLING until a final state is stored.
+  absl::Status ChangeState(const std::string& run_id,
+                           const StateChange& change);
+  // INTERNAL "round-out-of-order" unless round is rounds_done + 1. A mirrored
+  // charge that stands already is not counted twice.
+  absl::Status FinishRound(const std::string& run_id,
+                           const FinishedRound& finished);
+
+  // Events with a cursor above `after`, oldest first, at most `limit`.
+  absl::StatusOr<std::vector<v1::RunEvent>> Events(const std::string& run_id,
+                                                   std::uint64_t after,
+                                                   int limit);
+
+  absl::StatusOr<MirrorView> Mirror(const std::string& population);
+
+ private:
+  struct State;
+  explicit RunStore(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_RUN_STORE_H_

@@ -1,0 +1,35 @@
+// AnalystService over gRPC: decode, call, encode, convert.
+#ifndef DPNMF_ANALYST_SERVICE_H_
+#define DPNMF_ANALYST_SERVICE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyst/client_list.h"
+#include "analyst/curator_connection.h"
+#include "analyst/run_manager.h"
+#include "analyst/run_store.h"
+#include "grpcpp/impl/codegen/service_type.h"
+#include "grpcpp/server_context.h"
+
+namespace dpnmf::analyst {
+
+// The identities of a peer; PeerIdentities (common/rpc/tls.h) in production.
+using IdentitiesOf =
+    std::function<std::vector<std::string>(const grpc::ServerContextBase&)>;
+
+struct ServiceParts {
+  RunManager* runs = nullptr;  // all three outlive the service
+  RunStore* store = nullptr;
+  CuratorConnection* curator = nullptr;
+  ClientList clients;
+  IdentitiesOf identities_of;
+};
+
+std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_SERVICE_H_
