@@ -1,4 +1,4 @@
-// The theorems on sensitivity (docs/accounting.md), in integer arithmetic: no
+// The theorems on sensitivity (docs/privacy.md), in integer arithmetic: no
 // pair of neighbours exceeds the bound that is charged, and one pair attains
 // it.
 #include <algorithm>
