@@ -138,7 +138,7 @@ Difference Of(const Pair& pair) {
 }
 
 // |hh' - gg'|^2 <= 2 c_h^4.
-TEST(Sensitivity, OfAIsSqrtTwoTimesTheSquaredBoundUnderReplaceOne) {
+TEST(Theorem3, SensitivityOfAIsSqrtTwoTimesTheSquaredBoundUnderReplaceOne) {
   ForHostilePairs(
       [](const Pair& pair) { return static_cast<double>(Of(pair).a()); },
       [](const Pair& pair) {
@@ -153,7 +153,7 @@ TEST(Sensitivity, OfAIsSqrtTwoTimesTheSquaredBoundUnderReplaceOne) {
 }
 
 // |uh' - zg'|^2 <= 2 c_u^2 c_h^2, also where r differs between the neighbours.
-TEST(Sensitivity, OfBIsSqrtTwoTimesTheProductOfBoundsUnderReplaceOne) {
+TEST(Theorem4, SensitivityOfBIsSqrtTwoTimesTheProductOfBoundsUnderReplaceOne) {
   ForHostilePairs(
       [](const Pair& pair) { return static_cast<double>(Of(pair).b); },
       [](const Pair& pair) {
@@ -169,7 +169,7 @@ TEST(Sensitivity, OfBIsSqrtTwoTimesTheProductOfBoundsUnderReplaceOne) {
 }
 
 // |hh'|^2 <= c_h^4 and |uh'|^2 <= c_u^2 c_h^2.
-TEST(Sensitivity, OfAAndBIsTheProductOfBoundsUnderAddRemoveOne) {
+TEST(Theorems3And4, SensitivityOfAAndBIsTheProductOfBoundsUnderAddRemoveOne) {
   ForHostilePairs(
       [](const Pair& pair) { return static_cast<double>(Of(pair).b); },
       [](const Pair& pair) {
@@ -235,7 +235,7 @@ double MuSquaredOf(const Difference& difference,
          static_cast<double>(difference.b) / squared(parts[1].stddev_steps);
 }
 
-TEST(Sensitivity, OfARoundIsWhatItIsChargedFor) {
+TEST(Theorem5, ARoundMovesByNoMoreThanItIsChargedFor) {
   const auto parts_of = [](const Pair& pair) {
     return PartsOf(pair.c_h, pair.c_u, 100'003, 141'426, 77'777);
   };
@@ -251,7 +251,7 @@ TEST(Sensitivity, OfARoundIsWhatItIsChargedFor) {
 
 // One pair attains A's and B's bound at once, up to the rounding of sqrt(2):
 // the price of a round is not slack.
-TEST(Sensitivity, OfARoundIsAttained) {
+TEST(Theorem5, ThePriceOfARoundIsAttained) {
   const auto parts = PartsOf(1, 1, 100'000'000, 141'421'357, 50'000'000);
   const Difference attained =
       Between(Axis(2, 0, 1), Axis(2, 0, 1), Axis(2, 1, 1), Axis(2, 0, 1));
