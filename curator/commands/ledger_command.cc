@@ -1,0 +1,330 @@
+// dpnmf-curator ledger: what the ledger says, whether it is whole, and the
+// operator's act after a lost anchor.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "common/base/error.h"
+#include "common/base/exit_code.h"
+#include "common/rpc/convert.h"
+#include "common/rpc/json.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/error_report.h"
+#include "curator/release/budget_text.h"
+#include "curator/release/layout.h"
+#include "curator/release/ledger.h"
+#include "dpnmf/v1/local.pb.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct LedgerOptions {
+  std::string data_dir;
+  std::string anchor_dir;
+  bool no_anchor = false;
+  bool accept = false;
+  std::string format = "text";
+  std::string population;
+  std::uint64_t last = 0;
+};
+
+Ledger::Options Places(const LedgerOptions& options) {
+  Ledger::Options places;
+  places.directory = LedgerDirectory(options.data_dir);
+  if (!options.no_anchor) {
+    places.anchor_directory = options.anchor_dir.empty()
+                                  ? DefaultAnchorDirectory(options.data_dir)
+                                  : options.anchor_dir;
+  }
+  return places;
+}
+
+absl::string_view View(std::string_view text) {
+  return absl::string_view(text.data(), text.size());
+}
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+// ---- show
+
+v1::LedgerPosition ToProto(const std::string& population,
+                           const Position& position) {
+  v1::LedgerPosition message;
+  message.set_population(population);
+  *message.mutable_cap() = dpnmf::ToProto(position.cap);
+  *message.mutable_charged() = dpnmf::ToProto(position.charged);
+  *message.mutable_reserved() = dpnmf::ToProto(position.reserved);
+  *message.mutable_left() = dpnmf::ToProto(position.left);
+  message.set_row_count(position.row_count);
+  message.set_head(position.head.data(), position.head.size());
+  return message;
+}
+
+absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
+                                              const Position& position) {
+  v1::PopulationReport report;
+  v1::Guarantee& guarantee = *report.mutable_guarantee();
+  guarantee.set_adjacency(dpnmf::ToProto(policy.adjacency));
+  guarantee.set_conversion(dpnmf::ToProto(policy.conversion));
+  guarantee.set_epsilon(policy.epsilon);
+  guarantee.set_delta(policy.delta);
+  *guarantee.mutable_cap() = dpnmf::ToProto(position.cap);
+  *report.mutable_position() = ToProto(policy.population, position);
+  DPNMF_ASSIGN_OR_RETURN(const Epsilons cap,
+                         AllEpsilons(position.cap, policy.delta));
+  DPNMF_ASSIGN_OR_RETURN(const Epsilons charged,
+                         AllEpsilons(position.charged, policy.delta));
+  *report.mutable_cap_epsilons() = dpnmf::ToProto(cap);
+  *report.mutable_charged_epsilons() = dpnmf::ToProto(charged);
+  return report;
+}
+
+v1::LedgerRowReport ReportOf(const LedgerRow& row) {
+  v1::LedgerRowReport report;
+  report.set_sequence(row.sequence);
+  report.set_kind(std::string(NameOf(row.kind)));
+  report.set_unix_seconds(row.unix_seconds);
+  report.set_population(row.population);
+  report.set_dataset(row.dataset);
+  report.set_identity(row.identity);
+  report.set_run_id(row.run_id);
+  report.set_round(row.round);
+  report.set_mechanism(row.mechanism);
+  *report.mutable_cost() = dpnmf::ToProto(row.cost);
+  report.set_row_hash(HexOf(row.hash));
+  return report;
+}
+
+absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
+                                          const LedgerOptions& options) {
+  v1::LedgerReport report;
+  const auto wanted = [&](const std::string& population) {
+    return options.population.empty() || options.population == population;
+  };
+  for (std::size_t i = 0; i < audit.policies.size(); ++i) {
+    if (!wanted(audit.policies[i].population)) continue;
+    DPNMF_ASSIGN_OR_RETURN(*report.add_populations(),
+                           ReportOf(audit.policies[i], audit.positions[i]));
+  }
+  if (report.populations().empty() && !options.population.empty()) {
+    return Refusal(absl::StatusCode::kNotFound, "population-unknown",
+                   absl::StrCat("the ledger has no budget for population `",
+                                options.population,
+                                "`; leave --population out to see all"));
+  }
+  std::vector<const LedgerRow*> rows;
+  for (const LedgerRow& row : audit.rows)
+    if (wanted(row.population)) rows.push_back(&row);
+  std::size_t first = 0;
+  if (options.last != 0 && options.last < rows.size())
+    first = rows.size() - options.last;
+  for (std::size_t i = first; i < rows.size(); ++i)
+    *report.add_rows() = ReportOf(*rows[i]);
+  return report;
+}
+
+std::string EpsilonText(const PopulationPolicy& policy, MuSquared cost) {
+  const auto epsilon = Epsilon(policy.conversion, cost, policy.delta);
+  return epsilon.ok() ? FourDigits(*epsilon) : "?";
+}
+
+// Left as the refusals tell it: epsilon(cap) - epsilon(charged + reserved).
+std::string LeftText(const PopulationPolicy& policy, const Position& position) {
+  const auto cap = Epsilon(policy.conversion, position.cap, policy.delta);
+  const auto used = Epsilon(policy.conversion,
+                            MuSquared::FromUnits(position.charged.units() +
+                                                 position.reserved.units()),
+                            policy.delta);
+  return cap.ok() && used.ok() ? FourDigits(std::max(0.0, *cap - *used)) : "?";
+}
+
+std::string PopulationText(const PopulationPolicy& policy,
+                           const Position& position) {
+  return absl::StrFormat(
+      "population %s (%s)\n"
+      "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
+      "  ledger reading         spent %s, reserved %s, left %s\n",
+      policy.population, View(NameOf(policy.adjacency)),
+      FourDigits(policy.epsilon), FourDigits(policy.delta),
+      View(NameOf(policy.conversion)), EpsilonText(policy, position.charged),
+      EpsilonText(policy, position.reserved), LeftText(policy, position));
+}
+
+std::string RowText(const v1::LedgerRowReport& row) {
+  const std::string time = absl::FormatTime(
+      "%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(row.unix_seconds()),
+      absl::UTCTimeZone());
+  return absl::StrFormat(
+      "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
+      row.sequence(), time, row.kind(), row.population(), row.identity(),
+      row.run_id().substr(0, 8), row.round(), row.mechanism(),
+      FourDigits(row.cost().value()), row.row_hash().substr(0, 16));
+}
+
+std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
+                     const v1::LedgerReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < audit.policies.size(); ++i) {
+    if (!options.population.empty() &&
+        options.population != audit.policies[i].population) {
+      continue;
+    }
+    absl::StrAppend(&text,
+                    PopulationText(audit.policies[i], audit.positions[i]));
+  }
+  absl::StrAppend(
+      &text, absl::StrFormat(
+                 "\n%6s  %-20s  %-10s  %-16s  %-24s  %-8s  %6s  %-10s  %10s  "
+                 "%s\n",
+                 "row", "time", "kind", "population", "identity", "run",
+                 "round", "mechanism", "cost mu^2", "hash"));
+  for (const v1::LedgerRowReport& row : report.rows())
+    absl::StrAppend(&text, RowText(row));
+  return text;
+}
+
+absl::Status Show(const LedgerOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
+                         Ledger::Audit(Places(options)));
+  DPNMF_ASSIGN_OR_RETURN(const v1::LedgerReport report,
+                         ReportOf(audit, options));
+  Print(options.format == "json" ? ToJson(report)
+                                 : ShowText(audit, options, report));
+  return absl::OkStatus();
+}
+
+// ---- verify
+
+const char* NameOf(AnchorState anchor) {
+  switch (anchor) {
+    case AnchorState::kAgrees:
+      return "agrees";
+    case AnchorState::kLedgerAhead:
+      return "ledger is ahead";
+    case AnchorState::kNone:
+    case AnchorState::kFirst:
+      break;
+  }
+  return "none";
+}
+
+v1::LedgerVerifyReport VerifyReportOf(
+    const absl::StatusOr<LedgerAudit>& audit) {
+  v1::LedgerVerifyReport report;
+  report.set_ok(audit.ok());
+  if (audit.ok()) {
+    report.set_row_count(audit->rows.size());
+    report.set_head(HexOf(audit->head));
+    report.set_anchor(NameOf(audit->anchor));
+  } else {
+    report.set_problem(std::string(audit.status().message()));
+    report.set_code(ReasonCode(audit.status()));
+  }
+  return report;
+}
+
+absl::Status Verify(const LedgerOptions& options) {
+  const absl::StatusOr<LedgerAudit> audit = Ledger::Audit(Places(options));
+  const v1::LedgerVerifyReport report = VerifyReportOf(audit);
+  if (options.format == "json") {
+    Print(ToJson(report));
+  } else if (audit.ok()) {
+    Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
+                          report.row_count(), report.head(), report.anchor()));
+  }
+  return audit.status();
+}
+
+// ---- anchor
+
+absl::Status AnchorCommand(const LedgerOptions& options) {
+  const Ledger::Options places = Places(options);
+  if (!options.accept) return Verify(options);
+  DPNMF_ASSIGN_OR_RETURN(const AcceptedAnchor accepted,
+                         Ledger::AcceptAnchor(places));
+  Print(absl::StrFormat(
+      "%s in %s: the ledger is anchored at row %u, head %s. No row was "
+      "added.\n",
+      accepted.replaced_unreadable ? "replaced the unreadable anchor"
+                                   : "wrote a new anchor",
+      places.anchor_directory, accepted.row_count, HexOf(accepted.head)));
+  return absl::OkStatus();
+}
+
+// ---- flags
+
+void AddPlaces(CLI::App* command, LedgerOptions* options) {
+  command
+      ->add_option("--data-dir", options->data_dir,
+                   "Directory of data sets, ledger and releases")
+      ->required()
+      ->envname("DPNMF_CURATOR_DATA_DIR");
+  command
+      ->add_option("--anchor-dir", options->anchor_dir,
+                   "Directory of the ledger's anchor [DATA_DIR.anchor]")
+      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
+}
+
+void AddReading(CLI::App* command, LedgerOptions* options) {
+  AddPlaces(command, options);
+  command->add_flag("--no-anchor", options->no_anchor,
+                    "The curator is served without an anchor");
+  command->add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+using Action = absl::Status (*)(const LedgerOptions& options);
+
+CLI::App* AddAction(CLI::App* ledger, const char* name, const char* help,
+                    const std::shared_ptr<LedgerOptions>& options,
+                    int* exit_code, Action action) {
+  CLI::App* command = ledger->add_subcommand(name, help);
+  command->callback([options, exit_code, action] {
+    *exit_code = ReportStatus(action(*options));
+  });
+  return command;
+}
+
+}  // namespace
+
+void AddLedgerCommand(CLI::App* app, int* exit_code) {
+  CLI::App* ledger = app->add_subcommand(
+      "ledger", "Read, verify and anchor the ledger of record");
+  ledger->require_subcommand(1);
+  ledger->footer(
+      "The ledger is read without changing it; a server may run meanwhile.\n"
+      "Example:\n"
+      "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf");
+  const auto options = std::make_shared<LedgerOptions>();
+  CLI::App* show =
+      AddAction(ledger, "show", "Budgets and rows, after verifying them",
+                options, exit_code, Show);
+  AddReading(show, options.get());
+  show->add_option("--population", options->population,
+                   "Only this population's budget and rows");
+  show->add_option("--last", options->last, "Only the last rows [all]")
+      ->check(CLI::Range(1, 1'000'000'000));
+  AddReading(AddAction(ledger, "verify",
+                       "Check every row, the hash chain and the anchor",
+                       options, exit_code, Verify),
+             options.get());
+  CLI::App* anchor =
+      AddAction(ledger, "anchor", "Anchor the ledger anew after a lost anchor",
+                options, exit_code, AnchorCommand);
+  AddPlaces(anchor, options.get());
+  anchor->add_flag(
+      "--accept", options->accept,
+      "Take the ledger as it stands for the latest. Without it: only check");
+  anchor->footer(
+      "The anchor shows that the ledger was not rolled back. If its volume is "
+      "lost and\nyou know that the ledger is the latest, stop the curator and "
+      "accept the ledger as\nit stands; it adds no row. An anchor that the "
+      "ledger contradicts is never\noverruled: charges would be forgotten. "
+      "Restore the ledger that it belongs to.");
+}
+
+}  // namespace dpnmf::curator
