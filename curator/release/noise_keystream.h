@@ -8,10 +8,15 @@
 // cipher adds 1 to the whole 128-bit number for each 16-byte block, so two
 // KeyStreams of one key with different (stream, chunk) share a counter block
 // only if one of them counts past 2^48 blocks into the chunk field. Next()
-// stops the process before that: 2^48 blocks are 2^49 words, while a chunk of
-// 4096 values draws about 2^13.6. Each value is a restart loop that goes on
-// with probability below 1/20 and draws 3 words a time but for ties, so 2^49
-// words have a probability far below 2^-(2^30).
+// stops the process before that.
+//
+// It never comes to that. Let W be the words that one value takes. A candidate
+// takes 3 words and at most 3 more for each of n further steps of Algorithm B,
+// P(n >= m) <= 1/m!; it is refused with probability below 1/20. With b =
+// 2^(1/8): E b^(words) < 5, and E(b^(words); refused) < 0.7 by Cauchy and
+// Schwarz, hence E b^W < 5 / 0.3 < 2^5. By Markov, the 4096 values of a chunk
+// take 2^49 words (2^48 blocks) with probability below 2^(5 * 4096 - 2^46).
+// (Ties, 2^-64 each, and cells beyond 16 sigma, 2^-184, fit into the slack.)
 //
 // Not thread-safe; one thread at a time.
 #ifndef DPNMF_CURATOR_RELEASE_NOISE_KEYSTREAM_H_
