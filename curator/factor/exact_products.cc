@@ -64,7 +64,8 @@ void AddTile(const double* x, std::size_t x_step, const double* y,
       for (int j = 0; j < kProductColumns; ++j) {
         const Lanes right = Load(y + j * kStripUsers + half);
 #pragma GCC unroll 3
-        for (int r = 0; r < kRows; ++r) tile[r][j] += left[r] * right;
+        for (int r = 0; r < kRows; ++r)
+          tile[r][j] = MultiplyAdd(left[r], right, tile[r][j]);
       }
     }
     x += x_step;

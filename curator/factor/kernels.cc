@@ -18,11 +18,11 @@ DPNMF_INLINE void Accumulate(int count, const double* __restrict panel,
     for (int r = 0; r < kRows; ++r) {
       const Lanes w = Broadcast(panel[r]);
       if constexpr (kSubtract) {
-        tile[r][0] -= w * left;
-        tile[r][1] -= w * right;
+        tile[r][0] = MultiplySubtract(w, left, tile[r][0]);
+        tile[r][1] = MultiplySubtract(w, right, tile[r][1]);
       } else {
-        tile[r][0] += w * left;
-        tile[r][1] += w * right;
+        tile[r][0] = MultiplyAdd(w, left, tile[r][0]);
+        tile[r][1] = MultiplyAdd(w, right, tile[r][1]);
       }
     }
     panel += kRows;
@@ -113,12 +113,13 @@ void SweepTile(const double* panel, int rank, int first, const double* inverse,
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const Lanes old = Load(own + r * kStripUsers + half * kLaneCount);
-      const Lanes next = PositivePart(old + gap[r][half] * scale);
+      const Lanes next = PositivePart(MultiplyAdd(gap[r][half], scale, old));
       const Lanes step = next - old;
       Store(next, own + r * kStripUsers + half * kLaneCount);
       for (int later = r + 1; later < kRows; ++later) {
         // G is symmetric: G(first + later, first + r).
-        gap[later][half] -= Broadcast(within[r * kRows + later]) * step;
+        gap[later][half] = MultiplySubtract(
+            Broadcast(within[r * kRows + later]), step, gap[later][half]);
       }
     }
   }

@@ -4,12 +4,18 @@
 // with one column per user lies at strip[row * kStripUsers + user]. Every
 // kernel does the same operations on every lane and never mixes two, so that
 // the bits of a user's results cannot depend on the user's place, on the
-// neighbours or on how many there are. Multiplications and additions contract
-// to one rounding wherever the machine can (-ffp-contract=fast on all of this
-// folder).
+// neighbours or on how many there are. A multiplication and an addition become
+// one rounding where MultiplyAdd says so and nowhere else (-ffp-contract=off on
+// all of this folder): the compiler has no choice that could differ between two
+// kernels.
 #ifndef DPNMF_CURATOR_FACTOR_LANES_H_
 #define DPNMF_CURATOR_FACTOR_LANES_H_
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -64,6 +70,45 @@ DPNMF_INLINE Lanes Broadcast(double x) {
   return Lanes{x, x, x, x};
 #endif
 }
+
+// c + a b with one rounding where the machine has the instruction, with two
+// where it has not; the same for vectors and for single numbers.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+DPNMF_INLINE double MultiplyAdd(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
+#else
+DPNMF_INLINE double MultiplyAdd(double a, double b, double c) {
+  return c + a * b;
+}
+#endif
+#if defined(__AVX512F__)
+DPNMF_INLINE Lanes MultiplyAdd(Lanes a, Lanes b, Lanes c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
+// c - a b.
+DPNMF_INLINE Lanes MultiplySubtract(Lanes a, Lanes b, Lanes c) {
+  return _mm512_fnmadd_pd(a, b, c);
+}
+#elif defined(__AVX__) && defined(__FMA__)
+DPNMF_INLINE Lanes MultiplyAdd(Lanes a, Lanes b, Lanes c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+// c - a b.
+DPNMF_INLINE Lanes MultiplySubtract(Lanes a, Lanes b, Lanes c) {
+  return _mm256_fnmadd_pd(a, b, c);
+}
+#else
+DPNMF_INLINE Lanes MultiplyAdd(Lanes a, Lanes b, Lanes c) {
+  for (int lane = 0; lane < kLaneCount; ++lane) {
+    c[lane] = MultiplyAdd(a[lane], b[lane], c[lane]);
+  }
+  return c;
+}
+DPNMF_INLINE Lanes MultiplySubtract(Lanes a, Lanes b, Lanes c) {
+  return MultiplyAdd(-a, b, c);
+}
+#endif
 
 // max(0, x); NaN becomes 0.
 DPNMF_INLINE Lanes PositivePart(Lanes x) {

@@ -116,7 +116,7 @@ void QuantiseStrip(const LatticeBounds& bounds, int rows, double* strip) {
     for (int row = 0; row < rows; ++row) {
       double* const at = first + static_cast<std::size_t>(row) * kStripUsers;
       const Lanes x = FiniteAndPositive(Load(at));
-      squared_length += x * x;
+      squared_length = MultiplyAdd(x, x, squared_length);
       Store(x, at);
     }
     Lanes scale;
@@ -152,7 +152,7 @@ void QuantiseColumn(const LatticeBounds& bounds, std::span<double> column) {
   double squared_length = 0;
   for (double& x : column) {
     x = FiniteAndPositive(x);
-    squared_length += x * x;
+    squared_length = MultiplyAdd(x, x, squared_length);
   }
   const double scale = Scale(bounds, squared_length);
   for (double& x : column) x = Floor(x * scale);

@@ -14,7 +14,7 @@ void ProductOfVectors(const double* w, int stride, const SparseColumn& v,
     const Lanes value = Broadcast(v.values[i]);
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j)
-      sum[j] += Load(row + j * kLaneCount) * value;
+      sum[j] = MultiplyAdd(Load(row + j * kLaneCount), value, sum[j]);
   }
   for (int j = 0; j < kVectors; ++j) Store(sum[j], c + j * kLaneCount);
 }
@@ -73,7 +73,8 @@ void AddOuterProduct(const SparseColumn& v, std::span<const double> y,
   for (std::size_t i = 0; i < v.rows.size(); ++i) {
     double* const to = sums + static_cast<std::size_t>(v.rows[i]) * y.size();
     const double value = v.values[i];
-    for (std::size_t j = 0; j < y.size(); ++j) to[j] += value * y[j];
+    for (std::size_t j = 0; j < y.size(); ++j)
+      to[j] = MultiplyAdd(value, y[j], to[j]);
   }
 }
 
