@@ -15,7 +15,7 @@ constexpr std::uint64_t kLargestStddevSteps = std::uint64_t{1} << 50;
 constexpr Uint128 kSumLimit = Uint128{1} << 62;
 constexpr Uint128 kCostLimit = Uint128{1} << 120;
 constexpr int kMostEntryBits = 20;  // m < 2^21
-constexpr int kLeastEntryBits = 8;  // m >= 2^8
+constexpr int kLeastEntryBits = 9;  // m >= 2^9
 constexpr std::uint64_t kMostUsers = std::uint64_t{1} << 40;
 
 absl::Status Invalid(std::string_view code, std::string_view sentence) {
@@ -284,20 +284,6 @@ absl::Status CheckPolicy(const RunParameters& parameters,
   return absl::OkStatus();
 }
 
-absl::Status NoFittingBits(int least_bits, const DatasetFacts& facts) {
-  const Uint128 m = LargestEntrySteps(facts.column_bound, least_bits);
-  if (2 * m * m * LargestUserCount(facts) >= kSumLimit) {
-    return Invalid(
-        "noise-out-of-range",
-        "the data set has too many users for exact sums; import it as several "
-        "smaller data sets of the same population");
-  }
-  return Invalid(
-      "noise-out-of-range",
-      "the noise would exceed what the sums can carry: raise `epsilon` or "
-      "`delta`, lower `rounds`, or move `share_of_a` towards 0.5");
-}
-
 }  // namespace
 
 std::uint64_t NormBoundSteps(double bound, int bits) {
@@ -375,7 +361,11 @@ absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
     plan.cost = *cost;
     return plan;
   }
-  return NoFittingBits(kLeastEntryBits - exponent, facts);
+  // m < 2^10 leaves room for every number of users that CheckFacts lets pass.
+  return Invalid(
+      "noise-out-of-range",
+      "the noise would exceed what the sums can carry: raise `epsilon` or "
+      "`delta`, lower `rounds`, or move `share_of_a` towards 0.5");
 }
 
 }  // namespace dpnmf

@@ -122,13 +122,13 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
 
 // The plan: bits from N, the bounds and the noise such that
 //   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
-// q the largest that does, with c_h = c_u = c_v and 2^8 <= m < 2^21 (so that a
+// q the largest that does, with c_h = c_u = c_v and 2^9 <= m < 2^21 (so that a
 // block of users summed in doubles without rounding holds 2^53 / m^2 >= 2048);
 // sigmas, the smallest integers, such that rounds * cost_per_round <=
 // LargestCost(conversion, epsilon, delta) and A has share_of_a of each round.
-// Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if
-// epsilon is too small or N too large for the lattice (the sentence says which
-// to raise).
+// Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if the
+// noise is too wide for the lattice (epsilon too small, rounds too many, share
+// too uneven). N alone never is: facts allow 2^40.
 absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 

@@ -226,6 +226,14 @@ TEST(Accounting, CostsNothingWhereNothingWasReleased) {
   EXPECT_EQ(epsilons->rdp_optimal_order, kInfinity);
 }
 
+// delta alone covers these: total variation is about mu / sqrt(2 pi).
+TEST(Accounting, IsExactlyZeroWhereDeltaCoversEverything) {
+  EXPECT_EQ(*EpsilonGaussian(1e-12, 1e-5), 0);
+  EXPECT_EQ(*EpsilonGaussian(1, 0.5), 0);
+  EXPECT_EQ(*EpsilonGaussian(100, 1 - 1e-9), 0);
+  EXPECT_EQ(EpsilonRdpOptimal(1e-12, 1e-5)->epsilon, 0);
+}
+
 TEST(Accounting, TakesTheSmallestCosts) {
   for (const double mu_squared : {5e-324, 1e-310, 1e-300, 0x1p-60}) {
     for (const double delta : {5e-324, 1e-300, 0.5}) {

@@ -400,7 +400,7 @@ void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
   }
   EXPECT_GE((mpz_class(1) << 53) / (m_h * m_u), 256);
   EXPECT_GE((mpz_class(1) << 53) / (m_h * m_h), 256);
-  EXPECT_GE(m_h, 256);
+  EXPECT_GE(m_h, 512);
   // Noise: the diagonal's is the least that is sqrt(2) times the other's.
   EXPECT_EQ(a.diagonal_stddev_steps, CeilSqrtTwo(a.stddev_steps));
   // Price: what is drawn, within the run's epsilon, little of it unused.
@@ -494,6 +494,31 @@ TEST(PlanRun, CoarsensTheLatticeForManyUsersOrMuchNoise) {
   const auto plan = PlanRun(parameters, facts);
   ASSERT_TRUE(plan.ok());
   EXPECT_LT(plan->coefficient_bits, 20);
+}
+
+TEST(PlanRun, GivesUpBeforeTheLatticeIsCoarserThan512Steps) {
+  RunParameters parameters = Parameters();
+  int least_bits = 20;
+  absl::Status status;
+  for (; status.ok() && parameters.epsilon > 1e-12; parameters.epsilon /= 1.5) {
+    const auto plan = PlanRun(parameters, Facts());
+    status = plan.status();
+    if (plan.ok()) least_bits = plan->coefficient_bits;
+  }
+  EXPECT_EQ(ReasonCode(status), "noise-out-of-range");
+  EXPECT_EQ(least_bits, 9);
+}
+
+TEST(PlanRun, HasRoomForAsManyUsersAsADataSetMayHave) {
+  DatasetFacts facts = Facts();
+  facts.users = std::uint64_t{1} << 40;
+  facts.adjacency = Adjacency::kAddRemoveOne;
+  RunParameters parameters = Parameters();
+  parameters.adjacency = facts.adjacency;
+  EXPECT_EQ(PlanRun(parameters, facts)->coefficient_bits, 10);
+  // m is nearly 2^10 here with the fewest bits.
+  facts.column_bound = std::nextafter(2.0, 0.0);
+  EXPECT_EQ(PlanRun(parameters, facts)->coefficient_bits, 9);
 }
 
 TEST(PlanRun, SaysWhichToRaiseWhereNoLatticeFits) {
