@@ -210,13 +210,19 @@ TEST_F(TlsTest, TheClientNeverLooksAtTheCommonName) {
   EXPECT_TRUE(Ask(Dial(alice, named.port(), "localhost").get()).ok());
 }
 
+// This server trusts both CAs, so that it is the client alone that refuses.
 TEST_F(TlsTest, TheClientRefusesAServerOfAnotherCa) {
   TestCertificates other;
-  EchoServer server(other.Issue("server", "--dns localhost"));
-  const TlsFiles alice = ca_.Issue("alice");
+  TlsFiles files = other.Issue("server", "--dns localhost");
+  files.ca_file = other.directory() + "/both.crt";
+  WriteAll(files.ca_file, ReadAll(other.ca_file()) + ReadAll(ca_.ca_file()));
+  EchoServer server(files);
+  TlsFiles alice = ca_.Issue("alice");
   EXPECT_EQ(
       ReasonCode(Ask(Dial(alice, server.port(), "localhost").get()).status()),
       "unreachable");
+  alice.ca_file = files.ca_file;
+  EXPECT_TRUE(Ask(Dial(alice, server.port(), "localhost").get()).ok());
 }
 
 // ---- The protocol's version, with OpenSSL alone on the other side ----
