@@ -61,7 +61,6 @@ RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
                         std::uint32_t round, bool average) {
   const v1::RunSpecification& specification = run.specification();
   const v1::PartPlan* a = PartOf(opened.plan, "A");
-  const v1::PartPlan* b = PartOf(opened.plan, "B");
   RoundFacts facts;
   facts.round = round;
   facts.rounds = specification.parameters().rounds();
@@ -70,8 +69,7 @@ RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
   facts.steps_per_round = specification.learner().steps_per_round();
   facts.largest_a_norm =
       LargestNormOfA(a, specification.parameters().adjacency());
-  facts.stddev_a = a == nullptr ? 0 : a->stddev();
-  facts.stddev_b = b == nullptr ? 0 : b->stddev();
+  facts.stddev_a = a == nullptr || !average ? 0 : a->stddev();
   facts.average = average;
   return facts;
 }

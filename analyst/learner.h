@@ -33,7 +33,8 @@ struct LearnerSettings {
   std::chrono::milliseconds longest_pause{30'000};
   // Uniform on [0, 1); default: a generator seeded by the system.
   std::function<double()> jitter;
-  // False: no averaging over rounds (tests).
+  // False: no averaging over rounds, and the releases are taken to be exact
+  // (tests without noise).
   bool average = true;
 };
 

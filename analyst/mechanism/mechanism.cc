@@ -1,5 +1,7 @@
 #include "analyst/mechanism/mechanism.h"
 
+#include <utility>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -19,6 +21,25 @@ const Mechanism* FindMechanism(std::string_view name) {
     if (mechanism.name == name) return &mechanism;
   }
   return nullptr;
+}
+
+Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
+                          Eigen::MatrixXd fresh, LearnerState* state) {
+  if (!facts.average) return fresh;
+  Eigen::MatrixXd& kept = state->memory[name];
+  const double share = 2.0 / (facts.round + 1.0);
+  if (kept.size() == 0 || share >= 1) {
+    kept = std::move(fresh);
+  } else {
+    kept += share * (fresh - kept);
+  }
+  return kept;
+}
+
+double VarianceShare(const RoundFacts& facts) {
+  if (!facts.average) return 1;
+  const double t = facts.round;
+  return 2.0 / 3.0 * (2 * t + 1) / (t * (t + 1));
 }
 
 absl::StatusOr<Eigen::MatrixXd> MeanOfPart(

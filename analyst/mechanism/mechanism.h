@@ -14,6 +14,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/nmf/noised_matrix.h"
 
 namespace dpnmf::analyst {
@@ -35,10 +36,9 @@ struct RoundFacts {
   std::uint32_t steps_per_round = 1;
   // c_h^2: no user's hh' is longer, so |A|_F <= c_h^2.
   double largest_a_norm = 1;
-  // Standard deviations of the noise in A and B themselves (not in the sums),
-  // off the diagonal for A. 0: no noise (tests).
+  // Standard deviation of the noise in A itself (not in its sum), off the
+  // diagonal. 0: no noise (tests).
   double stddev_a = 0;
-  double stddev_b = 0;
   // False: each round uses its own release alone.
   bool average = true;
 };
@@ -63,9 +63,22 @@ const Mechanism* FindMechanism(std::string_view name);
 absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
                                   const RoundFacts& facts, LearnerState* state);
 
-// "gradient": noised W A - B (D x K); one projected step. gradient.cc.
+// "gradient": noised W A - B (D x K), averaged over rounds; one projected step.
+// gradient.cc.
 absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
                                 const RoundFacts& facts, LearnerState* state);
+
+// Mixes `fresh`, of round t, into the average kept under `name` and returns
+// that: weights proportional to t, that is a share of 2/(t+1) for the new one
+// (Lacoste-Julien, Schmidt and Bach 2012, arXiv 1212.2002). The variance of the
+// noise falls like 4/(3t), and what was learnt from early, poor dictionaries is
+// forgotten. Without facts.average it returns `fresh` and keeps nothing.
+Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
+                          Eigen::MatrixXd fresh, LearnerState* state);
+
+// sum of weights^2 / (sum of weights)^2 of that average at round t:
+// (2/3) (2t+1) / (t (t+1)). 1 without facts.average.
+double VarianceShare(const RoundFacts& facts);
 
 // The mean (sum / users) of the part `name`, which must be rows x columns.
 // INVALID_ARGUMENT "release-malformed" otherwise.

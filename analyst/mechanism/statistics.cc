@@ -1,6 +1,6 @@
 // "statistics": the curator sends the noised A and B themselves.
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
@@ -9,15 +9,15 @@
 namespace dpnmf::analyst {
 namespace {
 
-// Mixes this round's mean into the running one, weight of the new: `share`.
-void Mix(const std::string& name, double share, Eigen::MatrixXd fresh,
-         LearnerState* state) {
-  Eigen::MatrixXd& kept = state->memory[name];
-  if (kept.size() == 0 || share >= 1) {
-    kept = std::move(fresh);
-  } else {
-    kept += share * (fresh - kept);
-  }
+// A is positive semidefinite, its noised average need not be. The noise is a
+// Gaussian orthogonal matrix, whose spectral norm is about 2 sigma sqrt(K);
+// adding that to the diagonal keeps directions that the noise has flattened
+// from being divided by almost nothing. Without noise nothing is added.
+Eigen::MatrixXd DenoiseA(const Eigen::MatrixXd& a, double stddev) {
+  Eigen::MatrixXd denoised = NearestPositiveSemidefinite(a);
+  denoised.diagonal().array() +=
+      2 * stddev * std::sqrt(static_cast<double>(a.rows()));
+  return denoised;
 }
 
 }  // namespace
@@ -31,15 +31,12 @@ absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
                          MeanOfPart(parts, "A", rank, rank, facts.users));
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd b,
                          MeanOfPart(parts, "B", features, rank, facts.users));
-  const double share =
-      facts.average ? std::min(1.0, 3.0 / (facts.round + 2.0)) : 1.0;
-  Mix("A", share, std::move(a), state);
-  Mix("B", share, std::move(b), state);
-  const Eigen::MatrixXd denoised_a =
-      NearestPositiveSemidefinite(state->memory["A"]);
-  const Eigen::MatrixXd denoised_b = state->memory["B"].cwiseMax(0);
+  const double stddev_a = facts.stddev_a * std::sqrt(VarianceShare(facts));
+  a = DenoiseA(AverageIn("A", facts, std::move(a), state), stddev_a);
+  // u and h are non-negative, so B is.
+  b = AverageIn("B", facts, std::move(b), state).cwiseMax(0);
   for (std::uint32_t step = 0; step < facts.steps_per_round; ++step) {
-    ProjectedGradientStep(denoised_a, denoised_b, facts.step_size, &state->w);
+    ProjectedGradientStep(a, b, facts.step_size, &state->w);
   }
   return absl::OkStatus();
 }
