@@ -13,7 +13,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::size_t kChunk = 1 << 20;
+constexpr std::size_t kChunk = 1 << 17;
 // A line longer than this is no row of numbers.
 constexpr std::size_t kLongestLine = std::size_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";

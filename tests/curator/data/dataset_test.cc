@@ -1,0 +1,292 @@
+#include "curator/data/dataset.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/error.h"
+#include "curator/data/description.h"
+#include "curator/data/import.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+DatasetDescription Description(std::uint64_t features, std::uint64_t users) {
+  DatasetDescription description;
+  description.name = "d";
+  description.population = "p";
+  description.features = features;
+  description.users = users;
+  description.epsilon = 1;
+  description.delta = 1e-5;
+  return description;
+}
+
+TEST(Dataset, HoldsDenseColumns) {
+  const auto dataset =
+      Dataset::FromDense(Description(2, 3), {1, 2, 3, 4, 5, 6});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ((*dataset)->private_user_count(), 3u);
+  EXPECT_FALSE((*dataset)->sparse());
+  const std::span<const float> column = (*dataset)->DenseColumn(1);
+  EXPECT_EQ(std::vector<float>(column.begin(), column.end()),
+            (std::vector<float>{3, 4}));
+}
+
+TEST(Dataset, HoldsSparseColumns) {
+  const auto dataset = Dataset::FromSparse(Description(4, 3), {0, 2, 2, 3},
+                                           {0, 3, 1}, {5, 6, 7});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_TRUE((*dataset)->sparse());
+  const SparseColumn column = (*dataset)->SparseColumnOf(0);
+  EXPECT_EQ(std::vector<std::int32_t>(column.rows.begin(), column.rows.end()),
+            (std::vector<std::int32_t>{0, 3}));
+  EXPECT_EQ(column.values[1], 6);
+  EXPECT_EQ((*dataset)->SparseColumnOf(1).rows.size(), 0u);
+  EXPECT_EQ((*dataset)->SparseColumnOf(2).values[0], 7);
+}
+
+TEST(Dataset, RefusesArraysThatDoNotFitTheDescription) {
+  const DatasetDescription d = Description(2, 2);
+  const absl::Status statuses[] = {
+      Dataset::FromDense(Description(0, 2), {}).status(),
+      Dataset::FromDense(d, {1, 2, 3}).status(),
+      Dataset::FromDense(d, {1, 2}).status(),
+      Dataset::FromDense(d, {}).status(),
+      Dataset::FromSparse(d, {}, {}, {}).status(),
+      Dataset::FromSparse(d, {0}, {}, {}).status(),
+      Dataset::FromSparse(d, {0, 1}, {0}, {1}).status(),
+      Dataset::FromSparse(d, {0, 1, 1}, {0}, {1, 2}).status(),
+      Dataset::FromSparse(d, {1, 1, 1}, {0}, {1}).status(),
+      Dataset::FromSparse(d, {0, 1, 2}, {0}, {1}).status(),
+      Dataset::FromSparse(d, {0, 2, 1}, {0}, {1}).status(),
+      Dataset::FromSparse(d, {0, 1, 1}, {2}, {1}).status(),
+      Dataset::FromSparse(d, {0, 1, 1}, {-1}, {1}).status(),
+      Dataset::FromSparse(d, {0, 2, 2}, {1, 0}, {1, 1}).status(),
+      Dataset::FromSparse(d, {0, 2, 2}, {1, 1}, {1, 1}).status(),
+  };
+  for (const absl::Status& status : statuses) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ReasonCode(status), "dataset-malformed") << status;
+  }
+}
+
+TEST(Dataset, MayHoldAnotherNumberOfUsersThanDeclaredUnderAddRemoveOne) {
+  DatasetDescription description = Description(1, 100);
+  description.adjacency = Adjacency::kAddRemoveOne;
+  const auto dataset = Dataset::FromDense(description, {1, 2, 3});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ((*dataset)->private_user_count(), 3u);
+  EXPECT_EQ((*dataset)->description().users, 100u);
+  const std::uint64_t largest = LargestUserCount(FactsOf(description));
+  EXPECT_TRUE(
+      Dataset::FromDense(description, std::vector<float>(largest)).ok());
+  EXPECT_FALSE(
+      Dataset::FromDense(description, std::vector<float>(largest + 1)).ok());
+}
+
+TEST(Dataset, FactsAreTheDeclaredOnes) {
+  DatasetDescription description = Description(64, 1797);
+  description.column_bound = 3;
+  description.normalisation = Normalisation::kNone;
+  const DatasetFacts facts = FactsOf(description);
+  EXPECT_EQ(facts.name, "d");
+  EXPECT_EQ(facts.population, "p");
+  EXPECT_EQ(facts.features, 64u);
+  EXPECT_EQ(facts.users, 1797u);
+  EXPECT_EQ(facts.column_bound, 3);
+  EXPECT_EQ(facts.max_rank, 64u);
+  EXPECT_EQ(facts.max_rounds, kMaxRounds);
+  EXPECT_EQ(FactsOf(Description(5000, 6000)).max_rank, kMaxRank);
+}
+
+TEST(Description, SurvivesTheWayThroughJson) {
+  StoredDescription stored{.description = Description(64, 1797)};
+  stored.description.normalisation = Normalisation::kNone;
+  stored.description.column_bound = 0.1;
+  stored.description.adjacency = Adjacency::kAddRemoveOne;
+  stored.description.conversion = Conversion::kGaussian;
+  stored.description.delta = std::nextafter(1e-5, 1);
+  stored.description.is_public = true;
+  stored.description.sparse = true;
+  stored.fingerprint[31] = 7;
+  const auto back = StoredDescriptionOfJson(ToJson(stored));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), ToJson(stored));
+  EXPECT_EQ(back->description.delta, stored.description.delta);
+  EXPECT_EQ(back->description.column_bound, 0.1);
+  EXPECT_EQ(back->fingerprint, stored.fingerprint);
+}
+
+TEST(Description, NamesAreShortAndPlain) {
+  for (const char* name : {"a", "0", "digits-2.v_1", "a..b"})
+    EXPECT_TRUE(IsName(name)) << name;
+  for (const char* name :
+       {"", ".", "..", ".a", "-a", "A", "a b", "a/b", "\xC3\xA4"}) {
+    EXPECT_FALSE(IsName(name)) << name;
+  }
+  EXPECT_TRUE(IsName(std::string(64, 'a')));
+  EXPECT_FALSE(IsName(std::string(65, 'a')));
+}
+
+// ---- Damage on the disk
+
+class OpenedDataset : public testing::Test {
+ protected:
+  std::string ImportFile(const std::string& name, const std::string& file,
+                         const std::string& content) {
+    ImportOptions options;
+    options.data_dir = scratch_.path() + "/data";
+    options.input = scratch_.Write(file, content);
+    options.users_are_rows = true;
+    options.name = name;
+    options.population = "p";
+    options.epsilon = 1;
+    options.delta = 1e-5;
+    const auto imported = Import(options);
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    return DatasetDirectory(options.data_dir, name);
+  }
+  std::string Dense() {
+    return ImportFile("dense", "m.csv", "1,0\n0,1\n3,4\n");
+  }
+  std::string Sparse() {
+    return ImportFile(
+        "sparse", "m.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 1\n"
+        "2 1 1\n");
+  }
+
+  static void Overwrite(const std::string& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  }
+
+  Scratch scratch_;
+};
+
+TEST_F(OpenedDataset, MapsWhatWasImported) {
+  const auto dense = Dataset::Open(Dense());
+  ASSERT_TRUE(dense.ok()) << dense.status();
+  EXPECT_EQ((*dense)->private_user_count(), 3u);
+  EXPECT_EQ((*dense)->DenseColumn(2)[0], 0.6f);
+  EXPECT_EQ((*dense)->DenseColumn(2)[1], 0.8f);
+  const auto sparse = Dataset::Open(Sparse());
+  ASSERT_TRUE(sparse.ok()) << sparse.status();
+  EXPECT_EQ((*sparse)->SparseColumnOf(1).rows[1], 1);
+  EXPECT_EQ((*sparse)->SparseColumnOf(2).rows.size(), 0u);
+}
+
+TEST_F(OpenedDataset, IsUnknownWhereThereIsNone) {
+  const absl::Status status = Dataset::Open(scratch_.path() + "/none").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReasonCode(status), "dataset-unknown");
+}
+
+// Replaces each `from` by `to` in one file of the data set and expects that it
+// is not opened.
+struct Damage {
+  const char* file;
+  std::string from;
+  std::string to;
+};
+
+void ExpectRefused(const std::string& directory,
+                   const std::vector<Damage>& damages) {
+  ASSERT_TRUE(Dataset::Open(directory).ok());
+  for (const Damage& damage : damages) {
+    const std::string path = absl::StrCat(directory, "/", damage.file);
+    const std::string good = ReadAll(path);
+    std::string bad =
+        damage.from.empty()
+            ? good + damage.to
+            : absl::StrReplaceAll(good, {{damage.from, damage.to}});
+    ASSERT_NE(bad, good) << damage.from;
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bad;
+    const absl::Status status = Dataset::Open(directory).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << damage.from;
+    EXPECT_EQ(ReasonCode(status), "dataset-damaged") << status;
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
+  }
+  EXPECT_TRUE(Dataset::Open(directory).ok());
+  for (const Damage& damage : damages) {
+    const std::string path = absl::StrCat(directory, "/", damage.file);
+    if (std::string(damage.file) == "dataset.json") continue;
+    std::filesystem::rename(path, path + ".away");
+    EXPECT_EQ(ReasonCode(Dataset::Open(directory).status()), "dataset-damaged");
+    std::filesystem::rename(path + ".away", path);
+  }
+}
+
+std::string Bytes(const auto& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+TEST_F(OpenedDataset, IsRefusedIfItsDescriptionIsDamaged) {
+  ExpectRefused(
+      Dense(),
+      {
+          {"dataset.json", "\"features\": 2", "\"features\": 3"},
+          {"dataset.json", "\"features\": 2", "\"features\": -2"},
+          {"dataset.json", "\"features\": 2", "\"features\": \"2\""},
+          {"dataset.json", "\"users\": 3", "\"users\": 4"},
+          {"dataset.json", "\"users\": 3", "\"users\": 0"},
+          {"dataset.json", "\"l2\"", "\"l1\""},
+          {"dataset.json", "\"population\": \"p\"", "\"population\": \"P\""},
+          {"dataset.json", "\"epsilon\": 1.0", "\"epsilon\": 0.0"},
+          {"dataset.json", "\"column_bound\": 1.0", "\"column_bound\": 2.0"},
+          {"dataset.json", "\"sparse\": false", "\"sparse\": true"},
+          {"dataset.json", "\"sparse\"", "\"spares\""},
+          {"dataset.json", "\"format_version\": 1", "\"format_version\": 2"},
+          {"dataset.json", "}", ""},
+          {"dataset.json", "", "x"},
+      });
+}
+
+TEST_F(OpenedDataset, IsRefusedIfItsDenseArrayIsDamaged) {
+  ExpectRefused(Dense(), {
+                             {"values.npy", "(2, 3)", "(3, 2)"},
+                             {"values.npy", "(2, 3)", "(2, 4)"},
+                             {"values.npy", "<f4", "<i4"},
+                             {"values.npy", "': True", "':False"},
+                             {"values.npy", "NUMPY", "NUMPX"},
+                             {"values.npy", "", "abcd"},
+                         });
+}
+
+TEST_F(OpenedDataset, IsRefusedIfItsSparseArraysAreDamaged) {
+  using Indptr = std::array<std::int64_t, 4>;
+  using Indices = std::array<std::int32_t, 3>;
+  const std::string indptr = Bytes(Indptr{0, 1, 3, 3}),
+                    indices = Bytes(Indices{0, 0, 1});
+  ExpectRefused(Sparse(),
+                {
+                    {"indptr.npy", indptr, Bytes(Indptr{0, 3, 1, 3})},
+                    {"indptr.npy", indptr, Bytes(Indptr{0, 1, 3, 4})},
+                    {"indptr.npy", indptr, Bytes(Indptr{0, 1, 3, 2})},
+                    {"indptr.npy", indptr, Bytes(Indptr{1, 1, 3, 3})},
+                    {"indptr.npy", indptr, Bytes(Indptr{0, 100, 3, 3})},
+                    {"indptr.npy", indptr, Bytes(Indptr{0, -1, 3, 3})},
+                    {"indices.npy", indices, Bytes(Indices{0, 0, 2})},
+                    {"indices.npy", indices, Bytes(Indices{0, 1, 0})},
+                    {"indices.npy", indices, Bytes(Indices{0, 1, 1})},
+                    {"indices.npy", indices, Bytes(Indices{-1, 0, 1})},
+                    {"data.npy", "(3,)", "(2,)"},
+                    {"indices.npy", "<i4", "<i8"},
+                });
+}
+
+TEST_F(OpenedDataset, NamesAreSortedAndHalfWrittenOnesAreNotSeen) {
+  const std::string data_dir = scratch_.path() + "/data";
+  EXPECT_TRUE(DatasetNames(data_dir)->empty());
+  Sparse();
+  Dense();
+  std::filesystem::create_directory(data_dir + "/datasets/.import-x");
+  std::filesystem::create_directory(data_dir + "/datasets/empty");
+  EXPECT_EQ(*DatasetNames(data_dir),
+            (std::vector<std::string>{"dense", "sparse"}));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

@@ -1,0 +1,80 @@
+// Files for the tests of curator/data.
+#ifndef DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
+#define DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
+
+#include <zlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "curator/data/load.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::curator {
+
+// A directory that disappears with the test.
+class Scratch {
+ public:
+  Scratch() {
+    std::string path =
+        (std::filesystem::temp_directory_path() / "dpnmf-data-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) std::abort();
+    path_ = path;
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  std::string Write(const std::string& name, const std::string& content) const {
+    std::ofstream(path_ + "/" + name, std::ios::binary) << content;
+    return path_ + "/" + name;
+  }
+
+  std::string WriteGzip(const std::string& name,
+                        const std::string& content) const {
+    const std::string path = path_ + "/" + name;
+    const gzFile file = gzopen(path.c_str(), "wb");
+    gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
+    gzclose(file);
+    return path;
+  }
+
+ private:
+  std::string path_;
+};
+
+inline std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// V as dense columns, whatever way it is held.
+inline std::vector<std::vector<float>> ColumnsOf(const LoadedMatrix& matrix) {
+  std::vector<std::vector<float>> columns(matrix.users,
+                                          std::vector<float>(matrix.features));
+  for (std::size_t n = 0; n < matrix.users; ++n) {
+    if (!matrix.sparse) {
+      const auto begin = matrix.values.begin() +
+                         static_cast<std::ptrdiff_t>(n * matrix.features);
+      columns[n].assign(begin,
+                        begin + static_cast<std::ptrdiff_t>(matrix.features));
+      continue;
+    }
+    for (auto i = static_cast<std::size_t>(matrix.indptr[n]);
+         i < static_cast<std::size_t>(matrix.indptr[n + 1]); ++i) {
+      columns[n][static_cast<std::size_t>(matrix.indices[i])] =
+          matrix.values[i];
+    }
+  }
+  return columns;
+}
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_TESTS_CURATOR_DATA_SCRATCH_H_
