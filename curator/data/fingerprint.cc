@@ -64,6 +64,12 @@ absl::Status CreateKey(const std::string& path) {
   return SyncEntries(path.substr(0, path.rfind('/')));
 }
 
+absl::Status KeyDamaged(const std::string& path, const char* problem) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
+      absl::StrCat(path, " ", problem, "; restore it from a backup"));
+}
+
 }  // namespace
 
 absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
@@ -71,6 +77,9 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
   const std::string path = absl::StrCat(data_dir, "/fingerprint.key");
   std::ifstream file(path, std::ios::binary);
   if (!file) {
+    // A new key would not recognise what the old one saw.
+    DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
+    if (!names.empty()) return KeyDamaged(path, "is missing");
     DPNMF_RETURN_IF_ERROR(CreateKey(path));
     file.clear();
     file.open(path, std::ios::binary);
@@ -79,9 +88,7 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   FingerprintKey key;
   if (text.size() != key.size()) {
-    return Refusal(
-        absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
-        absl::StrCat(path, " is not 32 bytes long; restore it from a backup"));
+    return KeyDamaged(path, "is not 32 bytes long");
   }
   std::copy(text.begin(), text.end(), key.begin());
   return key;

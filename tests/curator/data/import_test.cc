@@ -364,6 +364,14 @@ TEST_F(ImportTest, RefusesToGoOnIfAKnownDescriptionCannotBeRead) {
   EXPECT_EQ(ReasonCode(Import(options).status()), "dataset-damaged");
 }
 
+TEST_F(ImportTest, RefusesToReplaceALostKey) {
+  ASSERT_TRUE(Import(OptionsFor("m.csv", "1,2\n")).ok());
+  std::filesystem::remove(data_dir() + "/fingerprint.key");
+  ImportOptions options = OptionsFor("m.csv", "1,2\n");
+  options.name = std::string("e");
+  EXPECT_EQ(ReasonCode(Import(options).status()), "fingerprint-key-damaged");
+}
+
 TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   absl::Status inner;
