@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "curator/factor/block_data.h"
+
 namespace dpnmf::curator {
 namespace {
 
@@ -9,10 +11,6 @@ namespace {
 // part of W stay in the first-level cache.
 constexpr int kPanelsAtOnce = 16;
 constexpr int kRowsAtOnce = kPanelsAtOnce * RowCut::kLargestPanel;
-
-std::size_t StripSize(int rows) {
-  return static_cast<std::size_t>(rows) * kStripUsers;
-}
 
 // c = W'(v - S(v - W h)), the residual never leaving the first-level cache.
 void CorrelateWithoutOutliers(const PackedDictionary& w,

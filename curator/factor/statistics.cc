@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
 #include "curator/factor/lanes.h"
@@ -36,12 +37,6 @@ struct Round {
   bool by_nonzeros() const { return data.sparse() && !request.outliers; }
 };
 
-struct UserRange {
-  std::uint64_t first = 0;
-  int count = 0;
-  int strips() const { return (count + kStripUsers - 1) / kStripUsers; }
-};
-
 // What one block leaves behind: gated integers.
 struct BlockOutput {
   AlignedVector<double> k;  // strips x padded_rank
@@ -57,15 +52,6 @@ struct Worker {
   std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
   std::vector<std::uint64_t> sums_b;  // D x padded_rank, row-major
 };
-
-std::size_t StripSize(int rows) {
-  return static_cast<std::size_t>(rows) * kStripUsers;
-}
-
-// The place of (strip, row 0, lane) of a user of the block.
-std::size_t LaneOf(int user, int rows) {
-  return (user / kStripUsers) * StripSize(rows) + user % kStripUsers;
-}
 
 absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
                          const Coefficients& h) {
@@ -152,46 +138,6 @@ void StoreCoefficients(UserRange users, const BlockBuffers& block,
   }
 }
 
-// V of the block as dense strips; padding users are zero.
-template <typename T>
-void LoadData(const Dataset& data, UserRange users, AlignedVector<T>* strips) {
-  const int features = static_cast<int>(data.features());
-  if (data.sparse()) {
-    strips->assign(users.strips() * StripSize(features), T{0});
-    for (int user = 0; user < users.count; ++user) {
-      const SparseColumn column = data.SparseColumnOf(users.first + user);
-      T* const to = strips->data() + LaneOf(user, features);
-      for (std::size_t i = 0; i < column.rows.size(); ++i) {
-        to[static_cast<std::size_t>(column.rows[i]) * kStripUsers] =
-            column.values[i];
-      }
-    }
-    return;
-  }
-  strips->resize(users.strips() * StripSize(features));
-  for (int strip = 0; strip < users.strips(); ++strip) {
-    const float* columns[kStripUsers] = {};
-    for (int lane = 0; lane < kStripUsers; ++lane) {
-      const int user = strip * kStripUsers + lane;
-      if (user < users.count)
-        columns[lane] = data.DenseColumn(users.first + user).data();
-    }
-    LoadStrip(columns, features, strips->data() + strip * StripSize(features));
-  }
-}
-
-// c = W'v by the nonzeros of every user.
-void CorrelateNonzeros(const Round& round, UserRange users, Worker* worker) {
-  worker->column_c.resize(round.w.rows->stride());
-  for (int user = 0; user < users.count; ++user) {
-    SparseProduct(*round.w.rows, round.data.SparseColumnOf(users.first + user),
-                  worker->column_c.data());
-    double* const to = worker->block.c.data() + LaneOf(user, round.rank());
-    for (int k = 0; k < round.rank(); ++k)
-      to[k * kStripUsers] = worker->column_c[k];
-  }
-}
-
 // Steps 1 and 2: h and u = v - S(v - W h) of every user of the block.
 void HStep(const Round& round, UserRange users, Worker* worker) {
   const StatisticsRequest& request = round.request;
@@ -204,8 +150,8 @@ void HStep(const Round& round, UserRange users, Worker* worker) {
     return;
   }
   if (round.by_nonzeros()) {
-    std::fill(block.c.begin(), block.c.end(), 0.0);
-    CorrelateNonzeros(round, users, worker);
+    CorrelateNonzeros(round.data, round.w, users, &worker->column_c,
+                      block.c.data());
   } else {
     LoadData(round.data, users, &block.u);
     Correlate(round.w, users.strips(), &block);

@@ -1,0 +1,45 @@
+// Users of a data set as strips.
+#ifndef DPNMF_CURATOR_FACTOR_BLOCK_DATA_H_
+#define DPNMF_CURATOR_FACTOR_BLOCK_DATA_H_
+
+#include <cstdint>
+
+#include "curator/data/dataset.h"
+#include "curator/factor/h_step.h"
+#include "curator/factor/lanes.h"
+
+namespace dpnmf::curator {
+
+// Users [first, first + count), the last strip padded with zero users.
+struct UserRange {
+  std::uint64_t first = 0;
+  int count = 0;
+  int strips() const { return (count + kStripUsers - 1) / kStripUsers; }
+};
+
+// Doubles in a strip of so many rows.
+constexpr std::size_t StripSize(int rows) {
+  return static_cast<std::size_t>(rows) * kStripUsers;
+}
+
+// The place of row 0 of a user of the block; rows are kStripUsers apart.
+constexpr std::size_t LaneOf(int user, int rows) {
+  return static_cast<std::size_t>(user / kStripUsers) * StripSize(rows) +
+         user % kStripUsers;
+}
+
+// V of the users as dense strips.
+void LoadData(const Dataset& data, UserRange users,
+              AlignedVector<float>* strips);
+void LoadData(const Dataset& data, UserRange users,
+              AlignedVector<double>* strips);
+
+// c = W'v by the nonzeros of every user of a sparse data set. c: the strips of
+// the block; `column` is room for one user.
+void CorrelateNonzeros(const Dataset& data, const PackedDictionary& w,
+                       UserRange users, AlignedVector<double>* column,
+                       double* c);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_BLOCK_DATA_H_
