@@ -254,6 +254,41 @@ SweepCounts SweepsFor(const State& state) {
           std::clamp(static_cast<int>(w), 1, 8)};
 }
 
+// Extrapolation between iterations (Ang and Gillis 2019, "Accelerating
+// nonnegative matrix factorization algorithms using extrapolation", with their
+// constants): W goes on in the direction of its last change, further while the
+// objective falls; when it rises the step is taken back.
+class Extrapolation {
+ public:
+  // w: the result of the sweeps on W; becomes the next point.
+  void Advance(AlignedVector<double>* w) {
+    AlignedVector<double> next = *w;
+    if (!last_w_.empty()) {
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        next[i] = std::max(0.0, (*w)[i] + weight_ * ((*w)[i] - last_w_[i]));
+      }
+    }
+    last_w_ = std::move(*w);
+    *w = std::move(next);
+  }
+
+  void ObjectiveFell() {
+    weight_ = std::min(largest_weight_, weight_ * 1.05);
+    largest_weight_ = std::min(1.0, largest_weight_ * 1.01);
+  }
+
+  // Back to the point before the extrapolation.
+  void ObjectiveRose(AlignedVector<double>* w) {
+    largest_weight_ = weight_;
+    weight_ /= 1.5;
+    *w = last_w_;
+  }
+
+ private:
+  double weight_ = 0.5, largest_weight_ = 1;
+  AlignedVector<double> last_w_;
+};
+
 absl::Status CheckOptions(const Dataset& data,
                           const FactorizeOptions& options) {
   const std::uint64_t largest =
@@ -284,7 +319,7 @@ absl::Status CheckOptions(const Dataset& data,
 // Why to stop after an iteration, if so.
 std::optional<FactorizeStop> StopAfter(const FactorizeOptions& options,
                                        const FactorizeResult& now,
-                                       double last_objective) {
+                                       double gain) {
   if (options.target_objective.has_value() &&
       now.objective <= *options.target_objective) {
     return FactorizeStop::kTargetObjective;
@@ -295,7 +330,7 @@ std::optional<FactorizeStop> StopAfter(const FactorizeOptions& options,
   }
   if (options.interrupted && options.interrupted())
     return FactorizeStop::kInterrupted;
-  if (last_objective - now.objective <= kLeastGain * now.objective) {
+  if (gain >= 0 && gain <= kLeastGain * now.objective) {
     return FactorizeStop::kConverged;
   }
   return std::nullopt;
@@ -334,24 +369,34 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
   StartFromRandomColumns(&state);
   const double squared_norm = SquaredNorm(state);
   const SweepCounts sweeps = SweepsFor(state);
+  Extrapolation extrapolation;
   FactorizeResult result;
-  double last_objective = std::numeric_limits<double>::infinity();
+  result.objective = std::numeric_limits<double>::infinity();
   for (std::optional<FactorizeStop> stop; !stop.has_value();) {
-    result.w = DictionaryOf(state);
-    const PackedDictionary packed(result.w, /*outliers=*/false, data.sparse());
-    const Moments moments = UsersPass(packed, sweeps.h, &state);
-    result.objective = Objective(state, squared_norm, result.w, moments);
+    Eigen::MatrixXd w = DictionaryOf(state);
+    const Moments moments =
+        UsersPass(PackedDictionary(w, /*outliers=*/false, data.sparse()),
+                  sweeps.h, &state);
+    const double objective = Objective(state, squared_norm, w, moments);
     ++result.iterations;
     result.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
+    const double gain = result.objective - objective;
+    if (gain >= 0) {
+      result.w = std::move(w);
+      result.objective = objective;
+      FeaturesPass(moments, sweeps.w, &state);
+      extrapolation.ObjectiveFell();
+      extrapolation.Advance(&state.w);
+    } else {
+      extrapolation.ObjectiveRose(&state.w);
+    }
     if (options.progress) {
       options.progress({result.iterations, result.objective, result.seconds});
     }
-    stop = StopAfter(options, result, last_objective);
+    stop = StopAfter(options, result, gain);
     if (stop.has_value()) result.stop = *stop;
-    last_objective = result.objective;
-    if (!stop.has_value()) FeaturesPass(moments, sweeps.w, &state);
   }
   NormaliseColumns(&result.w);
   return result;
