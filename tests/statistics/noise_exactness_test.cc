@@ -300,22 +300,38 @@ TEST(NoiseSampler, ContinuesATieBeyondTheStoredDigits) {
   }
 }
 
-// Rounding against exact rationals: x near the one boundary that its digits
-// leave.
-TEST(Rounding, DecidesTheLastDigitOfXExactly) {
-  struct Zeros {
-    std::uint64_t fill;
-    std::uint64_t Next() { return fill; }
+// sigma = 3 steps: sigma y = 3 (2 + x) / 16 is 1/2 at x = 2/3 = 0.101010..., so
+// two digits of the pattern leave the question open and the third decides.
+TEST(Rounding, ComparesAsManyDigitsOfXAsItTakes) {
+  struct Script {
+    std::vector<std::uint64_t> words;
+    std::size_t next = 0;
+    std::uint64_t Next() { return words[next++]; }
   };
-  // sigma = 1/3 step, cell 24 + x: y = 1.5 exactly at x = 0, and sigma y = 1/2
-  // there.
+  constexpr std::uint64_t kPattern = 0xaaaaaaaaaaaaaaaa;
+  const Rounding three(3, 1);
+  for (const std::uint64_t rounded : {0u, 1u}) {
+    Script script{{kPattern, kPattern, kPattern - 1 + 2 * rounded}};
+    LazyUniform<64> x;
+    x.Draw(script);
+    EXPECT_EQ((three.Round<64, 4>(2, x, script)), rounded);
+    EXPECT_EQ(script.next, 3u);
+  }
+}
+
+// sigma = 1/3 step: sigma y = 1/2 at cell 24, x = 0.
+TEST(Rounding, SplitsAtABoundaryBetweenTwoCells) {
+  struct Constant {
+    std::uint64_t word;
+    std::uint64_t Next() { return word; }
+  };
+  Constant low{0}, high{~std::uint64_t{0}};
   const Rounding third(1, 3);
-  Zeros low{0}, high{~std::uint64_t{0}};
   LazyUniform<64> x;
   x.Draw(low);
-  EXPECT_EQ((third.Round<64, 4>(24, x, low)), 1u);  // x = 0...: at or above 1/2
+  EXPECT_EQ((third.Round<64, 4>(24, x, low)), 1u);
   x.Draw(high);
-  EXPECT_EQ((third.Round<64, 4>(23, x, low)), 0u);  // x = 1 - 2^-64: below
+  EXPECT_EQ((third.Round<64, 4>(23, x, low)), 0u);
 }
 
 }  // namespace
