@@ -1,0 +1,160 @@
+#include "analyst/budget.h"
+
+#include "analyst/run_manager.h"
+#include "common/rpc/convert.h"
+#include "gtest/gtest.h"
+#include "tests/analyst/fake_curator.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+class BudgetTest : public testing::Test {
+ protected:
+  void SetUp() override { store_ = *RunStore::Open(directory_.path()); }
+
+  // A whole run of `rounds` rounds.
+  v1::Run Train(std::uint32_t rounds) {
+    const auto manager = *RunManager::Create(store_.get(), &curator_, {});
+    const auto planned =
+        PlanWithCurator(FakeSpecification(2, rounds), &curator_);
+    const auto run = manager->Start(*planned, std::nullopt, "dns:alice.client");
+    const auto all = [](const v1::RunEvent&) { return true; };
+    EXPECT_TRUE(
+        manager->Watch(run->run_id(), 0, all, [] { return false; }).ok());
+    return *manager->Get(run->run_id());
+  }
+
+  v1::GetBudgetReply Budget() {
+    const auto reply = ReadBudget("toy", &curator_, store_.get());
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.value_or(v1::GetBudgetReply());
+  }
+
+  TemporaryDirectory directory_;
+  FakeCurator curator_{FakeData(6, 40)};
+  std::unique_ptr<RunStore> store_;
+};
+
+TEST_F(BudgetTest, NothingSpentAgrees) {
+  const v1::GetBudgetReply reply = Budget();
+  EXPECT_TRUE(reply.agree()) << reply.disagreement();
+  EXPECT_EQ(reply.own_charge_count(), 0u);
+  EXPECT_EQ(reply.charged_epsilons().rdp(), 0);
+  EXPECT_NEAR(reply.epsilon_left(), 10, 1e-6);
+}
+
+TEST_F(BudgetTest, MirrorAndRecordAgreeAfterARunOverManyPages) {
+  curator_.page = 3;
+  const v1::Run run = Train(8);
+  const v1::GetBudgetReply reply = Budget();
+  EXPECT_TRUE(reply.agree()) << reply.disagreement();
+  EXPECT_EQ(reply.own_charge_count(), 8u);
+  EXPECT_EQ(reply.mirror().charge_count(), 8u);
+  EXPECT_EQ(reply.mirror().charged().units(), run.charged().units());
+  EXPECT_EQ(reply.mirror().charged().units(), reply.own_charged().units());
+  EXPECT_EQ(reply.mirror().head(), reply.record().head());
+}
+
+TEST_F(BudgetTest, ShowsTheCurveTheThreeEpsilonsAndWhatIsLeft) {
+  Train(4);
+  const v1::GetBudgetReply reply = Budget();
+  ASSERT_EQ(reply.rdp_curve_size(), 20);
+  EXPECT_EQ(reply.rdp_curve(0).order(), 1.25);
+  EXPECT_EQ(reply.rdp_curve(19).order(), 1024);
+  const double mu_squared = reply.record().charged().value();
+  for (const v1::RdpPoint& point : reply.rdp_curve()) {
+    // Renyi divergence of the Gaussian mechanism: order * mu^2 / 2.
+    EXPECT_NEAR(point.epsilon(), point.order() * mu_squared / 2,
+                1e-12 * point.order());
+  }
+  EXPECT_GT(reply.own_epsilons().rdp(), reply.own_epsilons().rdp_optimal());
+  EXPECT_GT(reply.own_epsilons().rdp_optimal(),
+            reply.own_epsilons().gaussian());
+  EXPECT_NEAR(reply.cap_epsilons().rdp(), 10, 1e-9);
+  EXPECT_NEAR(reply.epsilon_left(),
+              reply.cap_epsilons().rdp() - reply.charged_epsilons().rdp(),
+              1e-9);
+}
+
+TEST_F(BudgetTest, NoticesAChargeThatTheRecordLacks) {
+  Train(3);
+  curator_.DropLastCharge();
+  const v1::GetBudgetReply reply = Budget();
+  EXPECT_FALSE(reply.agree());
+  EXPECT_NE(reply.disagreement().find("lacks the charge of round 3"),
+            std::string::npos)
+      << reply.disagreement();
+}
+
+TEST_F(BudgetTest, NoticesAChargeThatTheMirrorLacks) {
+  Train(3);
+  curator_.AddForeignCharge();
+  const v1::GetBudgetReply reply = Budget();
+  EXPECT_FALSE(reply.agree());
+  EXPECT_NE(reply.disagreement().find(
+                "1 charge(s) that this analyst has not recorded"),
+            std::string::npos)
+      << reply.disagreement();
+}
+
+TEST_F(BudgetTest, NoticesALedgerThatWasRolledBack) {
+  Train(3);
+  curator_.TruncateChain(2);
+  EXPECT_NE(Budget().disagreement().find("rolled back"), std::string::npos);
+}
+
+TEST_F(BudgetTest, ARoundUnderWayIsNoDisagreement) {
+  MirrorView mirror;
+  Record record;
+  v1::LedgerCharge charge;
+  charge.set_sequence(2);
+  charge.set_run_id("run");
+  charge.set_round(4);
+  charge.set_row_hash(std::string(32, 'x'));
+  *charge.mutable_charged() = ToProto(MuSquared::FromUnits(7));
+  record.charges = {charge};
+  record.totals.set_own_charge_count(1);
+  *record.totals.mutable_own_charged() = ToProto(MuSquared::FromUnits(7));
+  record.totals.mutable_position()->set_row_count(2);
+  EXPECT_EQ(Disagreement(mirror, record, mirror, {{"run", 4}}), "");
+  EXPECT_NE(Disagreement(mirror, record, mirror, {{"run", 5}}), "");
+  EXPECT_NE(Disagreement(mirror, record, mirror, {}), "");
+}
+
+TEST_F(BudgetTest, NoticesAnotherCostAnotherHeadAndTotalsThatDoNotAddUp) {
+  MirrorView mirror;
+  mirror.charges = {{"run", 1, MuSquared::FromUnits(7), std::string(32, 'x')}};
+  mirror.row_count = 2;
+  mirror.head = "head";
+  Record record;
+  v1::LedgerCharge charge;
+  charge.set_run_id("run");
+  charge.set_round(1);
+  charge.set_row_hash(std::string(32, 'x'));
+  *charge.mutable_charged() = ToProto(MuSquared::FromUnits(7));
+  record.charges = {charge};
+  record.totals.set_own_charge_count(1);
+  *record.totals.mutable_own_charged() = ToProto(MuSquared::FromUnits(7));
+  record.totals.mutable_position()->set_row_count(2);
+  record.totals.mutable_position()->set_head("head");
+  EXPECT_EQ(Disagreement(mirror, record, mirror, {}), "");
+
+  Record other_head = record;
+  other_head.totals.mutable_position()->set_head("HEAD");
+  EXPECT_NE(Disagreement(mirror, other_head, mirror, {}).find("replaced"),
+            std::string::npos);
+
+  Record other_total = record;
+  other_total.totals.mutable_own_charged()->set_units("8");
+  EXPECT_NE(Disagreement(mirror, other_total, mirror, {}).find("add up"),
+            std::string::npos);
+
+  Record other_cost = record;
+  other_cost.charges[0].mutable_charged()->set_units("6");
+  other_cost.totals.mutable_own_charged()->set_units("6");
+  EXPECT_NE(Disagreement(mirror, other_cost, mirror, {}).find("another cost"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

@@ -1,0 +1,69 @@
+#include "analyst/client_list.h"
+
+#include "common/base/error.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+constexpr char kList[] = R"({"clients": [
+  {"identity": "dns:alice.client", "roles": ["analyst"]},
+  {"identity": "uri:spiffe://lab/audit", "roles": ["auditor"]},
+  {"identity": "dns:both.client", "roles": ["auditor", "analyst"]}]})";
+
+TEST(ClientList, AnalystsMayDoEverythingAndAuditorsMayRead) {
+  const ClientList list = *ClientList::Parse(kList);
+  EXPECT_EQ(*list.Authorise({"dns:alice.client"}, Permission::kStart),
+            "dns:alice.client");
+  EXPECT_TRUE(list.Authorise({"dns:alice.client"}, Permission::kRead).ok());
+  EXPECT_TRUE(list.Authorise({"dns:both.client"}, Permission::kStart).ok());
+  EXPECT_TRUE(
+      list.Authorise({"uri:spiffe://lab/audit"}, Permission::kRead).ok());
+  const auto refused =
+      list.Authorise({"uri:spiffe://lab/audit"}, Permission::kStart);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ReasonCode(refused.status()), "role-missing");
+}
+
+TEST(ClientList, RefusesWhoIsNotListed) {
+  const ClientList list = *ClientList::Parse(kList);
+  for (const auto& identities : {std::vector<std::string>{},
+                                 {"alice.client"},
+                                 {"dns:alice.client.evil"},
+                                 {"uri:alice.client"}}) {
+    EXPECT_EQ(
+        ReasonCode(list.Authorise(identities, Permission::kRead).status()),
+        "identity-unknown");
+  }
+}
+
+TEST(ClientList, TakesTheFirstIdentityThatHasThePermission) {
+  const ClientList list = *ClientList::Parse(kList);
+  EXPECT_EQ(
+      *list.Authorise({"dns:x", "uri:spiffe://lab/audit", "dns:both.client"},
+                      Permission::kStart),
+      "dns:both.client");
+}
+
+TEST(ClientList, RefusesMalformedLists) {
+  for (
+      const char* text :
+      {"", "[]", "{}", R"({"clients": {}})", R"({"clients": [1]})",
+       R"({"clients": [{"identity": "dns:a"}]})",
+       R"({"clients": [{"identity": "dns:a", "roles": []}]})",
+       R"({"clients": [{"identity": "dns:a", "roles": ["root"]}]})",
+       R"({"clients": [{"identity": "alice", "roles": ["analyst"]}]})",
+       R"({"clients": [{"identity": "dns:", "roles": ["analyst"]}]})",
+       R"({"clients": [{"identity": "dns:a", "roles": ["analyst"], "role": 1}]})",
+       R"({"clients": [{"identity": "dns:a", "roles": ["analyst"]},
+                        {"identity": "dns:a", "roles": ["auditor"]}]})",
+       R"({"clients": [], "more": 1})"}) {
+    EXPECT_EQ(ReasonCode(ClientList::Parse(text).status()), "clients-malformed")
+        << text;
+  }
+  EXPECT_EQ(ReasonCode(ClientList::Read("/nonexistent/clients.json").status()),
+            "clients-unreadable");
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

@@ -1,0 +1,209 @@
+// CuratorConnection over gRPC, against a scripted curator in this process.
+#include "analyst/curator_client.h"
+
+#include <functional>
+#include <memory>
+
+#include "common/base/error.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "dpnmf/v1/curator.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<v1::TrainReply, v1::TrainRequest>;
+
+class ScriptedCurator final : public v1::CuratorService::Service {
+ public:
+  grpc::Status Train(grpc::ServerContext* context, Stream* stream) override {
+    return script(context, stream);
+  }
+  grpc::Status ListDatasets(grpc::ServerContext*,
+                            const v1::ListDatasetsRequest*,
+                            v1::ListDatasetsReply*) override {
+    return ToGrpc(Refusal(absl::StatusCode::kPermissionDenied,
+                          "identity-unknown", "No."));
+  }
+  std::function<grpc::Status(grpc::ServerContext*, Stream*)> script;
+};
+
+class CuratorClientTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&curator_);
+    server_ = builder.BuildAndStart();
+    Connect(std::chrono::seconds(60));
+  }
+  void TearDown() override {
+    connection_.reset();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+  void Connect(std::chrono::milliseconds silence_limit) {
+    connection_ = ConnectCurator(server_->InProcessChannel({}), silence_limit);
+  }
+
+  ScriptedCurator curator_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<CuratorConnection> connection_;
+};
+
+v1::TrainReply OpenedReply() {
+  v1::TrainReply reply;
+  reply.mutable_opened()->set_next_round(3);
+  reply.mutable_opened()->set_users(40);
+  return reply;
+}
+
+TEST_F(CuratorClientTest, OpensSendsTheDictionaryTakesTheReleaseAndCloses) {
+  const Eigen::MatrixXd w =
+      Eigen::MatrixXd::Random(70'000, 10).cwiseAbs();  // 5.6 MB
+  Eigen::MatrixXd received;
+  curator_.script = [&](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.open().run_id(), "run");
+    EXPECT_EQ(request.open().parameters().rank(), 10u);
+    stream->Write(OpenedReply());
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_EQ(request.round().round(), 3u);
+    auto reader =
+        *RealMatrixReader::Create(request.round().shape(), 1 << 20, 1 << 20);
+    while (!reader.complete() && stream->Read(&request)) {
+      EXPECT_TRUE(reader.Add(request.dictionary()).ok());
+    }
+    received = reader.Take();
+    NoisedMatrix part;
+    part.name = "B";
+    part.rows = 70'000;
+    part.columns = 10;
+    part.lattice.assign(700'000, 5);
+    v1::TrainReply reply;
+    reply.mutable_release()->set_round(3);
+    *reply.mutable_release()->add_parts() = HeaderOf(part);
+    stream->Write(reply);
+    WritePart(
+        part,
+        [&](const v1::LatticeChunk& chunk) {
+          *reply.mutable_lattice() = chunk;
+          return stream->Write(reply);
+        },
+        [](const v1::RealChunk&) { return false; });
+    reply.mutable_end()->set_round(3);
+    reply.mutable_end()->mutable_charged()->set_units("77");
+    reply.mutable_end()->set_row_hash(std::string(32, 'r'));
+    reply.mutable_end()->mutable_ledger()->set_row_count(9);
+    stream->Write(reply);
+    EXPECT_TRUE(stream->Read(&request));
+    EXPECT_TRUE(request.has_close());
+    reply.mutable_closed()->mutable_returned()->set_units("5");
+    stream->Write(reply);
+    return grpc::Status::OK;
+  };
+  const auto stream = connection_->NewStream();
+  v1::RunParameters parameters;
+  parameters.set_rank(10);
+  const auto opened = stream->Open("run", parameters);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(opened->next_round, 3u);
+  EXPECT_EQ(opened->users, 40u);
+  const auto result = stream->Round(3, w);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(received, w);
+  ASSERT_EQ(result->parts.size(), 1u);
+  EXPECT_EQ(result->parts[0].lattice.size(), 700'000u);
+  EXPECT_EQ(result->cost, MuSquared::FromUnits(77));
+  EXPECT_EQ(result->ledger.row_count(), 9u);
+  const auto closed = stream->Close();
+  ASSERT_TRUE(closed.ok()) << closed.status();
+  EXPECT_EQ(closed->returned, MuSquared::FromUnits(5));
+}
+
+TEST_F(CuratorClientTest, GivesTheRefusalWithItsCode) {
+  EXPECT_EQ(ReasonCode(connection_->ListDatasets().status()),
+            "identity-unknown");
+  curator_.script = [](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    stream->Read(&request);
+    return ToGrpc(Refusal(absl::StatusCode::kResourceExhausted,
+                          "budget-exhausted", "Over."));
+  };
+  const auto status = connection_->NewStream()->Open("run", {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ReasonCode(status), "budget-exhausted");
+  EXPECT_EQ(status.message(), "Over.");
+}
+
+// A refusal in the midst of a large W: the write fails, the reason arrives.
+TEST_F(CuratorClientTest, GivesTheReasonOfARefusalInTheMidstOfADictionary) {
+  curator_.script = [](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    stream->Read(&request);
+    stream->Write(OpenedReply());
+    stream->Read(&request);
+    return ToGrpc(Refusal(absl::StatusCode::kFailedPrecondition,
+                          "round-out-of-order", "Order."));
+  };
+  const auto stream = connection_->NewStream();
+  ASSERT_TRUE(stream->Open("run", {}).ok());
+  const auto result = stream->Round(9, Eigen::MatrixXd::Zero(100'000, 50));
+  EXPECT_EQ(ReasonCode(result.status()), "round-out-of-order");
+}
+
+TEST_F(CuratorClientTest, AnAnswerOutOfOrderIsAViolation) {
+  curator_.script = [](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    stream->Read(&request);
+    v1::TrainReply reply;
+    reply.mutable_closed();
+    stream->Write(reply);
+    return grpc::Status::OK;
+  };
+  EXPECT_EQ(ReasonCode(connection_->NewStream()->Open("run", {}).status()),
+            "protocol-violation");
+}
+
+TEST_F(CuratorClientTest, AStreamThatEndsEarlyIsUnreachableNotFailed) {
+  curator_.script = [](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    stream->Read(&request);
+    return grpc::Status::OK;
+  };
+  const auto status = connection_->NewStream()->Open("run", {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CuratorClientTest, ASilentCuratorIsGivenUp) {
+  Connect(std::chrono::milliseconds(50));
+  curator_.script = [](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    while (stream->Read(&request)) {  // never answers
+    }
+    return grpc::Status::OK;
+  };
+  const auto status = connection_->NewStream()->Open("run", {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReasonCode(status), "peer-silent");
+}
+
+TEST_F(CuratorClientTest, CancelBreaksACallOff) {
+  std::unique_ptr<RunStream> stream;
+  curator_.script = [&](grpc::ServerContext*, Stream* server_side) {
+    v1::TrainRequest request;
+    server_side->Read(&request);
+    stream->Cancel();  // while the client waits for the answer
+    while (server_side->Read(&request)) {
+    }
+    return grpc::Status::OK;
+  };
+  stream = connection_->NewStream();
+  const auto status = stream->Open("run", {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(ReasonCode(status), "cancelled");
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

@@ -1,0 +1,116 @@
+// A curator in memory for tests of the analyst: exact sums over a small public
+// matrix, no noise, a ledger of its own, and failures on demand. Not
+// differentially private.
+#ifndef DPNMF_TESTS_ANALYST_FAKE_CURATOR_H_
+#define DPNMF_TESTS_ANALYST_FAKE_CURATOR_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Eigen/Core"
+#include "analyst/curator_connection.h"
+#include "common/base/mutex.h"
+#include "common/privacy/run_plan.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// When a failure strikes in the life of a round.
+enum class Moment { kOpen, kBeforeCharge, kAfterCharge, kClose, kAfterClose };
+
+class FakeCurator : public CuratorConnection {
+ public:
+  explicit FakeCurator(Eigen::MatrixXd v);
+
+  absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override;
+  absl::StatusOr<v1::GetLedgerReply> GetLedger(
+      const std::string& dataset, std::uint64_t after_sequence) override;
+  std::unique_ptr<RunStream> NewStream() override;
+
+  // Called at each moment, without a lock; an error becomes the call's result.
+  // Set before use.
+  std::function<absl::Status(Moment, const std::string& run_id,
+                             std::uint32_t round)>
+      hook;
+
+  // Rounds that are charged and whose bytes are gone. Set before use.
+  std::vector<std::uint32_t> lost_rounds;
+  // Rows in one reply of GetLedger.
+  std::size_t page = 1000;
+
+  // W of every round request, in the order of arrival.
+  std::vector<std::pair<std::uint32_t, Eigen::MatrixXd>> Requests() const;
+  std::size_t charges() const;
+  MuSquared reserved() const;
+  // Damages for budget tests.
+  void DropLastCharge();
+  void AddForeignCharge();
+  void TruncateChain(std::uint64_t rows);
+
+  v1::Dataset dataset() const;
+  // H of the fake's curator for this W: one fixed formula, so that tests can
+  // repeat it.
+  static Eigen::MatrixXd Coefficients(const Eigen::MatrixXd& v,
+                                      const Eigen::MatrixXd& w);
+
+ private:
+  friend class FakeStream;
+  struct RunRow {
+    std::string parameters;
+    std::uint32_t rounds = 0;
+    MuSquared cost_per_round, reserved;
+    std::vector<v1::LedgerCharge> charges;
+    std::map<std::uint32_t, Eigen::MatrixXd> asked;
+    bool closed = false;
+  };
+
+  absl::StatusOr<OpenedRun> Open(const std::string& run_id,
+                                 const v1::RunParameters& parameters);
+  absl::StatusOr<RoundResult> Round(const std::string& run_id,
+                                    std::uint32_t round,
+                                    const Eigen::MatrixXd& w);
+  absl::StatusOr<ClosedRun> Close(const std::string& run_id);
+  absl::Status Strike(Moment moment, const std::string& run_id,
+                      std::uint32_t round);
+  v1::LedgerPosition Position() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddRow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Eigen::MatrixXd v_;  // D x N
+  MuSquared cap_;
+  mutable Mutex mutex_;
+  std::map<std::string, RunRow> runs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::LedgerCharge> charges_ ABSL_GUARDED_BY(mutex_);
+  MuSquared charged_ ABSL_GUARDED_BY(mutex_);
+  MuSquared reserved_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t row_count_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::vector<std::pair<std::uint32_t, Eigen::MatrixXd>> requests_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+// A specification for the fake's data set.
+v1::RunSpecification FakeSpecification(
+    std::uint32_t rank, std::uint32_t rounds,
+    const std::string& mechanism = "statistics");
+
+// Non-negative, columns of length 1, from a fixed seed.
+Eigen::MatrixXd FakeData(int features, int users);
+
+// A directory that is removed with the object.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_TESTS_ANALYST_FAKE_CURATOR_H_

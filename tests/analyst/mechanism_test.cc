@@ -1,0 +1,168 @@
+#include "analyst/mechanism/mechanism.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+NoisedMatrix Part(const std::string& name, const Eigen::MatrixXd& sum) {
+  NoisedMatrix part;
+  part.name = name;
+  part.rows = static_cast<std::uint64_t>(sum.rows());
+  part.columns = static_cast<std::uint64_t>(sum.cols());
+  part.is_lattice = false;
+  part.reals.assign(sum.data(), sum.data() + sum.size());
+  return part;
+}
+
+Eigen::MatrixXd Uniform(int rows, int columns, int seed) {
+  return RandomDictionary(static_cast<std::uint64_t>(rows),
+                          static_cast<std::uint64_t>(columns),
+                          static_cast<std::uint64_t>(seed));
+}
+
+TEST(Mechanism, FindsByNameAlone) {
+  EXPECT_NE(FindMechanism("statistics"), nullptr);
+  EXPECT_NE(FindMechanism("gradient"), nullptr);
+  EXPECT_EQ(FindMechanism("Statistics"), nullptr);
+  EXPECT_EQ(FindMechanism(""), nullptr);
+}
+
+TEST(Mechanism, LatticeEntriesAreScaledByStepAndUsers) {
+  NoisedMatrix part;
+  part.name = "B";
+  part.rows = 2;
+  part.columns = 1;
+  part.step_exponent = -3;
+  part.lattice = {16, -8};
+  const Eigen::MatrixXd mean = *MeanOfPart({part}, "B", 2, 1, 4);
+  EXPECT_EQ(mean(0, 0), 0.5);
+  EXPECT_EQ(mean(1, 0), -0.25);
+}
+
+TEST(Statistics, WeighsReleasesInProportionToTheirRound) {
+  LearnerState state;
+  state.w = Uniform(3, 2, 1);
+  RoundFacts facts;
+  facts.users = 1;
+  Eigen::MatrixXd weighted = Eigen::MatrixXd::Zero(3, 2);
+  double weights = 0;
+  for (std::uint32_t t = 1; t <= 6; ++t) {
+    facts.round = t;
+    const Eigen::MatrixXd b = Uniform(3, 2, static_cast<int>(10 + t));
+    ASSERT_TRUE(UpdateFromStatistics(
+                    {Part("A", Eigen::MatrixXd::Identity(2, 2)), Part("B", b)},
+                    facts, &state)
+                    .ok());
+    weighted += t * b;
+    weights += t;
+    EXPECT_LT((state.memory["B"] - weighted / weights).norm(), 1e-14);
+  }
+}
+
+// With W = I-like exact statistics A, B = W* A the fixed point is W*.
+TEST(Statistics, FindsTheDictionaryBehindExactStatistics) {
+  const Eigen::MatrixXd truth = Uniform(8, 3, 3) * 0.9;
+  const Eigen::MatrixXd h = Uniform(3, 50, 4);
+  const Eigen::MatrixXd a = h * h.transpose();
+  LearnerState state;
+  state.w = Uniform(8, 3, 5);
+  RoundFacts facts;
+  facts.users = 50;
+  facts.steps_per_round = 20'000;
+  ASSERT_TRUE(
+      UpdateFromStatistics({Part("A", a), Part("B", truth * a)}, facts, &state)
+          .ok());
+  EXPECT_LT((state.w - truth).norm(), 1e-6);
+}
+
+// Averaging pays: at the same noise the averaged learner ends nearer to the
+// truth. A fixed seed, so the test cannot flicker.
+TEST(Statistics, AveragingBringsANoisyRunNearerToTheTruth) {
+  const Eigen::MatrixXd truth = Uniform(20, 3, 3) * 0.9;
+  const Eigen::MatrixXd h = Uniform(3, 50, 4);
+  const Eigen::MatrixXd a = h * h.transpose();
+  const Eigen::MatrixXd b = truth * a;
+  double distance[2];
+  for (const bool average : {false, true}) {
+    std::mt19937_64 generator(20250101);
+    std::normal_distribution<double> normal(0, 2);
+    LearnerState state;
+    state.w = Uniform(20, 3, 5);
+    RoundFacts facts;
+    facts.users = 50;
+    facts.steps_per_round = 200;
+    facts.average = average;
+    for (facts.round = 1; facts.round <= 50; ++facts.round) {
+      const Eigen::MatrixXd noise =
+          b.unaryExpr([&](double) { return normal(generator); });
+      ASSERT_TRUE(UpdateFromStatistics({Part("A", a), Part("B", b + noise)},
+                                       facts, &state)
+                      .ok());
+    }
+    distance[average] = (state.w - truth).norm();
+  }
+  EXPECT_LT(distance[1], distance[0] / 2);
+}
+
+TEST(Mechanisms, KeepTheDictionaryFeasibleUnderAnyNoise) {
+  std::mt19937_64 generator(5);
+  std::normal_distribution<double> normal(0, 1e6);
+  for (const char* name : {"statistics", "gradient"}) {
+    LearnerState state;
+    state.w = Uniform(5, 2, 1);
+    RoundFacts facts;
+    facts.steps_per_round = 10;
+    for (facts.round = 1; facts.round <= 20; ++facts.round) {
+      const auto noise = [&](int rows, int columns) {
+        return Eigen::MatrixXd::Zero(rows, columns)
+            .eval()
+            .unaryExpr([&](double) { return normal(generator); });
+      };
+      const Eigen::MatrixXd b = noise(5, 2);
+      const Eigen::MatrixXd a = noise(2, 2);
+      ASSERT_TRUE(
+          FindMechanism(name)
+              ->update({Part("A", a), Part("B", b), Part("gradient", b)}, facts,
+                       &state)
+              .ok());
+      ASSERT_TRUE(CheckDictionary(state.w).ok());
+      for (int k = 0; k < 2; ++k) ASSERT_LE(state.w.col(k).norm(), 1 + 1e-12);
+    }
+  }
+}
+
+TEST(Mechanisms, RefuseAReleaseThatDoesNotFitAndKeepTheState) {
+  const Eigen::MatrixXd w = Uniform(5, 2, 1);
+  NoisedMatrix poison = Part("B", Eigen::MatrixXd::Zero(5, 2));
+  poison.reals[3] = std::numeric_limits<double>::quiet_NaN();
+  const Eigen::MatrixXd a = Eigen::MatrixXd::Identity(2, 2);
+  const std::vector<std::vector<NoisedMatrix>> releases = {
+      {},
+      {Part("A", a)},
+      {Part("A", a), Part("B", Eigen::MatrixXd::Zero(2, 5))},
+      {Part("A", Eigen::MatrixXd::Zero(3, 3)),
+       Part("B", Eigen::MatrixXd::Zero(5, 2))},
+      {Part("A", a), poison},
+  };
+  for (const char* name : {"statistics", "gradient"}) {
+    for (const auto& release : releases) {
+      LearnerState state;
+      state.w = w;
+      RoundFacts facts;
+      EXPECT_EQ(ReasonCode(FindMechanism(name)->update(release, facts, &state)),
+                "release-malformed");
+      EXPECT_EQ(state.w, w);
+      EXPECT_TRUE(state.memory.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

@@ -1,0 +1,128 @@
+#include "analyst/planner.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/base/error.h"
+#include "common/rpc/convert.h"
+#include "gtest/gtest.h"
+#include "tests/analyst/fake_curator.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+class PlannerTest : public testing::Test {
+ protected:
+  std::string CodeOf(const v1::RunSpecification& specification) {
+    return ReasonCode(PlanWithCurator(specification, &curator_).status());
+  }
+  FakeCurator curator_{FakeData(6, 40)};
+};
+
+TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
+  const auto planned = PlanWithCurator(FakeSpecification(3, 5), &curator_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const v1::PlanRunReply& reply = planned->reply;
+  EXPECT_FALSE(reply.would_be_refused());
+  EXPECT_EQ(reply.specification().parameters().adjacency(),
+            v1::ADJACENCY_REPLACE_ONE);
+  EXPECT_EQ(reply.specification().parameters().conversion(),
+            v1::CONVERSION_RDP);
+  EXPECT_EQ(reply.specification().parameters().inner_iterations(),
+            kDefaultInnerIterations);
+  EXPECT_EQ(reply.specification().learner().step_size(), 1);
+  EXPECT_EQ(reply.specification().learner().steps_per_round(), 200u);
+  EXPECT_EQ(reply.specification().learner().initialisation(),
+            v1::INITIALISATION_RANDOM);
+  EXPECT_GT(reply.plan().epsilons().rdp(), 0.99);
+  EXPECT_LE(reply.plan().epsilons().rdp(), 1);
+  ASSERT_EQ(reply.plan().parts_size(), 2);
+  EXPECT_GT(reply.plan().parts(0).stddev(), 0);
+  // left - cost, exactly.
+  EXPECT_EQ(*FromProto(reply.left_after()),
+            *MuSquared::Subtract(*FromProto(reply.position().left()),
+                                 *FromProto(reply.plan().cost())));
+  EXPECT_EQ(reply.epsilons_after().rdp(), reply.plan().epsilons().rdp());
+  EXPECT_EQ(curator_.charges(), 0u);
+  EXPECT_EQ(curator_.reserved(), MuSquared());
+}
+
+TEST_F(PlannerTest, SaysThatARunAboveTheBudgetWouldBeRefused) {
+  v1::RunSpecification specification = FakeSpecification(3, 5);
+  specification.mutable_parameters()->set_epsilon(11);
+  const auto planned = PlanWithCurator(specification, &curator_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_TRUE(planned->reply.would_be_refused());
+  EXPECT_EQ(planned->reply.refusal_code(), "budget-exhausted");
+  EXPECT_NE(planned->reply.refusal().find("asked 11"), std::string::npos)
+      << planned->reply.refusal();
+  EXPECT_NE(planned->reply.refusal().find("left for one run 10"),
+            std::string::npos)
+      << planned->reply.refusal();
+  EXPECT_EQ(planned->reply.left_after().units(), "0");
+  EXPECT_EQ(RefusalOf(planned->reply).code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(PlannerTest, TheWholeBudgetIsNotRefused) {
+  v1::RunSpecification specification = FakeSpecification(3, 5);
+  specification.mutable_parameters()->set_epsilon(10);
+  EXPECT_FALSE(
+      PlanWithCurator(specification, &curator_)->reply.would_be_refused());
+}
+
+TEST_F(PlannerTest, RefusesWhatNoCuratorWouldAccept) {
+  struct Case {
+    void (*change)(v1::RunSpecification*);
+    const char* code;
+  };
+  const Case cases[] = {
+      {[](auto* s) { s->mutable_parameters()->set_dataset("none"); },
+       "dataset-unknown"},
+      {[](auto* s) { s->mutable_parameters()->set_rank(0); },
+       "rank-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_rank(7); },
+       "rank-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_rounds(0); },
+       "rounds-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_epsilon(kNan); },
+       "epsilon-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_epsilon(0); },
+       "epsilon-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_delta(1); },
+       "delta-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_delta(kNan); },
+       "delta-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_mechanism("magic"); },
+       "mechanism-unknown"},
+      {[](auto* s) { s->mutable_parameters()->set_share_of_a(kNan); },
+       "share-out-of-range"},
+      {[](auto* s) {
+         s->mutable_parameters()->set_conversion(v1::CONVERSION_GAUSSIAN);
+       },
+       "conversion-mismatch"},
+      {[](auto* s) { s->mutable_learner()->set_step_size(kNan); },
+       "step-size-out-of-range"},
+      {[](auto* s) { s->mutable_learner()->set_step_size(2.1); },
+       "step-size-out-of-range"},
+      {[](auto* s) { s->mutable_learner()->set_step_size(-1); },
+       "step-size-out-of-range"},
+      {[](auto* s) { s->mutable_learner()->set_steps_per_round(10'001); },
+       "steps-out-of-range"},
+      {[](auto* s) {
+         s->mutable_learner()->set_initialisation(
+             static_cast<v1::Initialisation>(9));
+       },
+       "initialisation-unknown"},
+  };
+  for (const Case& test : cases) {
+    v1::RunSpecification specification = FakeSpecification(3, 5);
+    test.change(&specification);
+    EXPECT_EQ(CodeOf(specification), test.code);
+  }
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

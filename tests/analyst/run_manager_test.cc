@@ -1,0 +1,312 @@
+#include "analyst/run_manager.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "common/base/error.h"
+#include "gtest/gtest.h"
+#include "tests/analyst/fake_curator.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+constexpr auto kHere = [] { return false; };
+
+// Holds threads until it is opened.
+class Gate {
+ public:
+  void Open() {
+    MutexLock lock(&mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void Pass() {
+    MutexLock lock(&mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    while (!open_) changed_.wait(mutex_);
+  }
+  void AwaitArrivals(int count) {
+    MutexLock lock(&mutex_);
+    while (waiting_ < count) changed_.wait(mutex_);
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class RunManagerTest : public testing::Test {
+ protected:
+  void SetUp() override { store_ = *RunStore::Open(directory_.path()); }
+
+  void Begin(int max_running = 4) {
+    RunManager::Settings settings;
+    settings.max_running = max_running;
+    settings.learner.first_pause = settings.learner.longest_pause =
+        std::chrono::milliseconds(1);
+    manager_ = *RunManager::Create(store_.get(), &curator_, settings);
+  }
+  // As after a crash: the next manager knows the store alone.
+  void Restart(int max_running = 4) {
+    manager_.reset();
+    store_.reset();
+    store_ = *RunStore::Open(directory_.path());
+    Begin(max_running);
+  }
+
+  std::string Start(std::uint32_t rounds) {
+    v1::RunSpecification specification = FakeSpecification(2, rounds);
+    specification.mutable_parameters()->set_epsilon(0.2);
+    const auto planned = PlanWithCurator(specification, &curator_);
+    const auto run =
+        manager_->Start(*planned, std::nullopt, "dns:alice.client");
+    EXPECT_TRUE(run.ok()) << run.status();
+    return run->run_id();
+  }
+
+  std::vector<v1::RunEvent> WatchAll(const std::string& run_id,
+                                     std::uint64_t cursor = 0) {
+    std::vector<v1::RunEvent> events;
+    const absl::Status status = manager_->Watch(
+        run_id, cursor,
+        [&](const v1::RunEvent& event) {
+          events.push_back(event);
+          return true;
+        },
+        kHere);
+    EXPECT_TRUE(status.ok()) << status;
+    return events;
+  }
+
+  TemporaryDirectory directory_;
+  FakeCurator curator_{FakeData(6, 40)};
+  std::unique_ptr<RunStore> store_;
+  std::unique_ptr<RunManager> manager_;
+};
+
+TEST_F(RunManagerTest, RunsToTheEndAndTellsEveryRoundOnce) {
+  Begin();
+  const std::string run_id = Start(10);
+  EXPECT_EQ(run_id.size(), 32u);
+  const auto events = WatchAll(run_id);
+  std::vector<std::uint32_t> rounds;
+  for (const auto& event : events) {
+    if (event.round_seconds() > 0) rounds.push_back(event.round());
+  }
+  EXPECT_EQ(rounds,
+            (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(events.back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_GT(manager_->Get(run_id)->spent().rdp(), 0);
+}
+
+TEST_F(RunManagerTest,
+       AWatcherThatComesBackWithItsCursorMissesAndRepeatsNothing) {
+  Begin();
+  const std::string run_id = Start(10);
+  std::vector<std::uint64_t> cursors;
+  std::uint64_t cursor = 0;
+  while (true) {
+    int taken = 0;
+    ASSERT_TRUE(manager_
+                    ->Watch(
+                        run_id, cursor,
+                        [&](const v1::RunEvent& event) {
+                          if (++taken > 3)
+                            return false;  // the client goes away
+                          cursors.push_back(event.cursor());
+                          return true;
+                        },
+                        kHere)
+                    .ok());
+    if (taken <= 3) break;
+    cursor = cursors.back();
+  }
+  for (std::size_t i = 0; i < cursors.size(); ++i) EXPECT_EQ(cursors[i], i + 1);
+  EXPECT_EQ(cursors.size(), WatchAll(run_id).size());
+}
+
+TEST_F(RunManagerTest, SixtyFourWatchersSeeTheSame) {
+  Gate gate;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kBeforeCharge && round == 2) gate.Pass();
+    return absl::OkStatus();
+  };
+  Begin();
+  const std::string run_id = Start(20);
+  std::vector<std::vector<v1::RunEvent>> seen(64);
+  std::vector<std::thread> watchers;
+  for (auto& events : seen)
+    watchers.emplace_back([&] { events = WatchAll(run_id); });
+  gate.Open();
+  for (std::thread& watcher : watchers) watcher.join();
+  for (const auto& events : seen) {
+    ASSERT_EQ(events.size(), seen[0].size());
+    EXPECT_EQ(events.back().state(), v1::RUN_STATE_COMPLETED);
+  }
+}
+
+TEST_F(RunManagerTest, ASlowWatcherHoldsNothingUp) {
+  Begin();
+  const std::string run_id = Start(10);
+  Gate gate;
+  std::thread slow([&] {
+    EXPECT_TRUE(manager_
+                    ->Watch(
+                        run_id, 0,
+                        [&](const v1::RunEvent&) {
+                          gate.Pass();
+                          return true;
+                        },
+                        kHere)
+                    .ok());
+  });
+  gate.AwaitArrivals(1);
+  EXPECT_EQ(WatchAll(run_id).back().state(), v1::RUN_STATE_COMPLETED);
+  gate.Open();
+  slow.join();
+}
+
+TEST_F(RunManagerTest,
+       QueuesAboveTheLimitAndCancelsAQueuedRunWithoutTheCurator) {
+  Gate gate;
+  std::atomic<int> opens = 0;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t) {
+    if (moment == Moment::kOpen) {
+      ++opens;
+      gate.Pass();
+    }
+    return absl::OkStatus();
+  };
+  Begin(/*max_running=*/1);
+  const std::string first = Start(3);
+  gate.AwaitArrivals(1);
+  const std::string second = Start(3);
+  EXPECT_EQ(manager_->Get(second)->state(), v1::RUN_STATE_QUEUED);
+  EXPECT_EQ(manager_->Cancel(second)->state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(manager_->Cancel(second)->state(),
+            v1::RUN_STATE_CANCELLED);  // idempotent
+  const std::string third = Start(3);
+  gate.Open();
+  EXPECT_EQ(WatchAll(first).back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(WatchAll(third).back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(WatchAll(second).back().state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(opens, 2);
+}
+
+TEST_F(RunManagerTest, ACancelReachesARunThatIsAtWork) {
+  Gate gate;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kAfterCharge && round == 2) gate.Pass();
+    return absl::OkStatus();
+  };
+  Begin();
+  const std::string run_id = Start(50);
+  gate.AwaitArrivals(1);
+  EXPECT_EQ(manager_->Cancel(run_id)->state(), v1::RUN_STATE_CANCELLING);
+  gate.Open();
+  EXPECT_EQ(WatchAll(run_id).back().state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(curator_.charges(), 2u);
+  EXPECT_EQ(curator_.reserved(), MuSquared());
+}
+
+// Cancels race with rounds and ends: whatever comes first, the run ends, and
+// nothing stays reserved.
+TEST_F(RunManagerTest, CancelRacesEndInAFinalStateWithNothingReserved) {
+  Begin(8);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([this, i] {
+      const std::string run_id = Start(5);
+      for (int events = 0; events < i % 8;) {
+        events = static_cast<int>(store_->Events(run_id, 0, 100)->size());
+      }
+      EXPECT_TRUE(manager_->Cancel(run_id).ok());
+      EXPECT_TRUE(IsFinal(WatchAll(run_id).back().state()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(curator_.reserved(), MuSquared());
+}
+
+TEST_F(RunManagerTest, RunsGoOnAfterARestartAndTheListStays) {
+  std::atomic<bool> down = true;
+  Gate gate;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (!down || moment != Moment::kBeforeCharge || round != 3)
+      return absl::OkStatus();
+    gate.Pass();
+    return Refusal(absl::StatusCode::kUnavailable, "unreachable", "Gone.");
+  };
+  Begin();
+  const std::string first = Start(6);
+  const std::string second = Start(6);
+  gate.AwaitArrivals(2);
+  gate.Open();
+  Restart();
+  EXPECT_EQ(manager_->List()->size(), 2u);
+  EXPECT_EQ(manager_->List()->front().run_id(), second);
+  down = false;
+  for (const std::string& run_id : {first, second}) {
+    const auto events = WatchAll(run_id);
+    EXPECT_EQ(events.back().state(), v1::RUN_STATE_COMPLETED);
+    for (std::size_t i = 0; i < events.size(); ++i)
+      EXPECT_EQ(events[i].cursor(), i + 1);
+  }
+  EXPECT_EQ(curator_.charges(), 12u);
+}
+
+TEST_F(RunManagerTest, StopEndsWatchesAndRefusesNewRuns) {
+  Gate gate;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kBeforeCharge && round == 2) gate.Pass();
+    return absl::OkStatus();
+  };
+  Begin();
+  const std::string run_id = Start(5);
+  gate.AwaitArrivals(1);
+  std::thread watcher([&] {
+    const auto all = [](const v1::RunEvent&) { return true; };
+    EXPECT_EQ(ReasonCode(manager_->Watch(run_id, 0, all, kHere)),
+              "shutting-down");
+  });
+  std::thread stopper([&] { manager_->Stop(); });
+  watcher.join();
+  gate.Open();
+  stopper.join();
+  const auto planned = PlanWithCurator(FakeSpecification(2, 2), &curator_);
+  EXPECT_EQ(ReasonCode(manager_->Start(*planned, std::nullopt, "").status()),
+            "shutting-down");
+}
+
+TEST_F(RunManagerTest, ChecksThePublicDictionary) {
+  Begin();
+  v1::RunSpecification specification = FakeSpecification(2, 2);
+  specification.mutable_learner()->set_initialisation(
+      v1::INITIALISATION_PUBLIC);
+  const auto planned = PlanWithCurator(specification, &curator_);
+  const auto code = [&](std::optional<Eigen::MatrixXd> w0) {
+    return ReasonCode(manager_->Start(*planned, std::move(w0), "").status());
+  };
+  EXPECT_EQ(code(std::nullopt), "dictionary-missing");
+  EXPECT_EQ(code(Eigen::MatrixXd::Zero(2, 6)), "matrix-shape");
+  EXPECT_EQ(code(Eigen::MatrixXd::Constant(6, 2, -1)), "dictionary-negative");
+  EXPECT_EQ(code(Eigen::MatrixXd::Constant(6, 2, std::nan(""))),
+            "dictionary-not-finite");
+  EXPECT_EQ(code(Eigen::MatrixXd::Constant(6, 2, 1.5)), "");
+  const auto random = PlanWithCurator(FakeSpecification(2, 2), &curator_);
+  EXPECT_EQ(
+      ReasonCode(
+          manager_->Start(*random, Eigen::MatrixXd::Zero(6, 2), "").status()),
+      "dictionary-unexpected");
+  // Sent projected: the curator sees columns of length at most 1.
+  WatchAll(manager_->List()->front().run_id());
+  EXPECT_LE(curator_.Requests().front().second.col(0).norm(), 1);
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

@@ -1,0 +1,191 @@
+#include "analyst/run_store.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/base/error.h"
+#include "gtest/gtest.h"
+#include "tests/analyst/fake_curator.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+class RunStoreTest : public testing::Test {
+ protected:
+  void SetUp() override { Reopen(); }
+  void Reopen() {
+    store_.reset();
+    auto opened =
+        RunStore::Open(directory_.path(), [this] { return ++clock_; });
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+
+  void Add(const std::string& run_id) {
+    RunRecord record;
+    record.run.set_run_id(run_id);
+    *record.run.mutable_specification() = FakeSpecification(2, 3);
+    record.run.set_state(v1::RUN_STATE_QUEUED);
+    record.run.set_started_by("dns:alice.client");
+    record.population = "people";
+    LearnerState state;
+    state.w = Eigen::MatrixXd::Constant(4, 2, 0.5);
+    ASSERT_TRUE(store_->Add(record, state).ok());
+  }
+
+  FinishedRound Round(const std::string& run_id, std::uint32_t round) {
+    FinishedRound finished;
+    finished.round = round;
+    finished.charge = {run_id, round, MuSquared::FromUnits(100),
+                       std::string(32, 'a')};
+    finished.state.w = Eigen::MatrixXd::Constant(4, 2, 0.1 * round);
+    finished.state.memory["A"] = Eigen::MatrixXd::Constant(2, 2, round);
+    finished.event.set_round(round);
+    finished.event.mutable_position()->set_population("people");
+    finished.event.mutable_position()->set_row_count(10 + round);
+    finished.event.mutable_position()->set_head("head");
+    return finished;
+  }
+
+  absl::Status SetState(const std::string& run_id, v1::RunState state) {
+    StateChange change;
+    change.state = state;
+    return store_->ChangeState(run_id, change);
+  }
+
+  TemporaryDirectory directory_;
+  std::int64_t clock_ = 1000;
+  std::unique_ptr<RunStore> store_;
+};
+
+TEST_F(RunStoreTest, KeepsEverythingOverAReopening) {
+  Add("one");
+  ASSERT_TRUE(store_->FinishRound("one", Round("one", 1)).ok());
+  Reopen();
+  const RunRecord record = *store_->Get("one");
+  EXPECT_EQ(record.run.rounds_done(), 1u);
+  EXPECT_EQ(record.run.state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(record.run.charged().units(), "100");
+  EXPECT_EQ(record.run.started_by(), "dns:alice.client");
+  EXPECT_EQ(record.run.created_unix_seconds(), 1001);
+  EXPECT_EQ(record.population, "people");
+  const LearnerState state = *store_->ReadLearner("one");
+  EXPECT_EQ(state.w, Eigen::MatrixXd::Constant(4, 2, 0.1));
+  EXPECT_EQ(state.memory.at("A"), Eigen::MatrixXd::Constant(2, 2, 1.0));
+  EXPECT_EQ(store_->Events("one", 0, 10)->size(), 2u);
+  const MirrorView mirror = *store_->Mirror("people");
+  EXPECT_EQ(mirror.charges.size(), 1u);
+  EXPECT_EQ(mirror.row_count, 11u);
+  EXPECT_EQ(mirror.head, "head");
+}
+
+TEST_F(RunStoreTest, ListsNewestFirst) {
+  Add("one");
+  Add("two");
+  Reopen();
+  Add("three");
+  const auto records = *store_->List();
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].run.run_id(), "three");
+  EXPECT_EQ(records[2].run.run_id(), "one");
+}
+
+TEST_F(RunStoreTest, RefusesARoundOutOfOrderAndChangesNothing) {
+  Add("one");
+  EXPECT_EQ(ReasonCode(store_->FinishRound("one", Round("one", 2))),
+            "round-out-of-order");
+  EXPECT_EQ(store_->Get("one")->run.rounds_done(), 0u);
+  EXPECT_TRUE(store_->Mirror("people")->charges.empty());
+  EXPECT_EQ(store_->Events("one", 0, 10)->size(), 1u);
+}
+
+TEST_F(RunStoreTest, ALostRoundKeepsTheLearner) {
+  Add("one");
+  FinishedRound finished = Round("one", 1);
+  finished.lost = true;
+  ASSERT_TRUE(store_->FinishRound("one", finished).ok());
+  EXPECT_EQ(store_->ReadLearner("one")->w,
+            Eigen::MatrixXd::Constant(4, 2, 0.5));
+  EXPECT_EQ(store_->Get("one")->run.rounds_done(), 1u);
+}
+
+TEST_F(RunStoreTest, ACancellingRunStaysSoUntilItEnds) {
+  Add("one");
+  ASSERT_TRUE(SetState("one", v1::RUN_STATE_CANCELLING).ok());
+  ASSERT_TRUE(SetState("one", v1::RUN_STATE_RUNNING).ok());
+  ASSERT_TRUE(store_->FinishRound("one", Round("one", 1)).ok());
+  EXPECT_EQ(store_->Get("one")->run.state(), v1::RUN_STATE_CANCELLING);
+  EXPECT_EQ(store_->Events("one", 2, 10)->front().state(),
+            v1::RUN_STATE_CANCELLING);
+  ASSERT_TRUE(SetState("one", v1::RUN_STATE_CANCELLED).ok());
+  EXPECT_EQ(ReasonCode(SetState("one", v1::RUN_STATE_RUNNING)), "run-ended");
+  EXPECT_EQ(store_->Get("one")->run.state(), v1::RUN_STATE_CANCELLED);
+}
+
+TEST_F(RunStoreTest, KeepsTheLongestChainSeen) {
+  Add("one");
+  Add("two");
+  FinishedRound newer = Round("one", 1);
+  newer.event.mutable_position()->set_row_count(50);
+  newer.event.mutable_position()->set_head("newer");
+  ASSERT_TRUE(store_->FinishRound("one", newer).ok());
+  ASSERT_TRUE(store_->FinishRound("two", Round("two", 1)).ok());
+  EXPECT_EQ(store_->Mirror("people")->head, "newer");
+}
+
+TEST_F(RunStoreTest, EventsComeAfterTheCursorUpToTheLimit) {
+  Add("one");
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    ASSERT_TRUE(store_->FinishRound("one", Round("one", round)).ok());
+  }
+  const auto events = *store_->Events("one", 1, 2);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].cursor(), 2u);
+  EXPECT_EQ(events[1].cursor(), 3u);
+  EXPECT_TRUE(store_->Events("one", UINT64_MAX, 2)->empty());
+}
+
+TEST_F(RunStoreTest, NamesAnUnknownRun) {
+  EXPECT_EQ(ReasonCode(store_->Get("none").status()), "run-unknown");
+  EXPECT_EQ(ReasonCode(store_->ReadModel("none").status()), "run-unknown");
+  EXPECT_EQ(ReasonCode(store_->ReadLearner("none").status()), "run-unknown");
+  EXPECT_EQ(ReasonCode(SetState("none", v1::RUN_STATE_RUNNING)), "run-unknown");
+}
+
+TEST_F(RunStoreTest, RefusesASecondUser) {
+  EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()),
+            "state-dir-in-use");
+}
+
+TEST_F(RunStoreTest, RefusesAFileThatIsNoDatabase) {
+  store_.reset();
+  std::ofstream(directory_.path() + "/analyst.sqlite", std::ios::trunc)
+      << std::string(5000, 'x');
+  EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()),
+            "state-damaged");
+}
+
+TEST_F(RunStoreTest, RefusesADamagedPage) {
+  for (int i = 0; i < 40; ++i) Add("run" + std::to_string(i));
+  store_.reset();
+  const std::string file = directory_.path() + "/analyst.sqlite";
+  const auto size = std::filesystem::file_size(file);
+  ASSERT_GT(size, 3 * 4096u);
+  std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+  stream.seekp(4096);  // every page but the first
+  stream << std::string(size - 4096, '\x5a');
+  stream.close();
+  EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()),
+            "state-damaged");
+}
+
+TEST_F(RunStoreTest, RefusesADirectoryThatCannotBe) {
+  const std::string file = directory_.path() + "/plain";
+  std::ofstream(file) << "x";
+  EXPECT_EQ(ReasonCode(RunStore::Open(file + "/state").status()),
+            "storage-failed");
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst

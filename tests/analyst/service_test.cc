@@ -1,0 +1,293 @@
+// The service behind a real gRPC server, in this process.
+#include "analyst/service.h"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "tests/analyst/fake_curator.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+constexpr char kClients[] = R"({"clients": [
+  {"identity": "dns:alice.client", "roles": ["analyst"]},
+  {"identity": "dns:audit.client", "roles": ["auditor"]}]})";
+
+// There is no certificate in these tests: the caller says who it is.
+std::vector<std::string> NameInMetadata(
+    const grpc::ServerContextBase& context) {
+  const auto found = context.client_metadata().find("test-identity");
+  if (found == context.client_metadata().end()) return {};
+  return {std::string(found->second.data(), found->second.size())};
+}
+
+class ServiceTest : public testing::Test {
+ protected:
+  explicit ServiceTest(int features = 6) : curator_(FakeData(features, 40)) {}
+
+  void SetUp() override {
+    store_ = *RunStore::Open(directory_.path());
+    manager_ = *RunManager::Create(store_.get(), &curator_, {});
+    service_ =
+        MakeAnalystService({manager_.get(), store_.get(), &curator_,
+                            *ClientList::Parse(kClients), &NameInMetadata});
+    grpc::ServerBuilder builder;
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    stub_ = v1::AnalystService::NewStub(server_->InProcessChannel({}));
+  }
+  void TearDown() override {
+    manager_->Stop();
+    server_->Shutdown();
+  }
+
+  std::unique_ptr<grpc::ClientContext> As(const std::string& identity) {
+    auto context = std::make_unique<grpc::ClientContext>();
+    if (!identity.empty()) context->AddMetadata("test-identity", identity);
+    return context;
+  }
+  std::unique_ptr<grpc::ClientContext> AsAlice() {
+    return As("dns:alice.client");
+  }
+
+  // The run, or the reason code of the refusal in *code.
+  v1::Run Start(const v1::RunSpecification& specification,
+                const Eigen::MatrixXd* w0 = nullptr,
+                std::string* code = nullptr,
+                const std::string& identity = "dns:alice.client") {
+    const auto context = As(identity);
+    v1::Run run;
+    const auto writer = stub_->StartRun(context.get(), &run);
+    v1::StartRunRequest request;
+    *request.mutable_specification() = specification;
+    writer->Write(request);
+    if (w0 != nullptr) {
+      WriteChunks(*w0, [&](const v1::RealChunk& chunk) {
+        *request.mutable_dictionary() = chunk;
+        return writer->Write(request);
+      });
+    }
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    if (code != nullptr) {
+      *code = ReasonCode(FromGrpc(status));
+    } else {
+      EXPECT_TRUE(status.ok()) << status.error_message();
+    }
+    return run;
+  }
+
+  std::vector<v1::RunEvent> Watch(const std::string& run_id,
+                                  std::uint64_t cursor = 0) {
+    const auto context = AsAlice();
+    v1::WatchRunRequest request;
+    request.set_run_id(run_id);
+    request.set_cursor(cursor);
+    const auto reader = stub_->WatchRun(context.get(), request);
+    std::vector<v1::RunEvent> events;
+    v1::RunEvent event;
+    while (reader->Read(&event)) events.push_back(event);
+    EXPECT_TRUE(reader->Finish().ok());
+    return events;
+  }
+
+  Eigen::MatrixXd GetModel(const std::string& run_id, v1::ModelHeader* header) {
+    const auto context = AsAlice();
+    v1::GetModelRequest request;
+    request.set_run_id(run_id);
+    const auto reader = stub_->GetModel(context.get(), request);
+    v1::ModelReply reply;
+    EXPECT_TRUE(reader->Read(&reply));
+    *header = reply.header();
+    auto matrix = *RealMatrixReader::Create(header->shape(), 1 << 20, 1 << 20);
+    while (reader->Read(&reply))
+      EXPECT_TRUE(matrix.Add(reply.dictionary()).ok());
+    EXPECT_TRUE(reader->Finish().ok());
+    return matrix.Take();
+  }
+
+  TemporaryDirectory directory_;
+  FakeCurator curator_;
+  std::unique_ptr<RunStore> store_;
+  std::unique_ptr<RunManager> manager_;
+  std::unique_ptr<grpc::Service> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::AnalystService::Stub> stub_;
+};
+
+TEST_F(ServiceTest, TrainsWatchesShowsAndAccounts) {
+  const v1::Run run = Start(FakeSpecification(3, 4));
+  EXPECT_EQ(run.started_by(), "dns:alice.client");
+  EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+
+  v1::GetRunRequest get;
+  get.set_run_id(run.run_id());
+  v1::Run shown;
+  ASSERT_TRUE(stub_->GetRun(AsAlice().get(), get, &shown).ok());
+  EXPECT_EQ(shown.rounds_done(), 4u);
+
+  v1::ListRunsReply list;
+  ASSERT_TRUE(stub_->ListRuns(AsAlice().get(), {}, &list).ok());
+  EXPECT_EQ(list.runs_size(), 1);
+
+  v1::ModelHeader header;
+  EXPECT_EQ(GetModel(run.run_id(), &header),
+            store_->ReadModel(run.run_id())->w);
+  EXPECT_EQ(header.rounds_done(), 4u);
+
+  v1::GetBudgetRequest ask;
+  ask.set_dataset("toy");
+  v1::GetBudgetReply budget;
+  ASSERT_TRUE(stub_->GetBudget(AsAlice().get(), ask, &budget).ok());
+  EXPECT_TRUE(budget.agree()) << budget.disagreement();
+  EXPECT_EQ(budget.own_charge_count(), 4u);
+}
+
+TEST_F(ServiceTest, AnAuditorReadsAndDoesNotStartOrCancel) {
+  v1::ListDatasetsReply datasets;
+  EXPECT_TRUE(
+      stub_->ListDatasets(As("dns:audit.client").get(), {}, &datasets).ok());
+  EXPECT_EQ(datasets.datasets_size(), 1);
+  std::string code;
+  Start(FakeSpecification(3, 4), nullptr, &code, "dns:audit.client");
+  EXPECT_EQ(code, "role-missing");
+  v1::Run run;
+  EXPECT_EQ(ReasonCode(FromGrpc(
+                stub_->CancelRun(As("dns:audit.client").get(), {}, &run))),
+            "role-missing");
+  EXPECT_TRUE(store_->List()->empty());
+}
+
+TEST_F(ServiceTest, AStrangerGetsNothingFromAnyMethod) {
+  for (const char* identity : {"", "dns:mallory.client"}) {
+    const auto code = [](const grpc::Status& status) {
+      return ReasonCode(FromGrpc(status));
+    };
+    v1::ListDatasetsReply datasets;
+    EXPECT_EQ(code(stub_->ListDatasets(As(identity).get(), {}, &datasets)),
+              "identity-unknown");
+    v1::PlanRunReply plan;
+    EXPECT_EQ(code(stub_->PlanRun(As(identity).get(), {}, &plan)),
+              "identity-unknown");
+    v1::Run run;
+    EXPECT_EQ(code(stub_->GetRun(As(identity).get(), {}, &run)),
+              "identity-unknown");
+    EXPECT_EQ(code(stub_->CancelRun(As(identity).get(), {}, &run)),
+              "identity-unknown");
+    v1::ListRunsReply runs;
+    EXPECT_EQ(code(stub_->ListRuns(As(identity).get(), {}, &runs)),
+              "identity-unknown");
+    v1::GetBudgetReply budget;
+    EXPECT_EQ(code(stub_->GetBudget(As(identity).get(), {}, &budget)),
+              "identity-unknown");
+    const auto model_context = As(identity);
+    EXPECT_EQ(code(stub_->GetModel(model_context.get(), {})->Finish()),
+              "identity-unknown");
+    const auto watch_context = As(identity);
+    EXPECT_EQ(code(stub_->WatchRun(watch_context.get(), {})->Finish()),
+              "identity-unknown");
+    std::string refusal;
+    Start(FakeSpecification(3, 4), nullptr, &refusal, identity);
+    EXPECT_EQ(refusal, "identity-unknown");
+  }
+}
+
+TEST_F(ServiceTest, RefusesBadInputAtOnceWithItsCode) {
+  std::string code;
+  v1::RunSpecification specification = FakeSpecification(0, 4);
+  Start(specification, nullptr, &code);
+  EXPECT_EQ(code, "rank-out-of-range");
+  specification = FakeSpecification(3, 4);
+  specification.mutable_parameters()->set_epsilon(11);
+  Start(specification, nullptr, &code);
+  EXPECT_EQ(code, "budget-exhausted");
+  specification = FakeSpecification(3, 4);
+  specification.mutable_parameters()->set_dataset("none");
+  Start(specification, nullptr, &code);
+  EXPECT_EQ(code, "dataset-unknown");
+
+  const auto context = AsAlice();
+  v1::Run run;
+  const auto writer = stub_->StartRun(context.get(), &run);
+  writer->WritesDone();
+  EXPECT_EQ(ReasonCode(FromGrpc(writer->Finish())), "specification-missing");
+  EXPECT_EQ(ReasonCode(FromGrpc(stub_->GetRun(AsAlice().get(), {}, &run))),
+            "run-unknown");
+  EXPECT_TRUE(store_->List()->empty());
+  EXPECT_EQ(curator_.charges(), 0u);
+}
+
+TEST_F(ServiceTest, ACancelledWatchEndsAndTheRunGoesOn) {
+  Mutex mutex;
+  std::condition_variable_any changed;
+  bool open = false;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kBeforeCharge && round == 2) {
+      MutexLock lock(&mutex);
+      while (!open) changed.wait(mutex);
+    }
+    return absl::OkStatus();
+  };
+  const v1::Run run = Start(FakeSpecification(3, 4));
+  {
+    const auto context = AsAlice();
+    v1::WatchRunRequest request;
+    request.set_run_id(run.run_id());
+    const auto reader = stub_->WatchRun(context.get(), request);
+    v1::RunEvent event;
+    ASSERT_TRUE(reader->Read(&event));
+    context->TryCancel();
+    while (reader->Read(&event)) {
+    }
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  {
+    MutexLock lock(&mutex);
+    open = true;
+    changed.notify_all();
+  }
+  EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+}
+
+// A W_0 and a model that no single message could carry: 60,000 x 10 doubles are
+// 4.8 MB.
+class LargeServiceTest : public ServiceTest {
+ protected:
+  LargeServiceTest() : ServiceTest(60'000) {}
+};
+
+TEST_F(LargeServiceTest, APublicDictionaryAndAModelAboveTheMessageCapPass) {
+  v1::RunSpecification specification = FakeSpecification(10, 1);
+  specification.mutable_learner()->set_initialisation(
+      v1::INITIALISATION_PUBLIC);
+  specification.mutable_learner()->set_steps_per_round(1);
+  Eigen::MatrixXd w0 = RandomDictionary(60'000, 10, 3);
+  const v1::Run run = Start(specification, &w0);
+  EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+  ProjectDictionary(&w0);
+  EXPECT_EQ(curator_.Requests().front().second, w0);
+  v1::ModelHeader header;
+  EXPECT_EQ(GetModel(run.run_id(), &header),
+            store_->ReadModel(run.run_id())->w);
+  EXPECT_EQ(header.shape().rows(), 60'000u);
+
+  std::string code;
+  const Eigen::MatrixXd small = w0.topRows(59'999);
+  Start(specification, &small, &code);
+  EXPECT_EQ(code, "matrix-shape");
+  const Eigen::MatrixXd large = RandomDictionary(60'001, 10, 3);
+  Start(specification, &large, &code);
+  EXPECT_EQ(code, "matrix-chunk");
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst
