@@ -279,6 +279,7 @@ class Extrapolation {
 
   // Back to the point before the extrapolation.
   void ObjectiveRose(AlignedVector<double>* w) {
+    if (last_w_.empty()) return;
     largest_weight_ = weight_;
     weight_ /= 1.5;
     *w = last_w_;
@@ -301,16 +302,23 @@ absl::Status CheckOptions(const Dataset& data,
   }
   if (!(options.iterations >= 1)) {
     return Refusal(absl::StatusCode::kInvalidArgument,
-                   "iterations-out-of-range",
+                   "factorize-option-out-of-range",
                    "`iterations` must be at least 1.");
   }
+  if (!(options.threads >= 1)) {
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "factorize-option-out-of-range",
+                   "`threads` must be at least 1.");
+  }
   if (options.seconds.has_value() && !(*options.seconds > 0)) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "seconds-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "factorize-option-out-of-range",
                    "`seconds` must be above 0.");
   }
   if (options.target_objective.has_value() &&
       !(*options.target_objective >= 0)) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "target-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "factorize-option-out-of-range",
                    "`target-objective` must be 0 or more.");
   }
   return absl::OkStatus();

@@ -57,8 +57,7 @@ struct FactorizeResult {
 };
 
 // The same for the same options (threads included) on the same machine.
-// INVALID_ARGUMENT "rank-out-of-range", "iterations-out-of-range",
-// "seconds-out-of-range", "target-out-of-range".
+// INVALID_ARGUMENT "rank-out-of-range", "factorize-option-out-of-range".
 absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
                                           const FactorizeOptions& options);
 
