@@ -23,7 +23,7 @@ absl::Status Violation() {
 }
 
 absl::Status Cancelled() {
-  return Refusal(absl::StatusCode::kUnavailable, "cancelled",
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
                  "The call was broken off.");
 }
 

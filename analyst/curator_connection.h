@@ -51,7 +51,7 @@ class RunStream {
   virtual absl::StatusOr<RoundResult> Round(std::uint32_t round,
                                             const Eigen::MatrixXd& w) = 0;
   virtual absl::StatusOr<ClosedRun> Close() = 0;
-  // Makes a call under way, and every later one, fail with UNAVAILABLE.
+  // Makes a call under way, and every later one, fail with CANCELLED.
   virtual void Cancel() = 0;
 };
 

@@ -26,12 +26,15 @@ std::function<double()> SystemJitter() {
 
 // Worth another attempt: nothing was refused.
 bool IsTransient(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
   return status.code() == absl::StatusCode::kUnavailable ||
          status.code() == absl::StatusCode::kDeadlineExceeded ||
          status.code() == absl::StatusCode::kCancelled ||
          // A stream that the transport reset.
          (status.code() == absl::StatusCode::kInternal &&
-          ReasonCode(status) == "rpc-failed");
+          code == "rpc-failed") ||
+         // The files are renewed in place: the next connection has the new one.
+         code == "certificate-expired";
 }
 
 // |W' - W|_F / |W|_F; 0 where W is zero.

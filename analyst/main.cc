@@ -22,7 +22,7 @@ namespace {
 
 struct ServeFlags {
   std::string state_dir;
-  std::string listen = "127.0.0.1:7072";
+  std::string listen = "127.0.0.1:7432";
   std::string curator;
   TlsFiles tls;
   std::string client_ca;
@@ -44,7 +44,7 @@ constexpr char kServeAbout[] =
     "round and nothing is charged twice.\n\n"
     "Example:\n"
     "  dpnmf-analyst serve --state-dir /var/lib/dpnmf --curator "
-    "curator.hospital:7071 \\\n"
+    "curator.hospital:7431 \\\n"
     "    --ca ca.pem --cert analyst.pem --key analyst.key --clients "
     "clients.json\n\n"
     "clients.json lists who may connect, by the name in the client's "

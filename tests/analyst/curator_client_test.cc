@@ -201,7 +201,7 @@ TEST_F(CuratorClientTest, CancelBreaksACallOff) {
   };
   stream = connection_->NewStream();
   const auto status = stream->Open("run", {}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(ReasonCode(status), "cancelled");
 }
 
