@@ -1,0 +1,158 @@
+#include "analyst/cli/client.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr std::chrono::seconds kCallDeadline(60);
+constexpr std::uint64_t kLargestRows = std::uint64_t{1} << 32;
+constexpr std::uint64_t kLargestColumns = std::uint64_t{1} << 16;
+
+using Stub = v1::AnalystService::Stub;
+
+template <typename Request, typename Reply>
+absl::StatusOr<Reply> Call(Stub* stub,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                        const Request&, Reply*),
+                           const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+  Reply reply;
+  const absl::Status status =
+      FromGrpc((stub->*method)(&context, request, &reply));
+  if (!status.ok()) return status;
+  return reply;
+}
+
+// Gathers the messages of GetModel.
+class ModelReader {
+ public:
+  absl::Status Add(const v1::ModelReply& reply) {
+    if (reply.has_header()) return Begin(reply.header());
+    if (!matrix_.has_value()) return Malformed();
+    return matrix_->Add(reply.dictionary());
+  }
+
+  absl::StatusOr<Model> Take() {
+    if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
+    return Model{std::move(header_), matrix_->Take()};
+  }
+
+ private:
+  static absl::Status Malformed() {
+    return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
+                   "The server's model is incomplete; ask again.");
+  }
+
+  absl::Status Begin(const v1::ModelHeader& header) {
+    if (matrix_.has_value()) return Malformed();
+    DPNMF_ASSIGN_OR_RETURN(
+        auto matrix, RealMatrixReader::Create(header.shape(), kLargestRows,
+                                              kLargestColumns));
+    header_ = header;
+    matrix_.emplace(std::move(matrix));
+    return absl::OkStatus();
+  }
+
+  v1::ModelHeader header_;
+  std::optional<RealMatrixReader> matrix_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::ListDatasetsReply> AnalystClient::ListDatasets() const {
+  return Call(stub_.get(), &Stub::ListDatasets, v1::ListDatasetsRequest());
+}
+
+absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
+    const v1::RunSpecification& specification) const {
+  v1::PlanRunRequest request;
+  *request.mutable_specification() = specification;
+  return Call(stub_.get(), &Stub::PlanRun, request);
+}
+
+absl::StatusOr<v1::Run> AnalystClient::StartRun(
+    const v1::RunSpecification& specification,
+    const Eigen::MatrixXd& dictionary) const {
+  grpc::ClientContext context;
+  v1::Run run;
+  const auto stream = stub_->StartRun(&context, &run);
+  v1::StartRunRequest request;
+  *request.mutable_specification() = specification;
+  // A write that fails ends the stream; Finish says why.
+  if (stream->Write(request) && dictionary.size() > 0) {
+    WriteChunks(dictionary, [&](const v1::RealChunk& chunk) {
+      *request.mutable_dictionary() = chunk;
+      return stream->Write(request);
+    });
+  }
+  stream->WritesDone();
+  DPNMF_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
+  return run;
+}
+
+absl::StatusOr<v1::Run> AnalystClient::GetRun(const std::string& run_id) const {
+  v1::GetRunRequest request;
+  request.set_run_id(run_id);
+  return Call(stub_.get(), &Stub::GetRun, request);
+}
+
+absl::StatusOr<v1::ListRunsReply> AnalystClient::ListRuns() const {
+  return Call(stub_.get(), &Stub::ListRuns, v1::ListRunsRequest());
+}
+
+absl::StatusOr<v1::Run> AnalystClient::CancelRun(
+    const std::string& run_id) const {
+  v1::CancelRunRequest request;
+  request.set_run_id(run_id);
+  return Call(stub_.get(), &Stub::CancelRun, request);
+}
+
+absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
+    const std::string& dataset) const {
+  v1::GetBudgetRequest request;
+  request.set_dataset(dataset);
+  return Call(stub_.get(), &Stub::GetBudget, request);
+}
+
+absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id) const {
+  grpc::ClientContext context;
+  v1::GetModelRequest request;
+  request.set_run_id(run_id);
+  const auto stream = stub_->GetModel(&context, request);
+  ModelReader model;
+  absl::Status added;
+  for (v1::ModelReply reply; added.ok() && stream->Read(&reply);)
+    added = model.Add(reply);
+  if (!added.ok()) context.TryCancel();
+  const absl::Status status = FromGrpc(stream->Finish());
+  if (!added.ok()) return added;
+  if (!status.ok()) return status;
+  return model.Take();
+}
+
+absl::Status AnalystClient::WatchRun(
+    const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
+    const std::function<void(const v1::RunEvent&)>& on_event) const {
+  grpc::ClientContext context;
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  request.set_cursor(cursor);
+  interrupt->OnRaise([&context] { context.TryCancel(); });
+  const auto stream = stub_->WatchRun(&context, request);
+  for (v1::RunEvent event; stream->Read(&event);) on_event(event);
+  const absl::Status status = FromGrpc(stream->Finish());
+  interrupt->OnRaise({});
+  return status;
+}
+
+}  // namespace dpnmf::cli

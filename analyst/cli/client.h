@@ -1,0 +1,57 @@
+// AnalystService as plain calls: one request, one StatusOr.
+#ifndef DPNMF_ANALYST_CLI_CLIENT_H_
+#define DPNMF_ANALYST_CLI_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "Eigen/Core"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analyst/cli/interrupt.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/channel.h"
+
+namespace dpnmf::cli {
+
+struct Model {
+  v1::ModelHeader header;
+  Eigen::MatrixXd w;  // D x K
+};
+
+// Errors carry the server's sentence and reason code (common/rpc/status.h).
+// Single calls end after a minute; streams live as long as the connection does.
+// Thread-safe.
+class AnalystClient {
+ public:
+  explicit AnalystClient(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(v1::AnalystService::NewStub(channel)) {}
+
+  absl::StatusOr<v1::ListDatasetsReply> ListDatasets() const;
+  absl::StatusOr<v1::PlanRunReply> PlanRun(
+      const v1::RunSpecification& specification) const;
+  // `dictionary` (D x K) is sent if it has entries: W_0 of a public start.
+  absl::StatusOr<v1::Run> StartRun(const v1::RunSpecification& specification,
+                                   const Eigen::MatrixXd& dictionary) const;
+  absl::StatusOr<v1::Run> GetRun(const std::string& run_id) const;
+  absl::StatusOr<v1::ListRunsReply> ListRuns() const;
+  absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;
+  absl::StatusOr<v1::GetBudgetReply> GetBudget(
+      const std::string& dataset) const;
+  absl::StatusOr<Model> GetModel(const std::string& run_id) const;
+
+  // Calls on_event for each event after `cursor` until the stream ends. An
+  // interrupt ends it at once, with CANCELLED.
+  absl::Status WatchRun(
+      const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
+      const std::function<void(const v1::RunEvent&)>& on_event) const;
+
+ private:
+  std::unique_ptr<v1::AnalystService::Stub> stub_;
+};
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLI_CLIENT_H_

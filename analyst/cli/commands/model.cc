@@ -1,0 +1,101 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/model_file.h"
+#include "analyst/cli/render/names.h"
+#include "analyst/cli/render/picture.h"
+#include "analyst/cli/run_id.h"
+#include "common/base/error.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct ModelFlags {
+  std::string run;
+  std::string output;
+  std::string shape;
+  std::string order = "row";
+};
+
+absl::Status CheckOutput(const ModelFlags& flags) {
+  const std::string type = ExtensionOf(flags.output);
+  if (type != ".npy" && type != ".csv" && type != ".mtx" && type != ".png") {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "file-type-unknown",
+        absl::StrCat("`--output` must end in .npy, .csv, .mtx or .png, and '",
+                     flags.output, "' does not."));
+  }
+  if (type != ".png" && !flags.shape.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "shape-without-picture",
+                   "`--shape` is for a .png; leave it out for other files.");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FileBytes(const ModelFlags& flags,
+                                      const Eigen::MatrixXd& w) {
+  const std::string type = ExtensionOf(flags.output);
+  if (type == ".npy") return NpyBytes(w);
+  if (type == ".csv") return CsvText(w);
+  if (type == ".mtx") return MatrixMarketText(w);
+  DPNMF_ASSIGN_OR_RETURN(
+      const TileShape shape,
+      TileShapeOf(flags.shape, static_cast<std::uint64_t>(w.rows()),
+                  flags.order == "row"));
+  return TilesPng(w, shape);
+}
+
+absl::StatusOr<ExitCode> SaveModel(const Session& session,
+                                   const ModelFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckOutput(flags));
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
+  DPNMF_ASSIGN_OR_RETURN(const auto model, client.GetModel(run_id));
+  DPNMF_ASSIGN_OR_RETURN(const auto bytes, FileBytes(flags, model.w));
+  DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
+  session.Print(model.header,
+                absl::StrCat("wrote ", flags.output, ": W, ",
+                             ShapeText(model.header.shape()), ", after ",
+                             model.header.rounds_done(), " rounds (run ",
+                             NameOf(model.header.state()), ")\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddModelCommand(CLI::App* app, Session* session) {
+  CLI::App* command = app->add_subcommand(
+      "model", "Writes the dictionary W (D x K) of a run to a file");
+  auto flags = std::make_shared<ModelFlags>();
+  command->add_option("run", flags->run, "Its id, or the first digits of it")
+      ->required()
+      ->type_name("RUN");
+  command
+      ->add_option("--output,-o", flags->output,
+                   "Ends in .npy, .csv, .mtx or .png; replaced if it exists")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("--shape", flags->shape,
+                   ".png: how a column of W becomes a tile; a square if not "
+                   "given")
+      ->type_name("ROWSxCOLUMNS");
+  command
+      ->add_option("--order", flags->order,
+                   ".png: whether a tile is filled row by row or column by "
+                   "column")
+      ->check(CLI::IsMember({"row", "column"}).description(""))
+      ->capture_default_str()
+      ->type_name("row|column");
+  command->footer(
+      "A run that is still going gives W as it stands. In the picture each "
+      "part is one\ntile, blank where it is 0 and darkest at its largest "
+      "entry.\n\nExamples:\n  dpnmf model 3f9a --output W.npy\n"
+      "  dpnmf model 3f9a --output parts.png --shape 8x8");
+  command->callback(
+      [session, flags] { session->Finish(SaveModel(*session, *flags)); });
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,74 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/render/names.h"
+#include "analyst/cli/render/text.h"
+#include "analyst/cli/run_id.h"
+#include "common/base/error.h"
+
+namespace dpnmf::cli {
+namespace {
+
+absl::StatusOr<ExitCode> ListRuns(const Session& session) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListRuns());
+  session.Print(reply, RunsText(reply));
+  return kExitOk;
+}
+
+absl::StatusOr<ExitCode> ShowRun(const Session& session,
+                                 const std::string& prefix) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, prefix));
+  DPNMF_ASSIGN_OR_RETURN(const auto run, client.GetRun(run_id));
+  session.Print(run, RunText(run));
+  return kExitOk;
+}
+
+absl::StatusOr<ExitCode> CancelRun(const Session& session,
+                                   const std::string& prefix) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, prefix));
+  DPNMF_ASSIGN_OR_RETURN(const auto run, client.CancelRun(run_id));
+  session.Print(run, absl::StrCat("run ", ShortRunId(run_id), " is ",
+                                  NameOf(run.state()), ".\n"));
+  return kExitOk;
+}
+
+using RunCommand = absl::StatusOr<ExitCode> (*)(const Session&,
+                                                const std::string&);
+
+void AddRunCommand(CLI::App* app, Session* session, const std::string& name,
+                   const std::string& about, const std::string& footer,
+                   RunCommand work) {
+  CLI::App* command = app->add_subcommand(name, about);
+  auto run = std::make_shared<std::string>();
+  command->add_option("run", *run, "Its id, or the first digits of it")
+      ->required()
+      ->type_name("RUN");
+  command->footer(footer);
+  command->callback(
+      [session, run, work] { session->Finish(work(*session, *run)); });
+}
+
+}  // namespace
+
+void AddRunCommands(CLI::App* app, Session* session) {
+  CLI::App* runs = app->add_subcommand("runs", "All runs, newest first");
+  runs->footer(
+      "Epsilon spent is a reading of what is charged, not the guarantee.\n\n"
+      "Example:\n  dpnmf runs --format json");
+  runs->callback([session] { session->Finish(ListRuns(*session)); });
+  AddRunCommand(app, session, "show", "One run: what it is and has spent",
+                "Example:\n  dpnmf show 3f9a", ShowRun);
+  AddRunCommand(app, session, "cancel", "Ends a run",
+                "The round under way may finish. What was reserved and not "
+                "charged is returned\nto the budget; what was charged stays "
+                "spent. Cancelling twice does no harm.\n\nExample:\n"
+                "  dpnmf cancel 3f9a",
+                CancelRun);
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,65 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/follow.h"
+#include "analyst/cli/render/names.h"
+#include "analyst/cli/run_flags.h"
+#include "common/base/error.h"
+#include "common/rpc/json.h"
+
+namespace dpnmf::cli {
+namespace {
+
+// The id stands on a line of its own, for scripts.
+std::string StartedText(const v1::Run& run) {
+  const std::string id = ShortRunId(run.run_id());
+  return absl::StrCat(run.run_id(),
+                      "\nThe run goes on by itself. 'dpnmf watch ", id,
+                      "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
+}
+
+absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
+                               bool wait) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto prepared, PrepareRun(client, flags));
+  DPNMF_ASSIGN_OR_RETURN(const auto run, client.StartRun(prepared.specification,
+                                                         prepared.dictionary));
+  if (!wait) {
+    session.Print(run, StartedText(run));
+    return kExitOk;
+  }
+  *session.environment().out
+      << (session.json()
+              ? ToJsonLine(run)
+              : absl::StrCat("run ", run.run_id(), " on ", flags.dataset))
+      << '\n'
+      << std::flush;
+  return FollowRun(session, client, run, /*print_run=*/true);
+}
+
+}  // namespace
+
+void AddTrainCommand(CLI::App* app, Session* session) {
+  CLI::App* command = app->add_subcommand("train", "Starts a run");
+  auto flags = std::make_shared<RunFlags>();
+  auto wait = std::make_shared<bool>(false);
+  AddRunFlags(command, flags.get());
+  command->add_flag("--wait", *wait,
+                    "Watch the run to its end; exit code 9 if it fails");
+  command->footer(
+      "The run's whole cost is reserved when it starts; what was not charged "
+      "is returned\nwhen it ends. Without --wait the run's id is printed and "
+      "the run goes on by itself.\nWith --wait and --format json: the run, its "
+      "events and the run again, one a line.\n\nExamples:\n"
+      "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
+      "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
+      "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "
+      "public:start.npy");
+  command->callback([session, flags, wait] {
+    session->Finish(Train(*session, *flags, *wait));
+  });
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,36 @@
+#include <memory>
+#include <string>
+
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/follow.h"
+#include "analyst/cli/run_id.h"
+#include "common/base/error.h"
+
+namespace dpnmf::cli {
+namespace {
+
+absl::StatusOr<ExitCode> Watch(const Session& session,
+                               const std::string& prefix) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, prefix));
+  DPNMF_ASSIGN_OR_RETURN(const auto run, client.GetRun(run_id));
+  return FollowRun(session, client, run, /*print_run=*/false);
+}
+
+}  // namespace
+
+void AddWatchCommand(CLI::App* app, Session* session) {
+  CLI::App* command =
+      app->add_subcommand("watch", "Shows a run's rounds until it ends");
+  auto run = std::make_shared<std::string>();
+  command->add_option("run", *run, "Its id, or the first digits of it")
+      ->required()
+      ->type_name("RUN");
+  command->footer(
+      "A lost connection is made again by itself, with growing pauses, for two "
+      "minutes.\nCtrl-C ends the watching and leaves the run going. Exit code "
+      "9 if the run failed\nor was cancelled.\n\nExample:\n  dpnmf watch 3f9a");
+  command->callback([session, run] { session->Finish(Watch(*session, *run)); });
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,94 @@
+#include "analyst/cli/program.h"
+
+#include <memory>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/help.h"
+#include "analyst/cli/session.h"
+#include "common/base/exit_code.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "dpnmf learns the parts that private columns are made of: the dictionary W "
+    "of V ~ WH.\n"
+    "It talks to the analyst's server; the data never leave the curator.";
+
+constexpr char kFooter[] =
+    R"(What epsilon means: whatever anyone concludes from all that is released, a
+person's column changes its odds by at most a factor of about e^epsilon
+(except with probability delta). Smaller is more private. The guarantee is that
+of the population's cap; what is spent so far is a reading of the ledger.
+
+Examples:
+  dpnmf datasets
+  dpnmf plan  --dataset digits --rank 10 --epsilon 1
+  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait
+  dpnmf model 3f9a --output parts.png --shape 8x8
+  dpnmf budget --dataset digits
+  dpnmf account --releases 30 --noise-multiplier 20 --delta 1e-5
+
+Flags may stand in the environment as DPNMF_SERVER, DPNMF_CA and so on, or in a
+configuration file. A flag wins over the environment, that over the file.
+
+Exit codes:
+  0 done                        5 server out of reach
+  1 fault of program or machine 6 certificate, identity or role
+  2 bad flags or input          7 in use, or in the wrong state
+  3 over budget                 8 damaged ledger or file
+  4 no such data set or run     9 the run ended without completing
+  130 interrupted by you)";
+
+void AddCommands(CLI::App* app, Session* session) {
+  AddDatasetsCommand(app, session);
+  AddPlanCommand(app, session);
+  AddTrainCommand(app, session);
+  AddWatchCommand(app, session);
+  AddRunCommands(app, session);
+  AddBudgetCommand(app, session);
+  AddModelCommand(app, session);
+  AddAccountCommand(app, session);
+  AddDoctorCommand(app, session);
+}
+
+int UsageError(const CLI::ParseError& error, const CLI::App& app,
+               const Environment& environment) {
+  const auto chosen = app.get_subcommands();
+  const std::string command =
+      chosen.empty() ? "dpnmf" : "dpnmf " + chosen.front()->get_name();
+  *environment.err << "dpnmf: " << error.what() << "; see '" << command
+                   << " --help'. [usage]\n";
+  return kExitUsage;
+}
+
+}  // namespace
+
+int RunProgram(int argc, const char* const* argv,
+               const Environment& environment) {
+  Session session(environment);
+  CLI::App app(kAbout, "dpnmf");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.footer(kFooter);
+  app.set_version_flag("--version", "dpnmf " + environment.version);
+  app.fallthrough();
+  app.require_subcommand(1);
+  AddGlobalOptions(&app, &session.options());
+  AddCommands(&app, &session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    *environment.out << app.help();
+    return kExitOk;
+  } catch (const CLI::CallForVersion& version) {
+    *environment.out << version.what() << '\n';
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    return UsageError(error, app, environment);
+  }
+  return session.exit_code();
+}
+
+}  // namespace dpnmf::cli

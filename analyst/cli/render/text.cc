@@ -1,0 +1,330 @@
+#include "analyst/cli/render/text.h"
+
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "analyst/cli/render/names.h"
+#include "analyst/cli/render/number.h"
+#include "analyst/cli/render/table.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr int kIndent = 2;
+
+// Rows "rdp", "rdp_optimal", "gaussian": the columns are whole costs.
+void AddEpsilonCells(const v1::Epsilons& epsilons,
+                     std::vector<std::string>* cells) {
+  cells->push_back(FormatUp(epsilons.rdp()));
+  cells->push_back(FormatUp(epsilons.rdp_optimal()));
+  cells->push_back(FormatUp(epsilons.gaussian()));
+}
+
+std::vector<std::string> CostRow(const std::string& name,
+                                 const v1::MuSquared& cost,
+                                 const v1::Epsilons& epsilons) {
+  std::vector<std::string> cells = {name, FormatUp(cost.value())};
+  AddEpsilonCells(epsilons, &cells);
+  return cells;
+}
+
+Table CostTable(const v1::Epsilons& at) {
+  const std::string delta =
+      absl::StrCat("EPSILON AT DELTA ", FormatUp(at.delta()), ": RDP");
+  return Table({{""},
+                {"MU^2", Align::kRight},
+                {delta, Align::kRight},
+                {"RDP_OPTIMAL", Align::kRight},
+                {"GAUSSIAN", Align::kRight}});
+}
+
+std::string OutliersText(const v1::RunParameters& parameters) {
+  if (!parameters.outliers()) return "off";
+  return absl::StrCat("on, lambda ", FormatNumber(parameters.lambda()),
+                      ", bound ", FormatNumber(parameters.outlier_bound()));
+}
+
+std::string InitialisationText(const v1::LearnerOptions& learner) {
+  if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
+    return "a public dictionary";
+  return absl::StrCat("random, seed ", learner.seed());
+}
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+void AddSpecificationLines(const v1::RunSpecification& specification,
+                           Lines* lines) {
+  const v1::RunParameters& parameters = specification.parameters();
+  lines->insert(
+      lines->end(),
+      {{"data set", parameters.dataset()},
+       {"rank", absl::StrCat(parameters.rank())},
+       {"rounds", absl::StrCat(parameters.rounds())},
+       {"mechanism", parameters.mechanism()},
+       {"outliers", OutliersText(parameters)},
+       {"inner iterations", absl::StrCat(parameters.inner_iterations())},
+       {"share of A", FormatNumber(parameters.share_of_a())},
+       {"first dictionary", InitialisationText(specification.learner())}});
+}
+
+// Noise of A and B themselves (the sums divided by N), as it is drawn.
+std::string NoiseText(const v1::RunPlan& plan) {
+  Table table({{"PART"},
+               {"SHAPE"},
+               {"SIGMA", Align::kRight},
+               {"ON THE DIAGONAL", Align::kRight},
+               {"SENSITIVITY OF THE SUM", Align::kRight},
+               {"STEP OF THE SUM", Align::kRight}});
+  for (const v1::PartPlan& part : plan.parts()) {
+    table.AddRow(
+        {part.name(), ShapeText(part.shape()), FormatNumber(part.stddev()),
+         part.diagonal_stddev() > 0 ? FormatNumber(part.diagonal_stddev())
+                                    : "-",
+         FormatNumber(part.l2_sensitivity()),
+         absl::StrCat("2^", part.step_exponent())});
+  }
+  return absl::StrCat(
+      "noise of a round (standard deviation of each entry of A and B)\n",
+      table.Render(kIndent));
+}
+
+std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
+  Table table = CostTable(plan.epsilons());
+  table.AddRow(CostRow("this run", plan.cost(), plan.epsilons()));
+  return absl::StrCat(
+      "price of the run if every round is charged (a reading; enforced: ",
+      NameOf(enforced), ")\n", table.Render(kIndent));
+}
+
+std::string PlanBudgetText(const v1::PlanRunReply& reply) {
+  const v1::LedgerPosition& position = reply.position();
+  Table table({{""}, {"MU^2", Align::kRight}});
+  table.AddRow({"cap", FormatDown(position.cap().value())});
+  table.AddRow({"charged", FormatUp(position.charged().value())});
+  table.AddRow({"reserved", FormatUp(position.reserved().value())});
+  table.AddRow({"left before the run", FormatDown(position.left().value())});
+  table.AddRow({"this run", FormatUp(reply.plan().cost().value())});
+  table.AddRow(
+      {"left after the run", reply.would_be_refused()
+                                 ? "-"
+                                 : FormatDown(reply.left_after().value())});
+  Table after = CostTable(reply.epsilons_after());
+  std::vector<std::string> cells = {"charged, reserved and this run", ""};
+  AddEpsilonCells(reply.epsilons_after(), &cells);
+  after.AddRow(cells);
+  return absl::StrCat("budget of population ", position.population(), "\n",
+                      table.Render(kIndent),
+                      "total after the run (a reading)\n",
+                      after.Render(kIndent));
+}
+
+std::string HexOf(const std::string& bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes)
+    absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
+  return text;
+}
+
+std::string AgreementText(const v1::GetBudgetReply& reply) {
+  if (reply.agree()) return "mirror and ledger of record agree\n";
+  return absl::StrCat(
+      "MIRROR AND LEDGER OF RECORD DIFFER: ", reply.disagreement(), "\n");
+}
+
+std::string RecordsText(const v1::GetBudgetReply& reply) {
+  Table table({{""},
+               {"OWN CHARGES", Align::kRight},
+               {"OWN MU^2", Align::kRight},
+               {"LEDGER ROWS", Align::kRight},
+               {"CHAIN HEAD"}});
+  const auto head = [](const std::string& bytes) {
+    return bytes.empty() ? "-" : HexOf(bytes).substr(0, 16);
+  };
+  table.AddRow({"ledger of record", absl::StrCat(reply.own_charge_count()),
+                FormatUp(reply.own_charged().value()),
+                absl::StrCat(reply.record().row_count()),
+                head(reply.record().head())});
+  table.AddRow(
+      {"mirror of this analyst", absl::StrCat(reply.mirror().charge_count()),
+       FormatUp(reply.mirror().charged().value()),
+       absl::StrCat(reply.mirror().row_count()), head(reply.mirror().head())});
+  return table.Render(kIndent);
+}
+
+std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
+  Table table = CostTable(reply.cap_epsilons());
+  const v1::LedgerPosition& record = reply.record();
+  table.AddRow(
+      CostRow("cap (the guarantee)", record.cap(), reply.cap_epsilons()));
+  table.AddRow(CostRow("charged, all (a reading)", record.charged(),
+                       reply.charged_epsilons()));
+  table.AddRow(CostRow("charged, own (a reading)", reply.own_charged(),
+                       reply.own_epsilons()));
+  table.AddRow({"reserved", FormatUp(record.reserved().value())});
+  table.AddRow({"left", FormatDown(record.left().value())});
+  return table.Render(kIndent);
+}
+
+std::string RdpCurveText(const v1::GetBudgetReply& reply) {
+  if (reply.rdp_curve().empty()) return "";
+  Table table({{"ORDER", Align::kRight}, {"EPSILON", Align::kRight}});
+  for (const v1::RdpPoint& point : reply.rdp_curve())
+    table.AddRow({FormatNumber(point.order()), FormatUp(point.epsilon())});
+  return absl::StrCat("Renyi divergence of what is charged (a reading)\n",
+                      table.Render(kIndent));
+}
+
+}  // namespace
+
+std::string DatasetsText(const v1::ListDatasetsReply& reply) {
+  if (reply.datasets().empty())
+    return "The curator offers no data set to this analyst.\n";
+  Table table({{"NAME"},
+               {"POPULATION"},
+               {"D", Align::kRight},
+               {"N", Align::kRight},
+               {"COLUMNS"},
+               {"BOUND", Align::kRight},
+               {"MAX RANK", Align::kRight},
+               {"GUARANTEE (OF THE CAP)"}});
+  for (const v1::Dataset& dataset : reply.datasets()) {
+    table.AddRow(
+        {dataset.name(), dataset.population(), absl::StrCat(dataset.features()),
+         absl::StrCat(dataset.users()),
+         absl::StrCat(NameOf(dataset.normalisation()),
+                      dataset.sparse() ? ", sparse" : "",
+                      dataset.is_public() ? ", public" : ""),
+         FormatNumber(dataset.column_bound()), absl::StrCat(dataset.max_rank()),
+         GuaranteeText(dataset.guarantee())});
+  }
+  return table.Render();
+}
+
+std::string PlanText(const v1::PlanRunReply& reply) {
+  Lines lines;
+  AddSpecificationLines(reply.specification(), &lines);
+  lines.push_back({"guarantee (the cap's)", GuaranteeText(reply.guarantee())});
+  const std::string verdict =
+      reply.would_be_refused()
+          ? absl::StrCat("This run would be refused: ", reply.refusal(), " [",
+                         reply.refusal_code(), "]\n")
+          : "This run would be accepted. Nothing was spent by asking.\n";
+  return absl::StrCat(KeyValueText(lines), "\n",
+                      PriceText(reply.plan(), reply.guarantee().conversion()),
+                      "\n", PlanBudgetText(reply), "\n",
+                      NoiseText(reply.plan()), "\n", verdict);
+}
+
+std::string RunsText(const v1::ListRunsReply& reply) {
+  if (reply.runs().empty()) return "No run has been started yet.\n";
+  Table table({{"RUN"},
+               {"STATE"},
+               {"DATA SET"},
+               {"RANK", Align::kRight},
+               {"ROUNDS", Align::kRight},
+               {"MECHANISM"},
+               {"EPSILON SPENT (READING)", Align::kRight},
+               {"OF", Align::kRight},
+               {"STARTED"}});
+  for (const v1::Run& run : reply.runs()) {
+    const v1::RunParameters& parameters = run.specification().parameters();
+    table.AddRow(
+        {ShortRunId(run.run_id()), NameOf(run.state()), parameters.dataset(),
+         absl::StrCat(parameters.rank()),
+         absl::StrCat(run.rounds_done(), "/", parameters.rounds()),
+         parameters.mechanism(),
+         FormatUp(EnforcedEpsilon(run.spent(), parameters.conversion())),
+         FormatUp(parameters.epsilon()),
+         FormatMoment(run.created_unix_seconds())});
+  }
+  return table.Render();
+}
+
+std::string RunText(const v1::Run& run) {
+  const v1::RunParameters& parameters = run.specification().parameters();
+  Lines lines = {{"run", run.run_id()}, {"state", NameOf(run.state())}};
+  if (!run.error().empty())
+    lines.push_back(
+        {"error", absl::StrCat(run.error(), " [", run.error_code(), "]")});
+  lines.push_back({"rounds done", absl::StrCat(run.rounds_done())});
+  AddSpecificationLines(run.specification(), &lines);
+  lines.push_back(
+      {"asked for", absl::StrCat("epsilon ", FormatUp(parameters.epsilon()),
+                                 " at delta ", FormatUp(parameters.delta()),
+                                 " (", NameOf(parameters.conversion()), ", ",
+                                 NameOf(parameters.adjacency()), ")")});
+  lines.push_back({"started", FormatMoment(run.created_unix_seconds())});
+  lines.push_back({"last change", FormatMoment(run.updated_unix_seconds())});
+  lines.push_back({"started by", run.started_by()});
+  Table costs = CostTable(run.spent());
+  costs.AddRow(CostRow("spent so far (a reading)", run.charged(), run.spent()));
+  costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
+                       run.plan().epsilons()));
+  return absl::StrCat(KeyValueText(lines), "\n", costs.Render(), "\n",
+                      NoiseText(run.plan()));
+}
+
+std::string RunEndText(const v1::Run& run, const std::string& guarantee) {
+  const v1::RunParameters& parameters = run.specification().parameters();
+  const std::string id = ShortRunId(run.run_id());
+  Lines lines = {{"epsilon spent by this run (a reading)",
+                  absl::StrCat(FormatUp(EnforcedEpsilon(
+                                   run.spent(), parameters.conversion())),
+                               " at delta ", FormatUp(run.spent().delta()),
+                               " (", NameOf(parameters.conversion()), ")")}};
+  if (!guarantee.empty()) lines.push_back({"guarantee (the cap's)", guarantee});
+  if (run.rounds_done() > 0) {
+    lines.push_back({"its dictionary",
+                     absl::StrCat("dpnmf model ", id, " --output W.npy")});
+  }
+  return absl::StrCat("run ", id, " ", NameOf(run.state()), " after ",
+                      run.rounds_done(), " of ", parameters.rounds(),
+                      " rounds\n", KeyValueText(lines, kIndent));
+}
+
+std::string BudgetText(const v1::GetBudgetReply& reply) {
+  const v1::Guarantee& guarantee = reply.guarantee();
+  const Lines lines = {{"population", reply.record().population()},
+                       {"guarantee (the cap's)", GuaranteeText(guarantee)},
+                       {"epsilon left (a reading)",
+                        absl::StrCat(FormatDown(reply.epsilon_left()), " of ",
+                                     FormatUp(guarantee.epsilon()))}};
+  const std::string curve = RdpCurveText(reply);
+  return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
+                      RecordsText(reply), AgreementText(reply),
+                      curve.empty() ? "" : "\n", curve);
+}
+
+std::string AccountText(const v1::AccountReport& report) {
+  const v1::Epsilons& epsilon = report.epsilon();
+  const auto at_order = [](double value, double order) {
+    return absl::StrCat(FormatExactUp(value), "  (best order ",
+                        FormatNumber(order), ")");
+  };
+  return KeyValueText(
+      {{"releases", absl::StrCat(report.releases())},
+       {"noise_multiplier", absl::StrCat(report.noise_multiplier())},
+       {"delta", absl::StrCat(epsilon.delta())},
+       {"mu", FormatExactUp(report.mu())},
+       {"rho", FormatExactUp(report.rho())},
+       {"epsilon.rdp", at_order(epsilon.rdp(), epsilon.rdp_order())},
+       {"epsilon.rdp_optimal",
+        at_order(epsilon.rdp_optimal(), epsilon.rdp_optimal_order())},
+       {"epsilon.gaussian", FormatExactUp(epsilon.gaussian())}});
+}
+
+std::string DoctorText(const v1::DoctorReport& report) {
+  Table table({{"CHECK"}, {"RESULT"}, {"FINDING"}});
+  for (const v1::DoctorCheck& check : report.checks()) {
+    table.AddRow(
+        {check.name(), absl::AsciiStrToUpper(check.result()), check.finding()});
+    if (!check.remedy().empty())
+      table.AddRow({"", "", absl::StrCat("-> ", check.remedy())});
+  }
+  return absl::StrCat(
+      table.Render(),
+      report.ok() ? "All is well.\n" : "Mend what failed, then try again.\n");
+}
+
+}  // namespace dpnmf::cli

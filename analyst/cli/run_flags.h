@@ -1,0 +1,61 @@
+// The flags that describe a run, shared by plan and train.
+#ifndef DPNMF_ANALYST_CLI_RUN_FLAGS_H_
+#define DPNMF_ANALYST_CLI_RUN_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "analyst/cli/client.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::cli {
+
+// As typed; what is not given comes from the data set or from the defaults.
+struct RunFlags {
+  std::string dataset;
+  std::uint32_t rank = 0;
+  std::uint32_t rounds = 30;
+  double epsilon = 0;
+  std::optional<double> delta;  // else the cap's
+  std::string mechanism = "statistics";
+  std::string init = "random";
+  std::string outliers = "off";
+  std::optional<double> lambda;         // else DefaultLambda
+  std::optional<double> outlier_bound;  // else the column bound
+  std::uint32_t inner_iterations = 10;
+  double share_of_a = 0.5;
+  double step_size = 0;               // 0: the server's default
+  std::uint32_t steps_per_round = 0;  // 0: the server's default
+  std::uint64_t seed = 0;
+};
+
+// `flags` outlives the app.
+void AddRunFlags(CLI::App* app, RunFlags* flags);
+
+// 2 c_v / sqrt(D): twice the root mean square entry of a column of full length.
+double DefaultLambda(const v1::Dataset& dataset);
+
+// Adjacency and conversion are the data set's.
+v1::RunSpecification SpecificationOf(const RunFlags& flags,
+                                     const v1::Dataset& dataset);
+
+// A run that can be asked for.
+struct PreparedRun {
+  v1::Dataset dataset;
+  v1::RunSpecification specification;
+  Eigen::MatrixXd dictionary;  // W_0 of a public start, else empty
+};
+
+// Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with
+// the names on offer; INVALID_ARGUMENT "init-malformed",
+// "init-shape-mismatch"; the errors of ReadMatrixFile.
+absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
+                                       const RunFlags& flags);
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLI_RUN_FLAGS_H_
