@@ -1,5 +1,6 @@
 // The H step and the exact statistics against plain matrix products of the same
-// shapes in the same run: `of_gemm` is the share of Eigen's double GEMM rate.
+// shapes in the same run. Rates are flops a second of processor time, so that a
+// busy machine disturbs little; `of_gemm` is the share of Eigen's double GEMM.
 //
 //   dpnmf_factor_bench --benchmark_filter=...
 //
@@ -7,9 +8,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,11 +37,11 @@ Shape ShapeOf(const benchmark::State& state) {
           static_cast<int>(state.range(2)), static_cast<int>(state.range(3))};
 }
 
+// Processor time of all threads.
 double SecondsOf(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 // Users in parts of this many for the plain product.
@@ -71,9 +72,13 @@ double GemmRate(const Shape& shape) {
   PlainProduct(shape, w, v, &c);
   const double flops = 2.0 * shape.features * shape.rank * shape.users;
   std::vector<double> rates;
+  const int repeats = static_cast<int>(2e9 / flops) + 1;
   for (int run = 0; run < 5; ++run) {
-    rates.push_back(flops * 1e-9 /
-                    SecondsOf([&] { PlainProduct(shape, w, v, &c); }));
+    rates.push_back(flops * repeats * 1e-9 / SecondsOf([&] {
+                      for (int i = 0; i < repeats; ++i) {
+                        PlainProduct(shape, w, v, &c);
+                      }
+                    }));
   }
   std::nth_element(rates.begin(), rates.begin() + 2, rates.end());
   return known[shape] = rates[2];

@@ -324,10 +324,12 @@ absl::Status CheckOptions(const Dataset& data,
   return absl::OkStatus();
 }
 
-// Why to stop after an iteration, if so.
+// Why to stop after an iteration, if so. small_gains: iterations in a row that
+// gained next to nothing; a single one may be an extrapolation gone too far.
 std::optional<FactorizeStop> StopAfter(const FactorizeOptions& options,
                                        const FactorizeResult& now,
-                                       double gain) {
+                                       int small_gains) {
+  constexpr int kConvergedAfter = 3;
   if (options.target_objective.has_value() &&
       now.objective <= *options.target_objective) {
     return FactorizeStop::kTargetObjective;
@@ -338,9 +340,7 @@ std::optional<FactorizeStop> StopAfter(const FactorizeOptions& options,
   }
   if (options.interrupted && options.interrupted())
     return FactorizeStop::kInterrupted;
-  if (gain >= 0 && gain <= kLeastGain * now.objective) {
-    return FactorizeStop::kConverged;
-  }
+  if (small_gains >= kConvergedAfter) return FactorizeStop::kConverged;
   return std::nullopt;
 }
 
@@ -378,6 +378,7 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
   const double squared_norm = SquaredNorm(state);
   const SweepCounts sweeps = SweepsFor(state);
   Extrapolation extrapolation;
+  int small_gains = 0;
   FactorizeResult result;
   result.objective = std::numeric_limits<double>::infinity();
   for (std::optional<FactorizeStop> stop; !stop.has_value();) {
@@ -392,6 +393,7 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
             .count();
     const double gain = result.objective - objective;
     if (gain >= 0) {
+      small_gains = gain > kLeastGain * objective ? 0 : small_gains + 1;
       result.w = std::move(w);
       result.objective = objective;
       FeaturesPass(moments, sweeps.w, &state);
@@ -403,7 +405,7 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
     if (options.progress) {
       options.progress({result.iterations, result.objective, result.seconds});
     }
-    stop = StopAfter(options, result, gain);
+    stop = StopAfter(options, result, small_gains);
     if (stop.has_value()) result.stop = *stop;
   }
   NormaliseColumns(&result.w);

@@ -24,7 +24,7 @@ enum class FactorizeStop {
   kIterations,
   kTargetObjective,
   kSeconds,
-  kConverged,  // an iteration gained less than a relative 1e-7
+  kConverged,  // several iterations in a row gained less than a relative 1e-7
   kInterrupted
 };
 // "iterations", "target-objective", "seconds", "converged", "interrupted".

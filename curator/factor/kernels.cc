@@ -208,16 +208,69 @@ void ClearNonFinite(std::size_t count, double* values) {
   }
 }
 
+namespace {
+
+typedef float FourFloats __attribute__((vector_size(16)));
+typedef double FourDoubles __attribute__((vector_size(32)));
+
+DPNMF_INLINE FourFloats LoadFour(const float* from) {
+  FourFloats four;
+  std::memcpy(&four, from, sizeof four);
+  return four;
+}
+
+DPNMF_INLINE void StoreFour(FourFloats four, float* to) {
+  std::memcpy(to, &four, sizeof four);
+}
+
+DPNMF_INLINE void StoreFour(FourFloats four, double* to) {
+  const FourDoubles doubles = __builtin_convertvector(four, FourDoubles);
+  std::memcpy(to, &doubles, sizeof doubles);
+}
+
+// Four rows of four columns, transposed.
+template <typename T>
+DPNMF_INLINE void LoadFourByFour(const float* const* columns, int row, T* to) {
+  const FourFloats a = LoadFour(columns[0] + row),
+                   b = LoadFour(columns[1] + row);
+  const FourFloats c = LoadFour(columns[2] + row),
+                   d = LoadFour(columns[3] + row);
+  const FourFloats ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const FourFloats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const FourFloats cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const FourFloats cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  StoreFour(__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5), to);
+  StoreFour(__builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+            to + kStripUsers);
+  StoreFour(__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+            to + 2 * kStripUsers);
+  StoreFour(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7),
+            to + 3 * kStripUsers);
+}
+
 template <typename T>
 void LoadStripAs(const float* const* columns, int rows, T* strip) {
+  const bool full =
+      std::all_of(columns, columns + kStripUsers,
+                  [](const float* column) { return column != nullptr; });
+  int first = 0;
+  for (; full && first + 4 <= rows; first += 4) {
+    for (int user = 0; user < kStripUsers; user += 4) {
+      LoadFourByFour(
+          columns + user, first,
+          strip + static_cast<std::size_t>(first) * kStripUsers + user);
+    }
+  }
   for (int user = 0; user < kStripUsers; ++user) {
     const float* column = columns[user];
-    for (int row = 0; row < rows; ++row) {
+    for (int row = first; row < rows; ++row) {
       strip[static_cast<std::size_t>(row) * kStripUsers + user] =
           column == nullptr ? T{0} : T{column[row]};
     }
   }
 }
+
+}  // namespace
 
 void LoadStrip(const float* const* columns, int rows, float* strip) {
   LoadStripAs(columns, rows, strip);
