@@ -1,0 +1,101 @@
+// The program as it is installed, in a process of its own.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "common/base/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string text;  // both streams
+};
+
+// Without a configuration of the machine's user.
+Outcome RunBinary(const std::string& arguments) {
+  const std::string command =
+      "env -u DPNMF_SERVER -u DPNMF_CA -u DPNMF_CERT -u DPNMF_KEY "
+      "HOME=/nowhere " DPNMF_PROGRAM " " +
+      arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer;
+  for (std::size_t count;
+       (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    outcome.text.append(buffer.data(), count);
+  outcome.exit_code = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+TEST(Binary, PrintsItsVersion) {
+  const Outcome outcome = RunBinary("--version");
+  EXPECT_EQ(outcome.exit_code, kExitOk);
+  EXPECT_THAT(outcome.text, ::testing::MatchesRegex("dpnmf [0-9.]+\n"));
+}
+
+TEST(Binary, PrintsHelp) {
+  const Outcome outcome = RunBinary("train --help");
+  EXPECT_EQ(outcome.exit_code, kExitOk);
+  EXPECT_THAT(outcome.text, HasSubstr("--epsilon"));
+}
+
+TEST(Binary, RefusesUnknownFlags) {
+  const Outcome outcome = RunBinary("datasets --colour");
+  EXPECT_EQ(outcome.exit_code, kExitUsage);
+  EXPECT_THAT(outcome.text,
+              AllOf(StartsWith("dpnmf: "), HasSubstr("--colour")));
+}
+
+// 2 compositions, noise multiplier 1, delta 1e-6 of
+// tests/golden/gaussian_accounting.json.
+TEST(Binary, AccountNeedsNoServer) {
+  const std::string arguments =
+      "account --releases 2 --noise-multiplier 1 --delta 1e-6";
+  const Outcome text = RunBinary(arguments);
+  EXPECT_EQ(text.exit_code, kExitOk);
+  EXPECT_THAT(text.text, AllOf(HasSubstr("epsilon.rdp          8.43384437769"),
+                               HasSubstr("epsilon.rdp_optimal  7.76621662531"),
+                               HasSubstr("epsilon.gaussian     7.28608096641"),
+                               HasSubstr("mu                   1.41421356237"),
+                               HasSubstr("rho                  1\n")));
+  const Outcome json = RunBinary(arguments + " --format json");
+  EXPECT_EQ(json.exit_code, kExitOk);
+  EXPECT_NEAR(nlohmann::json::parse(json.text)["epsilon"]["gaussian"],
+              7.2860809664186076594, 1e-8);
+}
+
+TEST(Binary, AccountRefusesNan) {
+  const Outcome outcome =
+      RunBinary("account --releases 2 --noise-multiplier nan --delta 1e-6");
+  EXPECT_EQ(outcome.exit_code, kExitUsage);
+  EXPECT_THAT(outcome.text, HasSubstr("[noise-multiplier-out-of-range]"));
+}
+
+TEST(Binary, SaysWhichTlsFlagIsMissing) {
+  const Outcome outcome = RunBinary("datasets");
+  EXPECT_EQ(outcome.exit_code, kExitUsage);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("--ca"), HasSubstr("DPNMF_CA"),
+                                  HasSubstr("[tls-files-missing]")));
+}
+
+TEST(Binary, SaysWhichTlsFileCannotBeRead) {
+  const Outcome outcome = RunBinary(
+      "datasets --ca /nowhere/ca.pem --cert /nowhere/c.pem --key "
+      "/nowhere/k.pem");
+  EXPECT_EQ(outcome.exit_code, kExitDenied);
+  EXPECT_THAT(outcome.text, HasSubstr("/nowhere/"));
+}
+
+}  // namespace
+}  // namespace dpnmf::cli

@@ -1,0 +1,494 @@
+// The commands as functions, against a fake server in this process.
+#include "analyst/cli/program.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "analyst/cli/model_file.h"
+#include "common/base/error.h"
+#include "common/base/exit_code.h"
+#include "common/rpc/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/analyst/cli/fake_analyst.h"
+
+namespace dpnmf::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Program : public ::testing::Test {
+ protected:
+  Program() {
+    std::string name = ::testing::TempDir() + "dpnmf_program_XXXXXX";
+    directory_ = mkdtemp(name.data());
+    // No configuration of the machine's user gets in.
+    setenv("HOME", directory_.c_str(), 1);
+    environment_.out = &out_;
+    environment_.err = &err_;
+    environment_.version = "1.2.3";
+    environment_.connect = [this](const ConnectionOptions& options)
+        -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+      server_name_ = options.server;
+      return server_.Channel();
+    };
+    environment_.retry.first_pause = absl::Milliseconds(1);
+    environment_.retry.largest_pause = absl::Milliseconds(4);
+    environment_.retry.give_up_after = absl::Milliseconds(20);
+  }
+  ~Program() override {
+    for (const char* variable :
+         {"DPNMF_SERVER", "DPNMF_FORMAT", "DPNMF_CONFIG"})
+      unsetenv(variable);
+    std::filesystem::remove_all(directory_);
+  }
+
+  int Run(const std::vector<std::string>& arguments) {
+    out_.str("");
+    err_.str("");
+    std::vector<const char*> argv = {"dpnmf"};
+    for (const std::string& argument : arguments)
+      argv.push_back(argument.c_str());
+    return RunProgram(static_cast<int>(argv.size()), argv.data(), environment_);
+  }
+
+  // plan or train with the flags that are required, and more.
+  int RunWith(const std::string& command, std::vector<std::string> more = {}) {
+    std::vector<std::string> all = {command, "--dataset", "digits", "--rank",
+                                    "2",     "--epsilon", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Run(all);
+  }
+
+  std::string Path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+
+  FakeAnalyst& analyst() { return server_.analyst; }
+  const v1::RunParameters& parameters() {
+    return analyst().last_specification.parameters();
+  }
+
+  std::filesystem::path directory_;
+  FakeServer server_;
+  Environment environment_;
+  std::string server_name_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+// Flags.
+
+TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
+  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("What epsilon means"), HasSubstr("Examples:"),
+                    HasSubstr("Exit codes:"), HasSubstr("DPNMF_SERVER")));
+}
+
+TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
+  for (const char* command :
+       {"datasets", "plan", "train", "watch", "runs", "show", "cancel",
+        "budget", "model", "account", "doctor"}) {
+    EXPECT_EQ(Run({command, "--help"}), kExitOk) << command;
+    EXPECT_THAT(out_.str(), HasSubstr(std::string("dpnmf ") + command));
+    EXPECT_THAT(out_.str(), HasSubstr("Example")) << command;
+  }
+}
+
+TEST_F(Program, HelpFitsEightyColumns) {
+  for (const char* command :
+       {"", "datasets", "plan", "train", "watch", "runs", "show", "cancel",
+        "budget", "model", "account", "doctor"}) {
+    EXPECT_EQ(*command == '\0' ? Run({"--help"}) : Run({command, "--help"}),
+              kExitOk);
+    std::istringstream lines(out_.str());
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 88u) << line;
+  }
+}
+
+TEST_F(Program, BadFlagsAreUsageErrors) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"no-such-command"},
+      {"datasets", "--no-such-flag"},
+      {"plan"},
+      {"plan", "--dataset", "d", "--rank", "-1", "--epsilon", "1"},
+      {"plan", "--dataset", "d", "--rank", "2.5", "--epsilon", "1"},
+      {"plan", "--dataset", "d", "--rank", "2", "--epsilon", "much"},
+      {"plan", "--dataset", "d", "--rank", "2", "--epsilon", "1", "--outliers",
+       "maybe"},
+      {"datasets", "--format", "xml"},
+      {"show"}};
+  for (const auto& arguments : wrong) {
+    EXPECT_EQ(Run(arguments), kExitUsage)
+        << ::testing::PrintToString(arguments);
+    EXPECT_THAT(err_.str(),
+                AllOf(StartsWith("dpnmf: "), HasSubstr("--help'. [usage]")));
+    EXPECT_THAT(out_.str(), IsEmpty());
+  }
+}
+
+TEST_F(Program, GlobalFlagsStandBeforeOrAfterTheCommand) {
+  EXPECT_EQ(Run({"--server", "a:1", "datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "a:1");
+  EXPECT_EQ(Run({"datasets", "--server", "b:2"}), kExitOk);
+  EXPECT_EQ(server_name_, "b:2");
+}
+
+TEST_F(Program, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
+  std::ofstream(Path("c.toml")) << "server = \"file:3\"\n[plan]\nrounds = 77\n";
+  const std::string config = Path("c.toml");
+  EXPECT_EQ(RunWith("plan", {"--config", config}), kExitOk);
+  EXPECT_EQ(server_name_, "file:3");
+  EXPECT_EQ(parameters().rounds(), 77u);
+  setenv("DPNMF_SERVER", "environment:2", 1);
+  EXPECT_EQ(Run({"--config", config, "datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "environment:2");
+  EXPECT_EQ(Run({"--config", config, "datasets", "--server", "flag:1"}),
+            kExitOk);
+  EXPECT_EQ(server_name_, "flag:1");
+}
+
+TEST_F(Program, TheUsersConfigurationIsReadByItself) {
+  std::filesystem::create_directories(Path(".config"));
+  std::ofstream(Path(".config/dpnmf.toml")) << "server = \"home:4\"\n";
+  EXPECT_EQ(Run({"datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "home:4");
+}
+
+TEST_F(Program, AMissingOrWrongConfigurationIsAUsageError) {
+  EXPECT_EQ(Run({"--config", Path("absent.toml"), "datasets"}), kExitUsage);
+  std::ofstream(Path("c.toml")) << "sever = \"typo\"\n";
+  EXPECT_EQ(Run({"--config", Path("c.toml"), "datasets"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("sever"));
+  setenv("DPNMF_CONFIG", Path("absent.toml").c_str(), 1);
+  EXPECT_EQ(Run({"datasets"}), kExitUsage);
+}
+
+TEST_F(Program, DoctorReportsEachCheckAndFailsWithSeven) {
+  EXPECT_EQ(Run({"doctor", "--ca", "/nowhere/ca.crt", "--server", "localhost:1",
+                 "--format", "json"}),
+            kExitState);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_FALSE(json["ok"]);
+  EXPECT_FALSE(json["checks"].empty());
+}
+
+// Replies.
+
+TEST_F(Program, JsonHasProtoNamesAndZeros) {
+  EXPECT_EQ(Run({"budget", "--dataset", "digits", "--format", "json"}),
+            kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["cap_epsilons"]["rdp_optimal"], 3);
+  EXPECT_EQ(json["disagreement"], "");
+}
+
+TEST_F(Program, ErrorsOfTheServerKeepSentenceCodeAndExitCode) {
+  EXPECT_EQ(Run({"show", "ffffffffffffffffffffffffffffffff"}), kExitNotFound);
+  EXPECT_EQ(err_.str(), "dpnmf: There is no such run. [run-unknown]\n");
+}
+
+TEST_F(Program, ABrokenMirrorIsExitCodeEight) {
+  analyst().budget.set_agree(false);
+  EXPECT_EQ(Run({"budget", "--dataset", "digits"}), kExitDataLoss);
+}
+
+TEST_F(Program, AnUnreachableServerIsExitCodeFive) {
+  environment_.connect = [](const ConnectionOptions&)
+      -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+    return Refusal(absl::StatusCode::kUnavailable, "unreachable", "Nobody.");
+  };
+  EXPECT_EQ(Run({"datasets"}), kExitUnreachable);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("dpnmf: Nobody. [unreachable]\n"),
+                                HasSubstr("dpnmf doctor")));
+}
+
+TEST_F(Program, TroubleWithTheOwnCertificateIsExitCodeSix) {
+  environment_.connect = [](const ConnectionOptions&)
+      -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+    return Refusal(absl::StatusCode::kFailedPrecondition,
+                   "tls-certificate-invalid", "Expired.");
+  };
+  EXPECT_EQ(Run({"datasets"}), kExitDenied);
+}
+
+// plan and train.
+
+TEST_F(Program, PlanTakesFromTheDataSetWhatIsNotGiven) {
+  EXPECT_EQ(RunWith("plan"), kExitOk);
+  EXPECT_EQ(parameters().delta(), 1e-5);
+  EXPECT_EQ(parameters().adjacency(), v1::ADJACENCY_REPLACE_ONE);
+  EXPECT_EQ(parameters().conversion(), v1::CONVERSION_RDP);
+  EXPECT_EQ(parameters().rounds(), 30u);
+  EXPECT_EQ(parameters().inner_iterations(), 10u);
+  EXPECT_EQ(parameters().mechanism(), "statistics");
+  EXPECT_FALSE(parameters().outliers());
+  EXPECT_EQ(parameters().lambda(), 0);
+}
+
+TEST_F(Program, PlanSendsEveryFlag) {
+  EXPECT_EQ(RunWith("plan", {"--rounds",
+                             "7",
+                             "--delta",
+                             "1e-6",
+                             "--mechanism",
+                             "gradient",
+                             "--outliers",
+                             "on",
+                             "--lambda",
+                             "0.3",
+                             "--outlier-bound",
+                             "0.7",
+                             "--inner-iterations",
+                             "4",
+                             "--share-of-a",
+                             "0.25",
+                             "--seed",
+                             "99",
+                             "--step-size",
+                             "0.5",
+                             "--steps-per-round",
+                             "3"}),
+            kExitOk);
+  EXPECT_EQ(parameters().rounds(), 7u);
+  EXPECT_EQ(parameters().delta(), 1e-6);
+  EXPECT_EQ(parameters().mechanism(), "gradient");
+  EXPECT_TRUE(parameters().outliers());
+  EXPECT_EQ(parameters().lambda(), 0.3);
+  EXPECT_EQ(parameters().outlier_bound(), 0.7);
+  EXPECT_EQ(parameters().inner_iterations(), 4u);
+  EXPECT_EQ(parameters().share_of_a(), 0.25);
+  const v1::LearnerOptions& learner = analyst().last_specification.learner();
+  EXPECT_EQ(learner.seed(), 99u);
+  EXPECT_EQ(learner.step_size(), 0.5);
+  EXPECT_EQ(learner.steps_per_round(), 3u);
+}
+
+TEST_F(Program, OutlierDefaultsComeFromPublicFacts) {
+  analyst().datasets.mutable_datasets(0)->set_features(16);
+  analyst().datasets.mutable_datasets(0)->set_column_bound(3);
+  EXPECT_EQ(RunWith("plan", {"--outliers", "on"}), kExitOk);
+  EXPECT_EQ(parameters().lambda(), 2 * 3 / 4.0);
+  EXPECT_EQ(parameters().outlier_bound(), 3);
+}
+
+TEST_F(Program, LambdaWithoutOutliersIsRefused) {
+  EXPECT_EQ(RunWith("plan", {"--lambda", "0.1"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[outliers-off]"));
+}
+
+TEST_F(Program, AnUnknownDataSetNamesThoseOnOffer) {
+  EXPECT_EQ(
+      Run({"plan", "--dataset", "faces", "--rank", "2", "--epsilon", "1"}),
+      kExitNotFound);
+  EXPECT_EQ(err_.str(),
+            "dpnmf: There is no data set 'faces'; this analyst may use: "
+            "digits. [dataset-unknown]\n");
+}
+
+TEST_F(Program, APlanThatWouldBeRefusedIsExitCodeThree) {
+  analyst().plan.set_would_be_refused(true);
+  EXPECT_EQ(RunWith("plan"), kExitBudget);
+}
+
+TEST_F(Program, TrainPrintsTheRunIdFirstAndHowToWatch) {
+  EXPECT_EQ(RunWith("train"), kExitOk);
+  EXPECT_THAT(out_.str(), StartsWith(std::string(kRunId) + "\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("dpnmf watch 3f9a01234567"));
+  EXPECT_THAT(analyst().last_dictionary, IsEmpty());
+  EXPECT_THAT(analyst().watch_cursors, IsEmpty());
+}
+
+TEST_F(Program, TrainSendsAPublicDictionaryColumnByColumn) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("w.csv")}), kExitOk);
+  EXPECT_EQ(analyst().last_specification.learner().initialisation(),
+            v1::INITIALISATION_PUBLIC);
+  EXPECT_THAT(analyst().last_dictionary,
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+}
+
+TEST_F(Program, APublicDictionaryHasToFit) {
+  std::ofstream(Path("w.csv")) << "1,2\n3,4\n";
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("w.csv")}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("is 2 x 2; this run needs a dictionary of "
+                                    "6 x 2. [init-shape-mismatch]"));
+  EXPECT_EQ(RunWith("train", {"--init", "nndsvd"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[init-malformed]"));
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("absent.npy")}),
+            kExitNotFound);
+}
+
+// Watching.
+
+TEST_F(Program, TrainWithWaitShowsEveryRoundAndTheEnd) {
+  EXPECT_EQ(RunWith("train", {"--wait"}), kExitOk);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("round 1/3"), HasSubstr("round 2/3"),
+                                HasSubstr("round 3/3"),
+                                HasSubstr("completed after 3 of 3 rounds"),
+                                HasSubstr("guarantee (the cap's)")));
+}
+
+TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {
+  EXPECT_EQ(RunWith("train", {"--wait", "--format", "json"}), kExitOk);
+  std::istringstream lines(out_.str());
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);)
+    objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 5u);
+  EXPECT_EQ(objects[0]["run_id"], kRunId);
+  EXPECT_EQ(objects[3]["cursor"], "3");
+  EXPECT_EQ(objects[4]["state"], "RUN_STATE_COMPLETED");
+}
+
+TEST_F(Program, AFailedRunIsExitCodeNineAndSaysWhy) {
+  v1::Run& run = analyst().runs[0];
+  run.set_state(v1::RUN_STATE_FAILED);
+  run.set_error("The disk is full.");
+  run.set_error_code("store-full");
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitRunFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("The disk is full. [store-full]"));
+}
+
+TEST_F(Program, WatchReconnectsWithItsCursorAndRepeatsNothing) {
+  analyst().after_event = [](int attempt, std::uint64_t sent) {
+    return attempt <= 2 && sent == 1
+               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost")
+               : grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk);
+  EXPECT_THAT(analyst().watch_cursors, ElementsAre(0, 1, 2));
+  for (const char* round : {"round 1/3", "round 2/3", "round 3/3"}) {
+    const std::size_t first = out_.str().find(round);
+    ASSERT_NE(first, std::string::npos) << round;
+    EXPECT_EQ(out_.str().find(round, first + 1), std::string::npos) << round;
+  }
+  EXPECT_THAT(err_.str(), HasSubstr("trying again"));
+}
+
+TEST_F(Program, WatchGivesUpAfterAWhileWithExitCodeFive) {
+  analyst().after_event = [](int, std::uint64_t) {
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost");
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitUnreachable);
+  // Pauses of 1, 2, 4, 4, 4, 4, 4 ms make 23, the first sum of 20 or more.
+  EXPECT_EQ(analyst().watch_cursors.size(), 8u);
+}
+
+TEST_F(Program, WatchDoesNotRetryARefusal) {
+  analyst().after_event = [](int, std::uint64_t) {
+    return ToGrpc(Refusal(absl::StatusCode::kPermissionDenied, "role-missing",
+                          "Not yours."));
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitDenied);
+  EXPECT_EQ(analyst().watch_cursors.size(), 1u);
+}
+
+TEST_F(Program, AStreamThatEndsBeforeTheRunIsWatchedAgain) {
+  analyst().runs[0].set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitUnreachable);
+  EXPECT_GT(analyst().watch_cursors.size(), 1u);
+}
+
+TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
+  // The second event never comes: only the signal ends the watch.
+  std::atomic<bool> ended = false;
+  analyst().after_event = [&](int, std::uint64_t sent) {
+    if (sent == 1) {
+      kill(getpid(), SIGINT);
+      ended.wait(false);
+    }
+    return grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
+  EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 goes on"));
+  EXPECT_THAT(analyst().cancelled, IsEmpty());
+  ended = true;
+  ended.notify_all();
+}
+
+TEST_F(Program, CtrlCEndsAPauseBetweenAttempts) {
+  environment_.retry.first_pause = absl::Hours(1);
+  environment_.retry.give_up_after = absl::Hours(2);
+  analyst().after_event = [](int, std::uint64_t) {
+    kill(getpid(), SIGINT);
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost");
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
+}
+
+// Run ids.
+
+TEST_F(Program, AUniquePrefixNamesARun) {
+  EXPECT_EQ(Run({"cancel", "3F9A"}), kExitOk);
+  EXPECT_EQ(analyst().cancelled, kRunId);
+  EXPECT_EQ(out_.str(), "run 3f9a01234567 is cancelling.\n");
+}
+
+TEST_F(Program, AnAmbiguousOrUnknownOrMalformedPrefixIsRefused) {
+  std::string other = kRunId;
+  other.back() = '0';
+  analyst().runs.push_back(SampleRun(other));
+  EXPECT_EQ(Run({"show", "3f9a"}), kExitUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr(other), HasSubstr(kRunId),
+                                HasSubstr("[run-id-ambiguous]")));
+  EXPECT_EQ(Run({"show", kRunId}), kExitOk);
+  EXPECT_EQ(Run({"show", "00"}), kExitNotFound);
+  EXPECT_EQ(Run({"show", "xyz"}), kExitUsage);
+  EXPECT_EQ(Run({"show", std::string(33, 'a')}), kExitUsage);
+}
+
+// The model.
+
+TEST_F(Program, ModelWritesTheFileThatItsNameAsksFor) {
+  analyst().model << 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12;
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy")}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("W, 6 x 2, after 3 rounds"));
+  EXPECT_EQ(*ReadMatrixFile(Path("w.npy")), analyst().model);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.csv")}), kExitOk);
+  EXPECT_EQ(*ReadMatrixFile(Path("w.csv")), analyst().model);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.mtx")}), kExitOk);
+  EXPECT_EQ(Run({"model", "3f9a", "-o", Path("w.png"), "--shape", "2x3"}),
+            kExitOk);
+  EXPECT_TRUE(std::filesystem::exists(Path("w.png")));
+}
+
+TEST_F(Program, ALargeModelArrivesInManyChunks) {
+  analyst().model = Eigen::MatrixXd::Random(10'285, 30).cwiseAbs();
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy")}), kExitOk);
+  EXPECT_EQ(*ReadMatrixFile(Path("w.npy")), analyst().model);
+}
+
+TEST_F(Program, ModelRefusesWhatItCannotWrite) {
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.txt")}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[file-type-unknown]"));
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.png")}), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("has 6 entries"), HasSubstr("[shape-mismatch]")));
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--shape", "2x3"}),
+            kExitUsage);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("no/w.npy")}),
+            kExitNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+}  // namespace
+}  // namespace dpnmf::cli
