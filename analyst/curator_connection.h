@@ -1,8 +1,8 @@
 // The curator as the analyst sees it. No transport in here: the real one is
 // curator_client.h, tests use one in memory.
 //
-// Errors carry a reason code (common/base/error.h). UNAVAILABLE, "the curator
-// cannot be reached now", is the only one worth trying again.
+// Errors carry a reason code (common/base/error.h). UNAVAILABLE means that the
+// curator cannot be reached now and is worth trying again; a refusal is not.
 #ifndef DPNMF_ANALYST_CURATOR_CONNECTION_H_
 #define DPNMF_ANALYST_CURATOR_CONNECTION_H_
 
