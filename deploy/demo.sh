@@ -92,7 +92,8 @@ say "the budget, as the analyst sees it"
 client budget --dataset digits
 
 say "the budget, as the curator's ledger records it"
-dpnmf-curator ledger show --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor" --limit 6
+dpnmf-curator ledger show --last 6 \
+  --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
 dpnmf-curator ledger verify --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
 
 say "the dictionary"
