@@ -12,6 +12,7 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
+#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -36,6 +37,16 @@ absl::Status Silent() {
 absl::Status Ended() {
   return Refusal(absl::StatusCode::kUnavailable, "unreachable",
                  "The curator ended the stream early; it may be restarting.");
+}
+
+// The client of this analyst must not take the curator's silence for ours.
+absl::Status FromCurator(const grpc::Status& status) {
+  const absl::Status converted = FromGrpc(status);
+  if (ReasonCode(converted) != "unreachable") return converted;
+  spdlog::warn("the curator cannot be reached: {}", status.error_message());
+  return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
+                 "The analyst's server cannot reach the curator; runs go on "
+                 "when it is back.");
 }
 
 // 32 bytes or a violation.
@@ -191,7 +202,7 @@ class GrpcStream : public RunStream {
     const grpc::Status status = stream_->Finish();
     if (cancelled_) return Cancelled();
     if (silent_) return Silent();
-    return status.ok() ? Ended() : FromGrpc(status);
+    return status.ok() ? Ended() : FromCurator(status);
   }
 
   grpc::ClientContext context_;
@@ -217,7 +228,7 @@ class GrpcCurator : public CuratorConnection {
     SetDeadline(&context);
     v1::ListDatasetsReply reply;
     const grpc::Status status = stub_->ListDatasets(&context, {}, &reply);
-    if (!status.ok()) return FromGrpc(status);
+    if (!status.ok()) return FromCurator(status);
     return reply;
   }
 
@@ -230,7 +241,7 @@ class GrpcCurator : public CuratorConnection {
     request.set_after_sequence(after_sequence);
     v1::GetLedgerReply reply;
     const grpc::Status status = stub_->GetLedger(&context, request, &reply);
-    if (!status.ok()) return FromGrpc(status);
+    if (!status.ok()) return FromCurator(status);
     return reply;
   }
 
