@@ -159,17 +159,20 @@ RoundAllowance AllowanceOf(MuSquared whole, const RunParameters& parameters) {
 RunPlan PlanWithBits(int bits, const RunParameters& parameters,
                      const DatasetFacts& facts) {
   const std::uint64_t norm = NormBoundSteps(facts.column_bound, bits);
-  PartPlan a{.name = "A",
-             .rows = parameters.rank,
-             .columns = parameters.rank,
-             .symmetric = true,
-             .step_exponent = -2 * bits,
-             .left_norm_steps = norm,
-             .right_norm_steps = norm};
-  PartPlan b = a;
-  b.name = "B";
-  b.rows = facts.features;
-  b.symmetric = false;
+  const PartPlan a{.name = "A",
+                   .rows = parameters.rank,
+                   .columns = parameters.rank,
+                   .symmetric = true,
+                   .step_exponent = -2 * bits,
+                   .left_norm_steps = norm,
+                   .right_norm_steps = norm};
+  const PartPlan b{.name = "B",
+                   .rows = facts.features,
+                   .columns = parameters.rank,
+                   .symmetric = false,
+                   .step_exponent = -2 * bits,
+                   .left_norm_steps = norm,
+                   .right_norm_steps = norm};
   RunPlan plan;
   plan.coefficient_bits = plan.data_bits = bits;
   plan.coefficient_bound = plan.data_bound = facts.column_bound;

@@ -496,6 +496,15 @@ TEST(PlanRun, CoarsensTheLatticeForManyUsersOrMuchNoise) {
   EXPECT_LT(plan->coefficient_bits, 20);
 }
 
+// At 20 bits m^2 = 2^40: 2^22 - 1 users alone would fit below 2^62.
+TEST(PlanRun, LeavesRoomForTheNoiseBesideTheSums) {
+  DatasetFacts facts = Facts();
+  facts.users = (std::uint64_t{1} << 22) - 1;
+  EXPECT_EQ(PlanRun(Parameters(), facts)->coefficient_bits, 19);
+  facts.users = std::uint64_t{1} << 21;
+  EXPECT_EQ(PlanRun(Parameters(), facts)->coefficient_bits, 20);
+}
+
 TEST(PlanRun, GivesUpBeforeTheLatticeIsCoarserThan512Steps) {
   RunParameters parameters = Parameters();
   int least_bits = 20;
