@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -410,19 +410,20 @@ TEST_F(Program, AStreamThatEndsBeforeTheRunIsWatchedAgain) {
 
 TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
   // The second event never comes: only the signal ends the watch.
-  std::atomic<bool> ended = false;
-  analyst().after_event = [&](int, std::uint64_t sent) {
+  // The handler may outlive this function, so it holds its own share.
+  std::promise<void> ended;
+  const std::shared_future<void> until = ended.get_future().share();
+  analyst().after_event = [until](int, std::uint64_t sent) {
     if (sent == 1) {
       kill(getpid(), SIGINT);
-      ended.wait(false);
+      until.wait();
     }
     return grpc::Status::OK;
   };
   EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
   EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 goes on"));
   EXPECT_THAT(analyst().cancelled, IsEmpty());
-  ended = true;
-  ended.notify_all();
+  ended.set_value();
 }
 
 TEST_F(Program, CtrlCEndsAPauseBetweenAttempts) {
