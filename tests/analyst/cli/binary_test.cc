@@ -64,11 +64,12 @@ TEST(Binary, AccountNeedsNoServer) {
       "account --releases 2 --noise-multiplier 1 --delta 1e-6";
   const Outcome text = RunBinary(arguments);
   EXPECT_EQ(text.exit_code, kExitOk);
-  EXPECT_THAT(text.text, AllOf(HasSubstr("epsilon.rdp          8.4338443777 "),
-                               HasSubstr("epsilon.rdp_optimal  7.76621662532 "),
-                               HasSubstr("epsilon.gaussian     7.28608096642\n"),
-                               HasSubstr("mu                   1.41421356238\n"),
-                               HasSubstr("rho                  1\n")));
+  EXPECT_THAT(text.text,
+              AllOf(HasSubstr("epsilon.rdp          8.4338443777 "),
+                    HasSubstr("epsilon.rdp_optimal  7.76621662532 "),
+                    HasSubstr("epsilon.gaussian     7.28608096642\n"),
+                    HasSubstr("mu                   1.41421356238\n"),
+                    HasSubstr("rho                  1\n")));
   const Outcome json = RunBinary(arguments + " --format json");
   EXPECT_EQ(json.exit_code, kExitOk);
   EXPECT_NEAR(nlohmann::json::parse(json.text)["epsilon"]["gaussian"],
