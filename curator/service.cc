@@ -39,6 +39,7 @@ class TrainStream {
   TrainStream(const ServiceOptions& options, grpc::ServerContext* context,
               Stream* stream)
       : options_(options),
+        context_(context),
         session_(options.context, options.identify(*context)),
         stream_(stream),
         idle_(std::chrono::seconds(options.idle_seconds),
@@ -110,6 +111,9 @@ class TrainStream {
   }
 
   absl::Status Round(const Eigen::MatrixXd& w) {
+    if (options_.check_peer) {
+      DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
+    }
     DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
                            session_.Round(round_, w));
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
@@ -149,6 +153,7 @@ class TrainStream {
   }
 
   const ServiceOptions& options_;
+  grpc::ServerContext* const context_;
   Session session_;
   Stream* const stream_;
   std::optional<RealMatrixReader> reader_;

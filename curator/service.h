@@ -16,9 +16,15 @@ namespace dpnmf::curator {
 using IdentifyPeer = std::function<std::vector<std::string>(
     const grpc::ServerContextBase& context)>;
 
+// Whether a peer may still be served; production: CheckPeerStillValid.
+using CheckPeer =
+    std::function<absl::Status(const grpc::ServerContextBase& context)>;
+
 struct ServiceOptions {
   SessionContext context;
   IdentifyPeer identify;
+  // Asked before every round; null: never.
+  CheckPeer check_peer;
   // Printed in ListDatasetsReply.
   std::string version;
   // A training stream whose peer sends nothing for this long is cancelled.

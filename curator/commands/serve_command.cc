@@ -94,6 +94,7 @@ absl::Status Serve(const ServeOptions& options) {
                              &curator.catalog,     curator.access.get(),
                              &curator.seats,       threads};
   service_options.identify = PeerIdentities;
+  service_options.check_peer = CheckPeerStillValid;
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
   CuratorServiceImpl service(service_options);

@@ -41,7 +41,8 @@ TEST(Access, RefusesWhatItDoesNotUnderstand) {
                      {"identity": "dns:a", "roles": ["analyst"], "datasets": []}]})",
   };
   for (const char* text : bad) {
-    EXPECT_EQ(ReasonCode(ParseGrants(text).status()), "allow-list-malformed") << text;
+    EXPECT_EQ(ReasonCode(ParseGrants(text).status()), "allow-list-malformed")
+        << text;
   }
 }
 
@@ -50,7 +51,8 @@ TEST(Access, TakesUpAChangedFileAndFailsClosedOnABrokenOne) {
   const std::vector<std::string> a = {"dns:a"};
   auto write = [&](const std::string& text) { std::ofstream(path) << text; };
   write(kGood);
-  const std::unique_ptr<AccessControl> access = AccessControl::FromFile(path).value();
+  const std::unique_ptr<AccessControl> access =
+      AccessControl::FromFile(path).value();
   EXPECT_TRUE(access->GrantOf(a).ok());
   write(R"({"grants": []})");
   EXPECT_EQ(ReasonCode(access->GrantOf(a).status()), "identity-unknown");

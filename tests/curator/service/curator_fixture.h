@@ -1,6 +1,6 @@
-// A curator in memory and in process: a small data set, a ledger and a store in a
-// temporary directory, and the gRPC service on an in-process channel. The caller's
-// identity is what the test says.
+// A curator in memory and in process: a small data set, a ledger and a store in
+// a temporary directory, and the gRPC service on an in-process channel. The
+// caller's identity is what the test says.
 #ifndef DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_
 #define DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_
 
@@ -12,6 +12,7 @@
 #include "curator/service.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
+#include "tests/curator/release/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
 
@@ -26,7 +27,9 @@ inline std::unique_ptr<Dataset> PlantedDataset(const std::string& name,
     for (std::uint64_t d = 0; d < kFeatures; ++d) {
       // Each user has one part of four features, with weights that vary.
       values[n * kFeatures + d] =
-          d / 4 == n % 3 ? 0.5f * (1.0f + 0.01f * static_cast<float>((n * 7 + d) % 11)) : 0.0f;
+          d / 4 == n % 3
+              ? 0.5f * (1.0f + 0.01f * static_cast<float>((n * 7 + d) % 11))
+              : 0.0f;
       values[n * kFeatures + d] *= 0.9f;
     }
   }
@@ -54,9 +57,12 @@ inline RunParameters SmallRun() {
   return parameters;
 }
 
+enum class Noise { kOn, kOff };
+
 class CuratorFixture : public ::testing::Test {
  protected:
-  CuratorFixture() {
+  // Noise off: not differentially private, for comparisons with plain NMF.
+  explicit CuratorFixture(Noise noise = Noise::kOn) : noise_(noise) {
     std::string pattern = ::testing::TempDir() + "curatorXXXXXX";
     directory_ = mkdtemp(pattern.data());
     std::vector<std::unique_ptr<Dataset>> datasets;
@@ -64,7 +70,8 @@ class CuratorFixture : public ::testing::Test {
     datasets.push_back(PlantedDataset("hidden", "others"));
     catalog_ = Catalog::FromDatasets(std::move(datasets));
     Grant analyst{"dns:analyst", {Role::kAnalyst}, {"planted"}, false, {}};
-    Grant second{"dns:second", {Role::kAnalyst}, {"planted"}, false, {{"people", 0.5}}};
+    Grant second{
+        "dns:second", {Role::kAnalyst}, {"planted"}, false, {{"people", 0.5}}};
     Grant auditor{"dns:auditor", {Role::kAuditor}, {}, true, {}};
     access_ = AccessControl::FromGrants({analyst, second, auditor});
     Start();
@@ -82,10 +89,18 @@ class CuratorFixture : public ::testing::Test {
     ledger_ = Ledger::Open(options).value();
     ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people")).ok());
     ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("others")).ok());
-    gate_ = ReleaseGate::Create(ledger_.get(), directory_ + "/releases", 1).value();
+    const std::string store = directory_ + "/releases";
+    gate_ = noise_ == Noise::kOn
+                ? ReleaseGate::Create(ledger_.get(), store, 1).value()
+                : ReleaseGateForTesting::Create(ledger_.get(), store,
+                                                ReleaseGateForTesting::Zeros)
+                      .value();
     ServiceOptions service;
-    service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1};
-    service.identify = [this](const grpc::ServerContextBase&) { return identities_; };
+    service.context = {ledger_.get(), gate_.get(), &catalog_,
+                       access_.get(), &seats_,     1};
+    service.identify = [this](const grpc::ServerContextBase&) {
+      return identities_;
+    };
     service.version = "test";
     service_ = std::make_unique<CuratorServiceImpl>(service);
     grpc::ServerBuilder builder;
@@ -104,6 +119,7 @@ class CuratorFixture : public ::testing::Test {
     ledger_.reset();
   }
 
+  const Noise noise_;
   std::string directory_;
   std::vector<std::string> identities_ = {"dns:analyst"};
   Catalog catalog_;

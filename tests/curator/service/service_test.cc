@@ -1,4 +1,5 @@
-// CuratorService over an in-process channel: what a peer can send and what it gets.
+// CuratorService over an in-process channel: what a peer can send and what it
+// gets.
 #include "curator/service.h"
 
 #include "common/base/error.h"
@@ -16,7 +17,8 @@ constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
 // A hand-driven training stream.
 class Peer {
  public:
-  explicit Peer(v1::CuratorService::Stub* stub) : stream_(stub->Train(&context_)) {}
+  explicit Peer(v1::CuratorService::Stub* stub)
+      : stream_(stub->Train(&context_)) {}
 
   void SendOpen(const RunParameters& parameters) {
     v1::TrainRequest request;
@@ -27,7 +29,8 @@ class Peer {
   void SendRound(std::uint32_t round, const Eigen::MatrixXd& w) {
     v1::TrainRequest request;
     request.mutable_round()->set_round(round);
-    request.mutable_round()->mutable_shape()->set_rows(static_cast<std::uint64_t>(w.rows()));
+    request.mutable_round()->mutable_shape()->set_rows(
+        static_cast<std::uint64_t>(w.rows()));
     request.mutable_round()->mutable_shape()->set_columns(
         static_cast<std::uint64_t>(w.cols()));
     stream_->Write(request);
@@ -49,14 +52,19 @@ class Peer {
     return reply;
   }
   // All messages of one release; sizes go into *bytes.
-  std::vector<NoisedMatrix> ReceiveRelease(std::vector<std::size_t>* bytes = nullptr) {
+  std::vector<NoisedMatrix> ReceiveRelease(
+      std::vector<std::size_t>* bytes = nullptr) {
     v1::TrainReply reply = Receive();
-    ReleaseReader reader = ReleaseReader::Create(reply.release(), 1 << 20).value();
+    ReleaseReader reader =
+        ReleaseReader::Create(reply.release(), 1 << 20).value();
     while (reply.message_case() != v1::TrainReply::kEnd) {
       if (bytes != nullptr) bytes->push_back(reply.ByteSizeLong());
       reply = Receive();
-      if (reply.has_lattice()) EXPECT_TRUE(reader.Add(reply.lattice()).ok());
-      if (reply.has_real()) EXPECT_TRUE(reader.Add(reply.real()).ok());
+      if (reply.has_lattice()) {
+        EXPECT_TRUE(reader.Add(reply.lattice()).ok());
+      } else if (reply.has_real()) {
+        EXPECT_TRUE(reader.Add(reply.real()).ok());
+      }
     }
     return reader.Take();
   }
@@ -70,7 +78,8 @@ class Peer {
 
  private:
   grpc::ClientContext context_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::TrainRequest, v1::TrainReply>> stream_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::TrainRequest, v1::TrainReply>>
+      stream_;
 };
 
 class ServiceTest : public CuratorFixture {
@@ -189,7 +198,8 @@ TEST_F(ServiceTest, TheLedgerShowsOwnChargesAndOthersAsTotalsOnly) {
   ASSERT_TRUE(stub_->GetLedger(&second, request, &auditor).ok());
   EXPECT_EQ(auditor.own_charges_size(), 0);
   EXPECT_EQ(auditor.own_charged().units(), "0");
-  EXPECT_EQ(auditor.position().charged().units(), own.position().charged().units());
+  EXPECT_EQ(auditor.position().charged().units(),
+            own.position().charged().units());
 }
 
 TEST_F(ServiceTest, ALostConnectionKeepsTheReservationAndTheRunGoesOn) {

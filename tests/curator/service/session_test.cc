@@ -19,11 +19,16 @@ constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
 class SessionTest : public CuratorFixture {
  protected:
   Session NewSession(std::vector<std::string> identities = {"dns:analyst"}) {
-    return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
-                   std::move(identities));
+    return Session(
+        {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
+        std::move(identities));
   }
-  double Charged() { return ledger_->PositionOf("people").value().charged.ToDouble(); }
-  double Reserved() { return ledger_->PositionOf("people").value().reserved.ToDouble(); }
+  double Charged() {
+    return ledger_->PositionOf("people").value().charged.ToDouble();
+  }
+  double Reserved() {
+    return ledger_->PositionOf("people").value().reserved.ToDouble();
+  }
   const Eigen::MatrixXd w_ = RandomDictionary(kFeatures, 3, 1);
 };
 
@@ -79,7 +84,8 @@ TEST_F(SessionTest, AnotherSessionGoesOnWithTheRunAndTakesItOver) {
   EXPECT_TRUE(second.Round(2, w_).ok());
 }
 
-TEST_F(SessionTest, ARunGoesOnAfterARestartWithTheSameBytesForRoundsThatWereAnswered) {
+TEST_F(SessionTest,
+       ARunGoesOnAfterARestartWithTheSameBytesForRoundsThatWereAnswered) {
   std::vector<NoisedMatrix> before;
   {
     Session session = NewSession();
@@ -146,22 +152,27 @@ TEST_F(SessionTest, ADatasetThatIsNotGrantedLooksLikeOneThatDoesNotExist) {
 
 TEST_F(SessionTest, AnAuditorMayNotTrain) {
   Session session = NewSession({"dns:auditor"});
-  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()), "role-missing");
+  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()),
+            "role-missing");
 }
 
 TEST_F(SessionTest, AnUnknownIdentityIsRefused) {
   Session session = NewSession({"dns:stranger", "uri:spiffe://x"});
-  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()), "identity-unknown");
+  EXPECT_EQ(ReasonCode(session.Open(kRun, SmallRun()).status()),
+            "identity-unknown");
 }
 
 TEST_F(SessionTest, TheIdentityIsCheckedAgainEveryRound) {
   Session session = NewSession();
   ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
   ASSERT_TRUE(session.Round(1, w_).ok());
-  access_ = AccessControl::FromGrants({});  // the operator withdraws every grant
-  Session withdrawn({ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
-                    {"dns:analyst"});
-  EXPECT_EQ(ReasonCode(withdrawn.Open(kRun, SmallRun()).status()), "identity-unknown");
+  access_ =
+      AccessControl::FromGrants({});  // the operator withdraws every grant
+  Session withdrawn(
+      {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
+      {"dns:analyst"});
+  EXPECT_EQ(ReasonCode(withdrawn.Open(kRun, SmallRun()).status()),
+            "identity-unknown");
 }
 
 struct BadDictionary {
@@ -172,8 +183,10 @@ struct BadDictionary {
 
 TEST_F(SessionTest, ABadDictionaryIsRefusedAndCostsNothing) {
   const BadDictionary cases[] = {
-      {"NaN", std::numeric_limits<double>::quiet_NaN(), "dictionary-not-finite"},
-      {"infinite", std::numeric_limits<double>::infinity(), "dictionary-not-finite"},
+      {"NaN", std::numeric_limits<double>::quiet_NaN(),
+       "dictionary-not-finite"},
+      {"infinite", std::numeric_limits<double>::infinity(),
+       "dictionary-not-finite"},
       {"negative", -1e-300, "dictionary-negative"},
       {"large", 2.5, "dictionary-out-of-range"},
   };
@@ -184,7 +197,8 @@ TEST_F(SessionTest, ABadDictionaryIsRefusedAndCostsNothing) {
     w(3, 1) = bad.value;
     EXPECT_EQ(ReasonCode(session.Round(1, w).status()), bad.code) << bad.what;
   }
-  EXPECT_EQ(ReasonCode(session.Round(1, Eigen::MatrixXd::Ones(kFeatures, 2)).status()),
+  EXPECT_EQ(ReasonCode(
+                session.Round(1, Eigen::MatrixXd::Ones(kFeatures, 2)).status()),
             "matrix-shape");
   EXPECT_EQ(ReasonCode(session.Round(0, w_).status()), "round-out-of-range");
   EXPECT_EQ(ReasonCode(session.Round(5, w_).status()), "round-out-of-range");
@@ -203,17 +217,22 @@ TEST_F(SessionTest, BadParametersAreRefusedAndReserveNothing) {
       {"epsilon-out-of-range", [](RunParameters* p) { p->epsilon = 0; }},
       {"epsilon-out-of-range", [](RunParameters* p) { p->epsilon = -1; }},
       {"epsilon-out-of-range",
-       [](RunParameters* p) { p->epsilon = std::numeric_limits<double>::quiet_NaN(); }},
+       [](RunParameters* p) {
+         p->epsilon = std::numeric_limits<double>::quiet_NaN();
+       }},
       {"delta-out-of-range", [](RunParameters* p) { p->delta = 1; }},
       {"delta-out-of-range",
-       [](RunParameters* p) { p->delta = std::numeric_limits<double>::quiet_NaN(); }},
+       [](RunParameters* p) {
+         p->delta = std::numeric_limits<double>::quiet_NaN();
+       }},
       {"mechanism-unknown", [](RunParameters* p) { p->mechanism = "magic"; }},
       {"share-out-of-range", [](RunParameters* p) { p->share_of_a = 1; }},
       {"adjacency-mismatch",
        [](RunParameters* p) { p->adjacency = Adjacency::kAddRemoveOne; }},
       {"conversion-mismatch",
        [](RunParameters* p) { p->conversion = Conversion::kGaussian; }},
-      {"inner-iterations-out-of-range", [](RunParameters* p) { p->inner_iterations = 0; }},
+      {"inner-iterations-out-of-range",
+       [](RunParameters* p) { p->inner_iterations = 0; }},
       {"lambda-out-of-range",
        [](RunParameters* p) {
          p->outliers = true;
@@ -234,7 +253,8 @@ TEST_F(SessionTest, BadParametersAreRefusedAndReserveNothing) {
     EXPECT_EQ(ReasonCode(session.Open(kRun, parameters).status()), bad.code);
   }
   Session session = NewSession();
-  EXPECT_EQ(ReasonCode(session.Open("not-hex", SmallRun()).status()), "run-id-malformed");
+  EXPECT_EQ(ReasonCode(session.Open("not-hex", SmallRun()).status()),
+            "run-id-malformed");
   EXPECT_EQ(Reserved(), 0);
 }
 

@@ -1,0 +1,224 @@
+// Both parties in one process: the analyst's runs against the curator's
+// service.
+#include <cmath>
+#include <thread>
+
+#include "analyst/budget.h"
+#include "analyst/curator_client.h"
+#include "analyst/planner.h"
+#include "analyst/run_manager.h"
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/rpc/convert.h"
+#include "gtest/gtest.h"
+#include "tests/curator/service/curator_fixture.h"
+
+namespace dpnmf {
+namespace {
+
+using curator::CuratorFixture;
+using curator::kFeatures;
+using curator::kUsers;
+using curator::Noise;
+
+class TwoParties : public CuratorFixture {
+ protected:
+  explicit TwoParties(Noise noise = Noise::kOn) : CuratorFixture(noise) {
+    Connect();
+    store_ = analyst::RunStore::Open(directory_ + "/analyst").value();
+  }
+  ~TwoParties() override {
+    manager_.reset();
+    connection_.reset();
+  }
+
+  void Connect() {
+    connection_ = analyst::ConnectCurator(server_->InProcessChannel({}),
+                                          std::chrono::seconds(60));
+  }
+
+  void Begin(bool average = true) {
+    analyst::RunManager::Settings settings;
+    settings.max_running = 4;
+    settings.learner.first_pause = settings.learner.longest_pause =
+        std::chrono::milliseconds(1);
+    settings.learner.average = average;
+    manager_ =
+        analyst::RunManager::Create(store_.get(), connection_.get(), settings)
+            .value();
+  }
+
+  std::string Start(const RunParameters& parameters,
+                    std::uint32_t steps_per_round = 0) {
+    v1::RunSpecification specification;
+    *specification.mutable_parameters() = ToProto(parameters);
+    v1::LearnerOptions& learner = *specification.mutable_learner();
+    learner.set_initialisation(v1::INITIALISATION_RANDOM);
+    learner.set_seed(5);
+    learner.set_steps_per_round(steps_per_round);
+    const auto planned =
+        analyst::PlanWithCurator(specification, connection_.get()).value();
+    return manager_->Start(planned, std::nullopt, "dns:alice")->run_id();
+  }
+
+  v1::Run Await(const std::string& run_id) {
+    EXPECT_TRUE(manager_
+                    ->Watch(
+                        run_id, 0, [](const v1::RunEvent&) { return true; },
+                        [] { return false; })
+                    .ok());
+    return manager_->Get(run_id).value();
+  }
+
+  Eigen::MatrixXd ModelOf(const std::string& run_id) {
+    return store_->ReadLearner(run_id).value().w;
+  }
+
+  std::unique_ptr<analyst::CuratorConnection> connection_;
+  std::unique_ptr<analyst::RunStore> store_;
+  std::unique_ptr<analyst::RunManager> manager_;
+};
+
+class TwoPartiesWithoutNoise : public TwoParties {
+ protected:
+  TwoPartiesWithoutNoise() : TwoParties(Noise::kOff) {}
+};
+
+TEST_F(TwoParties, ARunIsPaidForOnceAndBothLedgersAgree) {
+  Begin();
+  const v1::Run run = Await(Start(curator::SmallRun()));
+  EXPECT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+  EXPECT_EQ(run.rounds_done(), 4u);
+  const curator::Position position = ledger_->PositionOf("people").value();
+  EXPECT_EQ(position.charged.UnitsText(), run.charged().units());
+  EXPECT_EQ(position.reserved, MuSquared());
+  const v1::GetBudgetReply budget =
+      analyst::ReadBudget("planted", connection_.get(), *store_).value();
+  EXPECT_TRUE(budget.agree()) << budget.disagreement();
+  EXPECT_EQ(budget.mirror().charge_count(), 4u);
+}
+
+TEST_F(TwoParties, RunsAtOnceNeverExceedTheCap) {
+  Begin();
+  RunParameters parameters = curator::SmallRun();
+  parameters.epsilon = 2;
+  std::vector<std::string> runs;
+  for (int i = 0; i < 8; ++i) {
+    v1::RunSpecification specification;
+    *specification.mutable_parameters() = ToProto(parameters);
+    specification.mutable_learner()->set_initialisation(
+        v1::INITIALISATION_RANDOM);
+    const auto planned =
+        analyst::PlanWithCurator(specification, connection_.get());
+    if (!planned.ok()) continue;
+    const auto run = manager_->Start(*planned, std::nullopt, "dns:alice");
+    if (run.ok()) runs.push_back(run->run_id());
+  }
+  int completed = 0;
+  for (const std::string& run_id : runs) {
+    const v1::Run run = Await(run_id);
+    completed += run.state() == v1::RUN_STATE_COMPLETED;
+    if (run.state() != v1::RUN_STATE_COMPLETED) {
+      EXPECT_EQ(run.error_code(), "budget-exhausted");
+    }
+  }
+  EXPECT_GE(completed, 1);
+  EXPECT_LT(completed, 8);
+  const curator::Position position = ledger_->PositionOf("people").value();
+  EXPECT_LE(position.charged, position.cap);
+  EXPECT_EQ(position.reserved, MuSquared());
+}
+
+TEST_F(TwoParties, ACuratorThatRestartsInMidRunChargesNothingTwice) {
+  Begin();
+  RunParameters parameters = curator::SmallRun();
+  parameters.rounds = 60;
+  const std::string run_id = Start(parameters);
+  // Let some rounds pass, then take the connection away and bring it back.
+  ASSERT_TRUE(
+      manager_
+          ->Watch(
+              run_id, 0,
+              [](const v1::RunEvent& event) { return event.round() < 5; },
+              [] { return false; })
+          .ok());
+  manager_.reset();
+  connection_.reset();
+  Stop();
+  CuratorFixture::Start();
+  Connect();
+  Begin();
+  const v1::Run run = Await(run_id);
+  EXPECT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+  const curator::Position position = ledger_->PositionOf("people").value();
+  EXPECT_EQ(position.charged.UnitsText(), run.plan().cost().units());
+}
+
+// Plain projected gradient NMF in loops: cyclic coordinate-wise projected
+// gradient for H (gensim's solve_h), then gensim's _solve_w step
+// W <- Project(W - (W A - B) / |A|_F), everything in doubles.
+Eigen::MatrixXd PlainNmf(const curator::Dataset& data, const RunParameters& p,
+                         std::uint64_t seed, bool gradient_scale) {
+  const auto features = static_cast<Eigen::Index>(kFeatures);
+  const auto users = static_cast<Eigen::Index>(kUsers);
+  const auto rank = static_cast<Eigen::Index>(p.rank);
+  Eigen::MatrixXd v(features, users);
+  for (Eigen::Index n = 0; n < users; ++n) {
+    const auto column = data.DenseColumn(static_cast<std::uint64_t>(n));
+    for (Eigen::Index d = 0; d < features; ++d) {
+      v(d, n) = column[static_cast<std::size_t>(d)];
+    }
+  }
+  Eigen::MatrixXd w = RandomDictionary(kFeatures, p.rank, seed);
+  Eigen::MatrixXd h = Eigen::MatrixXd::Zero(rank, users);
+  for (std::uint32_t round = 0; round < p.rounds; ++round) {
+    for (Eigen::Index n = 0; n < users; ++n) {
+      for (std::uint32_t sweep = 0; sweep < p.inner_iterations; ++sweep) {
+        for (Eigen::Index k = 0; k < rank; ++k) {
+          const double gradient = w.col(k).dot(w * h.col(n) - v.col(n));
+          h(k, n) = std::max(0.0, h(k, n) - gradient / w.col(k).squaredNorm());
+        }
+      }
+    }
+    Eigen::MatrixXd clipped = h;
+    for (Eigen::Index n = 0; n < users; ++n) {
+      if (h.col(n).norm() > 1) clipped.col(n) /= h.col(n).norm();
+    }
+    const Eigen::MatrixXd a = clipped * clipped.transpose() / kUsers;
+    const Eigen::MatrixXd b = v * clipped.transpose() / kUsers;
+    w -= (w * a - b) / (gradient_scale ? 1.0 : a.norm());
+    w = w.cwiseMax(0);
+    for (Eigen::Index k = 0; k < rank; ++k)
+      w.col(k) /= std::max(1.0, w.col(k).norm());
+  }
+  return w;
+}
+
+// What remains is the rounding of h and v to 2^-20, magnified by 25 rounds.
+constexpr double kLatticeError = 1e-3;
+
+TEST_F(TwoPartiesWithoutNoise, StatisticsTrainingIsPlainProjectedGradientNmf) {
+  Begin(/*average=*/false);
+  RunParameters parameters = curator::SmallRun();
+  parameters.rounds = 25;
+  const std::string run_id = Start(parameters, /*steps_per_round=*/1);
+  ASSERT_EQ(Await(run_id).state(), v1::RUN_STATE_COMPLETED);
+  const Eigen::MatrixXd plain =
+      PlainNmf(*catalog_.Find("planted"), parameters, 5, false);
+  EXPECT_LT((ModelOf(run_id) - plain).cwiseAbs().maxCoeff(), kLatticeError);
+}
+
+TEST_F(TwoPartiesWithoutNoise, GradientTrainingIsPlainProjectedGradientNmf) {
+  Begin(/*average=*/false);
+  RunParameters parameters = curator::SmallRun();
+  parameters.rounds = 25;
+  parameters.mechanism = "gradient";
+  const std::string run_id = Start(parameters, /*steps_per_round=*/1);
+  ASSERT_EQ(Await(run_id).state(), v1::RUN_STATE_COMPLETED);
+  const Eigen::MatrixXd plain =
+      PlainNmf(*catalog_.Find("planted"), parameters, 5, true);
+  EXPECT_LT((ModelOf(run_id) - plain).cwiseAbs().maxCoeff(), kLatticeError);
+}
+
+}  // namespace
+}  // namespace dpnmf
