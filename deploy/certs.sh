@@ -34,11 +34,11 @@ Usage:
       and alice (a client).
 
 What is what:
-  DIR/ca/ca.crt     the CA's certificate: everybody gets it        (--tls-ca)
+  DIR/ca/ca.crt     the CA's certificate: everybody gets it        (--ca)
   DIR/ca/ca.key     the CA's key: whoever has it can be anybody; keep it off the
                     servers
-  DIR/NAME/tls.crt  NAME's certificate: public                     (--tls-cert)
-  DIR/NAME/tls.key  NAME's key: stays with NAME, mode 0400         (--tls-key)
+  DIR/NAME/tls.crt  NAME's certificate: public                     (--cert)
+  DIR/NAME/tls.key  NAME's key: stays with NAME, mode 0400         (--key)
   DIR/NAME/ca.crt   a copy of the CA's certificate, so that DIR/NAME is complete
 
 Names. Programs know each other by the subject alternative name alone:

@@ -178,10 +178,10 @@ bool CheckOwnCertificate(const TlsFiles& files, std::int64_t now,
 
 // Whether the files are good enough to connect with.
 bool CheckFiles(const TlsFiles& files, std::int64_t now, Findings* findings) {
-  const bool ca = CheckFile("ca file", "--tls-ca", files.ca_file, findings);
-  const bool certificate = CheckFile("certificate file", "--tls-cert",
-                                     files.certificate_file, findings);
-  const bool key = CheckFile("key file", "--tls-key", files.key_file, findings);
+  const bool ca = CheckFile("ca file", "--ca", files.ca_file, findings);
+  const bool certificate =
+      CheckFile("certificate file", "--cert", files.certificate_file, findings);
+  const bool key = CheckFile("key file", "--key", files.key_file, findings);
   CheckKeyFile(files.key_file, findings);
   return ca && certificate && key && CheckOwnCertificate(files, now, findings);
 }
@@ -276,7 +276,7 @@ bool CheckHandshake(const Descriptor& connection, const Address& address,
                    absl::StrCat("The server refuses your certificate (",
                                 handshake.refusal, ")."),
                    "Have one issued by the CA that the server was given with "
-                   "--tls-ca, with a DNS or URI name, and not expired.");
+                   "--ca, with a DNS or URI name, and not expired.");
   } else if (handshake.accepted) {
     findings->Ok("certificate accepted", "The server takes your certificate.");
   }

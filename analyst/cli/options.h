@@ -10,7 +10,7 @@
 
 namespace dpnmf::cli {
 
-inline constexpr char kDefaultServer[] = "localhost:7072";
+inline constexpr char kDefaultServer[] = "localhost:7432";
 
 enum class Format { kText, kJson };
 

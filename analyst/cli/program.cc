@@ -13,9 +13,10 @@ namespace dpnmf::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "dpnmf learns the parts that private columns are made of: the dictionary W "
-    "of V ~ WH.\n"
-    "It talks to the analyst's server; the data never leave the curator.";
+    "dpnmf learns the parts that private columns are made of: the dictionary "
+    "W\n"
+    "of V ~ WH. It talks to the analyst's server; the data stay with the "
+    "curator.";
 
 constexpr char kFooter[] =
     R"(What epsilon means: whatever anyone concludes from all that is released, a

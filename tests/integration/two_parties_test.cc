@@ -93,7 +93,7 @@ TEST_F(TwoParties, ARunIsPaidForOnceAndBothLedgersAgree) {
   EXPECT_EQ(position.charged.UnitsText(), run.charged().units());
   EXPECT_EQ(position.reserved, MuSquared());
   const v1::GetBudgetReply budget =
-      analyst::ReadBudget("planted", connection_.get(), *store_).value();
+      analyst::ReadBudget("planted", connection_.get(), store_.get()).value();
   EXPECT_TRUE(budget.agree()) << budget.disagreement();
   EXPECT_EQ(budget.mirror().charge_count(), 4u);
 }

@@ -29,8 +29,8 @@ void AddBudgetCommand(CLI::App* app, Session* session) {
       ->type_name("NAME");
   command->footer(
       "The cap's epsilon is the guarantee: it holds whatever is asked for "
-      "later. Epsilons\nof what is charged so far are readings of the ledger. "
-      "Exit code 8 if the curator's\nledger and this analyst's mirror of it "
+      "later.\nEpsilons of what is charged so far are readings of the ledger. "
+      "Exit code 8 if\nthe curator's ledger and this analyst's mirror of it "
       "differ.\n\nExample:\n  dpnmf budget --dataset digits");
   command->callback(
       [session, dataset] { session->Finish(ShowBudget(*session, *dataset)); });

@@ -34,9 +34,9 @@ void AddDoctorCommand(CLI::App* app, Session* session) {
       ->type_name("DIR");
   command->footer(
       "Checks the certificate files, names, ports, the handshake, clocks, "
-      "versions and the\ndisk, and says for each what to do. Exit code 7 if a "
+      "versions and\nthe disk, and says for each what to do. Exit code 7 if a "
       "check failed.\n\nExample:\n"
-      "  dpnmf doctor --server analyst.example:7072 --ca ca.crt --cert "
+      "  dpnmf doctor --server analyst.example:7432 --ca ca.crt --cert "
       "client.crt \\\n      --key client.key");
   command->callback(
       [session, directory] { session->Finish(Examine(session, *directory)); });

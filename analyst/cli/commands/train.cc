@@ -50,9 +50,9 @@ void AddTrainCommand(CLI::App* app, Session* session) {
                     "Watch the run to its end; exit code 9 if it fails");
   command->footer(
       "The run's whole cost is reserved when it starts; what was not charged "
-      "is returned\nwhen it ends. Without --wait the run's id is printed and "
-      "the run goes on by itself.\nWith --wait and --format json: the run, its "
-      "events and the run again, one a line.\n\nExamples:\n"
+      "is\nreturned when it ends. Without --wait the run's id is printed and "
+      "the run goes\non by itself. With --wait and --format json: the run, its "
+      "events and the run\nagain, one a line.\n\nExamples:\n"
       "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
       "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
       "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "

@@ -28,8 +28,14 @@ std::string Bar(const v1::RunEvent& event, int width) {
       std::string(static_cast<std::size_t>(width) - filled, '.'), "]");
 }
 
-std::string Spent(const v1::RunEvent& event, v1::Conversion conversion) {
-  return FormatUp(EnforcedEpsilon(event.spent(), conversion));
+// What is left is known from the first answer of the curator on.
+std::string EpsilonText(const v1::RunEvent& event, v1::Conversion conversion) {
+  const std::string spent =
+      FormatUp(EnforcedEpsilon(event.spent(), conversion));
+  if (!event.has_position())
+    return absl::StrCat("epsilon spent ", spent, " (a reading)");
+  return absl::StrCat("epsilon spent ", spent, ", left ",
+                      FormatDown(event.epsilon_left()), " (readings)");
 }
 
 }  // namespace
@@ -38,9 +44,7 @@ std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
                         double seconds_left, int width) {
   const std::string head = absl::StrCat(
       NameOf(event.state()), " ", event.round(), "/", event.rounds(), " ");
-  std::string tail =
-      absl::StrCat(" epsilon spent ", Spent(event, conversion), ", left ",
-                   FormatDown(event.epsilon_left()), " (readings)");
+  std::string tail = absl::StrCat(" ", EpsilonText(event, conversion));
   if (seconds_left >= 0)
     absl::StrAppend(&tail, "  ", FormatDuration(seconds_left), " left");
   // Two places for the brackets.
@@ -55,10 +59,9 @@ std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
 }
 
 std::string ProgressLine(const v1::RunEvent& event, v1::Conversion conversion) {
-  std::string line = absl::StrCat(
-      "round ", event.round(), "/", event.rounds(), "  ", NameOf(event.state()),
-      "  epsilon spent ", Spent(event, conversion), ", left ",
-      FormatDown(event.epsilon_left()), " (readings)");
+  std::string line =
+      absl::StrCat("round ", event.round(), "/", event.rounds(), "  ",
+                   NameOf(event.state()), "  ", EpsilonText(event, conversion));
   if (event.round_seconds() > 0) {
     absl::StrAppend(&line, "  change ", FormatNumber(event.relative_change()),
                     "  ", FormatDuration(event.round_seconds()));

@@ -100,7 +100,7 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
-  table.AddRow({"cap", FormatDown(position.cap().value())});
+  table.AddRow({"cap", FormatUp(position.cap().value())});
   table.AddRow({"charged", FormatUp(position.charged().value())});
   table.AddRow({"reserved", FormatUp(position.reserved().value())});
   table.AddRow({"left before the run", FormatDown(position.left().value())});

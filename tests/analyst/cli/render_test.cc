@@ -14,6 +14,7 @@
 namespace dpnmf::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -50,6 +51,14 @@ TEST(Progress, BarFitsTheTerminal) {
 TEST(Progress, AnEmptyEventIsHarmless) {
   EXPECT_THAT(ProgressBar(v1::RunEvent(), v1::CONVERSION_RDP, -1, 80),
               HasSubstr("0/0"));
+}
+
+TEST(Progress, WhatIsLeftIsShownOnceTheLedgerIsKnown) {
+  v1::RunEvent event = SampleEvent(1);
+  event.clear_position();
+  EXPECT_THAT(
+      ProgressLine(event, v1::CONVERSION_RDP),
+      AllOf(HasSubstr("spent 0.3334 (a reading)"), Not(HasSubstr("left"))));
 }
 
 TEST(Progress, LineShowsTheEnforcedConversion) {
