@@ -76,12 +76,18 @@ function(dpnmf_check_layers name layer)
 endfunction()
 
 # dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s])
+# LABELS: slow (left out of the normal run), not-sanitized, concurrent (also run
+# under TSan: the target concurrent_tests builds these alone).
+add_custom_target(concurrent_tests)
 function(dpnmf_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if("concurrent" IN_LIST ARG_LABELS)
+    add_dependencies(concurrent_tests ${name})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # deploy/build.sh [BUILD_DIR [CMAKE_ARGUMENT...]]: configures and builds the
 # three programs (and the tests, if asked for) into BUILD_DIR/bin [build].
+#
+#   DPNMF_TARGET   what to build [all]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
@@ -8,7 +10,7 @@ shift || true
 mkdir -p "$build"
 log=$build/build.log
 if ! { cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" &&
-  cmake --build "$build"; } >"$log" 2>&1; then
+  cmake --build "$build" --target "${DPNMF_TARGET:-all}"; } >"$log" 2>&1; then
   grep -E 'error|Error|FAILED' "$log" | head -30 >&2 || true
   tail -5 "$log" >&2
   echo "the build failed; all of it: $log" >&2

@@ -81,7 +81,7 @@ done
 client datasets
 
 say "what a run would cost, before anything is spent"
-run=(--dataset digits --rank 16 --rounds 30 --epsilon 4 --delta 1e-5)
+run=(--dataset digits --rank 10 --rounds 20 --epsilon 4 --delta 1e-5)
 client plan "${run[@]}"
 
 say "training"
@@ -105,5 +105,5 @@ say "stopping both servers"
 kill -TERM "${servers[@]}"
 wait
 servers=()
-echo "W (64 x 16, float64): $demo/W.npy"
+echo "W (64 x 10, float64): $demo/W.npy"
 echo "a picture of its parts: $demo/parts.png"

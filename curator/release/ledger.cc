@@ -519,8 +519,8 @@ absl::StatusOr<std::optional<ChargedRow>> Ledger::FindCharge(
   // out.
   DPNMF_ASSIGN_OR_RETURN(LedgerRow row, state_->ChargeRow(charge));
   row.cost = MuSquared::FromUnits(1);
-  const LedgerBook& book = state_->book;
-  DPNMF_RETURN_IF_ERROR(book.Check(book.Chained(std::move(row))));
+  DPNMF_RETURN_IF_ERROR(
+      state_->book.Check(state_->book.Chained(std::move(row))));
   return std::nullopt;
 }
 

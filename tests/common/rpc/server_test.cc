@@ -1,0 +1,56 @@
+#include "common/rpc/server.h"
+
+#include "common/base/error.h"
+#include "common/rpc/health.h"
+#include "dpnmf/v1/curator.grpc.pb.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+class ServerTest : public ::testing::Test {
+ protected:
+  RpcServer::Options Options(const std::string& listen) {
+    RpcServer::Options options;
+    options.listen = listen;
+    options.credentials = grpc::InsecureServerCredentials();
+    options.service = &service_;
+    return options;
+  }
+  v1::CuratorService::Service service_;
+};
+
+TEST_F(ServerTest, TakesAFreePortAndAnswersHealthChecks) {
+  const auto server = RpcServer::Start(Options("127.0.0.1:0")).value();
+  EXPECT_GT(server->port(), 0);
+  EXPECT_TRUE(
+      CheckHealth(server->address(), grpc::InsecureChannelCredentials(), 10)
+          .ok());
+  server->Shutdown();
+}
+
+TEST_F(ServerTest, RefusesAnAddressInUse) {
+  const auto first = RpcServer::Start(Options("127.0.0.1:0")).value();
+  v1::CuratorService::Service second_service;
+  RpcServer::Options second = Options(first->address());
+  second.service = &second_service;
+  EXPECT_EQ(ReasonCode(RpcServer::Start(second).status()), "listen-failed");
+  first->Shutdown();
+}
+
+TEST_F(ServerTest, AServerThatIsGoneIsNotHealthy) {
+  const auto server = RpcServer::Start(Options("127.0.0.1:0")).value();
+  server->Shutdown();
+  EXPECT_FALSE(
+      CheckHealth(server->address(), grpc::InsecureChannelCredentials(), 1)
+          .ok());
+}
+
+TEST(LocalAddress, TurnsWildcardsIntoThisMachine) {
+  EXPECT_EQ(LocalAddress("0.0.0.0:7431"), "localhost:7431");
+  EXPECT_EQ(LocalAddress("[::]:7431"), "localhost:7431");
+  EXPECT_EQ(LocalAddress("127.0.0.1:7431"), "127.0.0.1:7431");
+}
+
+}  // namespace
+}  // namespace dpnmf
