@@ -147,7 +147,7 @@ std::string CsvText(const Eigen::MatrixXd& w) {
   std::string text;
   for (Eigen::Index i = 0; i < w.rows(); ++i) {
     for (Eigen::Index j = 0; j < w.cols(); ++j)
-      absl::StrAppendFormat(&text, j == 0 ? "%.17g" : ",%.17g", w(i, j));
+      absl::StrAppendFormat(&text, "%s%.17g", j == 0 ? "" : ",", w(i, j));
     text.push_back('\n');
   }
   return text;

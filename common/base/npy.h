@@ -23,9 +23,9 @@ struct NpyHeader {
 // begin at a multiple of 64. `data_offset` is ignored.
 std::string NpyHeaderBytes(const NpyHeader& header);
 
-// From the first bytes of a file (all of it, or at least 64 KiB). INVALID_ARGUMENT
-// "npy-malformed" with what is wrong. Pickled objects, structured types and more
-// than two dimensions are refused.
+// From the first bytes of a file (all of it, or at least 64 KiB).
+// INVALID_ARGUMENT "npy-malformed" with what is wrong. Pickled objects,
+// structured types and more than two dimensions are refused.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view beginning);
 
 }  // namespace dpnmf

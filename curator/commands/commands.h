@@ -1,7 +1,7 @@
 // The subcommands of dpnmf-curator. Each registers its flags on `app` and, when
 // chosen, does its work in the callback and stores the exit code
-// (common/base/exit_code.h) in *exit_code. Results go to standard output, errors
-// as "dpnmf-curator: SENTENCE [CODE]" and progress to standard error.
+// (common/base/exit_code.h) in *exit_code. Results go to standard output,
+// errors as "dpnmf-curator: SENTENCE [CODE]" and progress to standard error.
 #ifndef DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 #define DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 
