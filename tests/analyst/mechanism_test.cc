@@ -120,7 +120,7 @@ TEST(Mechanisms, KeepTheDictionaryFeasibleUnderAnyNoise) {
     RoundFacts facts;
     facts.steps_per_round = 10;
     for (facts.round = 1; facts.round <= 20; ++facts.round) {
-      const auto noise = [&](int rows, int columns) {
+      const auto noise = [&](int rows, int columns) -> Eigen::MatrixXd {
         return Eigen::MatrixXd::Zero(rows, columns)
             .eval()
             .unaryExpr([&](double) { return normal(generator); });
