@@ -40,7 +40,7 @@ class NoiseOfSigma : public testing::TestWithParam<GaussianCase> {
   }
 };
 
-TEST_P(NoiseOfSigma, FillsEachCellWithItsExactProbability) {
+TEST_P(NoiseOfSigma, Theorem6FillsEachCellWithItsExactProbability) {
   EXPECT_TRUE(MatchesCells(Samples(), GetParam()));
 }
 

@@ -180,7 +180,8 @@ using AllWidths =
                    Widths<32, 4>, Widths<64, 4>, Widths<8, 2>>;
 TYPED_TEST_SUITE(NoiseWithNarrowDigits, AllWidths);
 
-TYPED_TEST(NoiseWithNarrowDigits, FillsEachCellWithItsExactProbability) {
+TYPED_TEST(NoiseWithNarrowDigits,
+           Theorem6FillsEachCellWithItsExactProbability) {
   std::cout << "seed " << kSeed << "\n";
   const NoiseKey key = NoiseKeyForTesting::FromSeed(kSeed);
   std::uint32_t stream = 100;

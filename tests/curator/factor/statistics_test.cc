@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Statistics, BothKinds, testing::Bool(),
                                                  : "WithoutOutliers";
                          });
 
-TEST_P(BothKinds, EveryBitIsTheSameForAnyBlockThreadsAndStorage) {
+TEST_P(BothKinds, Theorem1EveryBitIsTheSameForAnyBlockThreadsAndStorage) {
   // Ranks and feature counts that leave every size of remainder.
   for (const auto& [features, rank, users] :
        {std::tuple{37, 5, 301}, {64, 13, 97}, {101, 8, 260}, {7, 1, 33}}) {
@@ -139,7 +139,7 @@ TEST_P(BothKinds, EveryBitIsTheSameForAnyBlockThreadsAndStorage) {
   }
 }
 
-TEST_P(BothKinds, AUsersBitsDoNotDependOnPlaceOrCompany) {
+TEST_P(BothKinds, Theorem1AUsersBitsDoNotDependOnPlaceOrCompany) {
   const int features = 45, rank = 7, users = 130;
   const Eigen::MatrixXf v = RandomColumns(features, users, 21, 0.5);
   const Eigen::MatrixXd w = RandomW(features, rank, 22);
@@ -188,7 +188,7 @@ TEST_P(BothKinds, AloneIsTheSameAsInACrowd) {
   }
 }
 
-TEST_P(BothKinds, SumsAreExact) {
+TEST_P(BothKinds, Theorem2SumsAreExact) {
   for (const Kind kind : {Kind::kDense, Kind::kSparse}) {
     // From the plan's bits to ones for which doubles do not suffice.
     for (const int bits : {8, 20, 23, 26}) {
@@ -295,7 +295,7 @@ Eigen::MatrixXf HostileColumns(int features) {
   return v;
 }
 
-TEST_P(BothKinds, BoundsHoldForHostileDictionariesAndColumns) {
+TEST_P(BothKinds, Theorem1BoundsHoldForHostileDictionariesAndColumns) {
   const int features = 19, rank = 8;
   const Eigen::MatrixXf v = HostileColumns(features);
   for (const Eigen::MatrixXd& w : HostileDictionaries(features, rank)) {
@@ -364,7 +364,7 @@ void ExpectWithinSensitivity(const StatisticsRequest& request,
   ASSERT_TRUE(distance.b <= factor * s * t);
 }
 
-TEST_P(BothKinds, NeighboursNeverDifferByMoreThanTheSensitivity) {
+TEST_P(BothKinds, Theorems3And4NeighboursNeverDifferByMoreThanTheSensitivity) {
   const int features = 12, rank = 5, users = 20;
   std::mt19937_64 random(81);
   const std::vector<Eigen::MatrixXd> hostile =

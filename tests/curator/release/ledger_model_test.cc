@@ -258,7 +258,8 @@ class History {
   std::vector<RunOpening> known_;
 };
 
-TEST(LedgerModel, RandomHistoriesAgreeWithTheModel) {
+TEST(LedgerModel,
+     Theorem8RandomHistoriesNeverExceedTheCapAndAgreeWithTheModel) {
   const std::uint64_t first_seed = std::random_device()();
   constexpr int kHistories = 20, kSteps = 400;
   std::printf("first seed %llu\n", static_cast<unsigned long long>(first_seed));

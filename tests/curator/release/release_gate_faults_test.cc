@@ -43,7 +43,7 @@ TEST(ReleaseGateCrash, BeforeTheCommitTheRoundIsReleasedAfterwards) {
   EXPECT_EQ(home.Charged(), home.run.cost_per_round);
 }
 
-TEST(ReleaseGateCrash, BetweenChargeAndStoreTheRowIsDead) {
+TEST(ReleaseGateCrash, Theorem9BetweenChargeAndStoreTheRowIsDead) {
   for (const char* place :
        {"after-commit", "after-anchor", "after-charge", "after-draw"}) {
     SCOPED_TRACE(place);

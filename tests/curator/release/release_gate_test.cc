@@ -53,7 +53,7 @@ TEST(ReleaseGate, WithNoiseOffItReleasesTheSums) {
   EXPECT_EQ(parts[1].lattice, SmallSums().b);
 }
 
-TEST(ReleaseGate, TheSameRequestGetsTheSameBytesAtNoCost) {
+TEST(ReleaseGate, Theorem9TheSameRequestGetsTheSameBytesAtNoCost) {
   GateHome home;
   const auto first = home.Release(1).value();
   const MuSquared charged = home.Charged();
@@ -198,7 +198,7 @@ TEST(ReleaseGate, AnOverflowIsRefusedWithoutANumber) {
   }
 }
 
-TEST(ReleaseGate, StoresWhatThePostProcessingMakes) {
+TEST(ReleaseGate, Theorem7StoresWhatThePostProcessingMakes) {
   GateHome home(ReleaseGateForTesting::Zeros);
   const auto gradient = [](std::vector<NoisedMatrix> noised) {
     NoisedMatrix matrix;
