@@ -12,6 +12,7 @@
 #include "analyst/service.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/rpc/health.h"
 #include "common/rpc/server.h"
 #include "common/rpc/tls.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -162,6 +163,44 @@ absl::Status Serve(const ServeFlags& flags) {
   return absl::OkStatus();
 }
 
+struct HealthFlags {
+  std::string listen = "127.0.0.1:7432";
+  TlsFiles tls;
+};
+
+void AddHealthFlags(CLI::App* health, HealthFlags* flags) {
+  health
+      ->add_option("--listen", flags->listen,
+                   "The HOST:PORT that the server listens on")
+      ->envname("DPNMF_ANALYST_LISTEN")
+      ->capture_default_str();
+  health->add_option("--ca", flags->tls.ca_file, "PEM file of the CA")
+      ->required()
+      ->envname("DPNMF_ANALYST_CA");
+  health
+      ->add_option("--cert", flags->tls.certificate_file,
+                   "PEM file of the certificate")
+      ->required()
+      ->envname("DPNMF_ANALYST_CERT");
+  health->add_option("--key", flags->tls.key_file, "PEM file of the key")
+      ->required()
+      ->envname("DPNMF_ANALYST_KEY");
+}
+
+absl::Status Health(const HealthFlags& flags) {
+  RequireTls13();
+  DPNMF_ASSIGN_OR_RETURN(const auto credentials, ChannelTls(flags.tls));
+  return CheckHealth(LocalAddress(flags.listen), credentials, 4);
+}
+
+int Report(const absl::Status& status) {
+  if (status.ok()) return kExitOk;
+  std::fprintf(stderr, "dpnmf-analyst: %s [%s]\n",
+               std::string(status.message()).c_str(),
+               ReasonCode(status).c_str());
+  return ExitCodeOf(status);
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(kAbout, "dpnmf-analyst");
   app.set_version_flag("--version",
@@ -172,18 +211,20 @@ int Main(int argc, char** argv) {
   ServeFlags flags;
   CLI::App* serve = app.add_subcommand("serve", kServeAbout);
   AddFlags(serve, &flags);
+  HealthFlags health_flags;
+  CLI::App* health =
+      app.add_subcommand("health",
+                         "Ask the server on this machine whether it serves "
+                         "(for container checks)");
+  AddHealthFlags(health, &health_flags);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
+  if (health->parsed()) return Report(Health(health_flags));
   SetUpLog(flags.log_level);
-  const absl::Status status = Serve(flags);
-  if (status.ok()) return kExitOk;
-  std::fprintf(stderr, "dpnmf-analyst: %s [%s]\n",
-               std::string(status.message()).c_str(),
-               ReasonCode(status).c_str());
-  return ExitCodeOf(status);
+  return Report(Serve(flags));
 }
 
 }  // namespace
