@@ -12,11 +12,11 @@ file(WRITE \${CMAKE_BINARY_DIR}/empty.cc "")
 dpnmf_library(data_side LAYER curator SOURCES \${CMAKE_BINARY_DIR}/empty.cc)
 dpnmf_library(other_side LAYER \${OTHER} SOURCES \${CMAKE_BINARY_DIR}/empty.cc DEPS data_side)
 EOF
-if ! cmake -S "$work" -B "$work/twin" -DOTHER=curator > "$work/twin.log" 2>&1; then
+if ! cmake -G Ninja -S "$work" -B "$work/twin" -DOTHER=curator > "$work/twin.log" 2>&1; then
   echo "the twin does not configure"; cat "$work/twin.log"; exit 1
 fi
 for layer in analyst base rpc; do
-  if cmake -S "$work" -B "$work/$layer" -DOTHER=$layer > "$work/$layer.log" 2>&1; then
+  if cmake -G Ninja -S "$work" -B "$work/$layer" -DOTHER=$layer > "$work/$layer.log" 2>&1; then
     echo "$layer may depend on the curator"; exit 1
   fi
   grep -q "layering: other_side ($layer) must not depend on data_side" "$work/$layer.log" || {
