@@ -126,6 +126,15 @@ absl::StatusOr<std::vector<Grant>> ParseGrants(const std::string& text) {
   }
 }
 
+namespace {
+
+absl::StatusOr<std::vector<Grant>> ReadGrants(const std::string& path) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
+  return ParseGrants(text);
+}
+
+}  // namespace
+
 std::optional<AccessControl::Stamp> AccessControl::StampOf(
     const std::string& path) {
   struct stat info;
@@ -137,8 +146,7 @@ std::optional<AccessControl::Stamp> AccessControl::StampOf(
 absl::StatusOr<std::unique_ptr<AccessControl>> AccessControl::FromFile(
     std::string path) {
   const std::optional<Stamp> stamp = StampOf(path);
-  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
-  DPNMF_ASSIGN_OR_RETURN(std::vector<Grant> grants, ParseGrants(text));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<Grant> grants, ReadGrants(path));
   std::unique_ptr<AccessControl> control = FromGrants(std::move(grants));
   control->path_ = std::move(path);
   MutexLock lock(&control->mutex_);
@@ -158,20 +166,17 @@ void AccessControl::ReloadIfChanged() {
   if (path_.empty()) return;
   const std::optional<Stamp> stamp = StampOf(path_);
   if (stamp.has_value() && *stamp == stamp_) return;
-  absl::StatusOr<std::string> text = ReadAll(path_);
-  absl::StatusOr<std::vector<Grant>> grants =
-      text.ok() ? ParseGrants(*text)
-                : absl::StatusOr<std::vector<Grant>>(text.status());
-  // Fails closed: a list that cannot be read grants nothing.
-  grants_ = grants.ok() ? *std::move(grants) : std::vector<Grant>();
   stamp_ = stamp.value_or(Stamp{});
-  if (text.ok() && grants.ok()) {
+  absl::StatusOr<std::vector<Grant>> grants = ReadGrants(path_);
+  if (grants.ok()) {
+    grants_ = *std::move(grants);
     spdlog::info("allow-list read again: {} grants", grants_.size());
-  } else {
-    spdlog::error(
-        "{} Everybody is refused until it is mended.",
-        std::string((text.ok() ? grants.status() : text.status()).message()));
+    return;
   }
+  // Fails closed: a list that cannot be read grants nothing.
+  grants_.clear();
+  spdlog::error("{} Everybody is refused until it is mended.",
+                std::string(grants.status().message()));
 }
 
 absl::StatusOr<Grant> AccessControl::GrantOf(

@@ -160,7 +160,7 @@ ReleaseGate::ReleaseGate(Ledger* ledger, ReleaseStore store, int threads,
       draw_noise_(std::move(draw_noise)) {}
 
 absl::StatusOr<std::unique_ptr<ReleaseGate>> ReleaseGate::Create(
-    Ledger* ledger, std::string store_directory, int threads) {
+    Ledger* ledger, const std::string& store_directory, int threads) {
   return CreateWith(ledger, store_directory, threads, DrawGaussian);
 }
 

@@ -73,7 +73,7 @@ class ReleaseGate {
   // named by the row's hash. `threads` draw the noise. The ledger must outlive
   // the gate.
   static absl::StatusOr<std::unique_ptr<ReleaseGate>> Create(
-      Ledger* ledger, std::string store_directory, int threads);
+      Ledger* ledger, const std::string& store_directory, int threads);
 
   // What was released before for this very request: its bytes, or lost, or
   // nothing if the round has not been charged. Errors as Ledger::FindCharge;
