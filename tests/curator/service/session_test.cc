@@ -1,6 +1,7 @@
 // The protocol's state machine, without gRPC.
 #include "curator/session.h"
 
+#include <fstream>
 #include <limits>
 
 #include "common/base/error.h"
@@ -163,16 +164,19 @@ TEST_F(SessionTest, AnUnknownIdentityIsRefused) {
 }
 
 TEST_F(SessionTest, TheIdentityIsCheckedAgainEveryRound) {
-  Session session = NewSession();
+  const std::string path = directory_ + "/allow.json";
+  std::ofstream(path) << R"({"grants": [{"identity": "dns:analyst",
+      "roles": ["analyst"], "datasets": ["planted"]}]})";
+  const auto access = AccessControl::FromFile(path).value();
+  Session session(
+      {ledger_.get(), gate_.get(), &catalog_, access.get(), &seats_, 1},
+      {"dns:analyst"});
   ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
   ASSERT_TRUE(session.Round(1, w_).ok());
-  access_ =
-      AccessControl::FromGrants({});  // the operator withdraws every grant
-  Session withdrawn(
-      {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
-      {"dns:analyst"});
-  EXPECT_EQ(ReasonCode(withdrawn.Open(kRun, SmallRun()).status()),
-            "identity-unknown");
+  const double charged = Charged();
+  std::ofstream(path) << R"({"grants": []})";  // the operator withdraws it
+  EXPECT_EQ(ReasonCode(session.Round(2, w_).status()), "identity-unknown");
+  EXPECT_EQ(Charged(), charged);
 }
 
 struct BadDictionary {
