@@ -9,6 +9,7 @@
 #include "common/rpc/tls.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/release/layout.h"
 #include "curator/service.h"
 #include "spdlog/spdlog.h"
 
@@ -39,7 +40,7 @@ struct Curator {
 
 std::string AnchorDirectory(const ServeOptions& options) {
   if (options.no_anchor) return "";
-  return options.anchor_dir.empty() ? options.data_dir + ".anchor"
+  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
                                     : options.anchor_dir;
 }
 
@@ -71,13 +72,13 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
                          AccessControl::FromFile(options.allow_list));
   DPNMF_ASSIGN_OR_RETURN(curator->catalog, Catalog::Open(options.data_dir));
   Ledger::Options ledger;
-  ledger.directory = options.data_dir + "/ledger";
+  ledger.directory = LedgerDirectory(options.data_dir);
   ledger.anchor_directory = AnchorDirectory(options);
   DPNMF_ASSIGN_OR_RETURN(curator->ledger, Ledger::Open(ledger));
   DPNMF_ASSIGN_OR_RETURN(
       curator->gate,
-      ReleaseGate::Create(curator->ledger.get(), options.data_dir + "/releases",
-                          threads));
+      ReleaseGate::Create(curator->ledger.get(),
+                          ReleaseDirectory(options.data_dir), threads));
   return CheckPopulations(*curator);
 }
 

@@ -137,4 +137,10 @@ rm -rf "$work/data"
 cp -r "$work/old" "$work/data"
 if start_curator; then fail "a rolled-back ledger is served"; fi
 grep -q ledger-behind-anchor "$work/curator.log" || fail "the rollback is not named"
+
+# A trailing slash names the same directory, and the same default anchor.
+dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
+  --epsilon 4 --delta 1e-6 --data-dir "$work/slash/" >"$work/out" 2>&1 || fail "import with a slash"
+curator_dirs=(--data-dir "$work/slash/")
+start_curator || fail "serve with a slash"
 echo "three programs passed"
