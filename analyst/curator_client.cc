@@ -75,24 +75,23 @@ class GrpcStream : public RunStream {
     DPNMF_RETURN_IF_ERROR(Read(&reply));
     if (!reply.has_opened()) return Violation();
     v1::RunOpened& opened = *reply.mutable_opened();
+    plan_ = opened.plan();
     return OpenedRun{std::move(*opened.mutable_plan()), opened.next_round(),
                      opened.users(), std::move(*opened.mutable_ledger())};
   }
 
   absl::StatusOr<RoundResult> Round(std::uint32_t round,
-                                    const Eigen::MatrixXd& w) override {
+                                    const RoundInput& input) override {
     const Working working(&guard_);
-    DPNMF_RETURN_IF_ERROR(SendRound(round, w));
+    DPNMF_RETURN_IF_ERROR(SendRound(round, input));
     v1::TrainReply reply;
     DPNMF_RETURN_IF_ERROR(Read(&reply));
     if (reply.has_lost()) return LostRound(round, reply.lost());
     if (!reply.has_release() || reply.release().round() != round)
       return Violation();
-    // No release is larger than the sums that it is made of.
-    const auto largest =
-        static_cast<std::uint64_t>(w.size() + w.cols() * w.cols());
-    DPNMF_ASSIGN_OR_RETURN(ReleaseReader reader,
-                           ReleaseReader::Create(reply.release(), largest));
+    DPNMF_ASSIGN_OR_RETURN(
+        ReleaseReader reader,
+        ReleaseReader::Create(reply.release(), LargestRelease(round, input.w)));
     while (!reader.complete()) {
       DPNMF_RETURN_IF_ERROR(Read(&reply));
       if (reply.has_lattice()) {
@@ -163,9 +162,31 @@ class GrpcStream : public RunStream {
     return result;
   }
 
-  absl::Status SendRound(std::uint32_t round, const Eigen::MatrixXd& w) {
+  // No release is larger than the sums that it is made of: A and B, or what the
+  // plan says.
+  std::uint64_t LargestRelease(std::uint32_t round,
+                               const Eigen::MatrixXd& w) const {
+    if (w.size() > 0)
+      return static_cast<std::uint64_t>(w.size() + w.cols() * w.cols());
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+    const v1::StagePlan* const stage = StageOf(plan_, round).stage;
+    std::uint64_t entries = 0;
+    if (stage == nullptr) return entries;
+    for (const v1::PartPlan& part : stage->parts()) {
+      entries += std::min(
+          kMost, EntryCount(part.shape().rows(), part.shape().columns(),
+                            part.layout() == v1::LAYOUT_UPPER));
+    }
+    return std::min(kMost, entries);
+  }
+
+  absl::Status SendRound(std::uint32_t round, const RoundInput& input) {
+    const Eigen::MatrixXd& w = input.w;
     v1::TrainRequest request;
     request.mutable_round()->set_round(round);
+    request.mutable_round()->mutable_rows()->Add(input.rows.begin(),
+                                                 input.rows.end());
+    if (w.size() == 0) return Write(request);
     request.mutable_round()->mutable_shape()->set_rows(
         static_cast<std::uint64_t>(w.rows()));
     request.mutable_round()->mutable_shape()->set_columns(
@@ -206,6 +227,7 @@ class GrpcStream : public RunStream {
   }
 
   grpc::ClientContext context_;
+  v1::RunPlan plan_;  // of Open
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};
   bool finished_ = false;

@@ -14,6 +14,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/nmf/noised_matrix.h"
+#include "common/nmf/round_input.h"
 #include "common/privacy/mu_squared.h"
 #include "dpnmf/v1/curator.pb.h"
 
@@ -47,9 +48,9 @@ class RunStream {
   virtual ~RunStream() = default;
   virtual absl::StatusOr<OpenedRun> Open(
       const std::string& run_id, const v1::RunParameters& parameters) = 0;
-  // w: D x K. The same round with the same w gives the same result at no cost.
+  // The same round with the same input gives the same result at no cost.
   virtual absl::StatusOr<RoundResult> Round(std::uint32_t round,
-                                            const Eigen::MatrixXd& w) = 0;
+                                            const RoundInput& input) = 0;
   virtual absl::StatusOr<ClosedRun> Close() = 0;
   // Makes a call under way, and every later one, fail with CANCELLED.
   virtual void Cancel() = 0;

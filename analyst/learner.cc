@@ -44,8 +44,8 @@ double RelativeChange(const Eigen::MatrixXd& before,
   return norm > 0 ? (after - before).norm() / norm : 0;
 }
 
-const v1::PartPlan* PartOf(const v1::RunPlan& plan, std::string_view name) {
-  for (const v1::PartPlan& part : plan.parts()) {
+const v1::PartPlan* PartOf(const v1::StagePlan& stage, std::string_view name) {
+  for (const v1::PartPlan& part : stage.parts()) {
     if (part.name() == name) return &part;
   }
   return nullptr;
@@ -61,12 +61,16 @@ double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
 }
 
 RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
-                        std::uint32_t round, bool average) {
+                        const StageOfRound& at, bool average) {
   const v1::RunSpecification& specification = run.specification();
-  const v1::PartPlan* a = PartOf(opened.plan, "A");
+  const v1::PartPlan* a = PartOf(*at.stage, "A");
   RoundFacts facts;
-  facts.round = round;
-  facts.rounds = specification.parameters().rounds();
+  facts.round = at.round;
+  facts.rounds = at.stage->rounds();
+  facts.moment_rows = specification.parameters().moment_rows();
+  facts.seed = specification.learner().seed();
+  for (const v1::PartPlan& part : at.stage->parts())
+    facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
   facts.users = static_cast<double>(opened.users);
   facts.step_size = specification.learner().step_size();
   facts.steps_per_round = specification.learner().steps_per_round();
@@ -77,15 +81,20 @@ RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
   return facts;
 }
 
-absl::Status Update(std::string_view mechanism,
-                    const std::vector<NoisedMatrix>& parts,
-                    const RoundFacts& facts, LearnerState* state) {
-  const Mechanism* found = FindMechanism(mechanism);
-  if (found == nullptr) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                   "This analyst does not know the run's `mechanism`.");
-  }
-  return found->update(parts, facts, state);
+// A round's stage and what this analyst does with its releases.
+struct RoundKind {
+  StageOfRound at;
+  const Mechanism* mechanism = nullptr;
+};
+
+absl::StatusOr<RoundKind> KindOf(const v1::RunPlan& plan, std::uint32_t round) {
+  RoundKind kind;
+  kind.at = StageOf(plan, round);
+  if (kind.at.stage != nullptr)
+    kind.mechanism = FindMechanism(kind.at.stage->release());
+  if (kind.mechanism != nullptr) return kind;
+  return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+                 "This analyst does not know the run's `mechanism`.");
 }
 
 }  // namespace
@@ -184,8 +193,12 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
 absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                                std::uint32_t round) {
   const auto begin = steady_clock::now();
-  DPNMF_ASSIGN_OR_RETURN(const RoundResult result,
-                         stream->Round(round, state_.w));
+  DPNMF_ASSIGN_OR_RETURN(const RoundKind kind, KindOf(opened.plan, round));
+  const RoundFacts facts =
+      FactsOfRound(record_.run, opened, kind.at, settings_.average);
+  DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
+                         kind.mechanism->input(facts, state_));
+  DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
   FinishedRound finished;
   finished.round = round;
   finished.lost = result.lost;
@@ -193,10 +206,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   finished.state = state_;
   absl::Status updated;
   if (!result.lost) {
-    updated = Update(
-        record_.run.specification().parameters().mechanism(), result.parts,
-        FactsOfRound(record_.run, opened, round, settings_.average),
-        &finished.state);
+    updated = kind.mechanism->update(result.parts, facts, &finished.state);
     // A release that cannot be used is recorded all the same: it was charged.
     if (!updated.ok()) finished.lost = true;
   }

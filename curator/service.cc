@@ -93,11 +93,18 @@ class TrainStream {
 
   absl::Status StartRound(const v1::RoundStart& start) {
     if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
+    input_ = RoundInput();
+    if (start.rows_size() > static_cast<int>(kMaxMomentRows)) {
+      return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
+                     "`rows` names more rows than any round takes.");
+    }
+    input_.rows.assign(start.rows().begin(), start.rows().end());
+    round_ = start.round();
+    if (!start.has_shape()) return Round();
     // The session checks the shape exactly; here it bounds the memory.
     DPNMF_ASSIGN_OR_RETURN(
         reader_, RealMatrixReader::Create(start.shape(), LargestRows(),
                                           session_.parameters().rank));
-    round_ = start.round();
     return absl::OkStatus();
   }
 
@@ -105,17 +112,17 @@ class TrainStream {
     if (!reader_.has_value()) return UnexpectedMessage();
     DPNMF_RETURN_IF_ERROR(reader_->Add(chunk));
     if (!reader_->complete()) return absl::OkStatus();
-    const Eigen::MatrixXd w = reader_->Take();
+    input_.w = reader_->Take();
     reader_.reset();
-    return Round(w);
+    return Round();
   }
 
-  absl::Status Round(const Eigen::MatrixXd& w) {
+  absl::Status Round() {
     if (options_.check_peer) {
       DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
     }
     DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
-                           session_.Round(round_, w));
+                           session_.Round(round_, input_));
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
@@ -157,6 +164,7 @@ class TrainStream {
   Session session_;
   Stream* const stream_;
   std::optional<RealMatrixReader> reader_;
+  RoundInput input_;
   std::uint32_t round_ = 0;
   std::string run_id_;
   bool closed_ = false;

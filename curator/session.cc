@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/nmf/dictionary.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -47,7 +46,7 @@ std::shared_ptr<RunSeats::Seat> RunSeats::SeatOf(const std::string& identity,
 
 Digest HashOf(const RunParameters& p) {
   return Sha256()
-      .AddString("dpnmf run parameters 1")
+      .AddString("dpnmf run parameters 2")
       .AddString(p.dataset)
       .AddInteger(p.rank)
       .AddInteger(p.rounds)
@@ -59,6 +58,9 @@ Digest HashOf(const RunParameters& p) {
       .AddDouble(p.outlier_bound)
       .AddInteger(p.inner_iterations)
       .AddDouble(p.share_of_a)
+      .AddInteger(p.moment_rows)
+      .AddDouble(p.share_of_moments)
+      .AddDouble(p.share_of_mean)
       .AddString(NameOf(p.adjacency))
       .AddString(NameOf(p.conversion))
       .Finish();
@@ -91,7 +93,6 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   run.parameters = parameters;
   run.facts = FactsOf(run.dataset->description());
   DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
-  DPNMF_ASSIGN_OR_RETURN(run.mechanism, FindMechanism(parameters.mechanism));
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          context_.ledger->Policy(run.facts.population));
   RunOpening opening;
@@ -102,7 +103,7 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.mechanism = parameters.mechanism;
   opening.parameters_hash = HashOf(parameters);
   opening.rounds = parameters.rounds;
-  opening.cost_per_round = run.plan.cost_per_round;
+  opening.cost = run.plan.cost;
   DPNMF_ASSIGN_OR_RETURN(opening.identity_cap, IdentityCap(grant, policy));
 
   run.seat = context_.seats->SeatOf(run.identity, run_id);
@@ -115,8 +116,7 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   return session;
 }
 
-absl::Status Session::CheckRound(std::uint32_t round,
-                                 const Eigen::MatrixXd& w) {
+absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
   DPNMF_ASSIGN_OR_RETURN(const Grant grant,
                          context_.access->Require(identities_, {Role::kAnalyst},
                                                   run_->parameters.dataset));
@@ -131,76 +131,66 @@ absl::Status Session::CheckRound(std::uint32_t round,
                    absl::StrCat("`round` must lie in 1 to ",
                                 run_->parameters.rounds, "."));
   }
-  if (static_cast<std::uint64_t>(w.rows()) != run_->facts.features ||
-      static_cast<std::uint64_t>(w.cols()) != run_->parameters.rank) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
-                   absl::StrCat("the dictionary must be ", run_->facts.features,
-                                " x ", run_->parameters.rank, "."));
-  }
-  return CheckDictionary(w);
+  return MechanismOf(run_->plan.StageOf(round).kind)
+      .check(input, run_->parameters, run_->facts);
 }
 
 RoundRequest Session::RequestOf(std::uint32_t round,
-                                const Eigen::MatrixXd& w) const {
+                                const RoundInput& input) const {
   RoundRequest request;
   request.identity = run_->identity;
   request.run_id = run_->id;
   request.round = round;
   const Digest parameters = HashOf(run_->parameters);
+  const Eigen::MatrixXd& w = input.w;
   request.request_hash = Sha256()
-                             .AddString("dpnmf round request 1")
+                             .AddString("dpnmf round request 2")
                              .AddBytes(std::as_bytes(std::span(parameters)))
                              .AddInteger(round)
                              .AddInteger(static_cast<std::uint64_t>(w.rows()))
                              .AddInteger(static_cast<std::uint64_t>(w.cols()))
                              .AddBytes(std::as_bytes(std::span(
                                  w.data(), static_cast<std::size_t>(w.size()))))
+                             .AddInteger(input.rows.size())
+                             .AddBytes(std::as_bytes(std::span(input.rows)))
                              .Finish();
-  request.parts = run_->plan.parts;
+  const StagePlan& stage = run_->plan.StageOf(round);
+  request.parts = stage.parts;
+  // Fewer rows may be asked for than planned: the noise and the price of a
+  // second moment do not depend on their number.
+  if (stage.kind == ReleaseKind::kMoments && !input.rows.empty())
+    request.parts[0].rows = request.parts[0].columns = input.rows.size();
   request.adjacency = run_->facts.adjacency;
   return request;
 }
 
-absl::StatusOr<ExactSums> Session::Sums(const Eigen::MatrixXd& w) {
-  if (run_->coefficients == nullptr) {
-    run_->coefficients = std::make_unique<Coefficients>(
-        run_->parameters.rank, run_->dataset->private_user_count());
-  }
-  StatisticsRequest request;
-  request.w = &w;
-  request.outliers = run_->parameters.outliers;
-  request.lambda = run_->parameters.lambda;
-  request.outlier_bound = run_->parameters.outlier_bound;
-  request.inner_iterations =
-      static_cast<int>(run_->parameters.inner_iterations);
-  request.coefficient_bound = run_->plan.coefficient_bound;
-  request.data_bound = run_->plan.data_bound;
-  request.coefficient_bits = run_->plan.coefficient_bits;
-  request.data_bits = run_->plan.data_bits;
-  Execution execution;
-  execution.threads = context_.threads;
-  return ComputeStatistics(*run_->dataset, request, execution,
-                           run_->coefficients.get());
+absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
+                                        const RoundInput& input) {
+  const RoundContext context{*run_->dataset, run_->parameters, run_->plan,
+                             context_.threads, &run_->coefficients};
+  return MechanismOf(run_->plan.StageOf(round).kind).sums(input, context);
 }
 
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
-    std::uint32_t round, const Eigen::MatrixXd& w) {
+    std::uint32_t round, const RoundInput& input) {
   if (!run_.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
                    "open the run before asking for a round.");
   }
-  DPNMF_RETURN_IF_ERROR(CheckRound(round, w));
+  DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->seat->busy);
   if (run_->seat->holder != number_) {
     return Refusal(absl::StatusCode::kAborted, "run-taken-over",
                    "a later stream has taken over this run: go on there.");
   }
-  const RoundRequest request = RequestOf(round, w);
+  const RoundRequest request = RequestOf(round, input);
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
-  DPNMF_ASSIGN_OR_RETURN(const ExactSums sums, Sums(w));
-  return context_.gate->Release(request, sums, run_->mechanism(w));
+  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
+  return context_.gate->Release(
+      request, sums,
+      MechanismOf(run_->plan.StageOf(round).kind).publish(input));
 }
 
 absl::StatusOr<MuSquared> Session::Close() {

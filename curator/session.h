@@ -75,12 +75,12 @@ class Session {
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);
 
-  // The release of a round for W (D x K). The identity and its role are checked
-  // anew. Errors of Open, CheckDictionary and ReleaseGate::Release;
-  // INVALID_ARGUMENT "matrix-shape", "round-out-of-range"; ABORTED
-  // "run-taken-over"; FAILED_PRECONDITION "session-not-opened".
+  // The release of a round. The identity and its role are checked anew. Errors
+  // of Open, Mechanism::check and ReleaseGate::Release; INVALID_ARGUMENT
+  // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
+  // "session-not-opened".
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
-                                                const Eigen::MatrixXd& w);
+                                                const RoundInput& input);
 
   // What was returned to the budget.
   absl::StatusOr<MuSquared> Close();
@@ -97,15 +97,14 @@ class Session {
     DatasetFacts facts;
     RunPlan plan;
     const Dataset* dataset = nullptr;
-    MechanismFactory mechanism = nullptr;
     std::shared_ptr<RunSeats::Seat> seat;
     // H of the rounds before; taken when the first statistic is computed.
     std::unique_ptr<Coefficients> coefficients;
   };
 
-  absl::Status CheckRound(std::uint32_t round, const Eigen::MatrixXd& w);
-  RoundRequest RequestOf(std::uint32_t round, const Eigen::MatrixXd& w) const;
-  absl::StatusOr<ExactSums> Sums(const Eigen::MatrixXd& w);
+  absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
+  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input);
 
   const SessionContext context_;
   const std::vector<std::string> identities_;

@@ -10,8 +10,11 @@ namespace dpnmf::analyst {
 namespace {
 
 constexpr Mechanism kMechanisms[] = {
-    {"statistics", &UpdateFromStatistics},
-    {"gradient", &UpdateFromGradient},
+    {"statistics", &SendDictionary, &UpdateFromStatistics},
+    {"gradient", &SendDictionary, &UpdateFromGradient},
+    {"mean", &SendNothing, &UpdateFromMean},
+    {"moments", &SendRows, &UpdateFromMoments},
+    {"objective", &SendDictionary, &UpdateFromObjective},
 };
 
 }  // namespace
@@ -21,6 +24,15 @@ const Mechanism* FindMechanism(std::string_view name) {
     if (mechanism.name == name) return &mechanism;
   }
   return nullptr;
+}
+
+absl::StatusOr<RoundInput> SendDictionary(const RoundFacts&,
+                                          const LearnerState& state) {
+  return RoundInput(state.w);
+}
+
+absl::StatusOr<RoundInput> SendNothing(const RoundFacts&, const LearnerState&) {
+  return RoundInput();
 }
 
 Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/nmf/noised_matrix.h"
+#include "common/nmf/round_input.h"
 
 namespace dpnmf::analyst {
 
@@ -27,11 +28,20 @@ struct LearnerState {
   std::map<std::string, Eigen::MatrixXd> memory;
 };
 
+// Noise of one released part, as a mean over users.
+struct PartNoise {
+  double stddev = 0;           // off the diagonal, or everywhere
+  double diagonal_stddev = 0;  // of symmetric parts
+};
+
 // Public facts of a round.
 struct RoundFacts {
-  std::uint32_t round = 1;  // t: 1 to rounds
+  std::uint32_t round = 1;  // t: 1 to rounds, within the round's stage
   std::uint32_t rounds = 1;
-  double users = 1;  // N or N0
+  std::uint32_t moment_rows = 0;           // M
+  std::uint64_t seed = 0;                  // of the learner
+  std::map<std::string, PartNoise> noise;  // by part
+  double users = 1;                        // N or N0
   double step_size = 1;
   std::uint32_t steps_per_round = 1;
   // c_h^2: no user's hh' is longer, so |A|_F <= c_h^2.
@@ -50,8 +60,14 @@ using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
                                         const RoundFacts& facts,
                                         LearnerState* state);
 
+// What the next request of the kind carries: a function of what was released
+// before. INTERNAL "release-malformed" if the state lacks it.
+using InputFunction = absl::StatusOr<RoundInput> (*)(const RoundFacts& facts,
+                                                     const LearnerState& state);
+
 struct Mechanism {
-  std::string_view name;  // as in RunParameters
+  std::string_view name;  // of the kind of release: StagePlan.release
+  InputFunction input;
   UpdateFunction update;
 };
 
@@ -67,6 +83,29 @@ absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
 // gradient.cc.
 absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
                                 const RoundFacts& facts, LearnerState* state);
+
+// "mean": the noised mean of the columns (D x 1). Chooses the rows whose second
+// moment is asked for next. moments.cc.
+absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
+                            const RoundFacts& facts, LearnerState* state);
+
+// "moments": the noised second moment G (M x M). Denoises it and fits W.
+// moments.cc.
+absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
+                               const RoundFacts& facts, LearnerState* state);
+
+// "objective": keeps the released mean and its standard deviation under
+// "objective" (1 x 2). objective.cc.
+absl::Status UpdateFromObjective(const std::vector<NoisedMatrix>& parts,
+                                 const RoundFacts& facts, LearnerState* state);
+
+// W itself; nothing; the rows that the mean has chosen (nothing if all are).
+absl::StatusOr<RoundInput> SendDictionary(const RoundFacts& facts,
+                                          const LearnerState& state);
+absl::StatusOr<RoundInput> SendNothing(const RoundFacts& facts,
+                                       const LearnerState& state);
+absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
+                                    const LearnerState& state);
 
 // Mixes `fresh`, of round t, into the average kept under `name` and returns
 // that: weights proportional to t, that is a share of 2/(t+1) for the new one

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
@@ -105,7 +106,8 @@ absl::StatusOr<MuSquared> CostOfPart(const PartPlan& part,
   }
   const Uint128 norms =
       static_cast<Uint128>(part.left_norm_steps) * part.right_norm_steps;
-  const int doublings = adjacency == Adjacency::kReplaceOne ? 1 : 0;
+  const bool doubled = adjacency == Adjacency::kReplaceOne && !part.one_sided;
+  const int doublings = doubled ? 1 : 0;
   const auto units =
       CeilOfScaledRatio(norms, MuSquared::kFractionBits + doublings, variance);
   if (!units.has_value())
@@ -132,64 +134,205 @@ bool Calibrate(MuSquared allowance, Adjacency adjacency, PartPlan* part) {
          kLargestStddevSteps;
 }
 
-// What one round may cost, and how much of it A may.
-struct RoundAllowance {
-  MuSquared a;
-  MuSquared b;
+// The allowance is first cut to its 32 leading bits: it comes from floating
+// point, and both parties should find the same sigmas even where their
+// mathematics libraries differ in a last bit.
+MuSquared LeadingBits(MuSquared whole) {
+  int dropped = 0;
+  while ((whole.units() >> dropped) >= (Uint128{1} << 32)) ++dropped;
+  return MuSquared::FromUnits((whole.units() >> dropped) << dropped);
+}
+
+// floor(share * whole), share in (0, 1) cut to 48 bits. whole < 2^73 (epsilon
+// <= 1000), so the product stays below 2^121.
+MuSquared ShareOf(MuSquared whole, double share) {
+  const auto parts_of_2_48 = static_cast<Uint128>(std::ldexp(share, 48));
+  return MuSquared::FromUnits((whole.units() * parts_of_2_48) >> 48);
+}
+
+MuSquared Less(MuSquared whole, MuSquared part) {
+  return MuSquared::FromUnits(whole.units() - part.units());
+}
+
+// One stage before its noise, with what each part may cost a round.
+struct Draft {
+  StagePlan stage;
+  std::vector<MuSquared> allowances;
 };
 
-// The whole allowance is first cut to its 32 leading bits: it comes from
-// floating point, and both parties should find the same sigmas even where their
-// mathematics libraries differ in a last bit.
-RoundAllowance AllowanceOf(MuSquared whole, const RunParameters& parameters) {
-  Uint128 units = whole.units();
-  int dropped = 0;
-  for (; (units >> dropped) >= (Uint128{1} << 32); ++dropped) {
-  }
-  const Uint128 round = ((units >> dropped) << dropped) / parameters.rounds;
-  // whole < 2^73 (epsilon <= 1000), so the product stays below 2^121.
-  const auto share =
-      static_cast<Uint128>(std::ldexp(parameters.share_of_a, 48));
-  const Uint128 a = (round * share) >> 48;
-  return {MuSquared::FromUnits(a), MuSquared::FromUnits(round - a)};
-}
-
-// A is K x K with steps 4^-q, B is D x K with the same: the plan before its
-// noise.
-RunPlan PlanWithBits(int bits, const RunParameters& parameters,
-                     const DatasetFacts& facts) {
+// Sums of products of two vectors of length c at most, on the lattice 4^-bits.
+PartPlan PartOfProducts(std::string name, std::uint64_t rows,
+                        std::uint64_t columns, bool symmetric, int bits,
+                        const DatasetFacts& facts) {
   const std::uint64_t norm = NormBoundSteps(facts.column_bound, bits);
-  const PartPlan a{.name = "A",
-                   .rows = parameters.rank,
-                   .columns = parameters.rank,
-                   .symmetric = true,
-                   .step_exponent = -2 * bits,
-                   .left_norm_steps = norm,
-                   .right_norm_steps = norm};
-  const PartPlan b{.name = "B",
-                   .rows = facts.features,
-                   .columns = parameters.rank,
-                   .symmetric = false,
-                   .step_exponent = -2 * bits,
-                   .left_norm_steps = norm,
-                   .right_norm_steps = norm};
-  RunPlan plan;
-  plan.coefficient_bits = plan.data_bits = bits;
-  plan.coefficient_bound = plan.data_bound = facts.column_bound;
-  plan.parts = {a, b};
-  return plan;
+  return {.name = std::move(name),
+          .rows = rows,
+          .columns = columns,
+          .symmetric = symmetric,
+          .step_exponent = -2 * bits,
+          .left_norm_steps = norm,
+          .right_norm_steps = norm};
 }
 
-// N_max m_a m_b + 64 sigma/step < 2^62.
-bool FitsIntegers(const RunPlan& plan, const DatasetFacts& facts) {
-  const Uint128 m = LargestEntrySteps(facts.column_bound, plan.data_bits);
+// A (K x K) and B (D x K).
+Draft DraftOfStatistics(ReleaseKind kind, std::uint32_t rounds,
+                        MuSquared allowance, int bits,
+                        const RunParameters& parameters,
+                        const DatasetFacts& facts) {
+  const std::uint64_t rank = parameters.rank;
+  const MuSquared round = MuSquared::FromUnits(allowance.units() / rounds);
+  const MuSquared a = ShareOf(round, parameters.share_of_a);
+  return {
+      .stage = {.kind = kind,
+                .rounds = rounds,
+                .parts = {PartOfProducts("A", rank, rank, true, bits, facts),
+                          PartOfProducts("B", facts.features, rank, false, bits,
+                                         facts)}},
+      .allowances = {a, Less(round, a)}};
+}
+
+// S_v on the lattice 2^-bits.
+Draft DraftOfMean(MuSquared allowance, int bits, const DatasetFacts& facts) {
+  const PartPlan mean{
+      .name = "mean",
+      .rows = facts.features,
+      .columns = 1,
+      .step_exponent = -bits,
+      .left_norm_steps = NormBoundSteps(facts.column_bound, bits),
+      .right_norm_steps = 1};
+  return {.stage = {.kind = ReleaseKind::kMean, .rounds = 1, .parts = {mean}},
+          .allowances = {allowance}};
+}
+
+Draft DraftOfMoments(MuSquared allowance, int bits,
+                     const RunParameters& parameters,
+                     const DatasetFacts& facts) {
+  const std::uint64_t rows = parameters.moment_rows;
+  return {
+      .stage = {.kind = ReleaseKind::kMoments,
+                .rounds = 1,
+                .parts = {PartOfProducts("G", rows, rows, true, bits, facts)}},
+      .allowances = {allowance}};
+}
+
+// A user adds a number of [0, c^2 / 2].
+Draft DraftOfObjective(MuSquared allowance, int bits,
+                       const DatasetFacts& facts) {
+  const std::uint64_t most = LargestLossSteps(facts.column_bound, bits);
+  const PartPlan objective{.name = "objective",
+                           .rows = 1,
+                           .columns = 1,
+                           .step_exponent = -2 * bits,
+                           .left_norm_steps = most,
+                           .right_norm_steps = most,
+                           .one_sided = true};
+  return {.stage = {.kind = ReleaseKind::kObjective,
+                    .rounds = 1,
+                    .parts = {objective}},
+          .allowances = {allowance}};
+}
+
+bool SelectsRows(const RunParameters& parameters, const DatasetFacts& facts) {
+  return parameters.moment_rows < facts.features;
+}
+
+// Rounds of a moments run before its statistics.
+std::uint32_t RoundsOfMoments(const RunParameters& parameters,
+                              const DatasetFacts& facts) {
+  return SelectsRows(parameters, facts) ? 2 : 1;
+}
+
+std::vector<Draft> DraftsOfMomentsRun(MuSquared whole, int bits,
+                                      const RunParameters& parameters,
+                                      const DatasetFacts& facts) {
+  const std::uint32_t later =
+      parameters.rounds - RoundsOfMoments(parameters, facts);
+  const MuSquared moments =
+      later == 0 ? whole : ShareOf(whole, parameters.share_of_moments);
+  std::vector<Draft> drafts;
+  MuSquared left = moments;
+  if (SelectsRows(parameters, facts)) {
+    const MuSquared mean = ShareOf(moments, parameters.share_of_mean);
+    drafts.push_back(DraftOfMean(mean, bits, facts));
+    left = Less(moments, mean);
+  }
+  drafts.push_back(DraftOfMoments(left, bits, parameters, facts));
+  if (later > 0) {
+    drafts.push_back(DraftOfStatistics(ReleaseKind::kStatistics, later,
+                                       Less(whole, moments), bits, parameters,
+                                       facts));
+  }
+  return drafts;
+}
+
+std::vector<Draft> DraftsOf(MuSquared whole, int bits,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts) {
+  if (parameters.mechanism == "moments")
+    return DraftsOfMomentsRun(whole, bits, parameters, facts);
+  if (parameters.mechanism == "objective")
+    return {DraftOfObjective(whole, bits, facts)};
+  const ReleaseKind kind = parameters.mechanism == "gradient"
+                               ? ReleaseKind::kGradient
+                               : ReleaseKind::kStatistics;
+  return {DraftOfStatistics(kind, parameters.rounds, whole, bits, parameters,
+                            facts)};
+}
+
+// Finds the noise of a draft; false if it does not fit.
+bool CalibrateStage(Adjacency adjacency, Draft* draft) {
+  for (std::size_t i = 0; i < draft->allowances.size(); ++i) {
+    if (!Calibrate(draft->allowances[i], adjacency, &draft->stage.parts[i]))
+      return false;
+  }
+  return true;
+}
+
+// N_max m_a m_b + 64 sigma/step < 2^62. No user adds more than m^2 to an entry
+// of any part.
+bool FitsIntegers(const StagePlan& stage, int bits, const DatasetFacts& facts) {
+  const Uint128 m = LargestEntrySteps(facts.column_bound, bits);
   const Uint128 largest_sum = m * m * LargestUserCount(facts);
   return std::all_of(
-      plan.parts.begin(), plan.parts.end(), [&](const PartPlan& part) {
+      stage.parts.begin(), stage.parts.end(), [&](const PartPlan& part) {
         const std::uint64_t stddev =
             std::max(part.stddev_steps, part.diagonal_stddev_steps);
         return largest_sum + 64 * static_cast<Uint128>(stddev) < kSumLimit;
       });
+}
+
+// The stages with their noise; nothing if `bits` leave no room for it.
+std::optional<std::vector<StagePlan>> StagesWithBits(
+    MuSquared whole, int bits, const RunParameters& parameters,
+    const DatasetFacts& facts) {
+  std::vector<StagePlan> stages;
+  for (Draft& draft : DraftsOf(whole, bits, parameters, facts)) {
+    if (!CalibrateStage(parameters.adjacency, &draft) ||
+        !FitsIntegers(draft.stage, bits, facts)) {
+      return std::nullopt;
+    }
+    stages.push_back(std::move(draft.stage));
+  }
+  return stages;
+}
+
+// Adds up what the stages cost.
+absl::Status SetCosts(MuSquared whole, Adjacency adjacency, RunPlan* plan) {
+  plan->cost = MuSquared();
+  for (StagePlan& stage : plan->stages) {
+    DPNMF_ASSIGN_OR_RETURN(stage.cost_per_round,
+                           CostOfDrawing(stage.parts, adjacency));
+    const auto cost = MuSquared::Multiply(stage.cost_per_round, stage.rounds);
+    const auto sum =
+        cost.has_value() ? MuSquared::Add(plan->cost, *cost) : std::nullopt;
+    if (!sum.has_value() || *sum > whole) {
+      return Refusal(
+          absl::StatusCode::kInternal, "plan-invalid",
+          "the plan costs more than the run may; please report this");
+    }
+    plan->cost = *sum;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckFacts(const DatasetFacts& facts) {
@@ -215,15 +358,46 @@ absl::Status CheckSize(const RunParameters& parameters,
         absl::StrFormat("`rank` must be from 1 to %d for this data set, not %d",
                         most_rank, parameters.rank));
   }
-  const std::uint32_t most_rounds = std::min(facts.max_rounds, kMaxRounds);
-  if (!(parameters.rounds >= 1 && parameters.rounds <= most_rounds)) {
-    return Invalid(
-        "rounds-out-of-range",
-        absl::StrFormat(
-            "`rounds` must be from 1 to %d for this data set, not %d",
-            most_rounds, parameters.rounds));
-  }
   return absl::OkStatus();
+}
+
+absl::Status CheckRounds(const RunParameters& parameters,
+                         const DatasetFacts& facts) {
+  std::uint32_t least = 1, most = std::min(facts.max_rounds, kMaxRounds);
+  if (parameters.mechanism == "moments")
+    least = RoundsOfMoments(parameters, facts);
+  if (parameters.mechanism == "objective") most = 1;
+  if (parameters.rounds >= least && parameters.rounds <= most)
+    return absl::OkStatus();
+  return Invalid(
+      "rounds-out-of-range",
+      absl::StrFormat("`rounds` must be from %d to %d for this data set and "
+                      "`mechanism`, not %d",
+                      least, most, parameters.rounds));
+}
+
+absl::Status CheckShare(std::string_view name, double share) {
+  if (share > 0 && share < 1) return absl::OkStatus();
+  return Invalid(
+      "share-out-of-range",
+      absl::StrFormat("`%s` must lie strictly between 0 and 1", name));
+}
+
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts) {
+  if (parameters.mechanism != "moments") return absl::OkStatus();
+  const std::uint64_t most =
+      std::min<std::uint64_t>(facts.features, kMaxMomentRows);
+  if (!(parameters.moment_rows >= 1 && parameters.moment_rows <= most)) {
+    return Invalid(
+        "moment-rows-out-of-range",
+        absl::StrFormat(
+            "`moment_rows` must be from 1 to %d for this data set, not %d",
+            most, parameters.moment_rows));
+  }
+  DPNMF_RETURN_IF_ERROR(
+      CheckShare("share_of_moments", parameters.share_of_moments));
+  return CheckShare("share_of_mean", parameters.share_of_mean);
 }
 
 absl::Status CheckPrivacy(const RunParameters& parameters) {
@@ -242,10 +416,13 @@ absl::Status CheckPrivacy(const RunParameters& parameters) {
 }
 
 absl::Status CheckMechanism(const RunParameters& parameters) {
-  if (parameters.mechanism != "statistics" &&
-      parameters.mechanism != "gradient") {
+  constexpr std::string_view kMechanisms[] = {"statistics", "gradient",
+                                              "moments", "objective"};
+  if (std::ranges::find(kMechanisms, parameters.mechanism) ==
+      std::end(kMechanisms)) {
     return Invalid("mechanism-unknown",
-                   "`mechanism` must be statistics or gradient");
+                   "`mechanism` must be statistics, gradient, moments or "
+                   "objective");
   }
   if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
     return Invalid("lambda-out-of-range",
@@ -263,12 +440,7 @@ absl::Status CheckMechanism(const RunParameters& parameters) {
     return Invalid("inner-iterations-out-of-range",
                    "`inner_iterations` must be from 1 to 1000; 10 is usual");
   }
-  if (!(parameters.share_of_a > 0 && parameters.share_of_a < 1)) {
-    return Invalid(
-        "share-out-of-range",
-        "`share_of_a` must lie strictly between 0 and 1; 0.5 is usual");
-  }
-  return absl::OkStatus();
+  return CheckShare("share_of_a", parameters.share_of_a);
 }
 
 absl::Status CheckPolicy(const RunParameters& parameters,
@@ -300,13 +472,42 @@ std::uint64_t LargestEntrySteps(double bound, int bits) {
   return ScaledDown(exact.mantissa, exact.exponent + bits);
 }
 
+std::uint64_t LargestLossSteps(double bound, int bits) {
+  return NormBoundSteps(bound, bits) / 2;
+}
+
+std::string_view NameOf(ReleaseKind kind) {
+  switch (kind) {
+    case ReleaseKind::kMean:
+      return "mean";
+    case ReleaseKind::kMoments:
+      return "moments";
+    case ReleaseKind::kStatistics:
+      return "statistics";
+    case ReleaseKind::kGradient:
+      return "gradient";
+    case ReleaseKind::kObjective:
+      return "objective";
+  }
+  return "unknown";
+}
+
+const StagePlan& RunPlan::StageOf(std::uint32_t round) const {
+  for (const StagePlan& stage : stages) {
+    if (round <= stage.rounds) return stage;
+    round -= stage.rounds;
+  }
+  return stages.back();
+}
+
 std::uint64_t LargestUserCount(const DatasetFacts& facts) {
   return facts.adjacency == Adjacency::kReplaceOne ? facts.users
                                                    : 2 * facts.users + 1024;
 }
 
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency) {
-  const double neighbours = adjacency == Adjacency::kReplaceOne ? 2 : 1;
+  const bool doubled = adjacency == Adjacency::kReplaceOne && !part.one_sided;
+  const double neighbours = doubled ? 2 : 1;
   return std::ldexp(
       std::sqrt(neighbours * static_cast<double>(part.left_norm_steps) *
                 static_cast<double>(part.right_norm_steps)),
@@ -332,6 +533,8 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
   DPNMF_RETURN_IF_ERROR(CheckSize(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckPrivacy(parameters));
   DPNMF_RETURN_IF_ERROR(CheckMechanism(parameters));
+  DPNMF_RETURN_IF_ERROR(CheckMoments(parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CheckRounds(parameters, facts));
   return CheckPolicy(parameters, facts);
 }
 
@@ -341,27 +544,18 @@ absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
   DPNMF_ASSIGN_OR_RETURN(
       const MuSquared whole,
       LargestCost(parameters.conversion, parameters.epsilon, parameters.delta));
-  const RoundAllowance allowance = AllowanceOf(whole, parameters);
+  const MuSquared allowance = LeadingBits(whole);
   // 2^exponent <= c < 2^(exponent + 1).
   const int exponent = std::ilogb(facts.column_bound);
   for (int bits = kMostEntryBits - exponent; bits >= kLeastEntryBits - exponent;
        --bits) {
-    RunPlan plan = PlanWithBits(bits, parameters, facts);
-    if (!Calibrate(allowance.a, parameters.adjacency, &plan.parts[0]) ||
-        !Calibrate(allowance.b, parameters.adjacency, &plan.parts[1]) ||
-        !FitsIntegers(plan, facts)) {
-      continue;
-    }
-    DPNMF_ASSIGN_OR_RETURN(plan.cost_per_round,
-                           CostOfDrawing(plan.parts, parameters.adjacency));
-    const auto cost =
-        MuSquared::Multiply(plan.cost_per_round, parameters.rounds);
-    if (!cost.has_value() || *cost > whole) {
-      return Refusal(
-          absl::StatusCode::kInternal, "plan-invalid",
-          "the plan costs more than the run may; please report this");
-    }
-    plan.cost = *cost;
+    auto stages = StagesWithBits(allowance, bits, parameters, facts);
+    if (!stages.has_value()) continue;
+    RunPlan plan;
+    plan.coefficient_bits = plan.data_bits = bits;
+    plan.coefficient_bound = plan.data_bound = facts.column_bound;
+    plan.stages = *std::move(stages);
+    DPNMF_RETURN_IF_ERROR(SetCosts(whole, parameters.adjacency, &plan));
     return plan;
   }
   // m < 2^10 leaves room for every number of users that CheckFacts lets pass.

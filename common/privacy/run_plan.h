@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,6 +40,9 @@ struct DatasetFacts {
 // where the result does not fit. `bits` may be negative, |bits| <= 1000.
 std::uint64_t NormBoundSteps(double bound, int bits);
 std::uint64_t LargestEntrySteps(double bound, int bits);
+// What one user may add to the objective, in steps of 4^-bits:
+// floor(NormBoundSteps / 2) <= c^2 / 2.
+std::uint64_t LargestLossSteps(double bound, int bits);
 
 // Users that the exact sums leave room for: N, or 2 N0 + 1024 where N is
 // private. Import refuses a file with more.
@@ -46,12 +50,15 @@ std::uint64_t LargestUserCount(const DatasetFacts& facts);
 
 inline constexpr std::uint32_t kMaxRank = 1024;
 inline constexpr std::uint32_t kMaxRounds = 100'000;
+// Rows of a released second moment: 1024 x 1024 symmetric is a message of
+// 4.2 MB in chunks and 24 MB of the curator's memory a thread.
+inline constexpr std::uint32_t kMaxMomentRows = 1024;
 
 // The request of a run; docs of the fields: proto/dpnmf/v1/curator.proto.
 struct RunParameters {
   std::string dataset;
   std::uint32_t rank = 0;    // K
-  std::uint32_t rounds = 0;  // T
+  std::uint32_t rounds = 0;  // T: releases of the run, of all stages
   double epsilon = 0;
   double delta = 0;
   std::string mechanism = "statistics";
@@ -60,16 +67,30 @@ struct RunParameters {
   double outlier_bound = 0;  // M
   std::uint32_t inner_iterations = 10;
   double share_of_a = 0.5;
+  std::uint32_t moment_rows = 0;  // M; `moments` alone
+  double share_of_moments = 0.5;
+  double share_of_mean = 0.1;
   Adjacency adjacency = Adjacency::kReplaceOne;
   Conversion conversion = Conversion::kRdp;
 
   friend bool operator==(const RunParameters&, const RunParameters&) = default;
 };
 
+// What one round publishes.
+enum class ReleaseKind {
+  kMean,        // S_v = sum of v, D x 1
+  kMoments,     // S_G = sum of v v' on M rows, symmetric
+  kStatistics,  // S_A and S_B for a dictionary W
+  kGradient,    // W S_A - S_B
+  kObjective,   // sum of min(1/2 |v - W h|^2, c_v^2 / 2), 1 x 1
+};
+// "mean", "moments", "statistics", "gradient", "objective".
+std::string_view NameOf(ReleaseKind kind);
+
 // One sum over users and its noise. Lattice: the sum is an integer times
 // 2^step_exponent. Symmetric sums carry diagonal noise of another size.
 struct PartPlan {
-  std::string name;  // "A" or "B"
+  std::string name;  // "mean", "G", "A", "B" or "objective"
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   bool symmetric = false;
@@ -81,23 +102,39 @@ struct PartPlan {
   // L2 sensitivity in steps is 2 * left * right (replace one) or left * right.
   std::uint64_t left_norm_steps = 0;
   std::uint64_t right_norm_steps = 0;
+  // What a user adds is a number of [0, Delta]: replacing a user moves the sum
+  // by no more than adding one, and nothing is doubled.
+  bool one_sided = false;
 
   friend bool operator==(const PartPlan&, const PartPlan&) = default;
 };
 
-struct RunPlan {
-  int coefficient_bits = 0;      // q_h
-  int data_bits = 0;             // q_u
-  double coefficient_bound = 1;  // c_h
-  double data_bound = 1;         // c_u
+// Rounds of one kind, one after another.
+struct StagePlan {
+  ReleaseKind kind = ReleaseKind::kStatistics;
+  std::uint32_t rounds = 0;
   std::vector<PartPlan> parts;
-  MuSquared cost_per_round;
-  MuSquared cost;  // cost_per_round * rounds
+  MuSquared cost_per_round = {};
+
+  friend bool operator==(const StagePlan&, const StagePlan&) = default;
+};
+
+struct RunPlan {
+  int coefficient_bits = 0;       // q_h
+  int data_bits = 0;              // q_u
+  double coefficient_bound = 1;   // c_h
+  double data_bound = 1;          // c_u
+  std::vector<StagePlan> stages;  // in the order of their rounds
+  MuSquared cost;                 // of all rounds
+
+  // The stage of a round, 1 to the run's rounds.
+  const StagePlan& StageOf(std::uint32_t round) const;
 };
 
 // Euclidean sensitivity of a part's sum, in units of the sum (not of steps).
-// replace one: sqrt(2) c c'; add or remove one: c c' (docs/privacy.md,
-// Theorems "Sensitivity of A" and "of B").
+// replace one: sqrt(2) c c'; add or remove one, and one-sided parts: c c'
+// (docs/privacy.md, Theorems "Sensitivity of A", "of B", "of G and of the
+// mean", "of the objective").
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency);
 
 // mu^2 of drawing all parts once with the sigmas in the plan, rounded up:
@@ -120,11 +157,19 @@ absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
 absl::Status CheckRunParameters(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 
-// The plan: bits from N, the bounds and the noise such that
+// The plan. Its stages, by mechanism:
+//   statistics, gradient   T rounds of that kind;
+//   moments                the mean (if M < D), then G on M rows, then
+//                          `statistics` for the rounds that are left;
+//   objective              one round.
+// Without rounds of statistics, moments have the whole cost, else
+// share_of_moments of it; the mean has share_of_mean of theirs.
+//
+// Bits from N, the bounds and the noise such that
 //   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
 // q the largest that does, with c_h = c_u = c_v and 2^9 <= m < 2^21 (so that a
 // block of users summed in doubles without rounding holds 2^53 / m^2 >= 2048);
-// sigmas, the smallest integers, such that rounds * cost_per_round <=
+// sigmas, the smallest integers, such that all rounds cost no more than
 // LargestCost(conversion, epsilon, delta) and A has share_of_a of each round.
 // Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if the
 // noise is too wide for the lattice (epsilon too small, rounds too many, share

@@ -49,6 +49,24 @@ absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost) {
   return *value;
 }
 
+StageOfRound StageOf(const v1::RunPlan& plan, std::uint32_t round) {
+  for (const v1::StagePlan& stage : plan.stages()) {
+    if (round <= stage.rounds()) return {&stage, round};
+    round -= stage.rounds();
+  }
+  return {};
+}
+
+v1::StagePlan ToProto(const StagePlan& stage, const DatasetFacts& facts) {
+  v1::StagePlan message;
+  message.set_release(std::string(NameOf(stage.kind)));
+  message.set_rounds(stage.rounds);
+  for (const PartPlan& part : stage.parts)
+    *message.add_parts() = ToProto(part, facts);
+  *message.mutable_cost_per_round() = ToProto(stage.cost_per_round);
+  return message;
+}
+
 v1::Adjacency ToProto(Adjacency adjacency) {
   switch (adjacency) {
     case Adjacency::kReplaceOne:
@@ -125,6 +143,9 @@ v1::RunParameters ToProto(const RunParameters& parameters) {
   message.set_share_of_a(parameters.share_of_a);
   message.set_adjacency(ToProto(parameters.adjacency));
   message.set_conversion(ToProto(parameters.conversion));
+  message.set_moment_rows(parameters.moment_rows);
+  message.set_share_of_moments(parameters.share_of_moments);
+  message.set_share_of_mean(parameters.share_of_mean);
   return message;
 }
 
@@ -144,6 +165,9 @@ absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
   DPNMF_ASSIGN_OR_RETURN(parameters.adjacency, FromProto(message.adjacency()));
   DPNMF_ASSIGN_OR_RETURN(parameters.conversion,
                          FromProto(message.conversion()));
+  parameters.moment_rows = message.moment_rows();
+  parameters.share_of_moments = message.share_of_moments();
+  parameters.share_of_mean = message.share_of_mean();
   return parameters;
 }
 
@@ -153,10 +177,8 @@ absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan,
   v1::RunPlan message;
   message.set_coefficient_bits(plan.coefficient_bits);
   message.set_data_bits(plan.data_bits);
-  for (const PartPlan& part : plan.parts) {
-    *message.add_parts() = ToProto(part, facts);
-  }
-  *message.mutable_cost_per_round() = ToProto(plan.cost_per_round);
+  for (const StagePlan& stage : plan.stages)
+    *message.add_stages() = ToProto(stage, facts);
   *message.mutable_cost() = ToProto(plan.cost);
   DPNMF_ASSIGN_OR_RETURN(const Epsilons epsilons,
                          AllEpsilons(plan.cost, parameters.delta));

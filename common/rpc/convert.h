@@ -21,7 +21,16 @@ v1::Conversion ToProto(Conversion conversion);
 absl::StatusOr<Adjacency> FromProto(v1::Adjacency adjacency);
 absl::StatusOr<Conversion> FromProto(v1::Conversion conversion);
 
+// The stage of a round (from 1) and the round's number within it (from 1);
+// nullptr past the last.
+struct StageOfRound {
+  const v1::StagePlan* stage = nullptr;
+  std::uint32_t round = 0;
+};
+StageOfRound StageOf(const v1::RunPlan& plan, std::uint32_t round);
+
 v1::Epsilons ToProto(const Epsilons& epsilons);
+v1::StagePlan ToProto(const StagePlan& stage, const DatasetFacts& facts);
 
 v1::RunParameters ToProto(const RunParameters& parameters);
 absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& parameters);

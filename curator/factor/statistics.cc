@@ -1,11 +1,13 @@
 #include "curator/factor/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/privacy/run_plan.h"
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
@@ -51,6 +53,7 @@ struct Worker {
   std::vector<std::uint32_t> column_k;
   std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
   std::vector<std::uint64_t> sums_b;  // D x padded_rank, row-major
+  std::uint64_t loss = 0;             // of the objective
 };
 
 absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
@@ -264,6 +267,38 @@ std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
   return workers;
 }
 
+double SquaredLengthOf(const Dataset& data, std::uint64_t user) {
+  double sum = 0;
+  const auto values =
+      data.sparse() ? data.SparseColumnOf(user).values : data.DenseColumn(user);
+  for (const float value : values) sum += double{value} * value;
+  return sum;
+}
+
+// 1/2 |v - W h|^2 = 1/2 |v|^2 - h'(c - 1/2 W'W h), c = W'v.
+double LossOf(const Round& round, const Eigen::MatrixXd& gram,
+              const BlockBuffers& block, int user, double squared_length) {
+  const int rank = round.rank();
+  const double* const h = block.h.data() + LaneOf(user, rank);
+  const double* const c = block.c.data() + LaneOf(user, rank);
+  double loss = squared_length / 2;
+  for (int k = 0; k < rank; ++k) {
+    double product = 0;
+    for (int j = 0; j < rank; ++j) product += gram(j, k) * h[j * kStripUsers];
+    loss -= h[k * kStripUsers] * (c[k * kStripUsers] - product / 2);
+  }
+  return loss;
+}
+
+// floor(loss / step) in [0, most]; 0 for what is not a number.
+std::uint64_t LossSteps(double loss, double steps_per_unit,
+                        std::uint64_t most) {
+  const double steps = loss * steps_per_unit;
+  if (!(steps > 0)) return 0;
+  if (!(steps < static_cast<double>(most))) return most;
+  return std::min(most, static_cast<std::uint64_t>(steps));
+}
+
 std::vector<std::int64_t> LaneToIntegers(const double* lane, int rows) {
   std::vector<std::int64_t> integers(rows);
   for (int row = 0; row < rows; ++row) {
@@ -287,6 +322,31 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
       round, execution, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
   return Collect(round, workers);
+}
+
+absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
+                                              StatisticsRequest request,
+                                              const Execution& execution) {
+  request.outliers = false;
+  Coefficients h(
+      request.w == nullptr ? 0 : static_cast<std::uint64_t>(request.w->cols()),
+      data.private_user_count());
+  DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, h));
+  const Eigen::MatrixXd gram = request.w->transpose() * *request.w;
+  const double steps_per_unit = std::ldexp(1.0, 2 * request.data_bits);
+  const std::uint64_t most =
+      LargestLossSteps(request.data_bound, request.data_bits);
+  const std::vector<Worker> workers =
+      ForEachBlock(round, execution, &h, [&](UserRange users, Worker* worker) {
+        for (int user = 0; user < users.count; ++user) {
+          const double loss = LossOf(round, gram, worker->block, user,
+                                     SquaredLengthOf(data, users.first + user));
+          worker->loss += LossSteps(loss, steps_per_unit, most);
+        }
+      });
+  std::uint64_t sum = 0;
+  for (const Worker& worker : workers) sum += worker.loss;
+  return static_cast<std::int64_t>(sum);
 }
 
 absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(

@@ -79,6 +79,14 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             const Execution& execution,
                                             Coefficients* h);
 
+// S of the objective: sum over users of floor(4^q_u min(1/2 |v - W h|^2,
+// c_u^2 / 2)), h from the H step without outliers and H_0 = 0, in units of
+// 4^-q_u. What a user adds is a function of that user's column and the request,
+// and an integer of [0, LargestLossSteps]. Errors as ComputeStatistics.
+absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
+                                              StatisticsRequest request,
+                                              const Execution& execution);
+
 // What one user adds, for tests: the gated integers k (K) and l (D).
 struct UserContribution {
   std::vector<std::int64_t> k;

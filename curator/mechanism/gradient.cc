@@ -1,12 +1,13 @@
 #include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
+namespace {
 
 // The gradient of 1/2 |V - R - W H|^2 in W is W S_A - S_B (the paper's eq. for
 // the dictionary step), here of the noised sums: a post-processing of their
 // release.
-PostProcess GradientMechanism(const Eigen::MatrixXd& w) {
-  return [w](std::vector<NoisedMatrix> noised) {
+PostProcess PublishGradient(const RoundInput& input) {
+  return [w = input.w](std::vector<NoisedMatrix> noised) {
     const Eigen::MatrixXd a =
         ToMean(noised.at(0), 1).value();  // K x K, as a sum
     const Eigen::MatrixXd b =
@@ -21,5 +22,11 @@ PostProcess GradientMechanism(const Eigen::MatrixXd& w) {
     return std::vector<NoisedMatrix>{std::move(part)};
   };
 }
+
+}  // namespace
+
+const Mechanism kGradientMechanism = {ReleaseKind::kGradient,
+                                      CheckTakesDictionary, SumsOfStatistics,
+                                      PublishGradient};
 
 }  // namespace dpnmf::curator

@@ -2,8 +2,21 @@
 
 namespace dpnmf::curator {
 
-PostProcess StatisticsMechanism(const Eigen::MatrixXd&) {
-  return [](std::vector<NoisedMatrix> noised) { return noised; };
+absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
+                                           const RoundContext& context) {
+  if (*context.coefficients == nullptr) {
+    *context.coefficients = std::make_unique<Coefficients>(
+        context.parameters.rank, context.data.private_user_count());
+  }
+  Execution execution;
+  execution.threads = context.threads;
+  return ComputeStatistics(context.data, StatisticsRequestOf(input, context),
+                           execution, context.coefficients->get());
 }
+
+// The noised A and B as they are.
+const Mechanism kStatisticsMechanism = {ReleaseKind::kStatistics,
+                                        CheckTakesDictionary, SumsOfStatistics,
+                                        PublishAll};
 
 }  // namespace dpnmf::curator

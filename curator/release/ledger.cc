@@ -192,8 +192,10 @@ absl::StatusOr<OpenedRun> GoOnWith(const BookedRun& run,
 }
 
 absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
-  // Reservation = rounds * cost of a round.
-  const auto cost = MuSquared::Multiply(opening.cost_per_round, opening.rounds);
+  const auto cost =
+      opening.cost.has_value()
+          ? opening.cost
+          : MuSquared::Multiply(opening.cost_per_round, opening.rounds);
   if (!cost.has_value()) {
     return Refusal(absl::StatusCode::kResourceExhausted, "budget-exhausted",
                    "the run costs more than any budget; ask for a smaller "

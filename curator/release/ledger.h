@@ -113,6 +113,9 @@ struct RunOpening {
   Digest parameters_hash{};
   std::uint32_t rounds = 0;
   MuSquared cost_per_round;
+  // What is reserved for all rounds where they cost unequally; else rounds *
+  // cost_per_round.
+  std::optional<MuSquared> cost;
   // Cap of this identity's own charges and reservations, if the operator set
   // one.
   std::optional<MuSquared> identity_cap;
@@ -185,7 +188,7 @@ class Ledger {
   absl::Status DeclarePopulation(const PopulationPolicy& policy);
   absl::StatusOr<PopulationPolicy> Policy(const std::string& population) const;
 
-  // Reserves rounds * cost_per_round, or goes on with the same run.
+  // Reserves the cost of all rounds, or goes on with the same run.
   // RESOURCE_EXHAUSTED "budget-exhausted" (asked, spent, reserved and left as
   // epsilons of the policy's conversion and delta, in one sentence),
   // "identity-budget-exhausted"; ALREADY_EXISTS "run-differs" (same id, other

@@ -1,6 +1,5 @@
 #include "curator/release/release_gate.h"
 
-#include <array>
 #include <span>
 
 #include "common/base/error.h"
@@ -24,20 +23,18 @@ std::uint64_t EntriesOf(const PartPlan& part) {
   return EntryCount(part.rows, part.columns, part.symmetric);
 }
 
-using SumsOfParts = std::array<std::span<const std::int64_t>, 2>;
-
-// A (K x K, symmetric), then B (D x K).
-absl::StatusOr<SumsOfParts> MatchSums(const std::vector<PartPlan>& parts,
-                                      const ExactSums& sums) {
-  if (parts.size() != 2) return SumsMalformed();
-  const PartPlan &a = parts[0], &b = parts[1];
-  const bool shapes_fit = a.symmetric && a.rows == a.columns && !b.symmetric &&
-                          b.columns == a.columns;
-  if (!shapes_fit || sums.a.size() != EntriesOf(a) ||
-      sums.b.size() != EntriesOf(b)) {
+// As many entries in each part as the plan says.
+absl::Status MatchSums(const std::vector<PartPlan>& parts,
+                       const RoundSums& sums) {
+  if (parts.empty() || parts.size() != sums.parts.size())
     return SumsMalformed();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool square =
+        !parts[i].symmetric || parts[i].rows == parts[i].columns;
+    if (!square || sums.parts[i].size() != EntriesOf(parts[i]))
+      return SumsMalformed();
   }
-  return SumsOfParts{std::span(sums.a), std::span(sums.b)};
+  return absl::OkStatus();
 }
 
 std::uint64_t BytesNeeded(const std::vector<PartPlan>& parts) {
@@ -185,9 +182,9 @@ absl::StatusOr<std::optional<Released<ReleasedRound>>> ReleaseGate::Find(
 }
 
 absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Release(
-    const RoundRequest& request, const ExactSums& sums,
+    const RoundRequest& request, const RoundSums& sums,
     const PostProcess& post_process) {
-  DPNMF_RETURN_IF_ERROR(MatchSums(request.parts, sums).status());
+  DPNMF_RETURN_IF_ERROR(MatchSums(request.parts, sums));
   DPNMF_ASSIGN_OR_RETURN(const MuSquared cost,
                          CostOfDrawing(request.parts, request.adjacency));
   const TurnHolder turn(this, {request.run_id, request.round});
@@ -206,17 +203,15 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Release(
 }
 
 absl::StatusOr<Released<ReleasedRound>> ReleaseGate::DrawAndStore(
-    const RoundRequest& request, const ExactSums& sums,
+    const RoundRequest& request, const RoundSums& sums,
     const PostProcess& post_process, const ChargedRow& row,
     ReservedRelease reserved) const {
-  DPNMF_ASSIGN_OR_RETURN(const SumsOfParts sums_of,
-                         MatchSums(request.parts, sums));
   const auto noise = draw_noise_(request.parts, threads_);
   CrashPoint("after-draw");
   std::vector<NoisedMatrix> noised;
   for (std::size_t i = 0; i < request.parts.size(); ++i) {
     DPNMF_ASSIGN_OR_RETURN(NoisedMatrix part,
-                           Noised(request.parts[i], sums_of[i], noise[i]));
+                           Noised(request.parts[i], sums.parts[i], noise[i]));
     noised.push_back(std::move(part));
   }
   StoredRelease release;

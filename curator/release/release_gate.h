@@ -24,7 +24,7 @@
 #include "common/base/mutex.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/run_plan.h"
-#include "curator/factor/statistics.h"
+#include "curator/factor/round_sums.h"
 #include "curator/release/ledger.h"
 #include "curator/release/release_store.h"
 
@@ -51,9 +51,8 @@ struct ReleasedRound {
   Digest row_hash{};
 };
 
-// Turns the noised sums A and B into what is published: a function of noised
-// values and the request alone (identity for `statistics`, W A - B for
-// `gradient`).
+// Turns the noised sums into what is published: a function of noised values and
+// the request alone (often the identity; W A - B for `gradient`).
 using PostProcess =
     std::function<std::vector<NoisedMatrix>(std::vector<NoisedMatrix> noised)>;
 
@@ -62,7 +61,7 @@ struct RoundRequest {
   std::string run_id;
   std::uint32_t round = 0;
   Digest request_hash{};
-  std::vector<PartPlan> parts;  // of the run's plan: A, then B
+  std::vector<PartPlan> parts;  // of the round's stage in the run's plan
   Adjacency adjacency = Adjacency::kReplaceOne;
 };
 
@@ -88,7 +87,7 @@ class ReleaseGate {
   // "sums-malformed" if the sums do not fit the plan. `post_process` must not
   // throw.
   absl::StatusOr<Released<ReleasedRound>> Release(
-      const RoundRequest& request, const ExactSums& sums,
+      const RoundRequest& request, const RoundSums& sums,
       const PostProcess& post_process);
 
  private:
@@ -107,7 +106,7 @@ class ReleaseGate {
   absl::StatusOr<Released<ReleasedRound>> Stored(std::uint32_t round,
                                                  const ChargedRow& row) const;
   absl::StatusOr<Released<ReleasedRound>> DrawAndStore(
-      const RoundRequest& request, const ExactSums& sums,
+      const RoundRequest& request, const RoundSums& sums,
       const PostProcess& post_process, const ChargedRow& row,
       ReservedRelease reserved) const;
 

@@ -149,7 +149,8 @@ TEST_F(CuratorClientTest, GivesTheReasonOfARefusalInTheMidstOfADictionary) {
   };
   const auto stream = connection_->NewStream();
   ASSERT_TRUE(stream->Open("run", {}).ok());
-  const auto result = stream->Round(9, Eigen::MatrixXd::Zero(100'000, 50));
+  const auto result =
+      stream->Round(9, Eigen::MatrixXd(Eigen::MatrixXd::Zero(100'000, 50)));
   EXPECT_EQ(ReasonCode(result.status()), "round-out-of-order");
 }
 

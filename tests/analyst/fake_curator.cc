@@ -48,8 +48,8 @@ class FakeStream : public RunStream {
     return curator_->Open(run_id, parameters);
   }
   absl::StatusOr<RoundResult> Round(std::uint32_t round,
-                                    const Eigen::MatrixXd& w) override {
-    return curator_->Round(run_id_, round, w);
+                                    const RoundInput& input) override {
+    return curator_->Round(run_id_, round, input.w);
   }
   absl::StatusOr<ClosedRun> Close() override {
     return curator_->Close(run_id_);
@@ -157,7 +157,7 @@ absl::StatusOr<OpenedRun> FakeCurator::Open(
     }
     run.parameters = parameters.SerializeAsString();
     run.rounds = parameters.rounds();
-    run.cost_per_round = plan.cost_per_round;
+    run.cost_per_round = plan.stages[0].cost_per_round;
     run.reserved = plan.cost;
     reserved_ = *MuSquared::Add(reserved_, plan.cost);
     AddRow();

@@ -38,8 +38,8 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
             v1::INITIALISATION_RANDOM);
   EXPECT_GT(reply.plan().epsilons().rdp(), 0.99);
   EXPECT_LE(reply.plan().epsilons().rdp(), 1);
-  ASSERT_EQ(reply.plan().parts_size(), 2);
-  EXPECT_GT(reply.plan().parts(0).stddev(), 0);
+  ASSERT_EQ(reply.plan().stages(0).parts_size(), 2);
+  EXPECT_GT(reply.plan().stages(0).parts(0).stddev(), 0);
   // left - cost, exactly.
   EXPECT_EQ(*FromProto(reply.left_after()),
             *MuSquared::Subtract(*FromProto(reply.position().left()),

@@ -68,24 +68,32 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
        {"first dictionary", InitialisationText(specification.learner())}});
 }
 
-// Noise of A and B themselves (the sums divided by N), as it is drawn.
+// Noise of the means themselves (the sums divided by N), as it is drawn.
 std::string NoiseText(const v1::RunPlan& plan) {
-  Table table({{"PART"},
+  Table table({{"RELEASE"},
+               {"ROUNDS", Align::kRight},
+               {"PART"},
                {"SHAPE"},
                {"SIGMA", Align::kRight},
                {"ON THE DIAGONAL", Align::kRight},
                {"SENSITIVITY OF THE SUM", Align::kRight},
                {"STEP OF THE SUM", Align::kRight}});
-  for (const v1::PartPlan& part : plan.parts()) {
-    table.AddRow(
-        {part.name(), ShapeText(part.shape()), FormatNumber(part.stddev()),
-         part.diagonal_stddev() > 0 ? FormatNumber(part.diagonal_stddev())
-                                    : "-",
-         FormatNumber(part.l2_sensitivity()),
-         absl::StrCat("2^", part.step_exponent())});
+  for (const v1::StagePlan& stage : plan.stages()) {
+    for (const v1::PartPlan& part : stage.parts()) {
+      const bool first = &part == &stage.parts(0);
+      table.AddRow({first ? stage.release() : "",
+                    first ? absl::StrCat(stage.rounds()) : "", part.name(),
+                    ShapeText(part.shape()), FormatNumber(part.stddev()),
+                    part.diagonal_stddev() > 0
+                        ? FormatNumber(part.diagonal_stddev())
+                        : "-",
+                    FormatNumber(part.l2_sensitivity()),
+                    absl::StrCat("2^", part.step_exponent())});
+    }
   }
   return absl::StrCat(
-      "noise of a round (standard deviation of each entry of A and B)\n",
+      "noise of a round (standard deviation of each entry of the mean over "
+      "people)\n",
       table.Render(kIndent));
 }
 

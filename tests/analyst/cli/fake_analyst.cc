@@ -48,8 +48,11 @@ void SetPart(const std::string& name, std::uint64_t rows, double stddev,
 }
 
 void SetPlan(v1::RunPlan* plan) {
-  SetPart("A", 2, 0.0123456, 0.0174593, plan->add_parts());
-  SetPart("B", 6, 0.0123456, 0, plan->add_parts());
+  v1::StagePlan* stage = plan->add_stages();
+  stage->set_release("statistics");
+  stage->set_rounds(30);
+  SetPart("A", 2, 0.0123456, 0.0174593, stage->add_parts());
+  SetPart("B", 6, 0.0123456, 0, stage->add_parts());
   SetCost(0.03125, plan->mutable_cost());
   SetEpsilons(0.99995, plan->mutable_epsilons());
 }

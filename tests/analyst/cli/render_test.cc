@@ -147,10 +147,10 @@ total after the run (a reading)
                                   MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
   charged, reserved and this run                                2.5        1.875      1.25
 
-noise of a round (standard deviation of each entry of A and B)
-  PART  SHAPE    SIGMA  ON THE DIAGONAL  SENSITIVITY OF THE SUM  STEP OF THE SUM
-  A     2 x 2  0.01235          0.01746                   1.414            2^-40
-  B     6 x 2  0.01235                -                   1.414            2^-40
+noise of a round (standard deviation of each entry of the mean over people)
+  RELEASE     ROUNDS  PART  SHAPE    SIGMA  ON THE DIAGONAL  SENSITIVITY OF THE SUM  STEP OF THE SUM
+  statistics      30  A     2 x 2  0.01235          0.01746                   1.414            2^-40
+                      B     6 x 2  0.01235                -                   1.414            2^-40
 
 This run would be accepted. Nothing was spent by asking.
 )");

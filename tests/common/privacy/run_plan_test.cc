@@ -346,9 +346,9 @@ TEST(LargestUserCount, LeavesRoomWhereTheNumberIsPrivate) {
 TEST(PlanRun, LaysOutBothSums) {
   const auto plan = PlanRun(Parameters(), Facts());
   ASSERT_TRUE(plan.ok()) << plan.status();
-  ASSERT_EQ(plan->parts.size(), 2u);
-  const PartPlan& a = plan->parts[0];
-  const PartPlan& b = plan->parts[1];
+  ASSERT_EQ(plan->stages[0].parts.size(), 2u);
+  const PartPlan& a = plan->stages[0].parts[0];
+  const PartPlan& b = plan->stages[0].parts[1];
   EXPECT_EQ(a.name, "A");
   EXPECT_EQ(a.rows, 16u);
   EXPECT_EQ(a.columns, 16u);
@@ -365,15 +365,15 @@ TEST(PlanRun, LaysOutBothSums) {
 TEST(PlanRun, IsAFunctionOfItsArguments) {
   const auto one = PlanRun(Parameters(), Facts()),
              two = PlanRun(Parameters(), Facts());
-  EXPECT_EQ(one->parts, two->parts);
+  EXPECT_EQ(one->stages[0].parts, two->stages[0].parts);
   EXPECT_EQ(one->cost, two->cost);
 }
 
 // What must hold for any plan, against rational arithmetic.
 void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
                  const DatasetFacts& facts) {
-  const PartPlan& a = plan.parts[0];
-  const PartPlan& b = plan.parts[1];
+  const PartPlan& a = plan.stages[0].parts[0];
+  const PartPlan& b = plan.stages[0].parts[1];
   const double c = facts.column_bound;
   EXPECT_EQ(plan.coefficient_bound, c);
   EXPECT_EQ(plan.data_bound, c);
@@ -391,7 +391,7 @@ void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
       static_cast<unsigned long>(LargestEntrySteps(c, plan.data_bits)));
   const mpz_class users(static_cast<unsigned long>(LargestUserCount(facts)));
   const mpz_class limit = mpz_class(1) << 62;
-  for (const PartPlan& part : plan.parts) {
+  for (const PartPlan& part : plan.stages[0].parts) {
     const std::uint64_t widest =
         std::max(part.stddev_steps, part.diagonal_stddev_steps);
     EXPECT_LE(widest, std::uint64_t{1} << 50);
@@ -404,10 +404,10 @@ void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
   // Noise: the diagonal's is the least that is sqrt(2) times the other's.
   EXPECT_EQ(a.diagonal_stddev_steps, CeilSqrtTwo(a.stddev_steps));
   // Price: what is drawn, within the run's epsilon, little of it unused.
-  EXPECT_EQ(plan.cost_per_round,
-            *CostOfDrawing(plan.parts, parameters.adjacency));
-  EXPECT_EQ(plan.cost,
-            *MuSquared::Multiply(plan.cost_per_round, parameters.rounds));
+  EXPECT_EQ(plan.stages[0].cost_per_round,
+            *CostOfDrawing(plan.stages[0].parts, parameters.adjacency));
+  EXPECT_EQ(plan.cost, *MuSquared::Multiply(plan.stages[0].cost_per_round,
+                                            parameters.rounds));
   const MuSquared most =
       *LargestCost(parameters.conversion, parameters.epsilon, parameters.delta);
   EXPECT_LE(plan.cost, most);
@@ -420,7 +420,7 @@ void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
                                           std::min(parameters.share_of_a, 0.5));
   const double share_of_a =
       CostOfDrawing({a}, parameters.adjacency)->ToDouble() /
-      plan.cost_per_round.ToDouble();
+      plan.stages[0].cost_per_round.ToDouble();
   EXPECT_NEAR(share_of_a, parameters.share_of_a, 3 / finest + 1e-6);
 }
 
@@ -477,8 +477,10 @@ TEST(PlanRun, ScalesWithTheBoundOfAColumn) {
   const auto large = PlanRun(Parameters(), facts);
   ASSERT_TRUE(one.ok() && large.ok());
   EXPECT_EQ(large->coefficient_bits, one->coefficient_bits - 30);
-  EXPECT_EQ(large->parts[0].stddev_steps, one->parts[0].stddev_steps);
-  EXPECT_EQ(large->parts[0].step_exponent, one->parts[0].step_exponent + 60);
+  EXPECT_EQ(large->stages[0].parts[0].stddev_steps,
+            one->stages[0].parts[0].stddev_steps);
+  EXPECT_EQ(large->stages[0].parts[0].step_exponent,
+            one->stages[0].parts[0].step_exponent + 60);
   EXPECT_EQ(large->cost, one->cost);
 }
 
@@ -549,13 +551,15 @@ TEST(PlanRun, DrawsTheNoiseOfTheClosedForm) {
   const auto plan = PlanRun(Parameters(), Facts());
   const double l = std::log(1e5), root = std::sqrt(l + 1) - std::sqrt(l);
   const double mu_of_part = std::sqrt(2 * root * root / 50 / 2);
-  const double step = std::ldexp(1.0, plan->parts[1].step_exponent);
-  EXPECT_NEAR(static_cast<double>(plan->parts[1].stddev_steps) * step,
+  const double step = std::ldexp(1.0, plan->stages[0].parts[1].step_exponent);
+  EXPECT_NEAR(static_cast<double>(plan->stages[0].parts[1].stddev_steps) * step,
               std::sqrt(2.0) / mu_of_part, 1e-8);
-  EXPECT_NEAR(static_cast<double>(plan->parts[0].stddev_steps) * step,
+  EXPECT_NEAR(static_cast<double>(plan->stages[0].parts[0].stddev_steps) * step,
               1 / mu_of_part, 1e-8);
-  EXPECT_NEAR(static_cast<double>(plan->parts[0].diagonal_stddev_steps) * step,
-              std::sqrt(2.0) / mu_of_part, 1e-8);
+  EXPECT_NEAR(
+      static_cast<double>(plan->stages[0].parts[0].diagonal_stddev_steps) *
+          step,
+      std::sqrt(2.0) / mu_of_part, 1e-8);
 }
 
 }  // namespace

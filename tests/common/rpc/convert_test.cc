@@ -36,6 +36,9 @@ RunParameters Parameters() {
   parameters.outlier_bound = 3;
   parameters.inner_iterations = 17;
   parameters.share_of_a = 0.3;
+  parameters.moment_rows = 7;
+  parameters.share_of_moments = 0.2;
+  parameters.share_of_mean = 0.15;
   parameters.adjacency = Adjacency::kAddRemoveOne;
   parameters.conversion = Conversion::kGaussian;
   return parameters;
@@ -155,15 +158,17 @@ TEST(Convert, APlanIsShownInUnitsOfTheMeans) {
   const auto message = ToProto(*plan, parameters, facts);
   ASSERT_TRUE(message.ok()) << message.status();
   EXPECT_EQ(*FromProto(message->cost()), plan->cost);
-  EXPECT_EQ(*FromProto(message->cost_per_round()), plan->cost_per_round);
+  EXPECT_EQ(*FromProto(message->stages(0).cost_per_round()),
+            plan->stages[0].cost_per_round);
   EXPECT_EQ(message->epsilons().delta(), parameters.delta);
   EXPECT_EQ(message->epsilons().gaussian(),
             AllEpsilons(plan->cost, parameters.delta)->gaussian);
   EXPECT_LE(message->epsilons().gaussian(), parameters.epsilon);
-  ASSERT_EQ(message->parts_size(), static_cast<int>(plan->parts.size()));
-  for (int i = 0; i < message->parts_size(); ++i) {
-    const PartPlan& part = plan->parts[i];
-    const v1::PartPlan& shown = message->parts(i);
+  ASSERT_EQ(message->stages(0).parts_size(),
+            static_cast<int>(plan->stages[0].parts.size()));
+  for (int i = 0; i < message->stages(0).parts_size(); ++i) {
+    const PartPlan& part = plan->stages[0].parts[i];
+    const v1::PartPlan& shown = message->stages(0).parts(i);
     EXPECT_EQ(shown.name(), part.name);
     EXPECT_EQ(shown.shape().rows(), part.rows);
     EXPECT_EQ(shown.shape().columns(), part.columns);

@@ -201,9 +201,11 @@ TEST_F(SessionTest, ABadDictionaryIsRefusedAndCostsNothing) {
     w(3, 1) = bad.value;
     EXPECT_EQ(ReasonCode(session.Round(1, w).status()), bad.code) << bad.what;
   }
-  EXPECT_EQ(ReasonCode(
-                session.Round(1, Eigen::MatrixXd::Ones(kFeatures, 2)).status()),
-            "matrix-shape");
+  EXPECT_EQ(
+      ReasonCode(
+          session.Round(1, Eigen::MatrixXd(Eigen::MatrixXd::Ones(kFeatures, 2)))
+              .status()),
+      "matrix-shape");
   EXPECT_EQ(ReasonCode(session.Round(0, w_).status()), "round-out-of-range");
   EXPECT_EQ(ReasonCode(session.Round(5, w_).status()), "round-out-of-range");
   EXPECT_EQ(Charged(), 0);

@@ -1,0 +1,18 @@
+// "objective": 1/(2N) sum of min(|v - W h|^2, c_v^2), noised.
+#include "analyst/mechanism/mechanism.h"
+#include "common/base/error.h"
+
+namespace dpnmf::analyst {
+
+absl::Status UpdateFromObjective(const std::vector<NoisedMatrix>& parts,
+                                 const RoundFacts& facts, LearnerState* state) {
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd mean,
+                         MeanOfPart(parts, "objective", 1, 1, facts.users));
+  const auto noise = facts.noise.find("objective");
+  Eigen::MatrixXd& kept = state->memory["objective"];
+  kept.resize(1, 2);
+  kept << mean(0, 0), noise == facts.noise.end() ? 0 : noise->second.stddev;
+  return absl::OkStatus();
+}
+
+}  // namespace dpnmf::analyst

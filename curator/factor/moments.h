@@ -1,0 +1,36 @@
+// Exact sums of v and of v v' over users: what `moments` releases. Private
+// inputs, private outputs.
+//
+// Each user's column is scaled to |v| <= c_v, rounded toward zero to multiples
+// of 2^-q_v and gated in integers (quantise.h). The gated integers are a
+// function of that column alone; the sums are exact in any order.
+#ifndef DPNMF_CURATOR_FACTOR_MOMENTS_H_
+#define DPNMF_CURATOR_FACTOR_MOMENTS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+#include "curator/factor/statistics.h"
+
+namespace dpnmf::curator {
+
+// S_v: D sums in units of 2^-data_bits. Errors as LatticeBoundsOf; INTERNAL
+// "sums-overflow" if the sums could reach 2^62.
+absl::StatusOr<std::vector<std::int64_t>> ComputeMean(const Dataset& data,
+                                                      double data_bound,
+                                                      int data_bits,
+                                                      int threads);
+
+// S_G on `rows` (ascending, below D; empty: all rows): the upper triangle by
+// columns, in units of 4^-data_bits. The gate sees the column cut to those
+// rows. Errors as ComputeMean.
+absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
+    const Dataset& data, std::span<const std::uint32_t> rows, double data_bound,
+    int data_bits, const Execution& execution);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_MOMENTS_H_

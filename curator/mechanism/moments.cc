@@ -1,0 +1,58 @@
+#include "curator/factor/moments.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/mechanism/mechanism.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
+                                     const RoundContext& context) {
+  RoundSums sums;
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::int64_t> mean,
+                         ComputeMean(context.data, context.plan.data_bound,
+                                     context.plan.data_bits, context.threads));
+  sums.parts.push_back(std::move(mean));
+  return sums;
+}
+
+// 1 to M rows, ascending, below D; none if M = D.
+absl::Status CheckRows(const RoundInput& input, const RunParameters& parameters,
+                       const DatasetFacts& facts) {
+  const std::vector<std::uint32_t>& rows = input.rows;
+  if (parameters.moment_rows == facts.features)
+    return CheckTakesNothing(input, parameters, facts);
+  bool good = !rows.empty() && rows.size() <= parameters.moment_rows;
+  for (std::size_t i = 0; i < rows.size() && good; ++i)
+    good = rows[i] < facts.features && (i == 0 || rows[i - 1] < rows[i]);
+  if (!good) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "rows-malformed",
+        absl::StrCat("`rows` must be 1 to ", parameters.moment_rows,
+                     " different rows below ", facts.features, ", ascending."));
+  }
+  return CheckTakesNothing(input.w, parameters, facts);
+}
+
+absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
+                                        const RoundContext& context) {
+  Execution execution;
+  execution.threads = context.threads;
+  RoundSums sums;
+  DPNMF_ASSIGN_OR_RETURN(
+      std::vector<std::int64_t> moments,
+      ComputeMoments(context.data, input.rows, context.plan.data_bound,
+                     context.plan.data_bits, execution));
+  sums.parts.push_back(std::move(moments));
+  return sums;
+}
+
+}  // namespace
+
+const Mechanism kMeanMechanism = {ReleaseKind::kMean, CheckTakesNothing,
+                                  SumsOfMean, PublishAll};
+const Mechanism kMomentsMechanism = {ReleaseKind::kMoments, CheckRows,
+                                     SumsOfMoments, PublishAll};
+
+}  // namespace dpnmf::curator
