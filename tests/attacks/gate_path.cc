@@ -9,15 +9,15 @@
 namespace dpnmf::curator {
 namespace {
 
-// One round's noise, cut into the gate's parts.
+// One round's integers, cut into the gate's parts.
 std::vector<std::vector<std::int64_t>> CutIntoParts(
-    const std::vector<PartPlan>& parts, std::span<const std::int64_t> noise) {
+    const std::vector<PartPlan>& parts, std::span<const std::int64_t> flat) {
   std::vector<std::vector<std::int64_t>> cut;
   for (const PartPlan& part : parts) {
     const std::size_t size =
         EntryCount(part.rows, part.columns, part.symmetric);
-    cut.emplace_back(noise.begin(), noise.begin() + size);
-    noise = noise.subspan(size);
+    cut.emplace_back(flat.begin(), flat.begin() + size);
+    flat = flat.subspan(size);
   }
   return cut;
 }
@@ -33,6 +33,12 @@ std::vector<std::int64_t> Flat(const ExactSums& sums) {
   std::vector<std::int64_t> flat = sums.a;
   flat.insert(flat.end(), sums.b.begin(), sums.b.end());
   return flat;
+}
+
+ExactSums Unflat(const std::vector<PartPlan>& parts,
+                 std::span<const std::int64_t> flat) {
+  auto cut = CutIntoParts(parts, flat);
+  return {std::move(cut.at(0)), std::move(cut.at(1))};
 }
 
 std::vector<std::uint64_t> StddevsOf(const std::vector<PartPlan>& parts) {

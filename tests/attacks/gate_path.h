@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,9 @@
 namespace dpnmf::curator {
 
 std::vector<std::int64_t> Flat(const ExactSums& sums);
+// The sums that flatten to this.
+ExactSums Unflat(const std::vector<PartPlan>& parts,
+                 std::span<const std::int64_t> flat);
 
 // sigma of every coordinate, in steps, as the gate draws it.
 std::vector<std::uint64_t> StddevsOf(const std::vector<PartPlan>& parts);
