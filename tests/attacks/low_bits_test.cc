@@ -147,6 +147,72 @@ TEST(LowBitsAttack, GainsNothingOnTheProduct) {
   EXPECT_LE(guesses.SuccessRate(), MostOfASoundMechanism(plan));
 }
 
+// ------------------------------------------- a step coarser than the sums
+
+constexpr int kLowBits = 8;
+
+// The target's columns are arbitrary, so that the sums' low bits differ.
+LinearGame ArbitraryGame(const RunPlan& plan) {
+  const Eigen::MatrixXd w = AxesDictionary(0, 1);
+  const StatisticsRequest request = RequestWith(plan, w);
+  Eigen::VectorXf one(kAttackFeatures), other(kAttackFeatures);
+  one << 0.31f, 0.57f, 0.11f, 0.43f, 0.23f, 0.37f;
+  other << 0.53f, 0.29f, 0.41f, 0.13f, 0.47f, 0.19f;
+  return {{Flat(SumsOf(PeopleWith(one), request)),
+           Flat(SumsOf(PeopleWith(other), request))},
+          StddevsOf(plan.parts)};
+}
+
+// The world whose sums share more low bits with what is published.
+int GuessByRemainder(const LinearGame& game, std::span<const std::int64_t> view,
+                     std::uint64_t coin) {
+  constexpr std::int64_t kMask = (1 << kLowBits) - 1;
+  int favour = 0;
+  for (std::size_t i = 0; i < view.size(); ++i) {
+    favour += (view[i] & kMask) == (game.sums[1][i] & kMask) ? 1 : 0;
+    favour -= (view[i] & kMask) == (game.sums[0][i] & kMask) ? 1 : 0;
+  }
+  return favour == 0 ? static_cast<int>(coin >> 63) : favour > 0 ? 1 : 0;
+}
+
+// Noise drawn in steps of 2^shift of the sums' lattice.
+Guesses PlayRemainders(const RunPlan& plan, int shift, const std::string& who) {
+  std::cout << "seed " << kSeed << "\n";
+  const LinearGame game = ArbitraryGame(plan);
+  std::vector<std::uint64_t> stddevs = game.stddevs;
+  for (std::uint64_t& stddev : stddevs) stddev >>= shift;
+  std::mt19937_64 coin(kSeed);
+  Guesses guesses{kPlays, 0, kPlays, 0};
+  for (int world = 0; world < 2; ++world) {
+    std::vector<std::int64_t> views =
+        DrawNoise(stddevs, kPlays, kSeed + 10 + world);
+    for (int play = 0; play < kPlays; ++play) {
+      const auto view =
+          std::span(views).subspan(play * stddevs.size(), stddevs.size());
+      for (std::size_t i = 0; i < view.size(); ++i)
+        view[i] = view[i] * (1 << shift) + game.sums[world][i];
+      const int guess = GuessByRemainder(game, view, coin());
+      (world == 0 ? guesses.said_1_in_0 : guesses.said_0_in_1) +=
+          guess != world ? 1 : 0;
+    }
+  }
+  PrintFigure("remainders of the sums", who, RateText(guesses));
+  return guesses;
+}
+
+TEST(LowBitsAttack, SeesNoiseOnACoarserStepThanTheSums) {
+  EXPECT_GT(PlayRemainders(WidePlan(), kLowBits,
+                           "twin: noise in steps of 256 of the lattice")
+                .SuccessRate(),
+            0.99);
+}
+
+TEST(LowBitsAttack, FindsNoRemaindersInTheProduct) {
+  const RunPlan plan = WidePlan();
+  EXPECT_LE(PlayRemainders(plan, 0, "product").SuccessRate(),
+            MostOfASoundMechanism(plan));
+}
+
 // ------------------------------------------------------- sets of outputs
 
 struct Supports {
