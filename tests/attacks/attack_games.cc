@@ -38,12 +38,13 @@ std::uint64_t CountSayingOne(const LinearGame& game, int world,
 
 }  // namespace
 
-RunPlan PlanFor(double epsilon, std::uint32_t rounds) {
+RunPlan PlanFor(double epsilon, std::uint32_t rounds, Adjacency adjacency) {
   DatasetFacts facts;
   facts.name = facts.population = "people";
   facts.features = kAttackFeatures;
   facts.users = kAttackUsers;
   facts.conversion = Conversion::kGaussian;
+  facts.adjacency = adjacency;
   facts.max_rank = kAttackRank;
   facts.max_rounds = 1000;
   RunParameters parameters;
@@ -53,6 +54,7 @@ RunPlan PlanFor(double epsilon, std::uint32_t rounds) {
   parameters.epsilon = epsilon;
   parameters.delta = kAttackDelta;
   parameters.conversion = Conversion::kGaussian;
+  parameters.adjacency = adjacency;
   return PlanRun(parameters, facts).value();
 }
 

@@ -22,8 +22,9 @@ inline constexpr int kAttackFeatures = 6, kAttackRank = 2, kAttackUsers = 8;
 inline constexpr int kTarget = kAttackUsers - 2;
 inline constexpr double kAttackDelta = 1e-5;
 
-// The plan of a run with the exact conversion, under replace one.
-RunPlan PlanFor(double epsilon, std::uint32_t rounds = 1);
+// The plan of a run with the exact conversion.
+RunPlan PlanFor(double epsilon, std::uint32_t rounds = 1,
+                Adjacency adjacency = Adjacency::kReplaceOne);
 
 // The unit vector with ones where `mask` has bits, scaled to `length`.
 Eigen::VectorXf Direction(unsigned mask, double length = 1);

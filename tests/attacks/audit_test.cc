@@ -3,7 +3,7 @@
 // below the claim for the product and above it for each weak twin.
 //
 // Every verdict accuses a sound mechanism with probability at most 1e-7
-// (MuLowerBound; rules fixed before the plays); 7 verdicts on the product. The
+// (MuLowerBound; rules fixed before the plays); 8 claims of the product. The
 // plays' seeds are fixed and printed but where the gate draws its own keys.
 #include <bit>
 #include <cmath>
@@ -26,7 +26,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::uint64_t kPlays = 1 << 19;
+constexpr std::uint64_t kPlays = 1 << 20;
 constexpr std::uint64_t kPlaysOfTwins = 1 << 18;
 constexpr double kEpsilon = 1;
 
@@ -155,6 +155,28 @@ TEST(Audit, SeesATriangleWithoutNoise) {
   game.stddevs.push_back(0);
   ExpectAccused("twin: the lower triangle without noise", plan, game,
                 8'000'000'000);
+}
+
+// --------------------------------------------------------- in or not in
+
+// The target's column is there or is not, under add or remove one: the noise is
+// that of a sum that moves by c^2, and is too small for a replacement.
+TEST(Audit, SeesTheNoiseOfTheOtherRelation) {
+  const RunPlan plan = PlanFor(kEpsilon, 1, Adjacency::kAddRemoveOne);
+  const Eigen::MatrixXd w = AxesDictionary(0, 1);
+  const StatisticsRequest request = RequestWith(plan, w);
+  const Eigen::MatrixXf with = PeopleWith(Direction(0b01));
+  Eigen::MatrixXf without(kAttackFeatures, kAttackUsers - 1);
+  without << with.leftCols(kTarget), with.rightCols(kAttackUsers - kTarget - 1);
+  const LinearGame game = {
+      {Flat(SumsOf(without, request)), Flat(SumsOf(with, request))},
+      StddevsOf(plan.parts)};
+  const Bound bound = Report("product, in or not in (add or remove one)", plan,
+                             Play(game, kPlays, 16'000'000'000));
+  EXPECT_LE(bound.surely, MuOf(plan));
+  EXPECT_GT(bound.surely, 0.9 * MuOf(plan));
+  ExpectAccused("twin: noise of add or remove one for a replacement", plan,
+                WorstCase(plan), 17'000'000'000);
 }
 
 // ------------------------------------------------------------ the start W_0
