@@ -374,7 +374,7 @@ Guesses PlayAtGate(const RunPlan& plan, const LinearGame& known,
 TEST(AuditAtTheGate, PublishesTheSumsPlusTheDrawBitForBit) {
   const RunPlan plan = PlanFor(kEpsilon);
   const LinearGame game = WorstCase(plan);
-  const Sums noise = DrawNoise(game.stddevs, 1, 14'000'000'000);
+  Sums noise = DrawNoise(game.stddevs, 1, 14'000'000'000);
   GatePath gate(plan.parts, 1, [&] { return noise; });
   const Eigen::MatrixXd w = AxesDictionary(0, 1);
   Sums expected = game.sums[0];

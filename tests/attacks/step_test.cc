@@ -49,8 +49,8 @@ int StepOfLargestSum(const std::vector<std::int64_t>& sums) {
 }
 
 std::int64_t RoundTo(std::int64_t value, int step) {
-  const std::int64_t half = std::int64_t{1} << (step - 1);
-  return (value + half) >> step << step;
+  const std::int64_t size = std::int64_t{1} << step;
+  return (value + size / 2) & -size;
 }
 
 // The step that all outputs are multiples of.

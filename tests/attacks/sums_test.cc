@@ -189,31 +189,48 @@ Findings CheckAndPrint(const Summer& summer) {
 
 // ------------------------------------------------------------- the product
 
-Added RunProduct(const Eigen::MatrixXf& v, const StatisticsRequest& request,
+Added RunProduct(const Dataset& data, const StatisticsRequest& request,
                  const Execution& execution) {
-  const auto data = DenseOf(v);
-  Coefficients h(kRank, v.cols()), again = h;
-  Added added;
+  Coefficients h(kRank, data.private_user_count()), again = h;
   const std::vector<UserContribution> people =
-      ContributionsForTesting(*data, request, execution, &h).value();
+      ContributionsForTesting(data, request, execution, &h).value();
+  Added added;
   for (const UserContribution& user : people) {
     added.people.push_back(user.k);
     added.people.back().insert(added.people.back().end(), user.l.begin(),
                                user.l.end());
   }
   added.sums =
-      Flat(ComputeStatistics(*data, request, execution, &again).value());
+      Flat(ComputeStatistics(data, request, execution, &again).value());
   return added;
 }
 
+Summer Product(bool sparse, bool outliers) {
+  return {absl::StrFormat("product, %s%s", sparse ? "sparse" : "dense",
+                          outliers ? ", with outliers" : ""),
+          true,
+          [=](const Eigen::MatrixXf& v, StatisticsRequest request,
+              const Execution& execution) {
+            request.outliers = outliers;
+            request.lambda = 0.02;
+            request.outlier_bound = 0.3;
+            return RunProduct(sparse ? *SparseOf(v) : *DenseOf(v), request,
+                              execution);
+          }};
+}
+
 TEST(SumsAttack, FindsNothingInTheProduct) {
-  const Findings findings = CheckAndPrint({"product", true, RunProduct});
-  EXPECT_EQ(findings.people_moved, 0);
-  EXPECT_EQ(findings.sums_moved, 0);
-  EXPECT_EQ(findings.norms_exceeded, 0);
-  EXPECT_GT(findings.people_compared, 10 * kUsers);
-  EXPECT_GT(findings.sums_compared, 10 * kFeatures * kRank);
-  EXPECT_EQ(findings.norms_checked, 12 * kUsers);
+  for (const bool sparse : {false, true}) {
+    for (const bool outliers : {false, true}) {
+      const Findings findings = CheckAndPrint(Product(sparse, outliers));
+      EXPECT_EQ(findings.people_moved, 0);
+      EXPECT_EQ(findings.sums_moved, 0);
+      EXPECT_EQ(findings.norms_exceeded, 0);
+      EXPECT_GT(findings.people_compared, 10 * kUsers);
+      EXPECT_GT(findings.sums_compared, 10 * kFeatures * kRank);
+      EXPECT_EQ(findings.norms_checked, 12 * kUsers);
+    }
+  }
 }
 
 // ----------------------------------------------------------------- twins
