@@ -118,21 +118,18 @@ TEST(StepAttack, GainsNothingOnTheProduct) {
                 std::sqrt(std::log(1 / kAccusation) / (4 * kPlays)));
 }
 
-// Sums of any size leave the gate on the plan's lattice, and odd: that all 15
-// integers of a round share a factor 2 has probability 2^-15, in 3 rounds of 3
-// kinds of sums 1e-4, so no round is asked to be odd; that all nine are even,
-// 2^-135, is.
+// Sums of any size leave the gate on the plan's lattice, and no coarser: that
+// the 15 integers of each of three rounds are all even has probability 2^-45.
 TEST(StepAttack, TheStepThatLeavesTheGateIsThePlans) {
   const RunPlan plan = PlanFor(0.05);
-  const LinearGame game = StraddlingGame(plan);
   const Eigen::MatrixXd w = AxesDictionary(0, 1);
   const StatisticsRequest request = RequestWith(plan, w);
   const Eigen::MatrixXf columns[] = {
       Direction(0b01).replicate(1, kAttackUsers), PeopleWith(Direction(0b10)),
       Eigen::MatrixXf::Zero(kAttackFeatures, kAttackUsers)};
-  int finest = 64;
   for (const Eigen::MatrixXf& v : columns) {
     GatePath gate(plan.parts, 3);
+    int finest = 64;
     for (int round = 0; round < 3; ++round) {
       finest = std::min(finest, ReadStep(gate.Release(SumsOf(v, request))));
       ASSERT_EQ(gate.step_exponents().size(), plan.parts.size());
@@ -142,8 +139,8 @@ TEST(StepAttack, TheStepThatLeavesTheGateIsThePlans) {
         EXPECT_EQ(plan.parts[part].step_exponent, -2 * plan.data_bits);
       }
     }
+    EXPECT_EQ(finest, 0);
   }
-  EXPECT_EQ(finest, 0);
 }
 
 }  // namespace
