@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/nmf/coordinate_descent.h"
 
 namespace dpnmf {
 namespace {
@@ -206,7 +208,11 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments) {
   const double s = moments.stddev_off;
   DenoisedMoments result;
   result.noise_edge = 2 * s * std::sqrt(static_cast<double>(y.rows()));
-  result.trace = std::max(0.0, y.trace());
+  result.trace = std::max(result.noise_edge, y.trace());
+  if (!(result.trace > 0)) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "moments-empty",
+                   "The second moment is zero: there is nothing to fit.");
+  }
   result.diagonal = y.diagonal().cwiseMax(0.0);
 
   const Spectrum spectrum = SpectrumOf(y);
@@ -225,15 +231,17 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments) {
 
   const MatrixXd estimate = prior + RotationInvariantShrinkage(y - prior, s);
   result.g = ((estimate + estimate.transpose()) / 2).cwiseMax(0.0);
-  if (!(result.trace > 0 && result.g.maxCoeff() > 0)) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, "moments-empty",
-                   "The released second moment has nothing above its noise; "
-                   "spend a larger epsilon.");
+  if (!(result.g.maxCoeff() > 0)) {  // all noise: no feature before another
+    result.g.setZero();
+    result.g.diagonal().setConstant(result.trace /
+                                    static_cast<double>(y.rows()));
   }
   return result;
 }
 
-std::vector<int> ChooseRows(const VectorXd& mean, int count) {
+std::vector<int> ChooseRows(const VectorXd& mean, double stddev, int most) {
+  constexpr double kShareOfNoise = 0.25;
+  constexpr std::ptrdiff_t kFewestRows = 200;
   std::vector<int> order(mean.size());
   std::iota(order.begin(), order.end(), 0);
   const auto key = [&](int row) {
@@ -242,15 +250,40 @@ std::vector<int> ChooseRows(const VectorXd& mean, int count) {
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return key(a) > key(b); });
-  order.resize(std::clamp<std::size_t>(std::max(0, count), 0, order.size()));
+  // The largest n for which D Q(mean of rank n / stddev) <= n / 4.
+  std::ptrdiff_t above = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const double tail =
+        std::erfc(key(order[rank]) / (stddev * std::numbers::sqrt2)) / 2;
+    const auto count = static_cast<double>(rank + 1);
+    if (static_cast<double>(order.size()) * tail <= kShareOfNoise * count) {
+      above = static_cast<std::ptrdiff_t>(rank) + 1;
+    }
+  }
+  order.resize(std::min({std::max(above, kFewestRows),
+                         static_cast<std::ptrdiff_t>(std::max(0, most)),
+                         static_cast<std::ptrdiff_t>(order.size())}));
   std::sort(order.begin(), order.end());
   return order;
 }
 
 MatrixXd LiftDictionary(const MatrixXd& w, const std::vector<int>& rows,
-                        int features) {
-  MatrixXd lifted = MatrixXd::Zero(features, w.cols());
+                        const VectorXd& mean, double stddev) {
+  constexpr int kSweeps = 200;
+  MatrixXd usage = MatrixXd::Zero(w.cols(), 1);  // a
+  SweepNonNegative(w.transpose() * w, w.transpose() * mean(rows).cwiseMax(0.0),
+                   kSweeps, 1, &usage);
+  const double threshold =
+      stddev * std::sqrt(2 * std::log(static_cast<double>(mean.size())));
+  VectorXd fill = VectorXd::Zero(mean.size());
+  if (usage.sum() > 0)
+    fill = (mean.array() - threshold).cwiseMax(0.0) / usage.sum();
+  MatrixXd lifted = fill.replicate(1, w.cols());
   for (std::size_t i = 0; i < rows.size(); ++i) lifted.row(rows[i]) = w.row(i);
+  for (auto column : lifted.colwise()) {
+    const double length = column.norm();
+    if (length > 0) column /= length;
+  }
   return lifted;
 }
 

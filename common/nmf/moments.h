@@ -37,7 +37,7 @@ struct DenoisedMoments {
   Eigen::VectorXd diagonal;  // of Y, negative entries as 0
   Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
   double noise_edge = 0;     // 2 stddev_off sqrt(M): where the noise ends
-  double trace = 0;          // of Y, at least 0
+  double trace = 0;          // of Y, at least noise_edge
   int directions() const { return static_cast<int>(spikes.size()); }
 };
 
@@ -58,8 +58,9 @@ struct DenoisedMoments {
 //
 // INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,
 // kLargestMomentRows]), "moments-not-finite", "moments-not-symmetric",
-// "moments-noise-out-of-range"; "moments-empty" (FAILED_PRECONDITION) if no
-// entry of the estimate is positive: nothing can be fitted.
+// "moments-noise-out-of-range". FAILED_PRECONDITION "moments-empty": without
+// noise and of trace <= 0. With noise there is always an answer, if need be the
+// one that treats all features alike: what was paid for is never refused.
 absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments);
 
 struct FitOptions {
@@ -95,14 +96,24 @@ absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
     const NoisedMoments& moments, const DenoisedMoments& denoised,
     const Eigen::MatrixXd& w, const FitOptions& options, int replicates);
 
-// The M features of largest released mean, in ascending order; ties go to the
-// lower index. NaN counts as least. count in [0, mean.size()].
-std::vector<int> ChooseRows(const Eigen::VectorXd& mean, int count);
+// The features to take the second moment of when D is above kMostMomentRows,
+// from their released mean (stddev: of the noise of one entry, > 0). As many of
+// the largest as keep the expected share of pure noise among them at 1/4 or
+// less (Benjamini and Hochberg 1995), but at least min(D, 200) and at most
+// `most`. Ascending; ties go to the lower index; NaN counts as least.
+inline constexpr int kMostMomentRows = 1024;
+std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
+                            int most = kMostMomentRows);
 
-// W on all D features (D x K): `w` on its rows and zero elsewhere. rows:
-// ascending, distinct, in [0, features), as many as w has.
+// W on all D features (D x K), columns of length 1 (or zero). rows: ascending,
+// distinct, in [0, D), one for each row of w (M x K). On `rows` it is w. On
+// another feature i all columns are alike, so that the mean is explained: with
+// a >= 0 the best fit of w a to the mean on `rows`,
+//   max(0, mean_i - stddev sqrt(2 log D)) / sum_k a_k
+// (the universal threshold of Donoho and Johnstone 1994), zero if a is.
 Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
-                               const std::vector<int>& rows, int features);
+                               const std::vector<int>& rows,
+                               const Eigen::VectorXd& mean, double stddev);
 
 // What public numbers alone tell of a release of moments, replace-one, columns
 // of length at most 1 (c_v = 1; edges are fractions of c_v^2).

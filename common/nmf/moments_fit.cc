@@ -287,20 +287,22 @@ absl::StatusOr<MatrixXd> DictionaryStandardErrors(
   fit.start = w;
   DPNMF_RETURN_IF_ERROR(CheckFit(denoised, fit));
   Draws draws(options.seed ^ 0x9e3779b97f4a7c15u);
-  MatrixXd sum = MatrixXd::Zero(w.rows(), w.cols()), squares = sum;
+  // Sums are over differences from the first replicate: less cancellation.
+  MatrixXd first, sum = MatrixXd::Zero(w.rows(), w.cols()), squares = sum;
   for (int replicate = 0; replicate < replicates; ++replicate) {
     DPNMF_ASSIGN_OR_RETURN(
         const DenoisedMoments again,
         DenoiseMoments(Renoised(moments, denoised.g, &draws)));
-    DPNMF_ASSIGN_OR_RETURN(const MatrixXd fitted, FitDictionary(again, fit));
-    const MatrixXd change = Matched(fitted, w) - w;  // less cancellation
-    sum += change;
-    squares += change.cwiseAbs2();
+    DPNMF_ASSIGN_OR_RETURN(MatrixXd fitted, FitDictionary(again, fit));
+    fitted = Matched(fitted, w);
+    if (replicate == 0) first = fitted;
+    sum += fitted - first;
+    squares += (fitted - first).cwiseAbs2();
   }
-  const MatrixXd mean = sum / replicates;
-  return MatrixXd(((squares / replicates - mean.cwiseAbs2()).cwiseMax(0.0) *
-                   (replicates / (replicates - 1.0)))
-                      .cwiseSqrt());
+  const double count = replicates;
+  return MatrixXd(
+      ((squares - sum.cwiseAbs2() / count).cwiseMax(0.0) / (count - 1))
+          .cwiseSqrt());
 }
 
 }  // namespace dpnmf
