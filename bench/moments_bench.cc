@@ -20,6 +20,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 #include <sstream>
 #include <string>
@@ -183,7 +184,8 @@ Release ReleaseOf(const Sparse& v, double mu_squared, int rows,
   Release release;
   release.mean = VectorXd::Zero(v.rows());
   if (v.rows() <= most) {
-    release.rows = ChooseRows(release.mean, 1, most);  // all
+    release.rows.resize(v.rows());
+    std::iota(release.rows.begin(), release.rows.end(), 0);
   } else {
     release.mean = v * VectorXd::Ones(v.cols()) / users;
     release.mean_stddev = std::sqrt(2 / (mean_share * mu_squared)) / users;

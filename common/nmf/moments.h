@@ -22,8 +22,8 @@
 
 namespace dpnmf {
 
-// Largest M: the fit keeps 1,500 synthetic columns and a few M x M matrices
-// (under 150 MB) and takes O(M^2 (M + 1500)) a step.
+// Largest M: the fit keeps 1,500 to 3,000 synthetic columns and a few M x M
+// matrices (under 150 MB) and takes O(M^2 (M + 1500)) a step.
 inline constexpr int kLargestMomentRows = 2048;
 
 struct NoisedMoments {
@@ -80,8 +80,9 @@ struct FitOptions {
 //   2. Their second moment is brought to the estimate: accelerated projected
 //      gradient on |G - X X'|^2 over X >= 0, |X|^2 <= tr Y.
 //   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
-//      product: Gillis and Glineur 2012).
-// INVALID_ARGUMENT "rank-out-of-range", "dictionary-shape-invalid" (start).
+//      product: Gillis and Glineur 2012), from one to four random starts by the
+//      size; the one that explains X best is kept.
+// INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid".
 absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
                                               const FitOptions& options);
 

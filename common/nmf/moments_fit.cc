@@ -1,6 +1,7 @@
 // FitDictionary and its standard errors (common/nmf/moments.h).
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <random>
 #include <utility>
@@ -18,9 +19,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int kLargestRank = 4096;
-constexpr int kSyntheticColumns = 1500;
 constexpr int kMatchingSteps = 60;
-constexpr int kFitIterations = 80;
+constexpr int kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
 // x y, by columns of y.
 void Multiply(const MatrixXd& x, const MatrixXd& y, int threads,
@@ -42,6 +42,15 @@ void MultiplyTransposed(const MatrixXd& x, const MatrixXd& y, int threads,
                    product->middleCols(first, count).noalias() =
                        x * y.middleRows(first, count).transpose();
                  });
+}
+
+// More columns and more starts where they cost little.
+Eigen::Index SyntheticColumns(Eigen::Index rows) {
+  return std::clamp<Eigen::Index>(768'000 / rows, 1500, 3000);
+}
+int StartCount(Eigen::Index rows, int rank) {
+  return static_cast<int>(
+      std::clamp<Eigen::Index>(40'000 / (rows * rank), 1, 4));
 }
 
 // Random numbers of the fit, the same on every machine. Never for privacy.
@@ -102,11 +111,11 @@ ColumnLaw LawOf(const DenoisedMoments& moments) {
   return law;
 }
 
-// M x kSyntheticColumns, divided by sqrt(kSyntheticColumns): X X' is near the
-// law's moment.
+// M x n, divided by sqrt(n): X X' is near the law's moment.
 MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
-  MatrixXd columns(law.directions.rows(), kSyntheticColumns);
-  for (int n = 0; n < kSyntheticColumns; ++n) {
+  const Eigen::Index count = SyntheticColumns(law.directions.rows());
+  MatrixXd columns(law.directions.rows(), count);
+  for (Eigen::Index n = 0; n < count; ++n) {
     VectorXd c =
         std::sqrt(draws->Exponential()) * draws->Normals(law.directions.cols());
     c(0) = 1;
@@ -114,7 +123,7 @@ MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
         law.directions * c +
         law.deviation.cwiseProduct(draws->Normals(law.deviation.size()));
   }
-  return columns.cwiseMax(0.0) / std::sqrt(double{kSyntheticColumns});
+  return columns.cwiseMax(0.0) / std::sqrt(static_cast<double>(count));
 }
 
 // An upper estimate of the largest eigenvalue of a non-negative matrix by power
@@ -194,10 +203,12 @@ MatrixXd StartOf(const MatrixXd& x, int rank, Draws* draws) {
   return w;
 }
 
-// min |X - W H|^2 over W, H >= 0, from w (M x K).
-void Factorise(const MatrixXd& x, int threads, Draws* draws, MatrixXd* w) {
+// min |X - W H|^2 over W, H >= 0, from w (M x K). Returns the least value that
+// it found, less |X|^2.
+double Factorise(const MatrixXd& x, int threads, Draws* draws, MatrixXd* w) {
   MatrixXd h = MatrixXd::Zero(w->cols(), x.cols()), c, a, b, wt;
   Normalise(x, draws, w, &h);
+  double objective = 0;
   for (int iteration = 0; iteration < kFitIterations; ++iteration) {
     wt = w->transpose();
     Multiply(wt, x, threads, &c);
@@ -207,9 +218,11 @@ void Factorise(const MatrixXd& x, int threads, Draws* draws, MatrixXd* w) {
     MultiplyTransposed(h, x, threads, &b);  // B': K x M
     a.diagonal().array() += 1e-12 * a.trace();
     SweepNonNegative(a, b, kDictionarySweeps, threads, &wt);
+    objective = wt.cwiseProduct(a * wt).sum() - 2 * wt.cwiseProduct(b).sum();
     *w = wt.transpose();
     Normalise(x, draws, w, &h);
   }
+  return objective;
 }
 
 absl::Status CheckFit(const DenoisedMoments& moments,
@@ -224,7 +237,7 @@ absl::Status CheckFit(const DenoisedMoments& moments,
       !(start.rows() == moments.g.rows() && start.cols() == options.rank &&
         start.minCoeff() >= 0 && start.allFinite())) {
     return Refusal(absl::StatusCode::kInvalidArgument,
-                   "dictionary-shape-invalid",
+                   "dictionary-start-invalid",
                    absl::StrCat("The start must be ", moments.g.rows(), " x ",
                                 options.rank, ", finite and >= 0."));
   }
@@ -270,10 +283,23 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
   MatrixXd x = DrawColumns(law, &draws);
   MatchMoment(law.moment, options.threads, &x);
   x *= std::sqrt(x.cols() / std::max(x.squaredNorm(), 1e-300));
-  MatrixXd w = options.start.size() > 0 ? options.start
-                                        : StartOf(x, options.rank, &draws);
-  Factorise(x, options.threads, &draws, &w);
-  return w;
+  if (options.start.size() > 0) {
+    MatrixXd w = options.start;
+    Factorise(x, options.threads, &draws, &w);
+    return w;
+  }
+  MatrixXd best;
+  double least = std::numeric_limits<double>::infinity();
+  const int starts = StartCount(x.rows(), options.rank);
+  for (int start = 0; start < starts; ++start) {
+    MatrixXd w = StartOf(x, options.rank, &draws);
+    const double objective = Factorise(x, options.threads, &draws, &w);
+    if (start == 0 || objective < least) {
+      least = objective;
+      best = std::move(w);
+    }
+  }
+  return best;
 }
 
 absl::StatusOr<MatrixXd> DictionaryStandardErrors(
