@@ -1,0 +1,138 @@
+// A dictionary from one released second moment.
+//
+// The release is Y = G + E, G = V V'/N (M x M) on M chosen features, E
+// symmetric Gaussian with known deviations: stddev_off above the diagonal,
+// stddev_diagonal on it. All here is post-processing of Y and of public
+// numbers: it costs no privacy and never sees V.
+//
+//   NoisedMoments -> DenoiseMoments -> FitDictionary -> W (M x K)
+//                                   -> LiftDictionary -> W (D x K)
+//
+// Everything is a function of its arguments alone: the same bits for any
+// thread count (on one machine), and no state is kept; any thread may call.
+// docs/utility.md derives the method and compares it with others.
+#ifndef DPNMF_COMMON_NMF_MOMENTS_H_
+#define DPNMF_COMMON_NMF_MOMENTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+
+namespace dpnmf {
+
+// Largest M: the fit keeps 1,500 to 3,000 synthetic columns and a few M x M
+// matrices (under 150 MB) and takes O(M^2 (M + 1500)) a step.
+inline constexpr int kLargestMomentRows = 2048;
+
+struct NoisedMoments {
+  Eigen::MatrixXd g;           // Y: M x M, symmetric, of the mean over users
+  double stddev_off = 0;       // of one entry above the diagonal, >= 0
+  double stddev_diagonal = 0;  // of one entry of the diagonal, >= stddev_off
+};
+
+struct DenoisedMoments {
+  Eigen::MatrixXd g;         // estimate of G: M x M, symmetric, entries >= 0
+  Eigen::VectorXd diagonal;  // of Y, negative entries as 0
+  Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
+  double noise_edge = 0;     // 2 stddev_off sqrt(M): where the noise ends
+  double trace = 0;          // of Y, at least noise_edge
+  int directions() const { return static_cast<int>(spikes.size()); }
+};
+
+// The estimate of G. With s = stddev_off, edge = 2 s sqrt(M):
+//   1. Eigenvalues y > edge of Y are those of a spiked Wigner matrix; the
+//      population's is l = (y + sqrt(y^2 - edge^2)) / 2 and the loss-optimal
+//      one is l - s^2 M / l (Benaych-Georges and Nadakuditi 2011, Theorem 2.1;
+//      Gavish and Donoho 2017). They make the base B = F F'.
+//   2. Features alike in F share what lies below the edge: the rest Y - B off
+//      the diagonal is regressed on |F_i - F_j|, falling (isotonic), in units
+//      of sqrt(p_i p_j) with p = diag(Y - B). P is B plus that fit, plus p.
+//   3. What P does not explain: P + (Y - P) with each eigenvalue x of Y - P
+//      moved to x - 2 s^2 M h(x), h the Hilbert transform of its spectrum: the
+//      rotationally invariant estimator of least error (Bun, Allez, Bouchaud
+//      and Potters 2016, additive noise).
+//   4. Entries of G are >= 0: the positive part.
+// Without noise it returns Y (its positive part).
+//
+// INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,
+// kLargestMomentRows]), "moments-not-finite", "moments-not-symmetric",
+// "moments-noise-out-of-range". FAILED_PRECONDITION "moments-empty": without
+// noise and of trace <= 0. With noise there is always an answer, if need be the
+// one that treats all features alike: what was paid for is never refused.
+absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments);
+
+struct FitOptions {
+  int rank = 0;  // K in [1, 4096]; may exceed M and the directions that survive
+  std::uint64_t seed = 1;
+  int threads = 1;
+  // If not empty (M x K, entries >= 0): where the fit begins. W then keeps the
+  // order of its columns, most often.
+  Eigen::MatrixXd start;
+};
+
+// W (M x K), entries >= 0, columns of length 1:
+//   1. Synthetic columns max(0, sum_i c_i q_i + e): q_i, l_i the eigenpairs of
+//      the estimate, c_1 = sqrt(l_1), the others normal of variance l_i with a
+//      common exponential factor a column (a multivariate Laplace law), e the
+//      variance that the trace of Y has beyond them.
+//   2. Their second moment is brought to the estimate: accelerated projected
+//      gradient on |G - X X'|^2 over X >= 0, |X|^2 <= tr Y.
+//   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
+//      product: Gillis and Glineur 2012), from one to four random starts by the
+//      size; the one that explains X best is kept.
+// INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid".
+absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
+                                              const FitOptions& options);
+
+// Standard errors of w = FitDictionary(DenoiseMoments(moments), ...), entry by
+// entry (M x K), from the known noise alone: parametric bootstrap, `replicates`
+// draws (at least 2) of the noise around the estimate, each denoised and fitted
+// from w, columns matched by their inner products. Not the sampling error of
+// the users, and not the distance to the best W: bias is not in it.
+// `denoised` belongs to `moments`; options as for the fit (start is not read).
+// INVALID_ARGUMENT "bootstrap-out-of-range" and those above.
+absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
+    const NoisedMoments& moments, const DenoisedMoments& denoised,
+    const Eigen::MatrixXd& w, const FitOptions& options, int replicates);
+
+// The features to take the second moment of when D is above kMostMomentRows,
+// from their released mean (stddev: of the noise of one entry, > 0). As many of
+// the largest as keep the expected share of pure noise among them at 1/4 or
+// less (Benjamini and Hochberg 1995), but at least min(D, 200) and at most
+// `most`. Ascending; ties go to the lower index; NaN counts as least.
+inline constexpr int kMostMomentRows = 1024;
+std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
+                            int most = kMostMomentRows);
+
+// W on all D features (D x K), columns of length 1 (or zero). rows: ascending,
+// distinct, in [0, D), one for each row of w (M x K). On `rows` it is w. On
+// another feature i all columns are alike, so that the mean is explained: with
+// a >= 0 the best fit of w a to the mean on `rows`,
+//   max(0, mean_i - stddev sqrt(2 log D)) / sum_k a_k
+// (the universal threshold of Donoho and Johnstone 1994), zero if a is.
+Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
+                               const std::vector<int>& rows,
+                               const Eigen::VectorXd& mean, double stddev);
+
+// What public numbers alone tell of a release of moments, replace-one, columns
+// of length at most 1 (c_v = 1; edges are fractions of c_v^2).
+struct MomentsForecast {
+  double stddev_off = 0;  // 1 / (N mu): sensitivity sqrt(2)/N, mu^2 = 1/(N s)^2
+  double noise_edge = 0;  // 2 stddev_off sqrt(M), a fraction of the trace
+  // No more eigenvalues than this can be told from noise: those below edge / 2
+  // do not show (Baik, Ben Arous and Peche 2005), and they add up to at most 1.
+  int most_directions = 0;
+  // 0.75 edge^-0.55: drawn through faces, mutation counts and digits, within
+  // about 50 % there; text and counts of many users had up to 8 times as many.
+  // A warning when it is small, not a prediction and not a bound.
+  int typical_directions = 0;
+};
+
+// users N >= 1, rows M >= 1, mu^2 > 0 of the release of G.
+MomentsForecast PredictMoments(double users, int rows, double mu_squared);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_NMF_MOMENTS_H_

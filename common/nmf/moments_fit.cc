@@ -1,0 +1,334 @@
+// FitDictionary and its standard errors (common/nmf/moments.h).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <utility>
+
+#include "Eigen/Eigenvalues"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/nmf/coordinate_descent.h"
+#include "common/nmf/moments.h"
+
+namespace dpnmf {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr int kLargestRank = 4096;
+constexpr int kMatchingSteps = 60;
+constexpr int kFitIterations = 200;
+constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
+// x y, by columns of y.
+void Multiply(const MatrixXd& x, const MatrixXd& y, int threads,
+              MatrixXd* product) {
+  product->resize(x.rows(), y.cols());
+  ForColumnTasks(y.cols(), threads,
+                 [&](Eigen::Index first, Eigen::Index count) {
+                   product->middleCols(first, count).noalias() =
+                       x * y.middleCols(first, count);
+                 });
+}
+
+// x y', by columns of the product.
+void MultiplyTransposed(const MatrixXd& x, const MatrixXd& y, int threads,
+                        MatrixXd* product) {
+  product->resize(x.rows(), y.rows());
+  ForColumnTasks(y.rows(), threads,
+                 [&](Eigen::Index first, Eigen::Index count) {
+                   product->middleCols(first, count).noalias() =
+                       x * y.middleRows(first, count).transpose();
+                 });
+}
+
+// More columns and more starts where they cost little.
+Eigen::Index SyntheticColumns(Eigen::Index rows) {
+  return std::clamp<Eigen::Index>(768'000 / rows, 1500, 3000);
+}
+int StartCount(Eigen::Index rows, int rank) {
+  return static_cast<int>(
+      std::clamp<Eigen::Index>(40'000 / (rows * rank), 1, 4));
+}
+
+// Random numbers of the fit, the same on every machine. Never for privacy.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : bits_(seed) {}
+
+  // In (0, 1).
+  double Uniform() {
+    return std::ldexp(static_cast<double>(bits_() >> 12) + 0.5, -52);
+  }
+  double Exponential() { return -std::log(Uniform()); }
+  // Box and Muller 1958.
+  double Normal() {
+    const double radius = std::sqrt(2 * Exponential());
+    return radius * std::cos(2 * std::numbers::pi * Uniform());
+  }
+  VectorXd Normals(Eigen::Index count) {
+    VectorXd normals(count);
+    for (double& normal : normals) normal = Normal();
+    return normals;
+  }
+  Eigen::Index Index(Eigen::Index count) {
+    return std::min(count - 1, static_cast<Eigen::Index>(
+                                   Uniform() * static_cast<double>(count)));
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
+
+// The law of the synthetic columns: directions q_i sqrt(l_i), the first fixed,
+// and a deviation a feature for what they leave of the trace.
+struct ColumnLaw {
+  MatrixXd directions;  // M x k
+  VectorXd deviation;   // M
+  MatrixXd moment;      // M x M: of the law before the positive part
+};
+
+ColumnLaw LawOf(const DenoisedMoments& moments) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(moments.g);
+  const Eigen::Index size = moments.g.rows();
+  const VectorXd values = solver.eigenvalues().reverse();
+  MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
+  if (vectors.col(0).sum() < 0) vectors.col(0) *= -1;
+  Eigen::Index kept = 1;
+  while (kept < size && values(kept) > 1e-6 * values(0)) ++kept;
+
+  ColumnLaw law;
+  law.directions = vectors.leftCols(kept) *
+                   values.head(kept).cwiseMax(0.0).cwiseSqrt().asDiagonal();
+  law.moment = law.directions * law.directions.transpose();
+  VectorXd left = (moments.diagonal - law.moment.diagonal()).cwiseMax(0.0);
+  const double missing = std::max(0.0, moments.trace - law.moment.trace());
+  left *= left.sum() > 0 ? missing / left.sum() : 0.0;
+  law.deviation = left.cwiseSqrt();
+  law.moment.diagonal() += left;
+  return law;
+}
+
+// M x n, divided by sqrt(n): X X' is near the law's moment.
+MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
+  const Eigen::Index count = SyntheticColumns(law.directions.rows());
+  MatrixXd columns(law.directions.rows(), count);
+  for (Eigen::Index n = 0; n < count; ++n) {
+    VectorXd c =
+        std::sqrt(draws->Exponential()) * draws->Normals(law.directions.cols());
+    c(0) = 1;
+    columns.col(n) =
+        law.directions * c +
+        law.deviation.cwiseProduct(draws->Normals(law.deviation.size()));
+  }
+  return columns.cwiseMax(0.0) / std::sqrt(static_cast<double>(count));
+}
+
+// An upper estimate of the largest eigenvalue of a non-negative matrix by power
+// iteration from *vector, which is kept for the next call.
+double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
+  double value = 0;
+  for (int step = 0; step < 8; ++step) {
+    VectorXd next = s * *vector;
+    value = next.norm();
+    if (!(value > 0)) return 0;
+    *vector = next / value;
+  }
+  return 1.01 * value;
+}
+
+// X >= 0, |X|_F^2 <= trace.
+void ProjectOntoTrace(double trace, MatrixXd* x) {
+  *x = x->cwiseMax(0.0);
+  const double length = x->squaredNorm();
+  if (length > trace) *x *= std::sqrt(trace / length);
+}
+
+// Moves X toward min 1/4 |target - X X'|^2 (gradient (XX' - target) X, its
+// Lipschitz constant near X at most 3 |XX'|): FISTA (Beck and Teboulle 2009)
+// with the gradient restart of O'Donoghue and Candes 2015.
+void MatchMoment(const MatrixXd& target, int threads, MatrixXd* x) {
+  const double trace = target.trace();
+  ProjectOntoTrace(trace, x);
+  MatrixXd z = *x, moment, gradient, next;
+  VectorXd top =
+      VectorXd::Constant(target.rows(), 1 / std::sqrt(double(target.rows())));
+  double momentum = 1;
+  for (int step = 0; step < kMatchingSteps; ++step) {
+    MultiplyTransposed(z, z, threads, &moment);
+    const double lipschitz = 3 * LargestEigenvalue(moment, &top);
+    if (!(lipschitz > 0)) return;
+    moment -= target;
+    Multiply(moment, z, threads, &gradient);
+    next = z - gradient / lipschitz;
+    ProjectOntoTrace(trace, &next);
+    if ((z - next).cwiseProduct(next - *x).sum() > 0) {
+      momentum = 1;
+      z = next;
+    } else {
+      const double after = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
+      z = next + (momentum - 1) / after * (next - *x);
+      momentum = after;
+    }
+    std::swap(*x, next);
+  }
+}
+
+// Columns to length 1; those that have died become a column of X.
+void Normalise(const MatrixXd& x, Draws* draws, MatrixXd* w, MatrixXd* h) {
+  for (Eigen::Index k = 0; k < w->cols(); ++k) {
+    double length = w->col(k).norm();
+    if (!(length > 1e-12)) {
+      w->col(k) = x.col(draws->Index(x.cols()));
+      h->row(k).setZero();
+      length = w->col(k).norm();
+      if (!(length > 1e-12)) {
+        w->col(k).setOnes();
+        length = w->col(k).norm();
+      }
+    }
+    w->col(k) /= length;
+    h->row(k) *= length;
+  }
+}
+
+// The start of Langville et al. 2006: means of five columns.
+MatrixXd StartOf(const MatrixXd& x, int rank, Draws* draws) {
+  MatrixXd w = MatrixXd::Zero(x.rows(), rank);
+  for (int k = 0; k < rank; ++k) {
+    for (int i = 0; i < 5; ++i) w.col(k) += x.col(draws->Index(x.cols()));
+  }
+  return w;
+}
+
+// min |X - W H|^2 over W, H >= 0, from w (M x K). Returns the least value that
+// it found, less |X|^2.
+double Factorise(const MatrixXd& x, int threads, Draws* draws, MatrixXd* w) {
+  MatrixXd h = MatrixXd::Zero(w->cols(), x.cols()), c, a, b, wt;
+  Normalise(x, draws, w, &h);
+  double objective = 0;
+  for (int iteration = 0; iteration < kFitIterations; ++iteration) {
+    wt = w->transpose();
+    Multiply(wt, x, threads, &c);
+    SweepNonNegative(wt * *w, c, iteration == 0 ? kFirstSweeps : kColumnSweeps,
+                     threads, &h);
+    MultiplyTransposed(h, h, threads, &a);
+    MultiplyTransposed(h, x, threads, &b);  // B': K x M
+    a.diagonal().array() += 1e-12 * a.trace();
+    SweepNonNegative(a, b, kDictionarySweeps, threads, &wt);
+    objective = wt.cwiseProduct(a * wt).sum() - 2 * wt.cwiseProduct(b).sum();
+    *w = wt.transpose();
+    Normalise(x, draws, w, &h);
+  }
+  return objective;
+}
+
+absl::Status CheckFit(const DenoisedMoments& moments,
+                      const FitOptions& options) {
+  if (!(options.rank >= 1 && options.rank <= kLargestRank)) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "rank-out-of-range",
+        absl::StrCat("`rank` must be from 1 to ", kLargestRank, "."));
+  }
+  const MatrixXd& start = options.start;
+  if (start.size() > 0 &&
+      !(start.rows() == moments.g.rows() && start.cols() == options.rank &&
+        start.minCoeff() >= 0 && start.allFinite())) {
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "dictionary-start-invalid",
+                   absl::StrCat("The start must be ", moments.g.rows(), " x ",
+                                options.rank, ", finite and >= 0."));
+  }
+  return absl::OkStatus();
+}
+
+// g plus symmetric noise of the deviations of the release.
+NoisedMoments Renoised(const NoisedMoments& moments, const MatrixXd& g,
+                       Draws* draws) {
+  NoisedMoments result = moments;
+  result.g = g;
+  for (Eigen::Index j = 0; j < g.cols(); ++j) {
+    for (Eigen::Index i = 0; i < j; ++i) {
+      result.g(i, j) += moments.stddev_off * draws->Normal();
+      result.g(j, i) = result.g(i, j);
+    }
+    result.g(j, j) += moments.stddev_diagonal * draws->Normal();
+  }
+  return result;
+}
+
+// Columns of w in the order of `reference`: pairs by falling inner product.
+MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
+  MatrixXd likeness = reference.transpose() * w;
+  MatrixXd matched(w.rows(), w.cols());
+  for (Eigen::Index pair = 0; pair < w.cols(); ++pair) {
+    Eigen::Index to = 0, from = 0;
+    likeness.maxCoeff(&to, &from);
+    matched.col(to) = w.col(from);
+    likeness.row(to).setConstant(-1);
+    likeness.col(from).setConstant(-1);
+  }
+  return matched;
+}
+
+}  // namespace
+
+absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
+                                       const FitOptions& options) {
+  DPNMF_RETURN_IF_ERROR(CheckFit(moments, options));
+  Draws draws(options.seed);
+  const ColumnLaw law = LawOf(moments);
+  MatrixXd x = DrawColumns(law, &draws);
+  MatchMoment(law.moment, options.threads, &x);
+  x *= std::sqrt(x.cols() / std::max(x.squaredNorm(), 1e-300));
+  if (options.start.size() > 0) {
+    MatrixXd w = options.start;
+    Factorise(x, options.threads, &draws, &w);
+    return w;
+  }
+  MatrixXd best;
+  double least = std::numeric_limits<double>::infinity();
+  const int starts = StartCount(x.rows(), options.rank);
+  for (int start = 0; start < starts; ++start) {
+    MatrixXd w = StartOf(x, options.rank, &draws);
+    const double objective = Factorise(x, options.threads, &draws, &w);
+    if (start == 0 || objective < least) {
+      least = objective;
+      best = std::move(w);
+    }
+  }
+  return best;
+}
+
+absl::StatusOr<MatrixXd> DictionaryStandardErrors(
+    const NoisedMoments& moments, const DenoisedMoments& denoised,
+    const MatrixXd& w, const FitOptions& options, int replicates) {
+  if (!(replicates >= 2 && replicates <= 1000)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "bootstrap-out-of-range",
+                   "Standard errors take 2 to 1000 replicates.");
+  }
+  FitOptions fit = options;
+  fit.start = w;
+  DPNMF_RETURN_IF_ERROR(CheckFit(denoised, fit));
+  Draws draws(options.seed ^ 0x9e3779b97f4a7c15u);
+  // Sums are over differences from the first replicate: less cancellation.
+  MatrixXd first, sum = MatrixXd::Zero(w.rows(), w.cols()), squares = sum;
+  for (int replicate = 0; replicate < replicates; ++replicate) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const DenoisedMoments again,
+        DenoiseMoments(Renoised(moments, denoised.g, &draws)));
+    DPNMF_ASSIGN_OR_RETURN(MatrixXd fitted, FitDictionary(again, fit));
+    fitted = Matched(fitted, w);
+    if (replicate == 0) first = fitted;
+    sum += fitted - first;
+    squares += (fitted - first).cwiseAbs2();
+  }
+  const double count = replicates;
+  return MatrixXd(
+      ((squares - sum.cwiseAbs2() / count).cwiseMax(0.0) / (count - 1))
+          .cwiseSqrt());
+}
+
+}  // namespace dpnmf
