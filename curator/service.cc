@@ -28,6 +28,10 @@ absl::Status PeerGone() {
                  "the peer has gone away.");
 }
 
+void AwaitTick(const ServiceOptions& options) {
+  if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
+}
+
 std::string CodeOrText(const absl::Status& status) {
   const std::string code = ReasonCode(status);
   return code.empty() ? std::string(status.ToString()) : code;
@@ -119,6 +123,7 @@ class TrainStream {
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
+    AwaitTick(options_);
     const bool written = WriteRelease(
         released, position,
         [&](const v1::TrainReply& reply) { return stream_->Write(reply); });
@@ -137,6 +142,7 @@ class TrainStream {
   }
 
   absl::Status Write(const v1::TrainReply& reply) {
+    AwaitTick(options_);
     return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
   }
 
@@ -228,6 +234,7 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               const v1::ListDatasetsRequest*,
                                               v1::ListDatasetsReply* reply) {
   absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
+  AwaitTick(options_);
   if (!result.ok()) return ToGrpc(result.status());
   *reply = *std::move(result);
   return grpc::Status::OK;
@@ -237,6 +244,7 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            const v1::GetLedgerRequest* request,
                                            v1::GetLedgerReply* reply) {
   absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
+  AwaitTick(options_);
   if (!result.ok()) return ToGrpc(result.status());
   *reply = *std::move(result);
   return grpc::Status::OK;
@@ -248,6 +256,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
   const absl::Status status = train.Serve();
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
+  AwaitTick(options_);
   return ToGrpc(status);
 }
 

@@ -161,7 +161,8 @@ RoundRequest Session::RequestOf(std::uint32_t round,
   return request;
 }
 
-absl::StatusOr<ExactSums> Session::Sums(const Eigen::MatrixXd& w) {
+absl::StatusOr<ExactSums> Session::Sums(const Eigen::MatrixXd& w,
+                                        const std::function<bool()>& stop) {
   if (run_->coefficients == nullptr) {
     run_->coefficients = std::make_unique<Coefficients>(
         run_->parameters.rank, run_->dataset->private_user_count());
@@ -179,8 +180,23 @@ absl::StatusOr<ExactSums> Session::Sums(const Eigen::MatrixXd& w) {
   request.data_bits = run_->plan.data_bits;
   Execution execution;
   execution.threads = context_.threads;
+  execution.stop = stop;
   return ComputeStatistics(*run_->dataset, request, execution,
                            run_->coefficients.get());
+}
+
+absl::StatusOr<ExactSums> Session::PacedSums(const Eigen::MatrixXd& w) {
+  if (context_.pacer == nullptr) return Sums(w, nullptr);
+  ExactSums sums;
+  const absl::Status status = context_.pacer->Run(
+      run_->identity, [&](const Pacer::Expired& expired) -> absl::Status {
+        DPNMF_ASSIGN_OR_RETURN(sums, Sums(w, expired));
+        return absl::OkStatus();
+      });
+  if (status.ok()) return sums;
+  // Some users' H may have moved and others' not, as the clock had it.
+  run_->coefficients.reset();
+  return status;
 }
 
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
@@ -199,7 +215,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
-  DPNMF_ASSIGN_OR_RETURN(const ExactSums sums, Sums(w));
+  DPNMF_ASSIGN_OR_RETURN(const ExactSums sums, PacedSums(w));
   return context_.gate->Release(request, sums, run_->mechanism(w));
 }
 

@@ -22,6 +22,7 @@
 #include "curator/catalog.h"
 #include "curator/factor/statistics.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/pacing.h"
 #include "curator/release/ledger.h"
 #include "curator/release/release_gate.h"
 
@@ -52,6 +53,7 @@ struct SessionContext {
   AccessControl* access = nullptr;
   RunSeats* seats = nullptr;
   int threads = 1;
+  Pacer* pacer = nullptr;  // null: rounds take the time that they take
 };
 
 struct OpenedSession {
@@ -105,7 +107,12 @@ class Session {
 
   absl::Status CheckRound(std::uint32_t round, const Eigen::MatrixXd& w);
   RoundRequest RequestOf(std::uint32_t round, const Eigen::MatrixXd& w) const;
-  absl::StatusOr<ExactSums> Sums(const Eigen::MatrixXd& w);
+  // Until `stop` says so (null: to the end).
+  absl::StatusOr<ExactSums> Sums(const Eigen::MatrixXd& w,
+                                 const std::function<bool()>& stop);
+  // Sums, in paced mode at a tick: UNAVAILABLE "round-overran",
+  // FAILED_PRECONDITION "overruns-exhausted". H begins anew after a failure.
+  absl::StatusOr<ExactSums> PacedSums(const Eigen::MatrixXd& w);
 
   const SessionContext context_;
   const std::vector<std::string> identities_;

@@ -246,6 +246,10 @@ ExactSums Collect(const Round& round, const std::vector<Worker>& workers) {
   return {{a.begin(), a.end()}, {b.begin(), b.end()}};
 }
 
+bool Stopped(const Execution& execution) {
+  return execution.stop && execution.stop();
+}
+
 // Calls visit(users, worker) for every block after it was processed.
 template <typename Visit>
 std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
@@ -255,6 +259,7 @@ std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
   std::vector<Worker> workers(std::max(1, execution.threads));
   ParallelFor((users + width - 1) / width, execution.threads,
               [&](std::size_t index, int worker) {
+                if (Stopped(execution)) return;
                 const std::uint64_t first = index * width;
                 const UserRange range{
                     first, static_cast<int>(std::min(width, users - first))};
@@ -286,6 +291,10 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
   const std::vector<Worker> workers = ForEachBlock(
       round, execution, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
+  if (Stopped(execution)) {
+    return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                   "The computation was stopped.");
+  }
   return Collect(round, workers);
 }
 
