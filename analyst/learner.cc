@@ -69,8 +69,14 @@ RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
   facts.rounds = at.stage->rounds();
   facts.moment_rows = specification.parameters().moment_rows();
   facts.seed = specification.learner().seed();
-  for (const v1::PartPlan& part : at.stage->parts())
-    facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
+  for (const v1::PartPlan& part : at.stage->parts()) {
+    if (average)
+      facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
+  }
+  for (const v1::StagePlan& stage : opened.plan.stages()) {
+    const v1::PartPlan* const mean = PartOf(stage, "mean");
+    if (mean != nullptr) facts.stddev_of_mean = mean->stddev();
+  }
   facts.users = static_cast<double>(opened.users);
   facts.step_size = specification.learner().step_size();
   facts.steps_per_round = specification.learner().steps_per_round();
@@ -224,6 +230,15 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     finished.event.set_message(
         absl::StrCat("The release of round ", round,
                      " was charged and is lost; the run goes on."));
+    // Nothing later makes up for the release that W or the value comes from.
+    const bool is_answer = kind.at.stage->release() == "objective" ||
+                           (kind.at.stage->release() == "moments" &&
+                            round == rounds());
+    if (is_answer) {
+      updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
+                        "The run's release was charged and is lost, so there "
+                        "is no answer; start another run.");
+    }
   }
   DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
   state_ = std::move(finished.state);

@@ -9,6 +9,9 @@
 
 namespace dpnmf::analyst {
 
+inline constexpr std::uint32_t kDefaultRounds = 30;  // not of moments
+inline constexpr double kDefaultShareOfMoments = 0.5;
+inline constexpr double kDefaultShareOfMean = 0.1;
 inline constexpr double kDefaultStepSize = 1;
 inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
 inline constexpr std::uint32_t kMaxStepsPerRound = 10'000;

@@ -157,7 +157,18 @@ absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
 
 absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
-  return ForClient(std::move(record));
+  DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
+  if (run.specification().parameters().mechanism() != "objective" ||
+      run.rounds_done() == 0) {
+    return run;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const LearnerState state, store_->ReadLearner(run_id));
+  const auto kept = state.memory.find("objective");
+  if (kept != state.memory.end() && kept->second.size() == 2) {
+    run.mutable_objective()->set_value(kept->second(0, 0));
+    run.mutable_objective()->set_stddev(kept->second(0, 1));
+  }
+  return run;
 }
 
 absl::StatusOr<std::vector<v1::Run>> RunManager::List() {

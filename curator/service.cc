@@ -28,6 +28,10 @@ absl::Status PeerGone() {
                  "the peer has gone away.");
 }
 
+void AwaitTick(const ServiceOptions& options) {
+  if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
+}
+
 std::string CodeOrText(const absl::Status& status) {
   const std::string code = ReasonCode(status);
   return code.empty() ? std::string(status.ToString()) : code;
@@ -126,6 +130,7 @@ class TrainStream {
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
+    AwaitTick(options_);
     const bool written = WriteRelease(
         released, position,
         [&](const v1::TrainReply& reply) { return stream_->Write(reply); });
@@ -144,6 +149,7 @@ class TrainStream {
   }
 
   absl::Status Write(const v1::TrainReply& reply) {
+    AwaitTick(options_);
     return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
   }
 
@@ -236,6 +242,7 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               const v1::ListDatasetsRequest*,
                                               v1::ListDatasetsReply* reply) {
   absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
+  AwaitTick(options_);
   if (!result.ok()) return ToGrpc(result.status());
   *reply = *std::move(result);
   return grpc::Status::OK;
@@ -245,6 +252,7 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            const v1::GetLedgerRequest* request,
                                            v1::GetLedgerReply* reply) {
   absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
+  AwaitTick(options_);
   if (!result.ok()) return ToGrpc(result.status());
   *reply = *std::move(result);
   return grpc::Status::OK;
@@ -256,6 +264,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
   const absl::Status status = train.Serve();
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
+  AwaitTick(options_);
   return ToGrpc(status);
 }
 

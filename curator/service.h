@@ -34,6 +34,9 @@ struct ServiceOptions {
 // Thread-safe, as gRPC asks. Every status that leaves carries a reason code and
 // a fixed sentence; what else goes wrong becomes "internal-error" and stays in
 // the log, which names no private number.
+//
+// In paced mode (ServiceOptions::context.pacer) every reply and every refusal
+// leaves at a tick.
 class CuratorServiceImpl final : public v1::CuratorService::Service {
  public:
   explicit CuratorServiceImpl(ServiceOptions options);

@@ -165,10 +165,29 @@ RoundRequest Session::RequestOf(std::uint32_t round,
 }
 
 absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
-                                        const RoundInput& input) {
+                                        const RoundInput& input,
+                                        const std::function<bool()>& stop) {
+  Execution execution;
+  execution.threads = context_.threads;
+  execution.stop = stop;
   const RoundContext context{*run_->dataset, run_->parameters, run_->plan,
-                             context_.threads, &run_->coefficients};
+                             execution, &run_->coefficients};
   return MechanismOf(run_->plan.StageOf(round).kind).sums(input, context);
+}
+
+absl::StatusOr<RoundSums> Session::PacedSums(std::uint32_t round,
+                                             const RoundInput& input) {
+  if (context_.pacer == nullptr) return Sums(round, input, nullptr);
+  RoundSums sums;
+  const absl::Status status = context_.pacer->Run(
+      run_->identity, [&](const Pacer::Expired& expired) -> absl::Status {
+        DPNMF_ASSIGN_OR_RETURN(sums, Sums(round, input, expired));
+        return absl::OkStatus();
+      });
+  if (status.ok()) return sums;
+  // Some users' H may have moved and others' not, as the clock had it.
+  run_->coefficients.reset();
+  return status;
 }
 
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
@@ -187,7 +206,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
-  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
+  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, PacedSums(round, input));
   return context_.gate->Release(
       request, sums,
       MechanismOf(run_->plan.StageOf(round).kind).publish(input));

@@ -22,6 +22,7 @@
 #include "curator/catalog.h"
 #include "curator/factor/statistics.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/pacing.h"
 #include "curator/release/ledger.h"
 #include "curator/release/release_gate.h"
 
@@ -52,6 +53,7 @@ struct SessionContext {
   AccessControl* access = nullptr;
   RunSeats* seats = nullptr;
   int threads = 1;
+  Pacer* pacer = nullptr;  // null: rounds take the time that they take
 };
 
 struct OpenedSession {
@@ -104,7 +106,13 @@ class Session {
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
   RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
-  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input);
+  // Until `stop` says so (null: to the end).
+  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input,
+                                 const std::function<bool()>& stop);
+  // Sums, in paced mode at a tick: UNAVAILABLE "round-overran",
+  // FAILED_PRECONDITION "overruns-exhausted". H begins anew after a failure.
+  absl::StatusOr<RoundSums> PacedSums(std::uint32_t round,
+                                      const RoundInput& input);
 
   const SessionContext context_;
   const std::vector<std::string> identities_;

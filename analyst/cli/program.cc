@@ -51,6 +51,7 @@ void AddCommands(CLI::App* app, Session* session) {
   AddRunCommands(app, session);
   AddBudgetCommand(app, session);
   AddModelCommand(app, session);
+  AddObjectiveCommand(app, session);
   AddAccountCommand(app, session);
   AddDoctorCommand(app, session);
 }

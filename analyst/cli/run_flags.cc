@@ -24,8 +24,8 @@ void AddPrivacyFlags(CLI::App* app, RunFlags* flags) {
       ->required()
       ->type_name("K");
   app->add_option("--rounds", flags->rounds,
-                  "Noised releases; more rounds mean more noise in each")
-      ->capture_default_str()
+                  "Noised releases of the whole run; 30 if not given, as few "
+                  "as can be for moments")
       ->type_name("T");
   app->add_option(
          "--epsilon", flags->epsilon,
@@ -39,9 +39,17 @@ void AddPrivacyFlags(CLI::App* app, RunFlags* flags) {
 
 void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
   app->add_option("--mechanism", flags->mechanism,
-                  "statistics (noised A and B, best) or gradient (the paper's)")
+                  "auto, moments (one noised second moment), statistics "
+                  "(rounds of noised A and B) or gradient (the paper's)")
       ->capture_default_str()
       ->type_name("NAME");
+  app->add_option("--moment-rows", flags->moment_rows,
+                  "moments: how many features at most; up to 1024 if not given")
+      ->type_name("M");
+  app->add_option("--share-of-moments", flags->share_of_moments,
+                  "moments with further --rounds: share of the run's cost "
+                  "before them; 0.5 if not given")
+      ->type_name("X");
   app->add_option("--outliers", flags->outliers,
                   "Whether sparse outliers are split off")
       ->check(CLI::IsMember({"on", "off"}).description(""))
@@ -134,6 +142,8 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   parameters->set_epsilon(flags.epsilon);
   parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
   parameters->set_mechanism(flags.mechanism);
+  parameters->set_moment_rows(flags.moment_rows);
+  parameters->set_share_of_moments(flags.share_of_moments);
   if (flags.outliers == "on") {
     parameters->set_outliers(true);
     parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));

@@ -18,10 +18,12 @@ namespace dpnmf::cli {
 struct RunFlags {
   std::string dataset;
   std::uint32_t rank = 0;
-  std::uint32_t rounds = 30;
+  std::uint32_t rounds = 0;  // 0: by the mechanism
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
-  std::string mechanism = "statistics";
+  std::string mechanism = "auto";
+  std::uint32_t moment_rows = 0;  // 0: all, up to 1024
+  double share_of_moments = 0;    // 0: the server's default
   std::string init = "random";
   std::string outliers = "off";
   std::optional<double> lambda;         // else DefaultLambda

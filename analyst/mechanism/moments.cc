@@ -1,33 +1,39 @@
 // "mean" and "moments": one noised second moment of the data; W is fitted to it
-// on this side, for nothing.
+// on this side, for nothing (docs/utility.md).
+#include "common/nmf/moments.h"
+
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
-#include "common/nmf/dictionary.h"
+#include "common/base/parallel.h"
 
 namespace dpnmf::analyst {
 namespace {
 
 constexpr char kRows[] = "rows";
+constexpr char kMean[] = "mean";
 
-// The rows that G is on; all if none were chosen.
-std::vector<std::uint32_t> ChosenRows(const RoundFacts& facts,
-                                      const LearnerState& state) {
-  std::vector<std::uint32_t> rows(facts.moment_rows);
+PartNoise NoiseOf(const RoundFacts& facts, const std::string& part) {
+  const auto found = facts.noise.find(part);
+  return found == facts.noise.end() ? PartNoise() : found->second;
+}
+
+// The rows that G is on.
+std::vector<int> ChosenRows(const RoundFacts& facts,
+                            const LearnerState& state) {
   const auto kept = state.memory.find(kRows);
-  if (kept != state.memory.end() &&
-      kept->second.size() == static_cast<Eigen::Index>(rows.size())) {
-    std::transform(kept->second.data(), kept->second.data() + rows.size(),
-                   rows.begin(),
-                   [](double row) { return static_cast<std::uint32_t>(row); });
-    return rows;
+  if (kept != state.memory.end()) {
+    const Eigen::VectorXi rows = kept->second.col(0).cast<int>();
+    return {rows.begin(), rows.end()};
   }
-  // The mean is lost: every row has the same chance.
-  const auto features = static_cast<std::uint64_t>(state.w.rows());
-  for (std::uint64_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<std::uint32_t>(i * features / rows.size());
+  // All of them; or the mean is lost and every row has the same chance.
+  std::vector<int> rows(facts.moment_rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = static_cast<int>(i * static_cast<std::size_t>(state.w.rows()) /
+                               rows.size());
+  }
   return rows;
 }
 
@@ -36,8 +42,10 @@ std::vector<std::uint32_t> ChosenRows(const RoundFacts& facts,
 absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
                                     const LearnerState& state) {
   RoundInput input;
-  if (static_cast<Eigen::Index>(facts.moment_rows) < state.w.rows())
-    input.rows = ChosenRows(facts, state);
+  if (static_cast<Eigen::Index>(facts.moment_rows) < state.w.rows()) {
+    const std::vector<int> rows = ChosenRows(facts, state);
+    input.rows.assign(rows.begin(), rows.end());
+  }
   return input;
 }
 
@@ -46,28 +54,42 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
   DPNMF_ASSIGN_OR_RETURN(
       Eigen::MatrixXd mean,
       MeanOfPart(parts, "mean", state->w.rows(), 1, facts.users));
-  // The M largest, in ascending order of the row.
-  std::vector<Eigen::Index> order(static_cast<std::size_t>(mean.rows()));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(
-      order.begin(), order.end(),
-      [&](Eigen::Index a, Eigen::Index b) { return mean(a, 0) > mean(b, 0); });
-  order.resize(facts.moment_rows);
-  std::sort(order.begin(), order.end());
-  Eigen::MatrixXd rows(static_cast<Eigen::Index>(order.size()), 1);
-  for (std::size_t i = 0; i < order.size(); ++i)
-    rows(static_cast<Eigen::Index>(i), 0) = static_cast<double>(order[i]);
-  state->memory[kRows] = std::move(rows);
-  state->memory["mean"] = std::move(mean);
+  const std::vector<int> rows =
+      ChooseRows(mean.col(0), NoiseOf(facts, "mean").stddev,
+                 static_cast<int>(facts.moment_rows));
+  Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
+  std::copy(rows.begin(), rows.end(), kept.data());
+  state->memory[kRows] = std::move(kept);
+  state->memory[kMean] = std::move(mean);
   return absl::OkStatus();
 }
 
 absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
                                const RoundFacts& facts, LearnerState* state) {
-  const auto rows = static_cast<Eigen::Index>(facts.moment_rows);
-  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd g,
-                         MeanOfPart(parts, "G", rows, rows, facts.users));
-  state->memory["G"] = g;
+  const std::vector<int> rows = ChosenRows(facts, *state);
+  const auto count = static_cast<Eigen::Index>(rows.size());
+  const PartNoise noise = NoiseOf(facts, "G");
+  NoisedMoments moments;
+  DPNMF_ASSIGN_OR_RETURN(moments.g,
+                         MeanOfPart(parts, "G", count, count, facts.users));
+  moments.stddev_off = noise.stddev;
+  moments.stddev_diagonal = noise.diagonal_stddev;
+  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
+                         DenoiseMoments(moments));
+  FitOptions options;
+  options.rank = static_cast<int>(state->w.cols());
+  options.seed = facts.seed;
+  options.threads = DefaultThreads();
+  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
+  if (count < state->w.rows()) {
+    const auto mean = state->memory.find(kMean);
+    const Eigen::VectorXd level = mean == state->memory.end()
+                                      ? Eigen::VectorXd::Zero(state->w.rows())
+                                      : Eigen::VectorXd(mean->second.col(0));
+    w = LiftDictionary(w, rows, level, facts.stddev_of_mean);
+  }
+  state->w = std::move(w);
+  state->memory["G"] = std::move(moments.g);
   return absl::OkStatus();
 }
 

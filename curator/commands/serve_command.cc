@@ -1,6 +1,8 @@
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -25,6 +27,8 @@ struct ServeOptions {
   std::string allow_list;
   int threads = 0;
   int idle_seconds = 600;
+  int pace_milliseconds = 0;                   // 0: not paced
+  std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
 };
 
@@ -36,6 +40,8 @@ struct Curator {
   Catalog catalog;
   std::unique_ptr<AccessControl> access;
   RunSeats seats;
+  SteadyPaceClock clock;
+  std::unique_ptr<Pacer> pacer;  // null: not paced
 };
 
 std::string AnchorDirectory(const ServeOptions& options) {
@@ -65,6 +71,33 @@ absl::Status CheckPopulations(const Curator& curator) {
   return absl::OkStatus();
 }
 
+// The period is calibrated for the declared number of nonzeros: a data set that
+// holds more could overrun it.
+absl::Status CheckNonzeros(const Catalog& catalog,
+                           std::optional<std::uint64_t> largest) {
+  for (const Dataset* dataset : catalog.All()) {
+    if (!dataset->sparse()) continue;
+    const std::string& name = dataset->description().name;
+    if (!largest.has_value()) {
+      return Refusal(
+          absl::StatusCode::kInvalidArgument, "pace-nonzeros-missing",
+          absl::StrCat("the data set ", name,
+                       " is sparse: declare with --pace-nonzeros for how many "
+                       "nonzeros the period is calibrated."));
+    }
+    std::uint64_t nonzeros = 0;
+    for (std::uint64_t n = 0; n < dataset->private_user_count(); ++n)
+      nonzeros += dataset->SparseColumnOf(n).values.size();
+    if (nonzeros <= *largest) continue;
+    return Refusal(absl::StatusCode::kFailedPrecondition,
+                   "pace-nonzeros-exceeded",
+                   absl::StrCat("the data set ", name,
+                                " holds more nonzeros than --pace-nonzeros: "
+                                "calibrate a longer period for more."));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status OpenCurator(const ServeOptions& options, int threads,
                          Curator* curator) {
   DPNMF_RETURN_IF_ERROR(CheckDataDirectory(options.data_dir));
@@ -79,6 +112,12 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
       curator->gate,
       ReleaseGate::Create(curator->ledger.get(),
                           ReleaseDirectory(options.data_dir), threads));
+  if (options.pace_milliseconds > 0) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckNonzeros(curator->catalog, options.pace_nonzeros));
+    curator->pacer = std::make_unique<Pacer>(
+        std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
+  }
   return CheckPopulations(*curator);
 }
 
@@ -93,7 +132,8 @@ absl::Status Serve(const ServeOptions& options) {
   ServiceOptions service_options;
   service_options.context = {curator.ledger.get(), curator.gate.get(),
                              &curator.catalog,     curator.access.get(),
-                             &curator.seats,       threads};
+                             &curator.seats,       threads,
+                             curator.pacer.get()};
   service_options.identify = PeerIdentities;
   service_options.check_peer = CheckPeerStillValid;
   service_options.version = DPNMF_VERSION;
@@ -107,6 +147,10 @@ absl::Status Serve(const ServeOptions& options) {
                          RpcServer::Start(server_options));
   spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
                curator.catalog.All().size(), server->address());
+  if (options.pace_milliseconds > 0) {
+    spdlog::info("paced: replies leave at ticks of {} ms",
+                 options.pace_milliseconds);
+  }
   if (options.no_anchor) {
     spdlog::warn("no anchor: a rolled-back ledger would not be noticed");
   }
@@ -165,6 +209,20 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
       ->envname("DPNMF_CURATOR_IDLE_SECONDS")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
+  CLI::Option* const pace =
+      command
+          ->add_option(
+              "--pace-milliseconds", options->pace_milliseconds,
+              "Paced mode: replies leave at ticks this far apart; a round "
+              "that takes longer is refused [off]")
+          ->envname("DPNMF_CURATOR_PACE_MILLISECONDS")
+          ->check(CLI::Range(1, 600000));
+  command
+      ->add_option("--pace-nonzeros", options->pace_nonzeros,
+                   "The number of nonzeros of a sparse data set that the "
+                   "period is calibrated for")
+      ->envname("DPNMF_CURATOR_PACE_NONZEROS")
+      ->needs(pace);
   command
       ->add_option("--log-level", options->log_level,
                    "debug, info, warn or error")

@@ -29,14 +29,16 @@ absl::Status CheckRoom(std::uint64_t users, unsigned __int128 largest) {
 
 // Calls work(users, worker) for consecutive ranges of users.
 template <typename Work>
-void ForEachRange(std::uint64_t users, std::uint64_t width, int threads,
-                  const Work& work) {
-  ParallelFor(
-      (users + width - 1) / width, threads, [&](std::size_t index, int worker) {
-        const std::uint64_t first = index * width;
-        work(UserRange{first, static_cast<int>(std::min(width, users - first))},
-             worker);
-      });
+void ForEachRange(std::uint64_t users, std::uint64_t width,
+                  const Execution& execution, const Work& work) {
+  ParallelFor((users + width - 1) / width, execution.threads,
+              [&](std::size_t index, int worker) {
+                if (execution.Stopped()) return;
+                const std::uint64_t first = index * width;
+                work(UserRange{first, static_cast<int>(
+                                          std::min(width, users - first))},
+                     worker);
+              });
 }
 
 // Adds the gated integers of one user.
@@ -143,15 +145,15 @@ std::vector<std::int64_t> UpperTriangle(const Selection& selection,
 absl::StatusOr<std::vector<std::int64_t>> ComputeMean(const Dataset& data,
                                                       double data_bound,
                                                       int data_bits,
-                                                      int threads) {
+                                                      const Execution& execution) {
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
   DPNMF_RETURN_IF_ERROR(CheckRoom(users, bounds.largest_entry));
-  const auto workers = static_cast<std::size_t>(std::max(1, threads));
+  const auto workers = static_cast<std::size_t>(std::max(1, execution.threads));
   std::vector<std::vector<std::uint64_t>> sums(workers);
   std::vector<std::vector<double>> columns(workers);
-  ForEachRange(users, kMeanUsers, threads, [&](UserRange range, int index) {
+  ForEachRange(users, kMeanUsers, execution, [&](UserRange range, int index) {
     const auto worker = static_cast<std::size_t>(index);
     sums[worker].resize(data.features());
     for (int user = 0; user < range.count; ++user) {
@@ -159,6 +161,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMean(const Dataset& data,
                 &columns[worker], &sums[worker]);
     }
   });
+  DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   std::vector<std::uint64_t> total(data.features());
   for (const std::vector<std::uint64_t>& part : sums) {
     for (std::size_t row = 0; row < part.size(); ++row) total[row] += part[row];
@@ -189,10 +192,10 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   width = (width + kStripUsers - 1) / kStripUsers * kStripUsers;
   std::vector<Worker> workers(
       static_cast<std::size_t>(std::max(1, execution.threads)));
-  ForEachRange(
-      users, width, execution.threads, [&](UserRange range, int worker) {
+  ForEachRange(users, width, execution, [&](UserRange range, int worker) {
         AddBlock(selection, range, &workers[static_cast<std::size_t>(worker)]);
       });
+  DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   return UpperTriangle(selection, workers);
 }
 

@@ -258,6 +258,7 @@ std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
   std::vector<Worker> workers(std::max(1, execution.threads));
   ParallelFor((users + width - 1) / width, execution.threads,
               [&](std::size_t index, int worker) {
+                if (execution.Stopped()) return;
                 const std::uint64_t first = index * width;
                 const UserRange range{
                     first, static_cast<int>(std::min(width, users - first))};
@@ -310,6 +311,12 @@ std::vector<std::int64_t> LaneToIntegers(const double* lane, int rows) {
 
 }  // namespace
 
+absl::Status Execution::CheckNotStopped() const {
+  if (!Stopped()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "The computation was stopped.");
+}
+
 Coefficients::Coefficients(std::uint64_t rank, std::uint64_t users)
     : rank_(rank), values_(rank * users) {}
 
@@ -321,6 +328,7 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
   const std::vector<Worker> workers = ForEachBlock(
       round, execution, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
+  DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   return Collect(round, workers);
 }
 
@@ -344,6 +352,7 @@ absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
           worker->loss += LossSteps(loss, steps_per_unit, most);
         }
       });
+  DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   std::uint64_t sum = 0;
   for (const Worker& worker : workers) sum += worker.loss;
   return static_cast<std::int64_t>(sum);

@@ -17,6 +17,7 @@
 #define DPNMF_CURATOR_FACTOR_STATISTICS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "Eigen/Core"
@@ -69,11 +70,17 @@ struct Execution {
   int threads = 1;
   int block_users =
       0;  // users a block; 0: chosen from D and K. Rounded up to 16.
+  // Asked before every block, from any thread; null: never. Once true it must
+  // stay so. ComputeStatistics stops then; what *h holds is not to be used.
+  std::function<bool()> stop = {};
+
+  bool Stopped() const { return stop && stop(); }
+  absl::Status CheckNotStopped() const;  // CANCELLED "cancelled"
 };
 
 // Runs the H step on all users (h of the round stays in *h for the next) and
 // adds up. INTERNAL "sums-overflow" if N m_a m_b could reach 2^62 (never with
-// the bits of PlanRun).
+// the bits of PlanRun). CANCELLED "cancelled" if execution.stop said so.
 absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             const StatisticsRequest& request,
                                             const Execution& execution,

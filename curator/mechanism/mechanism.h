@@ -23,7 +23,7 @@ struct RoundContext {
   const Dataset& data;
   const RunParameters& parameters;
   const RunPlan& plan;
-  int threads = 1;
+  Execution execution;
   // H of the run's rounds before; made by the first round that needs it.
   std::unique_ptr<Coefficients>* coefficients = nullptr;
 };

@@ -12,7 +12,7 @@ absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
   RoundSums sums;
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::int64_t> mean,
                          ComputeMean(context.data, context.plan.data_bound,
-                                     context.plan.data_bits, context.threads));
+                                     context.plan.data_bits, context.execution));
   sums.parts.push_back(std::move(mean));
   return sums;
 }
@@ -37,13 +37,11 @@ absl::Status CheckRows(const RoundInput& input, const RunParameters& parameters,
 
 absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
                                         const RoundContext& context) {
-  Execution execution;
-  execution.threads = context.threads;
   RoundSums sums;
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<std::int64_t> moments,
       ComputeMoments(context.data, input.rows, context.plan.data_bound,
-                     context.plan.data_bits, execution));
+                     context.plan.data_bits, context.execution));
   sums.parts.push_back(std::move(moments));
   return sums;
 }

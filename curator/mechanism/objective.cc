@@ -6,12 +6,10 @@ namespace {
 
 absl::StatusOr<RoundSums> SumOfLosses(const RoundInput& input,
                                       const RoundContext& context) {
-  Execution execution;
-  execution.threads = context.threads;
   DPNMF_ASSIGN_OR_RETURN(
       const std::int64_t sum,
       ComputeObjective(context.data, StatisticsRequestOf(input, context),
-                       execution));
+                       context.execution));
   RoundSums sums;
   sums.parts = {{sum}};
   return sums;

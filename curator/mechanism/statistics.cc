@@ -8,10 +8,8 @@ absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
     *context.coefficients = std::make_unique<Coefficients>(
         context.parameters.rank, context.data.private_user_count());
   }
-  Execution execution;
-  execution.threads = context.threads;
   return ComputeStatistics(context.data, StatisticsRequestOf(input, context),
-                           execution, context.coefficients->get());
+                           context.execution, context.coefficients->get());
 }
 
 // The noised A and B as they are.

@@ -64,7 +64,7 @@ LinearGame WorstCase(const RunPlan& plan) {
   const StatisticsRequest request = RequestWith(plan, w);
   return {{Flat(SumsOf(PeopleWith(Direction(0b01)), request)),
            Flat(SumsOf(PeopleWith(Direction(0b10)), request))},
-          StddevsOf(plan.parts)};
+          StddevsOf(plan.stages[0].parts)};
 }
 
 void ExpectAccused(const std::string& who, const RunPlan& plan,
@@ -93,8 +93,8 @@ TEST(Audit, SeesADiagonalNoisedLikeTheRest) {
   const RunPlan plan = PlanFor(kEpsilon);
   LinearGame game = WorstCase(plan);
   for (std::uint64_t& stddev : game.stddevs) {
-    if (stddev == plan.parts[0].diagonal_stddev_steps)
-      stddev = plan.parts[0].stddev_steps;
+    if (stddev == plan.stages[0].parts[0].diagonal_stddev_steps)
+      stddev = plan.stages[0].parts[0].stddev_steps;
   }
   ExpectAccused("twin: sigma of A's diagonal as off it", plan, game,
                 3'000'000'000);
@@ -110,7 +110,7 @@ TEST(Audit, SeesAMissingClipOfH) {
     const LinearGame game = {
         {Flat(SumsOf(PeopleWith(Direction(0b01)), request)),
          Flat(SumsOf(PeopleWith(Direction(0b10)), request))},
-        StddevsOf(plan.parts)};
+        StddevsOf(plan.stages[0].parts)};
     return Play(game, kPlaysOfTwins, seed);
   };
   EXPECT_GT(Report("twin: h not clipped", plan, play(16, 4'000'000'000)).surely,
@@ -131,7 +131,7 @@ TEST(Audit, SeesAMissingClipOfU) {
     const LinearGame game = {
         {Flat(SumsOf(PeopleWith(Direction(0b01, 4)), request)),
          Flat(SumsOf(PeopleWith(Direction(0b10, 4)), request))},
-        StddevsOf(plan.parts)};
+        StddevsOf(plan.stages[0].parts)};
     return Play(game, kPlaysOfTwins, seed);
   };
   EXPECT_GT(Report("twin: u not clipped", plan, play(16, 6'000'000'000)).surely,
@@ -149,7 +149,7 @@ TEST(Audit, SeesATriangleWithoutNoise) {
   const StatisticsRequest request = RequestWith(plan, w);
   LinearGame game = {{Flat(SumsOf(PeopleWith(Direction(0b11)), request)),
                       Flat(SumsOf(PeopleWith(Direction(0b01)), request))},
-                     StddevsOf(plan.parts)};
+                     StddevsOf(plan.stages[0].parts)};
   constexpr std::size_t kOffDiagonal = 1;  // of a 2 x 2 triangle by columns
   for (Sums& sums : game.sums) sums.push_back(sums[kOffDiagonal]);
   game.stddevs.push_back(0);
@@ -170,7 +170,7 @@ TEST(Audit, SeesTheNoiseOfTheOtherRelation) {
   without << with.leftCols(kTarget), with.rightCols(kAttackUsers - kTarget - 1);
   const LinearGame game = {
       {Flat(SumsOf(without, request)), Flat(SumsOf(with, request))},
-      StddevsOf(plan.parts)};
+      StddevsOf(plan.stages[0].parts)};
   const Bound bound = Report("product, in or not in (add or remove one)", plan,
                              Play(game, kPlays, 16'000'000'000));
   EXPECT_LE(bound.surely, MuOf(plan));
@@ -207,7 +207,7 @@ LinearGame WithStart(
     const RunPlan& plan,
     const std::function<Eigen::MatrixXd(const Eigen::MatrixXf& v)>& start) {
   LinearGame game;
-  game.stddevs = StddevsOf(plan.parts);
+  game.stddevs = StddevsOf(plan.stages[0].parts);
   game.stddevs.resize(game.stddevs.size() + kAttackFeatures * kAttackRank);
   for (int world = 0; world < 2; ++world) {
     const Eigen::MatrixXf v = PeopleWith(Direction(world == 0 ? 0b01 : 0b10));
@@ -240,7 +240,7 @@ LinearGame TwoRounds(const RunPlan& plan, bool same_noise) {
   const Eigen::MatrixXd first = AxesDictionary(0, 1),
                         then = AxesDictionary(1, 0);
   LinearGame game;
-  const std::vector<std::uint64_t> stddevs = StddevsOf(plan.parts);
+  const std::vector<std::uint64_t> stddevs = StddevsOf(plan.stages[0].parts);
   for (int world = 0; world < 2; ++world) {
     const Eigen::MatrixXf v = PeopleWith(Direction(world == 0 ? 0b01 : 0b10));
     const Sums one = Flat(SumsOf(v, RequestWith(plan, first)));
@@ -272,7 +272,7 @@ TEST(Audit, SeesOneDrawUsedForTwoRounds) {
 class Adaptive {
  public:
   explicit Adaptive(const RunPlan& plan)
-      : plan_(plan), stddevs_(StddevsOf(plan.parts)) {}
+      : plan_(plan), stddevs_(StddevsOf(plan.stages[0].parts)) {}
 
   // log P(transcript | 1) - log P(transcript | 0) of one run in `world`;
   // noise: a row a round.
@@ -326,7 +326,7 @@ TEST(Audit, AnAdaptiveAnalystGainsNoMoreThanTheRunsClaim) {
   const RunPlan plan = PlanFor(kEpsilon, kRounds);
   std::vector<std::uint64_t> stddevs;
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    const auto of_round = StddevsOf(plan.parts);
+    const auto of_round = StddevsOf(plan.stages[0].parts);
     stddevs.insert(stddevs.end(), of_round.begin(), of_round.end());
   }
   Adaptive analyst(plan);
@@ -359,7 +359,7 @@ Guesses PlayAtGate(const RunPlan& plan, const LinearGame& known,
   const Eigen::MatrixXd w = AxesDictionary(0, 1);
   for (std::uint32_t one = 0; one < 2 * kGates; ++one) {
     const int world = one % 2;
-    GatePath gate(plan.parts, kGateRounds, noise);
+    GatePath gate(plan.stages[0].parts, kGateRounds, noise);
     const ExactSums sums = SumsOf(
         PeopleWith(Direction(world == 0 ? 0b01 : 0b10)), RequestWith(plan, w));
     for (std::uint32_t round = 0; round < kGateRounds; ++round) {
@@ -375,7 +375,7 @@ TEST(AuditAtTheGate, PublishesTheSumsPlusTheDrawBitForBit) {
   const RunPlan plan = PlanFor(kEpsilon);
   const LinearGame game = WorstCase(plan);
   Sums noise = DrawNoise(game.stddevs, 1, 14'000'000'000);
-  GatePath gate(plan.parts, 1, [&] { return noise; });
+  GatePath gate(plan.stages[0].parts, 1, [&] { return noise; });
   const Eigen::MatrixXd w = AxesDictionary(0, 1);
   Sums expected = game.sums[0];
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += noise[i];

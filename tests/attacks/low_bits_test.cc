@@ -40,7 +40,7 @@ LinearGame GameOf(const RunPlan& plan) {
   const StatisticsRequest request = RequestWith(plan, w);
   return {{Flat(SumsOf(PeopleWith(Direction(0b01)), request)),
            Flat(SumsOf(PeopleWith(Direction(0b10)), request))},
-          StddevsOf(plan.parts)};
+          StddevsOf(plan.stages[0].parts)};
 }
 
 // Coordinates 2 i and 2 i + 1 of a world, as doubles in steps.
@@ -160,7 +160,7 @@ LinearGame ArbitraryGame(const RunPlan& plan) {
   other << 0.53f, 0.29f, 0.41f, 0.13f, 0.47f, 0.19f;
   return {{Flat(SumsOf(PeopleWith(one), request)),
            Flat(SumsOf(PeopleWith(other), request))},
-          StddevsOf(plan.parts)};
+          StddevsOf(plan.stages[0].parts)};
 }
 
 // The world whose sums share more low bits with what is published.

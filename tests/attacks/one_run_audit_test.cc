@@ -94,7 +94,7 @@ std::uint64_t AuditOneRun(const Weakness& weakness, double length,
   Coefficients h(kRank, kCanaries);
   std::vector<std::int64_t> view = Flat(
       ComputeStatistics(*CanariesWith(coins, length), request, {}, &h).value());
-  std::vector<std::uint64_t> stddevs = StddevsOf(plan.parts);
+  std::vector<std::uint64_t> stddevs = StddevsOf(plan.stages[0].parts);
   for (std::uint64_t& stddev : stddevs) stddev /= weakness.noise_divisor;
   const std::vector<std::int64_t> noise = DrawNoise(stddevs, 1, seed);
   for (std::size_t i = 0; i < view.size(); ++i) view[i] += noise[i];

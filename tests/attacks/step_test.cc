@@ -38,7 +38,7 @@ LinearGame StraddlingGame(const RunPlan& plan) {
     if (world == 1) v.col(kTarget) = Direction(0b10);
     game.sums[world] = Flat(SumsOf(v, RequestWith(plan, w)));
   }
-  game.stddevs = StddevsOf(plan.parts);
+  game.stddevs = StddevsOf(plan.stages[0].parts);
   return game;
 }
 
@@ -108,10 +108,10 @@ TEST(StepAttack, SeesAStepThatFollowsTheData) {
 TEST(StepAttack, GainsNothingOnTheProduct) {
   const RunPlan plan = PlanFor(0.05);
   const LinearGame game = StraddlingGame(plan);
-  GatePath gates[] = {GatePath(plan.parts, kPlays),
-                      GatePath(plan.parts, kPlays)};
+  GatePath gates[] = {GatePath(plan.stages[0].parts, kPlays),
+                      GatePath(plan.stages[0].parts, kPlays)};
   const auto product = [&](int world) {
-    return gates[world].Release(Unflat(plan.parts, game.sums[world]));
+    return gates[world].Release(Unflat(plan.stages[0].parts, game.sums[world]));
   };
   EXPECT_LE(PlaySteps("product", game, product).SuccessRate(),
             NormalCdf(std::sqrt(plan.cost.ToDouble()) / 2) +
@@ -128,15 +128,15 @@ TEST(StepAttack, TheStepThatLeavesTheGateIsThePlans) {
       Direction(0b01).replicate(1, kAttackUsers), PeopleWith(Direction(0b10)),
       Eigen::MatrixXf::Zero(kAttackFeatures, kAttackUsers)};
   for (const Eigen::MatrixXf& v : columns) {
-    GatePath gate(plan.parts, 3);
+    GatePath gate(plan.stages[0].parts, 3);
     int finest = 64;
     for (int round = 0; round < 3; ++round) {
       finest = std::min(finest, ReadStep(gate.Release(SumsOf(v, request))));
-      ASSERT_EQ(gate.step_exponents().size(), plan.parts.size());
-      for (std::size_t part = 0; part < plan.parts.size(); ++part) {
-        EXPECT_EQ(gate.step_exponents()[part], plan.parts[part].step_exponent);
+      ASSERT_EQ(gate.step_exponents().size(), plan.stages[0].parts.size());
+      for (std::size_t part = 0; part < plan.stages[0].parts.size(); ++part) {
+        EXPECT_EQ(gate.step_exponents()[part], plan.stages[0].parts[part].step_exponent);
         // On the sums' lattice: a coarser step would tell the sum's remainder.
-        EXPECT_EQ(plan.parts[part].step_exponent, -2 * plan.data_bits);
+        EXPECT_EQ(plan.stages[0].parts[part].step_exponent, -2 * plan.data_bits);
       }
     }
     EXPECT_EQ(finest, 0);

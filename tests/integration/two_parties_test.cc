@@ -220,5 +220,85 @@ TEST_F(TwoPartiesWithoutNoise, GradientTrainingIsPlainProjectedGradientNmf) {
   EXPECT_LT((ModelOf(run_id) - plain).cwiseAbs().maxCoeff(), kLatticeError);
 }
 
+TEST_F(TwoPartiesWithoutNoise, MomentsFindThePlantedParts) {
+  Begin(/*average=*/false);
+  RunParameters parameters = curator::SmallRun();
+  parameters.mechanism = "moments";
+  parameters.rounds = 1;
+  parameters.moment_rows = kFeatures;
+  const v1::Run run = Await(Start(parameters));
+  ASSERT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+  const Eigen::MatrixXd w = ModelOf(run.run_id());
+  // Each planted part is four features alike.
+  for (Eigen::Index part = 0; part < 3; ++part) {
+    Eigen::VectorXd planted = Eigen::VectorXd::Zero(kFeatures);
+    planted.segment(4 * part, 4).setConstant(0.5);
+    EXPECT_GT((w.transpose() * planted).maxCoeff(), 0.99) << part;
+  }
+}
+
+TEST_F(TwoParties, MomentsOnChosenRowsThenStatisticsArePaidForOnce) {
+  Begin();
+  RunParameters parameters = curator::SmallRun();
+  parameters.mechanism = "moments";
+  parameters.rounds = 4;  // the mean, G, two of statistics
+  parameters.moment_rows = 6;
+  const v1::Run run = Await(Start(parameters));
+  ASSERT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+  EXPECT_EQ(run.rounds_done(), 4u);
+  const curator::Position position = ledger_->PositionOf("people").value();
+  EXPECT_EQ(position.charged.UnitsText(), run.plan().cost().units());
+  EXPECT_EQ(position.reserved, MuSquared());
+  EXPECT_TRUE(
+      analyst::ReadBudget("planted", connection_.get(), store_.get())->agree());
+}
+
+TEST_F(TwoPartiesWithoutNoise, ARunOfObjectiveReleasesTheLossOfItsDictionary) {
+  Begin(/*average=*/false);
+  RunParameters parameters = curator::SmallRun();
+  parameters.mechanism = "objective";
+  parameters.rounds = 1;
+  parameters.inner_iterations = 100;
+  const v1::Run run = Await(Start(parameters));
+  ASSERT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+  const Eigen::MatrixXd w = ModelOf(run.run_id());
+  double expected = 0;
+  for (std::uint64_t n = 0; n < kUsers; ++n) {
+    const auto column = catalog_.Find("planted")->DenseColumn(n);
+    Eigen::VectorXd v(kFeatures), h = Eigen::VectorXd::Zero(w.cols());
+    std::copy(column.begin(), column.end(), v.data());
+    for (int sweep = 0; sweep < 100; ++sweep) {
+      for (Eigen::Index k = 0; k < w.cols(); ++k) {
+        h(k) = std::max(0.0, h(k) - w.col(k).dot(w * h - v) /
+                                        w.col(k).squaredNorm());
+      }
+    }
+    expected += std::min(0.5, (v - w * h).squaredNorm() / 2) / kUsers;
+  }
+  EXPECT_NEAR(run.objective().value(), expected, 1e-6);
+}
+
+TEST_F(TwoParties, AutoIsMomentsUnlessRoundsAreAskedFor) {
+  v1::RunSpecification specification;
+  *specification.mutable_parameters() = ToProto(curator::SmallRun());
+  specification.mutable_parameters()->set_mechanism("auto");
+  specification.mutable_parameters()->set_rounds(0);
+  const auto chosen = [&] {
+    return analyst::PlanWithCurator(specification, connection_.get())
+        ->reply.specification()
+        .parameters();
+  };
+  EXPECT_EQ(chosen().mechanism(), "moments");
+  EXPECT_EQ(chosen().moment_rows(), kFeatures);
+  EXPECT_EQ(chosen().rounds(), 1u);
+  specification.mutable_parameters()->set_rounds(7);
+  EXPECT_EQ(chosen().mechanism(), "statistics");
+  specification.mutable_parameters()->set_rounds(0);
+  specification.mutable_parameters()->set_outliers(true);
+  specification.mutable_parameters()->set_outlier_bound(1);
+  EXPECT_EQ(chosen().mechanism(), "statistics");
+  EXPECT_EQ(chosen().rounds(), 30u);
+}
+
 }  // namespace
 }  // namespace dpnmf

@@ -17,6 +17,7 @@ void AddWatchCommand(CLI::App* app, Session* session);
 void AddRunCommands(CLI::App* app, Session* session);
 void AddBudgetCommand(CLI::App* app, Session* session);
 void AddModelCommand(CLI::App* app, Session* session);
+void AddObjectiveCommand(CLI::App* app, Session* session);
 void AddAccountCommand(CLI::App* app, Session* session);
 void AddDoctorCommand(CLI::App* app, Session* session);
 

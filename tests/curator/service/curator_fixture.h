@@ -96,8 +96,8 @@ class CuratorFixture : public ::testing::Test {
                                                 ReleaseGateForTesting::Zeros)
                       .value();
     ServiceOptions service;
-    service.context = {ledger_.get(), gate_.get(), &catalog_,
-                       access_.get(), &seats_,     1};
+    service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
+                       &seats_,       1,           pacer_};
     service.identify = [this](const grpc::ServerContextBase&) {
       return identities_;
     };
@@ -125,6 +125,7 @@ class CuratorFixture : public ::testing::Test {
   Catalog catalog_;
   std::unique_ptr<AccessControl> access_;
   RunSeats seats_;
+  Pacer* pacer_ = nullptr;  // set before Start
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;
   std::unique_ptr<CuratorServiceImpl> service_;

@@ -1,0 +1,205 @@
+// Attack: learn about the data from when a reply leaves.
+//
+// Two classes of data sets that differ as much as the declared bounds allow;
+// which one answers is tossed anew for every reply, so that whatever else the
+// machine does hits both alike. Welch's t of the instant within its tick at
+// which the pacer lets the reply go; the same without pacing must tell the
+// classes apart. |t| < 5.5, two t values a case: a silent clock fails a case
+// with a probability of at most 2 x 3.8e-8 = 7.6e-8.
+//
+// What runs after that instant is not measured: it takes about a nanosecond
+// more or less with what the caches hold.
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "curator/factor/statistics.h"
+#include "curator/pacing.h"
+#include "curator/release/noise.h"
+#include "gtest/gtest.h"
+#include "spdlog/spdlog.h"
+#include "tests/attacks/welch.h"
+#include "tests/curator/factor/factor_fixtures.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr double kSilent = 5.5;
+#ifdef DPNMF_MANY_REPLIES
+constexpr int kPacedReplies = 100'000, kFreeReplies = 20'000;
+#else
+constexpr int kPacedReplies = 10'000, kFreeReplies = 5'000;
+#endif
+constexpr nanoseconds kTick = std::chrono::microseconds(50);
+constexpr int kFeatures = 64, kUsers = 16, kRank = 4;
+
+// A fixed data set against random ones, which share all the bounds.
+struct Classes {
+  std::string name;
+  bool outliers = false;
+  std::unique_ptr<Dataset> fixed;
+  std::vector<std::unique_ptr<Dataset>> random;
+};
+
+// Every column dense against columns with at most a few entries.
+Classes DenseAgainstNearlyEmpty() {
+  Classes classes{"dense or nearly empty", false, nullptr, {}};
+  classes.fixed = SparseOf(RandomColumns(kFeatures, kUsers, 1));
+  for (int i = 0; i < 8; ++i) {
+    classes.random.push_back(
+        SparseOf(RandomColumns(kFeatures, kUsers, 2 + i, 0.02)));
+  }
+  return classes;
+}
+
+// Neighbours: one user of sixteen is dense, or nearly empty.
+Classes OneUser() {
+  Classes classes{"one user", false, nullptr, {}};
+  Eigen::MatrixXf v = RandomColumns(kFeatures, kUsers, 1, 0.05);
+  v.col(5) = RandomColumns(kFeatures, 1, 9);
+  classes.fixed = SparseOf(v);
+  for (int i = 0; i < 8; ++i) {
+    v.col(5) = RandomColumns(kFeatures, 1, 10 + i, 0.02);
+    classes.random.push_back(SparseOf(v));
+  }
+  return classes;
+}
+
+// Columns that W explains against columns that are outliers throughout.
+Classes ManyOutliersAgainstNone() {
+  Classes classes{"many outliers or none", true, nullptr, {}};
+  classes.fixed = SparseOf(Eigen::MatrixXf::Zero(kFeatures, kUsers));
+  for (int i = 0; i < 8; ++i) {
+    classes.random.push_back(SparseOf(RandomColumns(kFeatures, kUsers, 2 + i)));
+  }
+  return classes;
+}
+
+// Notes when it lets the last sleeper go.
+class NotingClock final : public PaceClock {
+ public:
+  nanoseconds Now() const override { return clock_.Now(); }
+  void SleepUntil(nanoseconds instant) override {
+    clock_.SleepUntil(instant);
+    left_ = clock_.Now();
+  }
+  nanoseconds left() const { return left_; }
+
+ private:
+  SteadyPaceClock clock_;
+  nanoseconds left_{};
+};
+
+class Reply {
+ public:
+  Reply(const Classes& classes, bool paced)
+      : classes_(classes),
+        pacer_(kTick, &clock_),
+        paced_(paced),
+        seed_(std::random_device()()),
+        random_(seed_),
+        w_(RandomW(kFeatures, kRank, 3)) {
+    std::printf("seed %u\n", seed_);
+    request_.w = &w_;
+    request_.outliers = classes.outliers;
+    request_.lambda = 0.01;
+    request_.outlier_bound = 1;
+  }
+
+  // The time of the reply: within its tick if paced, else since its begin.
+  Measurement Measure() {
+    const int kind = random_() % 2;
+    const Dataset& data =
+        kind == 0 ? *classes_.fixed
+                  : *classes_.random[random_() % classes_.random.size()];
+    Coefficients h(kRank, kUsers);
+    const nanoseconds begin = clock_.Now();
+    Answer(data, &h);
+    const nanoseconds seen =
+        paced_ ? clock_.left() % kTick : clock_.Now() - begin;
+    return {kind, static_cast<double>(seen.count())};
+  }
+  int overruns() const { return overruns_; }
+
+ private:
+  void Answer(const Dataset& data, Coefficients* h) {
+    const auto work = [&](const Pacer::Expired& expired) {
+      Execution execution;
+      execution.stop = expired;
+      return ComputeStatistics(data, request_, execution, h).status();
+    };
+    if (!paced_) {
+      EXPECT_TRUE(work(nullptr).ok());
+      return;
+    }
+    // A machine that stops for a while makes overruns; each is a stranger's.
+    const std::string identity = std::to_string(overruns_);
+    if (!pacer_.Run(identity, work).ok()) ++overruns_;
+    // Between the ticks stands what a round does there: it draws its noise.
+    FillGaussian(NoiseKey::Fresh(), 0, std::uint64_t{1} << 26, 1, 1, noise_);
+    pacer_.AwaitTick();
+  }
+
+  const Classes& classes_;
+  NotingClock clock_;
+  Pacer pacer_;
+  const bool paced_;
+  const unsigned seed_;
+  std::mt19937_64 random_;
+  const Eigen::MatrixXd w_;
+  StatisticsRequest request_;
+  std::vector<std::int64_t> noise_ =
+      std::vector<std::int64_t>(kFeatures * kRank);
+  int overruns_ = 0;
+};
+
+std::vector<Measurement> Measure(Reply* reply, int count) {
+  std::vector<Measurement> measurements;
+  for (int i = 0; i < count; ++i) measurements.push_back(reply->Measure());
+  return measurements;
+}
+
+double TOf(const Classes& classes, bool paced) {
+  Reply reply(classes, paced);
+  const std::vector<Measurement> measurements =
+      Measure(&reply, paced ? kPacedReplies : kFreeReplies);
+  const double t = LargestT(measurements);
+  std::printf("%s, %s: |t| = %.2f over %zu replies, %d overruns\n",
+              classes.name.c_str(), paced ? "paced" : "free", t,
+              measurements.size(), reply.overruns());
+  return t;
+}
+
+double FreeT(const Classes& classes) { return TOf(classes, false); }
+double PacedT(const Classes& classes) { return TOf(classes, true); }
+
+// A machine that stops for a while makes warnings that nobody needs here.
+class Timing : public ::testing::Test {
+ protected:
+  Timing() { spdlog::set_level(spdlog::level::err); }
+};
+
+TEST_F(Timing, DenseAgainstNearlyEmptyColumns) {
+  const Classes classes = DenseAgainstNearlyEmpty();
+  EXPECT_GT(FreeT(classes), 10 * kSilent);
+  EXPECT_LT(PacedT(classes), kSilent);
+}
+
+TEST_F(Timing, OneUserOfSixteen) {
+  const Classes classes = OneUser();
+  EXPECT_GT(FreeT(classes), 10 * kSilent);
+  EXPECT_LT(PacedT(classes), kSilent);
+}
+
+TEST_F(Timing, ManyOutliersAgainstNone) {
+  const Classes classes = ManyOutliersAgainstNone();
+  EXPECT_GT(FreeT(classes), 3 * kSilent);
+  EXPECT_LT(PacedT(classes), kSilent);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
