@@ -231,9 +231,9 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
         absl::StrCat("The release of round ", round,
                      " was charged and is lost; the run goes on."));
     // Nothing later makes up for the release that W or the value comes from.
-    const bool is_answer = kind.at.stage->release() == "objective" ||
-                           (kind.at.stage->release() == "moments" &&
-                            round == rounds());
+    const bool is_answer =
+        kind.at.stage->release() == "objective" ||
+        (kind.at.stage->release() == "moments" && round == rounds());
     if (is_answer) {
       updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
                         "The run's release was charged and is lost, so there "

@@ -81,7 +81,7 @@ done
 client datasets
 
 say "what a run would cost, before anything is spent"
-run=(--dataset digits --rank 10 --rounds 20 --epsilon 4 --delta 1e-5)
+run=(--dataset digits --rank 10 --epsilon 4 --delta 1e-5)
 client plan "${run[@]}"
 
 say "training"

@@ -40,7 +40,7 @@ struct RoundFacts {
   std::uint32_t rounds = 1;
   std::uint32_t moment_rows = 0;           // M
   std::uint64_t seed = 0;                  // of the learner
-  double stddev_of_mean = 0;              // of an entry of the run's mean
+  double stddev_of_mean = 0;               // of an entry of the run's mean
   std::map<std::string, PartNoise> noise;  // by part
   double users = 1;                        // N or N0
   double step_size = 1;

@@ -31,14 +31,14 @@ absl::Status CheckRoom(std::uint64_t users, unsigned __int128 largest) {
 template <typename Work>
 void ForEachRange(std::uint64_t users, std::uint64_t width,
                   const Execution& execution, const Work& work) {
-  ParallelFor((users + width - 1) / width, execution.threads,
-              [&](std::size_t index, int worker) {
-                if (execution.Stopped()) return;
-                const std::uint64_t first = index * width;
-                work(UserRange{first, static_cast<int>(
-                                          std::min(width, users - first))},
-                     worker);
-              });
+  ParallelFor(
+      (users + width - 1) / width, execution.threads,
+      [&](std::size_t index, int worker) {
+        if (execution.Stopped()) return;
+        const std::uint64_t first = index * width;
+        work(UserRange{first, static_cast<int>(std::min(width, users - first))},
+             worker);
+      });
 }
 
 // Adds the gated integers of one user.
@@ -142,10 +142,9 @@ std::vector<std::int64_t> UpperTriangle(const Selection& selection,
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::int64_t>> ComputeMean(const Dataset& data,
-                                                      double data_bound,
-                                                      int data_bits,
-                                                      const Execution& execution) {
+absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
+    const Dataset& data, double data_bound, int data_bits,
+    const Execution& execution) {
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
@@ -193,8 +192,8 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   std::vector<Worker> workers(
       static_cast<std::size_t>(std::max(1, execution.threads)));
   ForEachRange(users, width, execution, [&](UserRange range, int worker) {
-        AddBlock(selection, range, &workers[static_cast<std::size_t>(worker)]);
-      });
+    AddBlock(selection, range, &workers[static_cast<std::size_t>(worker)]);
+  });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   return UpperTriangle(selection, workers);
 }

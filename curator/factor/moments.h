@@ -20,10 +20,9 @@ namespace dpnmf::curator {
 // S_v: D sums in units of 2^-data_bits. Errors as LatticeBoundsOf; INTERNAL
 // "sums-overflow" if the sums could reach 2^62; CANCELLED "cancelled" if
 // execution.stop said so.
-absl::StatusOr<std::vector<std::int64_t>> ComputeMean(const Dataset& data,
-                                                      double data_bound,
-                                                      int data_bits,
-                                                      const Execution& execution);
+absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
+    const Dataset& data, double data_bound, int data_bits,
+    const Execution& execution);
 
 // S_G on `rows` (ascending, below D; empty: all rows): the upper triangle by
 // columns, in units of 4^-data_bits. The gate sees the column cut to those

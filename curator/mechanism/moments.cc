@@ -10,9 +10,10 @@ namespace {
 absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
                                      const RoundContext& context) {
   RoundSums sums;
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::int64_t> mean,
-                         ComputeMean(context.data, context.plan.data_bound,
-                                     context.plan.data_bits, context.execution));
+  DPNMF_ASSIGN_OR_RETURN(
+      std::vector<std::int64_t> mean,
+      ComputeMean(context.data, context.plan.data_bound, context.plan.data_bits,
+                  context.execution));
   sums.parts.push_back(std::move(mean));
   return sums;
 }

@@ -85,7 +85,25 @@ TEST_F(PlannerTest, RefusesWhatNoCuratorWouldAccept) {
        "rank-out-of-range"},
       {[](auto* s) { s->mutable_parameters()->set_rank(7); },
        "rank-out-of-range"},
-      {[](auto* s) { s->mutable_parameters()->set_rounds(0); },
+      {[](auto* s) { s->mutable_parameters()->set_rounds(4'000'000'000); },
+       "rounds-out-of-range"},
+      {[](auto* s) {
+         s->mutable_parameters()->set_mechanism("moments");
+         s->mutable_parameters()->set_moment_rows(100);
+       },
+       "moment-rows-out-of-range"},
+      {[](auto* s) {
+         s->mutable_parameters()->set_mechanism("moments");
+         s->mutable_parameters()->set_share_of_mean(1);
+       },
+       "share-out-of-range"},
+      {[](auto* s) {
+         s->mutable_parameters()->set_mechanism("moments");
+         s->mutable_parameters()->set_moment_rows(1);
+         s->mutable_parameters()->set_rounds(1);  // the mean and G
+       },
+       "rounds-out-of-range"},
+      {[](auto* s) { s->mutable_parameters()->set_mechanism("objective"); },
        "rounds-out-of-range"},
       {[](auto* s) { s->mutable_parameters()->set_epsilon(kNan); },
        "epsilon-out-of-range"},

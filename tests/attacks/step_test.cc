@@ -134,9 +134,11 @@ TEST(StepAttack, TheStepThatLeavesTheGateIsThePlans) {
       finest = std::min(finest, ReadStep(gate.Release(SumsOf(v, request))));
       ASSERT_EQ(gate.step_exponents().size(), plan.stages[0].parts.size());
       for (std::size_t part = 0; part < plan.stages[0].parts.size(); ++part) {
-        EXPECT_EQ(gate.step_exponents()[part], plan.stages[0].parts[part].step_exponent);
+        EXPECT_EQ(gate.step_exponents()[part],
+                  plan.stages[0].parts[part].step_exponent);
         // On the sums' lattice: a coarser step would tell the sum's remainder.
-        EXPECT_EQ(plan.stages[0].parts[part].step_exponent, -2 * plan.data_bits);
+        EXPECT_EQ(plan.stages[0].parts[part].step_exponent,
+                  -2 * plan.data_bits);
       }
     }
     EXPECT_EQ(finest, 0);

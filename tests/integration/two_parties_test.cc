@@ -269,8 +269,8 @@ TEST_F(TwoPartiesWithoutNoise, ARunOfObjectiveReleasesTheLossOfItsDictionary) {
     std::copy(column.begin(), column.end(), v.data());
     for (int sweep = 0; sweep < 100; ++sweep) {
       for (Eigen::Index k = 0; k < w.cols(); ++k) {
-        h(k) = std::max(0.0, h(k) - w.col(k).dot(w * h - v) /
-                                        w.col(k).squaredNorm());
+        h(k) = std::max(
+            0.0, h(k) - w.col(k).dot(w * h - v) / w.col(k).squaredNorm());
       }
     }
     expected += std::min(0.5, (v - w * h).squaredNorm() / 2) / kUsers;

@@ -57,9 +57,8 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
       client.StartRun(
           SpecificationOf(flags, trained.specification().parameters()),
           model.w));
-  DPNMF_ASSIGN_OR_RETURN(
-      const ExitCode code,
-      FollowRun(session, client, run, /*print_run=*/false));
+  DPNMF_ASSIGN_OR_RETURN(const ExitCode code,
+                         FollowRun(session, client, run, /*print_run=*/false));
   DPNMF_ASSIGN_OR_RETURN(const v1::Run ended, client.GetRun(run.run_id()));
   session.Print(ended, ObjectiveText(ended));
   return code;

@@ -60,8 +60,7 @@ std::unique_ptr<Dataset> Data(bool sparse,
     }
     starts.push_back(static_cast<std::int64_t>(rows.size()));
   }
-  return Dataset::FromSparse(Description(true), starts, rows, nonzeros)
-      .value();
+  return Dataset::FromSparse(Description(true), starts, rows, nonzeros).value();
 }
 
 // The contract in plain loops: scale to length 1, floor, gate, on `rows`.
@@ -138,7 +137,7 @@ TEST(Moments, TheMeanEqualsPlainLoops) {
 TEST(Moments, ReplacingAPersonMovesTheSumsByTheSensitivityAtMost) {
   std::vector<float> with = Values(), without = Values();
   for (std::uint64_t d = 0; d < kFeatures; ++d) {
-    with[d] = d == 0 ? 7.0f : 0.0f;     // far above the bound
+    with[d] = d == 0 ? 7.0f : 0.0f;  // far above the bound
     without[d] = d == 1 ? 7.0f : 0.0f;
   }
   const Execution execution{1, 0};
@@ -164,9 +163,8 @@ TEST(Moments, WhatIsStoppedGivesNoSums) {
   EXPECT_EQ(ReasonCode(
                 ComputeMoments(*Data(false), {}, 1, kBits, execution).status()),
             "cancelled");
-  EXPECT_EQ(
-      ReasonCode(ComputeMean(*Data(true), 1, kBits, execution).status()),
-      "cancelled");
+  EXPECT_EQ(ReasonCode(ComputeMean(*Data(true), 1, kBits, execution).status()),
+            "cancelled");
 }
 
 StatisticsRequest RequestFor(const Eigen::MatrixXd& w) {
@@ -187,16 +185,16 @@ TEST(Objective, EqualsTheClippedLossOfEveryPerson) {
       v(static_cast<Eigen::Index>(d)) = values[n * kFeatures + d];
     for (int sweep = 0; sweep < 200; ++sweep) {
       for (int k = 0; k < 3; ++k) {
-        h(k) = std::max(0.0, h(k) - w.col(k).dot(w * h - v) /
-                                        w.col(k).squaredNorm());
+        h(k) = std::max(
+            0.0, h(k) - w.col(k).dot(w * h - v) / w.col(k).squaredNorm());
       }
     }
     expected += std::min(0.5, (v - w * h).squaredNorm() / 2);
   }
   for (const bool sparse : {false, true}) {
     for (const int threads : {1, 4}) {
-      const auto sum =
-          ComputeObjective(*Data(sparse), RequestFor(w), Execution{threads, 16});
+      const auto sum = ComputeObjective(*Data(sparse), RequestFor(w),
+                                        Execution{threads, 16});
       // Rounded down for each person.
       EXPECT_LE(std::ldexp(static_cast<double>(*sum), -2 * kBits),
                 expected + 1e-9);

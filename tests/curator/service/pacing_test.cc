@@ -256,7 +256,7 @@ TEST_F(PacedSession, EveryReplyOfTheServiceLeavesAtATick) {
   request.mutable_round()->set_round(7);
   ASSERT_TRUE(stream->Write(request));
   EXPECT_FALSE(stream->Read(&reply));
-  EXPECT_EQ(ReasonCode(FromGrpc(stream->Finish())), "matrix-shape");
+  EXPECT_EQ(ReasonCode(FromGrpc(stream->Finish())), "round-out-of-range");
   EXPECT_EQ(sleeps(), 1);
 }
 
