@@ -146,8 +146,7 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
   if (FindRun(row.run_id) != nullptr)
     return RuleBroken("the run was opened before");
   if (row.identity.empty() || row.run_id.empty() || row.mechanism.empty() ||
-      row.dataset.empty() || row.round == 0 || row.cost == MuSquared() ||
-      row.cost.units() % row.round != 0) {
+      row.dataset.empty() || row.round == 0 || row.cost == MuSquared()) {
     return RuleBroken("the opening of the run is malformed");
   }
   return CheckFits(*population, row);

@@ -61,8 +61,17 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
       {{"data set", parameters.dataset()},
        {"rank", absl::StrCat(parameters.rank())},
        {"rounds", absl::StrCat(parameters.rounds())},
-       {"mechanism", parameters.mechanism()},
-       {"outliers", OutliersText(parameters)},
+       {"mechanism", parameters.mechanism()}});
+  if (parameters.mechanism() == "moments") {
+    lines->push_back(
+        {"moments of", absl::StrCat("up to ", parameters.moment_rows(),
+                                    " features")});
+    // Nothing of what follows plays a part.
+    if (parameters.rounds() <= 2) return;
+  }
+  lines->insert(
+      lines->end(),
+      {{"outliers", OutliersText(parameters)},
        {"inner iterations", absl::StrCat(parameters.inner_iterations())},
        {"share of A", FormatNumber(parameters.share_of_a())},
        {"first dictionary", InitialisationText(specification.learner())}});

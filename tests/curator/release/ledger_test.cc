@@ -296,6 +296,29 @@ TEST(Ledger, DoesNotShowAnotherIdentityThatARunExists) {
   EXPECT_CODE(ledger->CloseRun("dns:other", "run"), "run-unknown");
 }
 
+// Seven units over three rounds, and none of them alike.
+TEST(Ledger, RoundsOfOneRunMayCostUnequally) {
+  const LedgerHome home;
+  RunOpening opening = OpeningFor("run", 3);
+  opening.cost = MuSquared::FromUnits(7);
+  {
+    const auto ledger = home.OpenWithPeople();
+    ASSERT_TRUE(ledger->OpenRun(opening).ok());
+    EXPECT_EQ(ledger->PositionOf("people")->reserved, MuSquared::FromUnits(7));
+    for (const std::uint32_t round : {1u, 2u}) {
+      Charge charge = ChargeFor(opening, round);
+      charge.cost = MuSquared::FromUnits(round);
+      ASSERT_TRUE(ledger->ChargeRound(charge).ok());
+    }
+    Charge beyond = ChargeFor(opening, 3);
+    beyond.cost = MuSquared::FromUnits(5);
+    EXPECT_CODE(ledger->ChargeRound(beyond), "charge-over-reservation");
+  }
+  const auto again = home.OpenWithPeople();
+  EXPECT_EQ(*again->CloseRun(opening.identity, "run"), MuSquared::FromUnits(4));
+  EXPECT_EQ(again->PositionOf("people")->charged, MuSquared::FromUnits(3));
+}
+
 TEST(Ledger, RefusesAChargeAboveTheReservation) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
