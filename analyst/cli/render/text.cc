@@ -56,16 +56,14 @@ using Lines = std::vector<std::pair<std::string, std::string>>;
 void AddSpecificationLines(const v1::RunSpecification& specification,
                            Lines* lines) {
   const v1::RunParameters& parameters = specification.parameters();
-  lines->insert(
-      lines->end(),
-      {{"data set", parameters.dataset()},
-       {"rank", absl::StrCat(parameters.rank())},
-       {"rounds", absl::StrCat(parameters.rounds())},
-       {"mechanism", parameters.mechanism()}});
+  lines->insert(lines->end(), {{"data set", parameters.dataset()},
+                               {"rank", absl::StrCat(parameters.rank())},
+                               {"rounds", absl::StrCat(parameters.rounds())},
+                               {"mechanism", parameters.mechanism()}});
   if (parameters.mechanism() == "moments") {
     lines->push_back(
-        {"moments of", absl::StrCat("up to ", parameters.moment_rows(),
-                                    " features")});
+        {"moments of",
+         absl::StrCat("up to ", parameters.moment_rows(), " features")});
     // Nothing of what follows plays a part.
     if (parameters.rounds() <= 2) return;
   }
