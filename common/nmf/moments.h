@@ -19,6 +19,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/privacy/run_plan.h"
 
 namespace dpnmf {
 
@@ -102,7 +103,7 @@ absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
 // the largest as keep the expected share of pure noise among them at 1/4 or
 // less (Benjamini and Hochberg 1995), but at least min(D, 200) and at most
 // `most`. Ascending; ties go to the lower index; NaN counts as least.
-inline constexpr int kMostMomentRows = 1024;
+inline constexpr int kMostMomentRows = static_cast<int>(kMaxMomentRows);
 std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
                             int most = kMostMomentRows);
 
