@@ -1,15 +1,14 @@
 // Paced mode with a clock that the test moves.
 #include "curator/pacing.h"
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "common/base/error.h"
-#include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/service/fake_pace_clock.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -18,31 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kPeriod = milliseconds(10);
-constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
-constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
-
-class FakeClock final : public PaceClock {
- public:
-  nanoseconds Now() const override {
-    return nanoseconds(now_.fetch_add(each_reading_) + each_reading_);
-  }
-  void SleepUntil(nanoseconds instant) override {
-    if (before_sleep) before_sleep();
-    now_ = std::max<std::int64_t>(now_, instant.count());
-    ++sleeps;
-  }
-  void Pass(nanoseconds time) { now_ += time.count(); }
-  void PassAtEachReading(nanoseconds time) { each_reading_ = time.count(); }
-  nanoseconds now() const { return nanoseconds(now_); }
-
-  std::function<void()> before_sleep;
-  std::atomic<int> sleeps = 0;
-
- private:
-  mutable std::atomic<std::int64_t> now_ = 0;
-  std::atomic<std::int64_t> each_reading_ = 0;
-};
-
 class PacerTest : public ::testing::Test {
  protected:
   // Begins a piece of work at `begin` that takes `duration`.
@@ -155,109 +129,6 @@ TEST(SteadyPaceClock, SleepsUntilTheInstantAndNotLess) {
     clock.SleepUntil(instant);
     EXPECT_GE(clock.Now(), instant);
   }
-}
-
-// Noise off, so that sums can be compared.
-class PacedSession : public CuratorFixture {
- protected:
-  PacedSession() : CuratorFixture(Noise::kOff) {
-    pacer_ = &pace_;
-    Stop();
-    Start();
-  }
-  Session NewSession(Pacer* pacer) {
-    return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                    &seats_, 1, pacer},
-                   {"dns:analyst"});
-  }
-  Uint128 Charged() {
-    return ledger_->PositionOf("people").value().charged.units();
-  }
-
-  FakeClock clock_;
-  Pacer pace_{kPeriod, &clock_};
-  const Eigen::MatrixXd w_ = RandomDictionary(kFeatures, 3, 1);
-};
-
-TEST_F(PacedSession, ARoundIsChargedAtItsTickAndNotBefore) {
-  Session session = NewSession(&pace_);
-  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
-  bool slept = false;
-  clock_.before_sleep = [&] {
-    slept = true;
-    EXPECT_TRUE(Charged() == 0);
-  };
-  ASSERT_TRUE(session.Round(1, w_).ok());
-  EXPECT_TRUE(slept);
-  EXPECT_EQ(clock_.now(), kPeriod);
-  EXPECT_FALSE(Charged() == 0);
-}
-
-TEST_F(PacedSession, AnOverrunCostsNothingAndLeavesNoTrace) {
-  Session session = NewSession(&pace_), other = NewSession(nullptr);
-  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
-  ASSERT_TRUE(other.Open(kOtherRun, SmallRun()).ok());
-  clock_.PassAtEachReading(kPeriod);
-  EXPECT_EQ(ReasonCode(session.Round(1, w_).status()), "round-overran");
-  EXPECT_TRUE(Charged() == 0);
-  clock_.PassAtEachReading(nanoseconds(0));
-  // The round can be asked again; H begins anew, as in a run that never
-  // overran.
-  EXPECT_EQ(session.Round(1, w_).value().value().parts,
-            other.Round(1, w_).value().value().parts);
-}
-
-TEST_F(PacedSession, AReleaseThatIsStoredNeedsNoSlot) {
-  Session session = NewSession(&pace_);
-  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
-  const auto first = session.Round(1, w_).value();
-  clock_.PassAtEachReading(kPeriod);
-  EXPECT_EQ(session.Round(1, w_).value().value().parts, first.value().parts);
-}
-
-// Every reply and every refusal is preceded by a tick of its own.
-TEST_F(PacedSession, EveryReplyOfTheServiceLeavesAtATick) {
-  const auto sleeps = [&] { return clock_.sleeps.exchange(0); };
-  {
-    grpc::ClientContext context;
-    v1::ListDatasetsReply reply;
-    ASSERT_TRUE(stub_->ListDatasets(&context, {}, &reply).ok());
-    EXPECT_EQ(sleeps(), 1);
-  }
-  {
-    grpc::ClientContext context;
-    v1::GetLedgerRequest request;
-    v1::GetLedgerReply reply;
-    request.set_dataset("hidden");
-    EXPECT_FALSE(stub_->GetLedger(&context, request, &reply).ok());
-    EXPECT_EQ(sleeps(), 1);
-  }
-  grpc::ClientContext context;
-  const auto stream = stub_->Train(&context);
-  v1::TrainRequest request;
-  v1::TrainReply reply;
-  request.mutable_open()->set_run_id(kRun);
-  *request.mutable_open()->mutable_parameters() = ToProto(SmallRun());
-  ASSERT_TRUE(stream->Write(request) && stream->Read(&reply));
-  EXPECT_TRUE(reply.has_opened());
-  EXPECT_EQ(sleeps(), 1);
-  request.mutable_round()->set_round(1);
-  request.mutable_round()->mutable_shape()->set_rows(kFeatures);
-  request.mutable_round()->mutable_shape()->set_columns(3);
-  ASSERT_TRUE(stream->Write(request));
-  WriteChunks(w_, [&](const v1::RealChunk& chunk) {
-    *request.mutable_dictionary() = chunk;
-    return stream->Write(request);
-  });
-  ASSERT_TRUE(stream->Read(&reply));
-  EXPECT_TRUE(reply.has_release());
-  EXPECT_EQ(sleeps(), 2);  // the charge's and the reply's
-  while (!reply.has_end()) ASSERT_TRUE(stream->Read(&reply));
-  request.mutable_round()->set_round(7);
-  ASSERT_TRUE(stream->Write(request));
-  EXPECT_FALSE(stream->Read(&reply));
-  EXPECT_EQ(ReasonCode(FromGrpc(stream->Finish())), "round-out-of-range");
-  EXPECT_EQ(sleeps(), 1);
 }
 
 }  // namespace
