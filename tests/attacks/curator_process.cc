@@ -1,0 +1,124 @@
+#include "tests/attacks/curator_process.h"
+
+#include <stdlib.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/rpc/tls.h"
+#include "grpcpp/grpcpp.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where a program without orders might leave something.
+constexpr const char* kOutside[] = {"anchor", "home", "cwd", "tmp"};
+
+[[noreturn]] void Abort(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+void MustRun(const std::string& command) {
+  std::string output;
+  if (RunShell(command, &output) != 0) Abort(command + "\n" + output);
+}
+
+// The port that the server says it listens on; waits for it.
+std::string PortIn(const std::string& log) {
+  static const std::regex kPort("on 127\\.0\\.0\\.1:([0-9]+)");
+  for (int tries = 0; tries < 600; ++tries) {
+    const std::string text = ReadAll(log);
+    std::smatch match;
+    if (std::regex_search(text, match, kPort)) return match[1];
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  Abort("the curator does not serve:\n" + ReadAll(log));
+}
+
+std::string TlsFlags(const TlsFiles& files) {
+  return absl::StrCat(" --ca ", files.ca_file, " --cert ",
+                      files.certificate_file, " --key ", files.key_file);
+}
+
+}  // namespace
+
+CuratorProcess::CuratorProcess(TestCertificates* certificates,
+                               const std::vector<ImportedFile>& files)
+    : certificates_(certificates) {
+  std::string pattern =
+      (fs::temp_directory_path() / "dpnmf-curator-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) Abort("mkdtemp");
+  directory_ = pattern;
+  for (const char* outside : kOutside)
+    fs::create_directory(fs::path(directory_) / outside);
+  for (const ImportedFile& file : files) Import(file);
+  Serve();
+}
+
+CuratorProcess::~CuratorProcess() {
+  if (!pid_.empty()) RunShell("kill -KILL " + pid_);
+  std::error_code ignored;
+  fs::remove_all(directory_, ignored);
+}
+
+std::string CuratorProcess::Sandboxed(const std::string& arguments) const {
+  return absl::StrCat("cd ", directory_, "/cwd && HOME=", directory_,
+                      "/home TMPDIR=", directory_, "/tmp ", DPNMF_CURATOR, " ",
+                      arguments, " --data-dir ", directory_,
+                      "/data --anchor-dir ", directory_, "/anchor");
+}
+
+void CuratorProcess::Import(const ImportedFile& file) {
+  const std::string path = absl::StrCat(directory_, "/", file.name, ".input");
+  WriteAll(path, file.content);
+  MustRun(Sandboxed(absl::StrCat("import --name ", file.name, " --population ",
+                                 file.name, "-people --input ", path,
+                                 " --epsilon 20 --delta 1e-6 ", file.options)));
+}
+
+void CuratorProcess::Serve() {
+  const std::string allow = directory_ + "/allow.json",
+                    log = directory_ + "/serve.log";
+  WriteAll(allow,
+           R"({"grants": [{"identity": "dns:analyst", "roles": ["analyst"],)"
+           R"( "datasets": ["*"]}]})");
+  const TlsFiles server = certificates_->Issue("curator", "--dns localhost"),
+                 analyst = certificates_->Issue("analyst", "--dns analyst");
+  MustRun(absl::StrCat(
+      Sandboxed("serve --listen 127.0.0.1:0 --log-level debug --allow " +
+                allow + TlsFlags(server)),
+      " > ", log, " 2>&1 & echo $! > ", directory_, "/pid"));
+  const std::string port = PortIn(log);
+  pid_ = ReadAll(directory_ + "/pid");
+  pid_.resize(pid_.find('\n'));
+  stub_ = v1::CuratorService::NewStub(
+      grpc::CreateChannel("localhost:" + port, ChannelTls(analyst).value()));
+}
+
+std::map<std::string, std::string> CuratorProcess::Stop() {
+  stub_.reset();
+  // `timeout` and `tail` wait for a process that is not a child.
+  MustRun(absl::StrCat("kill -TERM ", pid_, " && timeout 60 tail --pid=", pid_,
+                       " -f /dev/null"));
+  pid_.clear();
+  std::map<std::string, std::string> left = {
+      {"serve.log", ReadAll(directory_ + "/serve.log")}};
+  for (const char* outside : kOutside) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(directory_) / outside)) {
+      if (!entry.is_regular_file()) continue;
+      left[fs::relative(entry.path(), directory_).string()] =
+          ReadAll(entry.path().string());
+    }
+  }
+  return left;
+}
+
+}  // namespace dpnmf::curator
