@@ -138,6 +138,35 @@ cp -r "$work/old" "$work/data"
 if start_curator; then fail "a rolled-back ledger is served"; fi
 grep -q ledger-behind-anchor "$work/curator.log" || fail "the rollback is not named"
 
+# Paced mode: the flags' refusals, then a run whose rounds leave at ticks.
+printf 'ann bread 2\nbob milk 1\ncid bread 1\ncid milk 3\n' > "$work/triples.txt"
+printf 'bread\nmilk\n' > "$work/items.txt"
+paced_dirs=(--data-dir "$work/paced")
+dpnmf-curator import --name baskets --population shoppers --input "$work/triples.txt" --format-in triples \
+  --features "$work/items.txt" --users-count 3 --epsilon 4 --delta 1e-6 "${paced_dirs[@]}" >"$work/out" 2>&1 ||
+  fail "import of triples"
+paced=(serve "${paced_dirs[@]}" --listen "127.0.0.1:$curator_port" --allow "$work/allow.json" $(tls curator))
+refuses_pace() { # CODE FLAG...
+  local code=$1
+  shift
+  if timeout 20 dpnmf-curator "${paced[@]}" "$@" >"$work/out" 2>&1; then fail "serve $* is not refused"; fi
+  says "$code"
+}
+refuses_pace pace-nonzeros-missing --pace-milliseconds 50
+refuses_pace pace-nonzeros-exceeded --pace-milliseconds 50 --pace-nonzeros 3
+refuses_pace pace-milliseconds --pace-milliseconds 0
+refuses_pace pace-milliseconds --pace-nonzeros 4
+: > "$work/curator.log"
+dpnmf-curator "${paced[@]}" --pace-milliseconds 250 --pace-nonzeros 4 >>"$work/curator.log" 2>&1 &
+curator_pid=$!
+await_port "on" "$work/curator.log" $curator_pid || fail "paced mode"
+curator_port=$(port_in on "$work/curator.log")
+start_analyst || fail "analyst of the paced curator"
+exits 0 "paced run" as alice train --dataset baskets --rank 1 --rounds 2 --epsilon 1 --wait
+grep -q 'ticks of 250 ms' "$work/curator.log" || fail "the log does not say that it is paced"
+kill -TERM $analyst_pid $curator_pid
+wait
+
 # A trailing slash names the same directory, and the same default anchor.
 dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 4 --delta 1e-6 --data-dir "$work/slash/" >"$work/out" 2>&1 || fail "import with a slash"
