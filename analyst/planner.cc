@@ -8,6 +8,7 @@
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
 #include "common/base/error.h"
+#include "common/nmf/forecast.h"
 #include "common/rpc/convert.h"
 
 namespace dpnmf::analyst {
@@ -94,6 +95,17 @@ std::uint32_t DefaultRounds(const v1::RunParameters& run,
   return run.moment_rows() < dataset.features() ? 2 : 1;
 }
 
+v1::Forecast ToProto(const Forecast& forecast) {
+  v1::Forecast message;
+  message.set_noise(forecast.noise);
+  message.set_most_directions(forecast.most_directions);
+  message.set_typical_directions(forecast.typical_directions);
+  message.set_too_small(forecast.too_small);
+  message.set_epsilon_needed(forecast.epsilon_needed);
+  message.set_sentence(forecast.sentence);
+  return message;
+}
+
 }  // namespace
 
 v1::RunSpecification WithDefaults(v1::RunSpecification specification,
@@ -166,6 +178,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));
+  const Forecast forecast = ForecastOf(plan, parameters, facts);
+  if (forecast.noise > 0) *reply.mutable_forecast() = ToProto(forecast);
   DPNMF_RETURN_IF_ERROR(CompareWithBudget(plan.cost, &reply));
   return planned;
 }

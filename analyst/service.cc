@@ -1,11 +1,14 @@
 #include "analyst/service.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "analyst/budget.h"
 #include "analyst/planner.h"
+#include "analyst/standard_errors.h"
 #include "common/base/error.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
@@ -136,12 +139,19 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model->w.cols()));
     header.set_rounds_done(model->rounds_done);
     header.set_state(model->state);
-    if (writer->Write(reply)) {
-      WriteChunks(model->w, [&](const v1::RealChunk& chunk) {
-        *reply.mutable_dictionary() = chunk;
-        return writer->Write(reply);
-      });
-    }
+    if (!writer->Write(reply)) return grpc::Status::OK;
+    WriteChunks(model->w, [&](const v1::RealChunk& chunk) {
+      *reply.mutable_dictionary() = chunk;
+      return writer->Write(reply);
+    });
+    if (!request->standard_errors()) return grpc::Status::OK;
+    const absl::StatusOr<Eigen::MatrixXd> errors =
+        ErrorsOf(request->run_id(), *context);
+    if (!errors.ok()) return ToGrpc(errors.status());
+    WriteChunks(*errors, [&](const v1::RealChunk& chunk) {
+      *reply.mutable_standard_errors() = chunk;
+      return writer->Write(reply);
+    });
     return grpc::Status::OK;
   }
 
@@ -154,6 +164,22 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
  private:
+  // One at a time: it takes all cores.
+  absl::StatusOr<Eigen::MatrixXd> ErrorsOf(const std::string& run_id,
+                                           const grpc::ServerContext& context) {
+    if (computing_errors_.exchange(true)) {
+      return Refusal(absl::StatusCode::kResourceExhausted, "errors-busy",
+                     "The analyst computes standard errors for another client; "
+                     "ask again in a while.");
+    }
+    const absl::Cleanup done = [this] { computing_errors_ = false; };
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
+    DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
+                           parts_.store->ReadLearner(run_id));
+    return StandardErrors(record.run, state,
+                          [&context] { return context.IsCancelled(); });
+  }
+
   absl::StatusOr<std::string> Authorise(const grpc::ServerContext& context,
                                         Permission permission) const {
     return parts_.clients.Authorise(parts_.identities_of(context), permission);
@@ -190,6 +216,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
   const ServiceParts parts_;
+  std::atomic<bool> computing_errors_ = false;
 };
 
 }  // namespace

@@ -39,12 +39,17 @@ class ModelReader {
   absl::Status Add(const v1::ModelReply& reply) {
     if (reply.has_header()) return Begin(reply.header());
     if (!matrix_.has_value()) return Malformed();
-    return matrix_->Add(reply.dictionary());
+    return reply.has_standard_errors() ? errors_->Add(reply.standard_errors())
+                                       : matrix_->Add(reply.dictionary());
   }
 
-  absl::StatusOr<Model> Take() {
+  absl::StatusOr<Model> Take(bool standard_errors) {
     if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
-    return Model{std::move(header_), matrix_->Take()};
+    Model model{std::move(header_), matrix_->Take(), {}};
+    if (!standard_errors) return model;
+    if (!errors_->complete()) return Malformed();
+    model.errors = errors_->Take();
+    return model;
   }
 
  private:
@@ -55,16 +60,18 @@ class ModelReader {
 
   absl::Status Begin(const v1::ModelHeader& header) {
     if (matrix_.has_value()) return Malformed();
-    DPNMF_ASSIGN_OR_RETURN(
-        auto matrix, RealMatrixReader::Create(header.shape(), kLargestRows,
-                                              kLargestColumns));
+    for (auto* reader : {&matrix_, &errors_}) {
+      DPNMF_ASSIGN_OR_RETURN(
+          auto matrix, RealMatrixReader::Create(header.shape(), kLargestRows,
+                                                kLargestColumns));
+      reader->emplace(std::move(matrix));
+    }
     header_ = header;
-    matrix_.emplace(std::move(matrix));
     return absl::OkStatus();
   }
 
   v1::ModelHeader header_;
-  std::optional<RealMatrixReader> matrix_;
+  std::optional<RealMatrixReader> matrix_, errors_;
 };
 
 }  // namespace
@@ -124,10 +131,12 @@ absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
   return Call(stub_.get(), &Stub::GetBudget, request);
 }
 
-absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id) const {
+absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
+                                              bool standard_errors) const {
   grpc::ClientContext context;
   v1::GetModelRequest request;
   request.set_run_id(run_id);
+  request.set_standard_errors(standard_errors);
   const auto stream = stub_->GetModel(&context, request);
   ModelReader model;
   absl::Status added;
@@ -137,7 +146,7 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id) const {
   const absl::Status status = FromGrpc(stream->Finish());
   if (!added.ok()) return added;
   if (!status.ok()) return status;
-  return model.Take();
+  return model.Take(standard_errors);
 }
 
 absl::Status AnalystClient::WatchRun(

@@ -18,7 +18,8 @@ namespace dpnmf::cli {
 
 struct Model {
   v1::ModelHeader header;
-  Eigen::MatrixXd w;  // D x K
+  Eigen::MatrixXd w;       // D x K
+  Eigen::MatrixXd errors;  // of w; empty if not asked for
 };
 
 // Errors carry the server's sentence and reason code (common/rpc/status.h).
@@ -40,7 +41,9 @@ class AnalystClient {
   absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;
   absl::StatusOr<v1::GetBudgetReply> GetBudget(
       const std::string& dataset) const;
-  absl::StatusOr<Model> GetModel(const std::string& run_id) const;
+  // Standard errors take the server a while.
+  absl::StatusOr<Model> GetModel(const std::string& run_id,
+                                 bool standard_errors = false) const;
 
   // Calls on_event for each event after `cursor` until the stream ends. An
   // interrupt ends it at once, with CANCELLED.

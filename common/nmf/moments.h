@@ -15,6 +15,7 @@
 #define DPNMF_COMMON_NMF_MOMENTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "Eigen/Core"
@@ -93,10 +94,23 @@ absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
 // from w, columns matched by their inner products. Not the sampling error of
 // the users, and not the distance to the best W: bias is not in it.
 // `denoised` belongs to `moments`; options as for the fit (start is not read).
+// With `lift` each replicate's mean has its noise too and W is lifted: D x K.
+// `stopped` is asked before every replicate: CANCELLED "cancelled".
 // INVALID_ARGUMENT "bootstrap-out-of-range" and those above.
+struct LiftedBy {
+  std::vector<int> rows;  // arguments of LiftDictionary
+  Eigen::VectorXd mean;
+  double stddev = 0;
+};
+struct BootstrapOptions {
+  int replicates = 16;  // 2 to 1000
+  const LiftedBy* lift = nullptr;
+  std::function<bool()> stopped = {};
+};
 absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
     const NoisedMoments& moments, const DenoisedMoments& denoised,
-    const Eigen::MatrixXd& w, const FitOptions& options, int replicates);
+    const Eigen::MatrixXd& w, const FitOptions& options,
+    const BootstrapOptions& bootstrap);
 
 // The features to take the second moment of when D is above kMostMomentRows,
 // from their released mean (stddev: of the noise of one entry, > 0). As many of

@@ -259,6 +259,13 @@ NoisedMoments Renoised(const NoisedMoments& moments, const MatrixXd& g,
   return result;
 }
 
+// `w` on all features, the mean with noise once more.
+MatrixXd Lifted(const MatrixXd& w, const LiftedBy& lift, Draws* draws) {
+  VectorXd mean = lift.mean;
+  for (double& entry : mean) entry += lift.stddev * draws->Normal();
+  return LiftDictionary(w, lift.rows, mean, lift.stddev);
+}
+
 // Columns of w in the order of `reference`: pairs by falling inner product.
 MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
   MatrixXd likeness = reference.transpose() * w;
@@ -304,7 +311,9 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
 
 absl::StatusOr<MatrixXd> DictionaryStandardErrors(
     const NoisedMoments& moments, const DenoisedMoments& denoised,
-    const MatrixXd& w, const FitOptions& options, int replicates) {
+    const MatrixXd& w, const FitOptions& options,
+    const BootstrapOptions& bootstrap) {
+  const int replicates = bootstrap.replicates;
   if (!(replicates >= 2 && replicates <= 1000)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "bootstrap-out-of-range",
                    "Standard errors take 2 to 1000 replicates.");
@@ -314,14 +323,23 @@ absl::StatusOr<MatrixXd> DictionaryStandardErrors(
   DPNMF_RETURN_IF_ERROR(CheckFit(denoised, fit));
   Draws draws(options.seed ^ 0x9e3779b97f4a7c15u);
   // Sums are over differences from the first replicate: less cancellation.
-  MatrixXd first, sum = MatrixXd::Zero(w.rows(), w.cols()), squares = sum;
+  MatrixXd first, sum, squares;
   for (int replicate = 0; replicate < replicates; ++replicate) {
+    if (bootstrap.stopped && bootstrap.stopped()) {
+      return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                     "The computation was cancelled.");
+    }
     DPNMF_ASSIGN_OR_RETURN(
         const DenoisedMoments again,
         DenoiseMoments(Renoised(moments, denoised.g, &draws)));
     DPNMF_ASSIGN_OR_RETURN(MatrixXd fitted, FitDictionary(again, fit));
     fitted = Matched(fitted, w);
-    if (replicate == 0) first = fitted;
+    if (bootstrap.lift != nullptr)
+      fitted = Lifted(fitted, *bootstrap.lift, &draws);
+    if (replicate == 0) {
+      first = fitted;
+      sum = squares = MatrixXd::Zero(fitted.rows(), fitted.cols());
+    }
     sum += fitted - first;
     squares += (fitted - first).cwiseAbs2();
   }

@@ -49,6 +49,24 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
   EXPECT_EQ(curator_.reserved(), MuSquared());
 }
 
+TEST_F(PlannerTest, ForecastsWithoutAskingForMore) {
+  v1::RunSpecification specification = FakeSpecification(3, 5);
+  const auto planned = PlanWithCurator(specification, &curator_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  // Forty people at epsilon 1 are too few for rank 3.
+  const v1::Forecast& forecast = planned->reply.forecast();
+  EXPECT_GT(forecast.noise(), 0.1);
+  EXPECT_LT(forecast.most_directions(), 3);
+  EXPECT_TRUE(forecast.too_small());
+  EXPECT_GT(forecast.epsilon_needed(), 1);
+  EXPECT_FALSE(forecast.sentence().empty());
+  specification.mutable_parameters()->set_mechanism("objective");
+  specification.mutable_parameters()->set_rounds(1);
+  const auto objective = PlanWithCurator(specification, &curator_);
+  ASSERT_TRUE(objective.ok()) << objective.status();
+  EXPECT_FALSE(objective->reply.has_forecast());
+}
+
 TEST_F(PlannerTest, SaysThatARunAboveTheBudgetWouldBeRefused) {
   v1::RunSpecification specification = FakeSpecification(3, 5);
   specification.mutable_parameters()->set_epsilon(11);

@@ -7,6 +7,7 @@
 #include "analyst/curator_client.h"
 #include "analyst/planner.h"
 #include "analyst/run_manager.h"
+#include "analyst/standard_errors.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
@@ -251,6 +252,32 @@ TEST_F(TwoParties, MomentsOnChosenRowsThenStatisticsArePaidForOnce) {
   EXPECT_EQ(position.reserved, MuSquared());
   EXPECT_TRUE(
       analyst::ReadBudget("planted", connection_.get(), store_.get())->agree());
+}
+
+TEST_F(TwoParties, MomentsHaveStandardErrorsAndRoundsAfterThemDoNot) {
+  Begin();
+  RunParameters parameters = curator::SmallRun();
+  parameters.mechanism = "moments";
+  parameters.moment_rows = 6;
+  const auto errors_after = [&](std::uint32_t rounds, bool stopped) {
+    parameters.rounds = rounds;
+    const v1::Run run = Await(Start(parameters));
+    EXPECT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
+    return analyst::StandardErrors(run,
+                                   store_->ReadLearner(run.run_id()).value(),
+                                   [stopped] { return stopped; });
+  };
+  const auto errors = errors_after(2, false);
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  EXPECT_EQ(errors->rows(), kFeatures);
+  EXPECT_EQ(errors->cols(), 3);
+  EXPECT_TRUE(errors->allFinite());
+  EXPECT_GE(errors->minCoeff(), 0);
+  // No entry of a column of length 1 can stray further.
+  EXPECT_GT(errors->maxCoeff(), 1e-4);
+  EXPECT_LE(errors->maxCoeff(), 1);
+  EXPECT_EQ(ReasonCode(errors_after(2, true).status()), "cancelled");
+  EXPECT_EQ(ReasonCode(errors_after(4, false).status()), "errors-unavailable");
 }
 
 TEST_F(TwoPartiesWithoutNoise, ARunOfObjectiveReleasesTheLossOfItsDictionary) {

@@ -20,10 +20,20 @@ std::string StartedText(const v1::Run& run) {
                       "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
 }
 
+// Before anything is spent. A plan that cannot be made is left to the start.
+void WarnIfTooSmall(const Session& session, const AnalystClient& client,
+                    const v1::RunSpecification& specification) {
+  const auto plan = client.PlanRun(specification);
+  if (plan.ok() && !plan->would_be_refused() && plan->forecast().too_small())
+    *session.environment().err << "dpnmf: note: " << plan->forecast().sentence()
+                               << '\n';
+}
+
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
                                bool wait) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto prepared, PrepareRun(client, flags));
+  WarnIfTooSmall(session, client, prepared.specification);
   DPNMF_ASSIGN_OR_RETURN(const auto run, client.StartRun(prepared.specification,
                                                          prepared.dictionary));
   if (!wait) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/render/table.h"
@@ -190,6 +191,15 @@ std::string RdpCurveText(const v1::GetBudgetReply& reply) {
                       table.Render(kIndent));
 }
 
+std::string ForecastText(const v1::PlanRunReply& reply) {
+  if (!reply.has_forecast()) return "";
+  // A sentence a line.
+  return absl::StrCat(
+      "forecast, from public numbers alone\n  ",
+      absl::StrReplaceAll(reply.forecast().sentence(), {{". ", ".\n  "}}),
+      "\n\n");
+}
+
 }  // namespace
 
 std::string DatasetsText(const v1::ListDatasetsReply& reply) {
@@ -228,7 +238,8 @@ std::string PlanText(const v1::PlanRunReply& reply) {
   return absl::StrCat(KeyValueText(lines), "\n",
                       PriceText(reply.plan(), reply.guarantee().conversion()),
                       "\n", PlanBudgetText(reply), "\n",
-                      NoiseText(reply.plan()), "\n", verdict);
+                      NoiseText(reply.plan()), "\n", ForecastText(reply),
+                      verdict);
 }
 
 std::string RunsText(const v1::ListRunsReply& reply) {

@@ -295,7 +295,9 @@ TEST(DictionaryStandardErrors, ScaleWithTheNoiseAndVanishWithIt) {
     const NoisedMoments moments = Noised(g, stddev, 15);
     const DenoisedMoments denoised = DenoiseMoments(moments).value();
     const MatrixXd w = Fitted(denoised, 4);
-    return DictionaryStandardErrors(moments, denoised, w, options, 6)->norm();
+    return DictionaryStandardErrors(moments, denoised, w, options,
+                                    {.replicates = 6})
+        ->norm();
   };
   EXPECT_EQ(size(0), 0);
   const double small = size(2e-4), large = size(2e-3);
@@ -311,8 +313,9 @@ TEST(DictionaryStandardErrors, AgreeWithTheSpreadOverReleases) {
   const MatrixXd w = Fitted(denoised, 4);
   FitOptions options;
   options.rank = 4;
-  const double claimed =
-      DictionaryStandardErrors(moments, denoised, w, options, 12)->norm();
+  const double claimed = DictionaryStandardErrors(moments, denoised, w, options,
+                                                  {.replicates = 12})
+                             ->norm();
   constexpr int kReleases = 12;
   MatrixXd sum = MatrixXd::Zero(24, 4), squares = sum;
   options.start = w;
@@ -335,8 +338,9 @@ TEST(DictionaryStandardErrors, RefuseFewerThanTwoReplicates) {
   const DenoisedMoments denoised = DenoiseMoments(moments).value();
   FitOptions options;
   options.rank = 1;
-  EXPECT_EQ(ReasonCode(DictionaryStandardErrors(
-                           moments, denoised, MatrixXd::Ones(3, 1), options, 1)
+  EXPECT_EQ(ReasonCode(DictionaryStandardErrors(moments, denoised,
+                                                MatrixXd::Ones(3, 1), options,
+                                                {.replicates = 1})
                            .status()),
             "bootstrap-out-of-range");
 }

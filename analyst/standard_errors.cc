@@ -1,0 +1,78 @@
+#include "analyst/standard_errors.h"
+
+#include <numeric>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/base/parallel.h"
+#include "common/nmf/moments.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+absl::Status Unavailable() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
+                 "Standard errors are known of completed runs of `moments` "
+                 "alone; leave `--errors` out.");
+}
+
+const v1::PartPlan* FindPart(const v1::RunPlan& plan, std::string_view name) {
+  for (const v1::StagePlan& stage : plan.stages()) {
+    for (const v1::PartPlan& part : stage.parts())
+      if (part.name() == name) return &part;
+  }
+  return nullptr;
+}
+
+// What UpdateFromMoments left in the state.
+const Eigen::MatrixXd* Kept(const LearnerState& state,
+                            const std::string& name) {
+  const auto kept = state.memory.find(name);
+  return kept == state.memory.end() ? nullptr : &kept->second;
+}
+
+// w on these rows, columns of length 1 as FitDictionary returns them.
+Eigen::MatrixXd OnRows(const Eigen::MatrixXd& w, const std::vector<int>& rows) {
+  Eigen::MatrixXd part = w(rows, Eigen::all);
+  for (auto column : part.colwise())
+    if (column.norm() > 0) column.normalize();
+  return part;
+}
+
+}  // namespace
+
+absl::StatusOr<Eigen::MatrixXd> StandardErrors(
+    const v1::Run& run, const LearnerState& state,
+    const std::function<bool()>& stopped) {
+  const v1::PartPlan* const part = FindPart(run.plan(), "G");
+  const Eigen::MatrixXd* const g = Kept(state, "G");
+  const bool fitted = run.state() == v1::RUN_STATE_COMPLETED &&
+                      part != nullptr && g != nullptr &&
+                      run.plan().stages().rbegin()->release() == "moments";
+  if (!fitted) return Unavailable();
+  const NoisedMoments moments{*g, part->stddev(), part->diagonal_stddev()};
+  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
+                         DenoiseMoments(moments));
+  FitOptions options;
+  options.rank = static_cast<int>(state.w.cols());
+  options.seed = run.specification().learner().seed();
+  options.threads = DefaultThreads();
+  BootstrapOptions bootstrap;
+  bootstrap.stopped = stopped;
+  LiftedBy lift;
+  const Eigen::MatrixXd* const rows = Kept(state, "rows");
+  const Eigen::MatrixXd* const mean = Kept(state, "mean");
+  const v1::PartPlan* const mean_part = FindPart(run.plan(), "mean");
+  if (mean_part == nullptr) {
+    return DictionaryStandardErrors(moments, denoised, state.w, options,
+                                    bootstrap);
+  }
+  if (rows == nullptr || mean == nullptr) return Unavailable();  // it was lost
+  const Eigen::VectorXi chosen = rows->col(0).cast<int>();
+  lift = {{chosen.begin(), chosen.end()}, mean->col(0), mean_part->stddev()};
+  bootstrap.lift = &lift;
+  return DictionaryStandardErrors(moments, denoised, OnRows(state.w, lift.rows),
+                                  options, bootstrap);
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,26 @@
+// How far the noise of a release may have moved W: entry by entry, from stored
+// released values and public numbers. Free, as all post-processing.
+#ifndef DPNMF_ANALYST_STANDARD_ERRORS_H_
+#define DPNMF_ANALYST_STANDARD_ERRORS_H_
+
+#include <functional>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "analyst/mechanism/mechanism.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// Standard errors of a completed run of moments (D x K): 16 draws of the noise
+// around the denoised release (DictionaryStandardErrors), all cores. They are
+// themselves uncertain by about a fifth. FAILED_PRECONDITION
+// "errors-unavailable" for other runs; CANCELLED "cancelled" once `stopped`,
+// which is asked between draws, says so.
+absl::StatusOr<Eigen::MatrixXd> StandardErrors(
+    const v1::Run& run, const LearnerState& state,
+    const std::function<bool()>& stopped);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_STANDARD_ERRORS_H_

@@ -1,0 +1,158 @@
+#include "common/nmf/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/nmf/moments.h"
+#include "common/privacy/accounting.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr double kLargestEpsilon = 1000;
+// Where PredictMoments' typical_directions reaches 2.
+const double kNoiseOfTwoDirections = std::pow(0.75 / 2, 1 / 0.55);
+
+const PartPlan* FindPart(const RunPlan& plan, const std::string& name) {
+  for (const StagePlan& stage : plan.stages) {
+    for (const PartPlan& part : stage.parts)
+      if (part.name == name) return &part;
+  }
+  return nullptr;
+}
+
+// Of the sum, in its own units.
+double Stddev(const PartPlan& part) {
+  return std::ldexp(static_cast<double>(part.stddev_steps), part.step_exponent);
+}
+
+// What the bounds say before they are cut to whole numbers and to the shape.
+struct Reach {
+  double noise = 0;
+  double directions = 0;
+  std::uint32_t typical = 0;  // 0: not known
+  double limit = 0;           // of directions, by the shape
+};
+
+Reach OfMoments(const PartPlan& g, const RunPlan& plan,
+                const DatasetFacts& facts) {
+  const double stddev = Stddev(g) / (static_cast<double>(facts.users) *
+                                     plan.data_bound * plan.data_bound);
+  const double users = static_cast<double>(facts.users);
+  // The mu^2 at which columns of length 1 would have this noise.
+  const MomentsForecast moments = PredictMoments(
+      users, static_cast<int>(g.rows), 1 / (users * stddev * users * stddev));
+  return {moments.noise_edge, 2 / moments.noise_edge,
+          static_cast<std::uint32_t>(moments.typical_directions),
+          static_cast<double>(g.rows)};
+}
+
+Reach OfStatistics(const PartPlan& b, const RunPlan& plan,
+                   const RunParameters& parameters, const DatasetFacts& facts) {
+  // Of an average with weights in proportion to the round.
+  const double rounds = parameters.rounds;
+  const double share = 2 * (2 * rounds + 1) / (3 * rounds * (rounds + 1));
+  const double stddev = Stddev(b) * std::sqrt(share) /
+                        (static_cast<double>(facts.users) * plan.data_bound *
+                         plan.coefficient_bound);
+  const double features = static_cast<double>(b.rows),
+               rank = static_cast<double>(b.columns);
+  return {stddev * (std::sqrt(features) + std::sqrt(rank)),
+          1 / (stddev * std::pow(features * rank, 0.25)), 0,
+          std::min(features, rank)};
+}
+
+// The epsilon at which the noise is `factor` times smaller: it falls as 1 / mu.
+double EpsilonForLessNoise(const RunPlan& plan, const RunParameters& parameters,
+                           double factor) {
+  const std::optional<MuSquared> cost =
+      MuSquared::RoundUp(plan.cost.ToDouble() * factor * factor);
+  if (!cost.has_value()) return 0;
+  const absl::StatusOr<double> epsilon =
+      Epsilon(parameters.conversion, *cost, parameters.delta);
+  return epsilon.ok() && *epsilon <= kLargestEpsilon ? *epsilon : 0;
+}
+
+// The next number of two significant digits.
+double UpToTwoDigits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::ceil(value / unit) * unit;
+}
+
+std::string Directions(std::uint32_t count) {
+  return absl::StrCat(count, count == 1 ? " direction" : " directions");
+}
+
+std::string SentenceOf(const Forecast& forecast,
+                       const RunParameters& parameters) {
+  std::string text = absl::StrFormat(
+      "The noise reaches %.2g %% of the largest signal that there can be; at "
+      "most %s can be told from it",
+      100 * forecast.noise, Directions(forecast.most_directions));
+  if (forecast.typical_directions > 0 &&
+      forecast.typical_directions < forecast.most_directions) {
+    absl::StrAppendFormat(&text, ", %s in data like faces or mutation counts",
+                          absl::StrCat(forecast.typical_directions));
+  }
+  text += ".";
+  if (!forecast.too_small) return text;
+  if (forecast.most_directions < parameters.rank) {
+    absl::StrAppendFormat(
+        &text,
+        " That is fewer than the rank: the data set is too small for "
+        "rank %d at this epsilon, and some parts will be guesses.",
+        parameters.rank);
+  } else {
+    text += " Little more than the mean is likely to come out.";
+  }
+  std::string ways;
+  if (forecast.most_directions >= 1 &&
+      forecast.most_directions < parameters.rank)
+    ways = absl::StrCat("a rank of ", forecast.most_directions);
+  if (forecast.epsilon_needed > 0) {
+    absl::StrAppendFormat(&ways, "%san epsilon of %.2g",
+                          ways.empty() ? "" : " or ",
+                          UpToTwoDigits(forecast.epsilon_needed));
+  }
+  if (!ways.empty()) absl::StrAppend(&text, " Try ", ways, ".");
+  return text;
+}
+
+}  // namespace
+
+Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
+                    const DatasetFacts& facts) {
+  Reach reach;
+  if (const PartPlan* g = FindPart(plan, "G"); g != nullptr) {
+    reach = OfMoments(*g, plan, facts);
+  } else if (const PartPlan* b = FindPart(plan, "B"); b != nullptr) {
+    reach = OfStatistics(*b, plan, parameters, facts);
+  } else {
+    return {};
+  }
+  Forecast forecast;
+  forecast.noise = reach.noise;
+  forecast.most_directions = static_cast<std::uint32_t>(
+      std::floor(std::min(reach.directions, reach.limit)));
+  forecast.typical_directions =
+      std::min(reach.typical, forecast.most_directions);
+  const double rank = parameters.rank;
+  const bool little_more_than_mean =
+      rank > 1 && reach.typical == 1 && reach.limit > 1;
+  forecast.too_small =
+      forecast.most_directions < parameters.rank || little_more_than_mean;
+  // A rank above D is not a matter of noise.
+  if (forecast.too_small && rank <= reach.limit) {
+    double factor = std::max(1.0, rank / reach.directions);
+    if (little_more_than_mean)
+      factor = std::max(factor, reach.noise / kNoiseOfTwoDirections);
+    forecast.epsilon_needed = EpsilonForLessNoise(plan, parameters, factor);
+  }
+  forecast.sentence = SentenceOf(forecast, parameters);
+  return forecast;
+}
+
+}  // namespace dpnmf
