@@ -94,8 +94,9 @@ class AttackedCurator {
 
   std::string LedgerDirectoryPath() const { return live_ + "/ledger"; }
   std::string AnchorDirectoryPath() const { return live_ + "/anchor"; }
+  std::string ReleasesPath() const { return live_ + "/releases"; }
   std::string ReleasePath(const std::string& row_hash) const {
-    return live_ + "/releases/" + row_hash + ".release";
+    return ReleasesPath() + "/" + row_hash + ".release";
   }
   Ledger::Options LedgerOptions() const;
   // Copies of all files, as a backup or a fork takes them.
