@@ -287,19 +287,17 @@ Session AttackedCurator::NewSession(const std::string& identity) const {
                  {identity});
 }
 
-Answer AttackedCurator::Open(const std::string& identity,
-                             const std::string& run,
+Answer AttackedCurator::Open(const OpenAttempt& attempt,
                              const RunVariant& variant) {
-  const OpenAttempt attempt = OpenAttemptOf(identity, run, variant);
   RunOpening opening;
-  opening.identity = identity;
-  opening.run_id = run;
+  opening.identity = attempt.identity;
+  opening.run_id = attempt.run;
   opening.population = attempt.population;
   opening.dataset = variant.parameters.dataset;
   opening.mechanism = variant.parameters.mechanism;
   opening.parameters_hash = HashOfText(attempt.request);
   opening.rounds = attempt.rounds;
-  opening.cost = variant.plan.cost;
+  opening.cost = MuSquared::FromUnits(attempt.cost);
   if (attempt.identity_cap.has_value())
     opening.identity_cap = MuSquared::FromUnits(*attempt.identity_cap);
   const auto opened = ledger_->OpenRun(opening);

@@ -70,8 +70,11 @@ class AttackedCurator {
   Session NewSession(const std::string& identity) const;
   // The ledger and the gate without a session before them. Their requests are
   // others than a session's.
+  Answer Open(const OpenAttempt& attempt, const RunVariant& variant);
   Answer Open(const std::string& identity, const std::string& run,
-              const RunVariant& variant);
+              const RunVariant& variant) {
+    return Open(OpenAttemptOf(identity, run, variant), variant);
+  }
   Answer Ask(const std::string& identity, const std::string& run,
              const RunVariant& variant, std::uint32_t round, int choice);
   Answer Find(const std::string& identity, const std::string& run,

@@ -32,7 +32,7 @@ class Walk {
   }
 
   void Step() {
-    switch (attacker_.Below(40)) {
+    switch (attacker_.Below(48)) {
       case 0:
         return Restart();
       case 1:
@@ -41,6 +41,14 @@ class Walk {
         return LoseARelease();
       case 3:
         return RollBack();
+      case 4:
+        return FillToTheLastUnit();
+      case 5:
+        return RunShortOfAUnit();
+      case 6:
+        return DeclareAnew();
+      case 7:
+        return CallWithoutAnAnchorDisk();
       default:
         return Call(NextAttempt());
     }
@@ -291,6 +299,81 @@ class Walk {
     harmed.dead = true;
   }
 
+  // What is left, and a unit more, of the population's cap and of an
+  // identity's.
+  void FillToTheLastUnit() {
+    const RunVariant& variant =
+        RunVariants()[attacker_.Below(RunVariants().size())];
+    OpenAttempt attempt =
+        OpenAttemptOf(kAlice, "fill-" + std::to_string(++extra_runs_), variant);
+    const BudgetModel::Totals all = model_.TotalsOf(attempt.population);
+    const BudgetModel::Totals own = model_.TotalsOf(attempt.population, kAlice);
+    attempt.cost =
+        model_.CapOf(attempt.population) - all.charged - all.reserved;
+    if (attempt.cost == 0) return;
+    const Units more = attacker_.Below(2);
+    if (attacker_.Below(2) == 0) {
+      attempt.cost += more;
+    } else {
+      attempt.identity_cap = own.charged + own.reserved + attempt.cost - more;
+    }
+    OpenAndExpect(attempt, variant);
+    const Attempt close{
+        .kind = Attempt::kClose, .identity = kAlice, .run = attempt.run};
+    Call(close);
+  }
+
+  // The last of its rounds does not fit its reservation.
+  void RunShortOfAUnit() {
+    const RunVariant& variant = RunVariants()[0];
+    OpenAttempt attempt =
+        OpenAttemptOf(kBob, "short-" + std::to_string(++extra_runs_), variant);
+    attempt.cost -= 1;
+    OpenAndExpect(attempt, variant);
+    for (std::uint32_t round = 1; round <= attempt.rounds; ++round) {
+      Call({.kind = Attempt::kAsk,
+            .identity = kBob,
+            .run = attempt.run,
+            .round = round});
+    }
+    Call({.kind = Attempt::kClose, .identity = kBob, .run = attempt.run});
+  }
+
+  void OpenAndExpect(const OpenAttempt& attempt, const RunVariant& variant) {
+    ASSERT_EQ(curator_.Open(attempt, variant).code,
+              model_.DoOpen(attempt).code);
+    ExpectTheSameTotals();
+  }
+
+  // A cap is fixed.
+  void DeclareAnew() {
+    PopulationPolicy policy = curator_.policies()[attacker_.Below(2)];
+    ASSERT_TRUE(curator_.ledger().DeclarePopulation(policy).ok());
+    policy.epsilon *= 2;
+    ASSERT_EQ(ReasonCode(curator_.ledger().DeclarePopulation(policy)),
+              "population-differs");
+    ExpectTheSameTotals();
+  }
+
+  // The anchor's disk takes nothing: no row is appended, and nothing is lost.
+  void CallWithoutAnAnchorDisk() {
+    const std::string in_the_way =
+        curator_.AnchorDirectoryPath() + "/anchor.json.new";
+    const Attempt attempt = NextAttempt();
+    SCOPED_TRACE("full anchor disk: " + Describe(attempt));
+    Verdict verdict = VerdictOn(attempt);
+    const std::uint64_t draws = curator_.draws();
+    fs::create_directory(in_the_way);
+    const Answer answer = attacker_.Do(attempt);
+    fs::remove(in_the_way);
+    if (verdict.appends) {
+      verdict = Verdict();
+      verdict.code = "storage-failed";
+    }
+    Judge(attempt, verdict, answer);
+    ASSERT_EQ(curator_.draws(), draws);
+  }
+
   // An old copy of all but the anchor is served, unless it is the newest.
   void RollBack() {
     if (old_copy_.empty() || attacker_.Below(3) == 0) {
@@ -321,6 +404,7 @@ class Walk {
   std::set<std::string> bytes_, hashes_;       // of all that was released
   // Of (identity, run): the session that opened it last.
   std::map<std::pair<std::string, std::string>, std::uint64_t> holders_;
+  int extra_runs_ = 0;
   std::string old_copy_;
   std::uint64_t old_rows_ = 0;
 };
@@ -352,7 +436,7 @@ TEST(BudgetWalk, EveryAnswerIsTheModels) {
         "run-closed", "run-unknown", "round-differs", "round-out-of-order",
         "charge-over-reservation", "run-taken-over", "session-opened",
         "session-not-opened", "dataset-unknown", "round-out-of-range",
-        "matrix-shape"}) {
+        "storage-failed", "matrix-shape"}) {
     EXPECT_TRUE(counts.codes.contains(code)) << code << " was never met";
   }
 }
