@@ -81,6 +81,7 @@ class AttackedCurator {
               const RunVariant& variant, std::uint32_t round, int choice);
   Answer Close(const std::string& identity, const std::string& run);
 
+  bool running() const { return seats_ != nullptr; }
   Ledger& ledger() { return *ledger_; }
   const std::vector<PopulationPolicy>& policies() const { return policies_; }
   std::uint64_t draws() const { return draws_; }

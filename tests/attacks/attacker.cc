@@ -20,6 +20,8 @@ std::string RunId(std::uint64_t number, bool by_session) {
   return id;
 }
 
+const char* OwnerOf(std::uint64_t run) { return run % 3 == 0 ? kBob : kAlice; }
+
 }  // namespace
 
 std::string Describe(const Attempt& attempt) {
@@ -58,9 +60,6 @@ std::uint64_t Attacker::AnyRun() {
 // Mostly what belongs to the run, so that calls get far; now and then not.
 void Attacker::ChooseRun(Attempt* attempt) {
   const bool another = Below(12) == 0;
-  const auto owner = [](std::uint64_t number) {
-    return number % 3 == 0 ? kBob : kAlice;
-  };
   std::uint64_t number = AnyRun();
   // A call other than an opening mostly goes to a run that there is.
   for (int more = 0; more < 8 && attempt->kind != Attempt::kOpen; ++more) {
@@ -69,9 +68,9 @@ void Attacker::ChooseRun(Attempt* attempt) {
   }
   if (!attempt->by_session()) {
     attempt->identity =
-        another ? (Below(2) == 0 ? kBob : kAlice) : owner(number);
+        another ? (Below(2) == 0 ? kBob : kAlice) : OwnerOf(number);
   } else if (!another) {
-    while (owner(number) != attempt->identity) number = AnyRun();
+    while (OwnerOf(number) != attempt->identity) number = AnyRun();
   }
   attempt->run = RunId(number, attempt->by_session());
   attempt->variant = static_cast<int>((Below(12) == 0 ? Below(1'000) : number) %
@@ -120,6 +119,33 @@ Attempt Attacker::Think() {
                              : Attempt::kClose;
   ChooseRun(&attempt);
   ChooseRound(&attempt);
+  return attempt;
+}
+
+Attempt Attacker::ThinkWithTheOthers(Attempt::Kind kind,
+                                     std::uint32_t round) const {
+  Attempt attempt;
+  attempt.kind = kind;
+  attempt.identity = OwnerOf(focus_);
+  attempt.run = RunId(focus_, false);
+  attempt.variant = static_cast<int>(focus_ % RunVariants().size());
+  attempt.round = round;
+  return attempt;
+}
+
+Attempt Attacker::ThinkWithTheOthersBySession(Attempt::Kind kind,
+                                              std::uint32_t round) {
+  Slot& slot = slots_[0];
+  Attempt attempt = ThinkWithTheOthers(kind, round);
+  if (kind == Attempt::kOpen) {
+    Renew(&slot);
+    slot.identity = attempt.identity;
+  }
+  attempt.slot = 0;
+  attempt.session = slot.session;
+  attempt.identity = slot.identity;
+  attempt.run = slot.opened ? slot.run : RunId(focus_, true);
+  if (slot.opened) attempt.variant = slot.variant;
   return attempt;
 }
 

@@ -44,6 +44,11 @@ class Attacker {
   Attacker(AttackedCurator* curator, std::uint64_t seed, int runs = 24);
 
   Attempt Think();
+  // The call that everybody else makes too: straight at the gate, on the run
+  // that is in focus.
+  Attempt ThinkWithTheOthers(Attempt::Kind kind, std::uint32_t round) const;
+  // The same by a session, new for an opening.
+  Attempt ThinkWithTheOthersBySession(Attempt::Kind kind, std::uint32_t round);
   // May throw AttackedCurator::Crashed.
   Answer Do(const Attempt& attempt);
   // The refusal that comes before the ledger is asked, whatever it holds: ""

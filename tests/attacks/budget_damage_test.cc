@@ -152,9 +152,14 @@ class Vandal {
             file, Below(std::max<std::uintmax_t>(fs::file_size(file), 1)));
         return Must::kRefuseOrBeWhole;
       }
-      case 2:
-        fs::remove(AnyFile());
-        return Must::kRefuseOrBeWhole;
+      case 2: {
+        // Without its log a ledger may be whole, not without the rest.
+        const std::string file = AnyFile();
+        fs::remove(file);
+        return file.find("ledger.sqlite-") == std::string::npos
+                   ? Must::kRefuse
+                   : Must::kRefuseOrBeWhole;
+      }
       case 3:
         return EditACell();
       case 4:
@@ -235,14 +240,16 @@ class Vandal {
     return Must::kRefuse;
   }
 
-  // A row is changed and every hash from there on made to fit.
+  // A row is changed and its hash made to fit: alone (the anchor's row stays as
+  // it is), or with every hash from there on.
   Must RewriteHistory() {
     std::vector<LedgerRow> rows =
         Ledger::ReadRows(curator_.LedgerOptions()).value();
-    const std::size_t first = 1 + Below(rows.size() - 1);
+    const std::size_t first = 1 + Below(rows.size() - 2);
+    const std::size_t end = Below(2) == 0 ? first + 1 : rows.size();
     rows[first].unix_seconds -= 1;
     std::string sql;
-    for (std::size_t i = first; i < rows.size(); ++i) {
+    for (std::size_t i = first; i < end; ++i) {
       rows[i].previous_hash = rows[i - 1].hash;
       rows[i].hash = HashOf(rows[i]);
       sql += "UPDATE ledger SET previous_hash = " + Hex(rows[i].previous_hash) +

@@ -60,8 +60,8 @@ class Checker {
     ASSERT_EQ(row.run, asked.run);
     ASSERT_EQ(row.round, asked.round);
     ASSERT_EQ(TextOf(row.cost), TextOf(answer.cost));
+    ASSERT_EQ(TextOf(answer.cost), TextOf(asked.cost));
     RowFacts& facts = facts_[row.sequence];
-    // Who got the row first paid; the others may name another price.
     if (!facts.asked.has_value()) facts.asked = asked;
     ASSERT_EQ(facts.asked->request, asked.request);
     const auto dead = history_.dead_since.find(answer.row_hash);
@@ -141,9 +141,7 @@ class Checker {
       const auto facts = facts_.find(row.sequence);
       ASSERT_TRUE(facts != facts_.end() && facts->second.asked.has_value())
           << "charged, and nobody was answered";
-      RoundAttempt asked = *facts->second.asked;
-      asked.cost = row.cost;
-      verdict = model_.DoAsk(asked);
+      verdict = model_.DoAsk(*facts->second.asked);
     } else {
       verdict = model_.DoClose(row.identity, row.run);
       ASSERT_EQ(TextOf(verdict.returned), TextOf(row.cost));
@@ -226,7 +224,11 @@ class Checker {
            opens[{event.attempt.identity, event.attempt.run}]) {
         if (other->attempt.session == event.attempt.session) continue;
         may = may || (other->begin < event.end && other->end > own.begin);
-        must = must || (other->begin > own.end && other->end < event.begin);
+        if (other->begin < own.end) continue;
+        // Also a round that had begun is over when a later opening returns.
+        must = must || other->end < event.begin ||
+               (event.answer.found &&
+                row_of_hash_.at(event.answer.row_hash) > other->rows_after);
       }
       SCOPED_TRACE(Describe(event.attempt));
       if (event.answer.code == "run-taken-over") {

@@ -8,6 +8,7 @@
 // choice and the interleaving of calls.
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <filesystem>
 #include <thread>
 
@@ -18,7 +19,8 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr int kThreads = 6, kRuns = 8, kBouts = 3, kCalls = 60;
+constexpr int kThreads = 6, kRuns = 8, kBouts = 3, kBlock = 12,
+              kCalls = kBlock * kRuns;
 
 std::atomic<std::uint64_t> g_clock{1};
 
@@ -26,7 +28,7 @@ std::atomic<std::uint64_t> g_clock{1};
 void Jitter(const char*) {
   thread_local std::uint64_t state = g_clock.load();
   state = state * 6364136223846793005u + 1442695040888963407u;
-  for (std::uint64_t i = state >> 61; i > 0; --i) std::this_thread::yield();
+  if (state >> 62 == 0) std::this_thread::yield();
 }
 
 class Brawl {
@@ -63,10 +65,12 @@ class Brawl {
 
   void Bout() {
     std::vector<Record> records(kThreads);
+    std::barrier together(kThreads);
     std::vector<std::thread> threads;
     crash_hook_for_testing = Jitter;
     for (std::size_t t = 0; t < kThreads; ++t)
-      threads.emplace_back([&, t] { Fight(&attackers_[t], &records[t]); });
+      threads.emplace_back(
+          [&, t] { Fight(&attackers_[t], &together, &records[t]); });
     for (std::thread& thread : threads) thread.join();
     crash_hook_for_testing = nullptr;
     for (Record& record : records) {
@@ -77,11 +81,35 @@ class Brawl {
     }
   }
 
-  void Fight(Attacker* attacker, Record* record) {
+  static Attempt ThinkAt(int place, Attacker* attacker) {
+    switch (place) {
+      case 0:
+        return attacker->ThinkWithTheOthers(Attempt::kOpen, 0);
+      case 1:
+        return attacker->ThinkWithTheOthers(Attempt::kAsk, 1);
+      case 2:
+      case 4:
+        return attacker->ThinkWithTheOthersBySession(Attempt::kOpen, 0);
+      case 3:
+      case 5:
+        return attacker->ThinkWithTheOthersBySession(
+            Attempt::kAsk, static_cast<std::uint32_t>(place) / 2);
+      default:
+        return attacker->Think();
+    }
+  }
+
+  // Each block of calls is about one run. Its first calls are the same for all
+  // threads, and made at once.
+  void Fight(Attacker* attacker, std::barrier<>* together, Record* record) {
     for (int call = 0; call < kCalls; ++call) {
-      attacker->FocusOn(static_cast<std::uint64_t>(call) / 8);
+      const int place = call % kBlock;
+      if (place == 0) {
+        attacker->FocusOn(static_cast<std::uint64_t>(call / kBlock));
+        together->arrive_and_wait();
+      }
       Event event;
-      event.attempt = attacker->Think();
+      event.attempt = ThinkAt(place, attacker);
       event.early_code = attacker->EarlyCode(event.attempt);
       event.rows_before = Look(record, true);
       event.begin = g_clock.fetch_add(1);
@@ -136,7 +164,7 @@ class Brawl {
 
 TEST(BudgetThreads, OneSerialOrderExplainsEveryAnswer) {
   const std::uint64_t seed = AttackSeed("BudgetThreads");
-  const int brawls = AttackTrials(60);
+  const int brawls = AttackTrials(40);
   std::uint64_t calls = 0, samples = 0, draws = 0;
   for (int b = 0; b < brawls; ++b) {
     SCOPED_TRACE("seed " + std::to_string(seed + static_cast<unsigned>(b)));

@@ -56,6 +56,7 @@ class Walk {
 
   // The books and the files, entry by entry.
   void ExpectAgreement() {
+    ASSERT_TRUE(curator_.running());
     ExpectTheSameTotals();
     const std::vector<FileRow> rows =
         ReadLedgerFile(curator_.LedgerDirectoryPath());
@@ -269,7 +270,7 @@ class Walk {
     }
     if (alive.size() < 2) return;
     Release& harmed = *alive[attacker_.Below(alive.size())];
-    const Release& other = *alive[attacker_.Below(alive.size())];
+    const Release& other = LikeliestToPassFor(harmed, alive);
     const std::string file = curator_.ReleasePath(harmed.answer.row_hash);
     ASSERT_TRUE(fs::exists(file));
     switch (attacker_.Below(4)) {
@@ -297,6 +298,19 @@ class Walk {
     }
     ++counts_->lost;
     harmed.dead = true;
+  }
+
+  // Of the same round and price, if there is one.
+  const Release& LikeliestToPassFor(const Release& harmed,
+                                    const std::vector<Release*>& alive) {
+    for (const Release* release : alive) {
+      if (release != &harmed &&
+          release->attempt.round == harmed.attempt.round &&
+          release->attempt.cost == harmed.attempt.cost) {
+        return *release;
+      }
+    }
+    return *alive[attacker_.Below(alive.size())];
   }
 
   // What is left, and a unit more, of the population's cap and of an

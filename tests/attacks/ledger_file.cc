@@ -1,6 +1,7 @@
 #include "tests/attacks/ledger_file.h"
 
 #include <fstream>
+#include <map>
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "gtest/gtest.h"
@@ -75,6 +76,45 @@ void ExpectChained(const std::vector<FileRow>& rows) {
     ASSERT_EQ(rows[i].sequence, i + 1);
     ASSERT_EQ(rows[i].previous_hash, head);
     head = rows[i].hash;
+  }
+}
+
+void ExpectLawful(const std::vector<FileRow>& rows) {
+  struct OpenRun {
+    Units left = 0;
+    std::uint32_t rounds = 0, charged = 0;
+    bool closed = false;
+    std::string identity;
+  };
+  std::map<std::string, Units> caps, used;
+  std::map<std::string, OpenRun> runs;
+  for (const FileRow& row : rows) {
+    SCOPED_TRACE("row " + std::to_string(row.sequence));
+    if (row.kind == "genesis") continue;
+    if (row.kind == "population") {
+      ASSERT_TRUE(caps.emplace(row.population, row.cost).second);
+      continue;
+    }
+    OpenRun& run = runs[row.run];
+    if (row.kind == "open") {
+      ASSERT_EQ(run.rounds, 0u);
+      run = {row.cost, row.round, 0, false, row.identity};
+      used[row.population] += row.cost;
+    } else {
+      ASSERT_FALSE(run.closed);
+      ASSERT_EQ(run.identity, row.identity);
+      ASSERT_LE(row.cost, run.left);
+      if (row.kind == "charge") {
+        ASSERT_EQ(row.round, ++run.charged);
+        ASSERT_LE(row.round, run.rounds);
+        run.left -= row.cost;
+      } else {
+        ASSERT_EQ(TextOf(row.cost), TextOf(run.left));
+        run.closed = true;
+        used[row.population] -= row.cost;
+      }
+    }
+    ASSERT_LE(used[row.population], caps.at(row.population));
   }
 }
 

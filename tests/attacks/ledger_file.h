@@ -40,6 +40,12 @@ FileAnchor ReadAnchorFile(const std::string& directory);
 // hash of the one before.
 void ExpectChained(const std::vector<FileRow>& rows);
 
+// Fails the test unless every prefix of the rows is lawful by its amounts:
+// charged + reserved <= cap, charges of open runs alone, in order and within
+// the reservation, one closing a run that returns what is left. For each
+// population the cap that its row names.
+void ExpectLawful(const std::vector<FileRow>& rows);
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_TESTS_ATTACKS_LEDGER_FILE_H_
