@@ -20,7 +20,7 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr int kThreads = 6, kRuns = 8, kBouts = 3, kBlock = 12,
-              kCalls = kBlock * kRuns;
+              kCalls = kBlock * kRuns, kStampedes = 15;
 
 std::atomic<std::uint64_t> g_clock{1};
 
@@ -39,7 +39,7 @@ class Brawl {
     for (std::uint64_t t = 0; t < kThreads; ++t)
       attackers_.emplace_back(&curator_, seed * 31 + t, kRuns);
     for (int bout = 0; bout < kBouts; ++bout) {
-      Bout();
+      Bout(bout);
       if (bout + 1 < kBouts) Between();
     }
     rows_ = ReadLedgerFile(curator_.LedgerDirectoryPath());
@@ -63,14 +63,16 @@ class Brawl {
     std::vector<Sample> samples;
   };
 
-  void Bout() {
+  void Bout(int bout) {
     std::vector<Record> records(kThreads);
     std::barrier together(kThreads);
     std::vector<std::thread> threads;
     crash_hook_for_testing = Jitter;
     for (std::size_t t = 0; t < kThreads; ++t)
-      threads.emplace_back(
-          [&, t] { Fight(&attackers_[t], &together, &records[t]); });
+      threads.emplace_back([&, t] {
+        Stampede(&attackers_[t], &together, bout, &records[t]);
+        Fight(&attackers_[t], &together, &records[t]);
+      });
     for (std::thread& thread : threads) thread.join();
     crash_hook_for_testing = nullptr;
     for (Record& record : records) {
@@ -78,6 +80,22 @@ class Brawl {
                 std::back_inserter(history_.events));
       std::move(record.samples.begin(), record.samples.end(),
                 std::back_inserter(history_.samples));
+    }
+  }
+
+  // All threads open the same new run at once, and close it at once.
+  void Stampede(Attacker* attacker, std::barrier<>* together, int bout,
+                Record* record) {
+    for (int run = 0; run < kStampedes; ++run) {
+      Attempt attempt;
+      attempt.identity = kAlice;
+      attempt.run =
+          "stampede-" + std::to_string(bout) + "-" + std::to_string(run);
+      for (const Attempt::Kind kind : {Attempt::kOpen, Attempt::kClose}) {
+        attempt.kind = kind;
+        together->arrive_and_wait();
+        Make(attempt, attacker, record);
+      }
     }
   }
 
@@ -108,22 +126,26 @@ class Brawl {
         attacker->FocusOn(static_cast<std::uint64_t>(call / kBlock));
         together->arrive_and_wait();
       }
-      Event event;
-      event.attempt = ThinkAt(place, attacker);
-      event.early_code = attacker->EarlyCode(event.attempt);
-      event.rows_before = Look(record, true);
-      event.begin = g_clock.fetch_add(1);
-      event.answer = attacker->Do(event.attempt);
-      event.end = g_clock.fetch_add(1);
-      event.rows_after = Look(record, false);
-      if (event.answer.code.empty()) {
-        if (event.attempt.kind == Attempt::kOpen)
-          attacker->Learn(event.attempt.run, event.answer.next_round);
-        if (event.attempt.kind == Attempt::kAsk)
-          attacker->Learn(event.attempt.run, event.attempt.round + 1);
-      }
-      record->events.push_back(std::move(event));
+      Make(ThinkAt(place, attacker), attacker, record);
     }
+  }
+
+  void Make(const Attempt& attempt, Attacker* attacker, Record* record) {
+    Event event;
+    event.attempt = attempt;
+    event.early_code = attacker->EarlyCode(attempt);
+    event.rows_before = Look(record, true);
+    event.begin = g_clock.fetch_add(1);
+    event.answer = attacker->Do(attempt);
+    event.end = g_clock.fetch_add(1);
+    event.rows_after = Look(record, false);
+    if (event.answer.code.empty()) {
+      if (attempt.kind == Attempt::kOpen)
+        attacker->Learn(attempt.run, event.answer.next_round);
+      if (attempt.kind == Attempt::kAsk)
+        attacker->Learn(attempt.run, attempt.round + 1);
+    }
+    record->events.push_back(std::move(event));
   }
 
   // The number of rows that all populations' sums were seen at or before
