@@ -28,6 +28,21 @@ absl::Status PeerGone() {
                  "the peer has gone away.");
 }
 
+// What is wrong with the operator's files is for the operator: a peer gets the
+// code and one fixed sentence, the log the rest.
+absl::Status ForPeer(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  for (const char* own :
+       {"storage-failed", "ledger-damaged", "ledger-behind-anchor"}) {
+    if (code != own) continue;
+    spdlog::error("{}: {}", code, std::string(status.message()));
+    return Refusal(status.code(), code,
+                   "the curator's storage failed: its operator finds the "
+                   "reason in the curator's log.");
+  }
+  return status;
+}
+
 void AwaitTick(const ServiceOptions& options) {
   if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
 }
@@ -243,7 +258,7 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               v1::ListDatasetsReply* reply) {
   absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
   AwaitTick(options_);
-  if (!result.ok()) return ToGrpc(result.status());
+  if (!result.ok()) return ToGrpc(ForPeer(result.status()));
   *reply = *std::move(result);
   return grpc::Status::OK;
 }
@@ -253,7 +268,7 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            v1::GetLedgerReply* reply) {
   absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
   AwaitTick(options_);
-  if (!result.ok()) return ToGrpc(result.status());
+  if (!result.ok()) return ToGrpc(ForPeer(result.status()));
   *reply = *std::move(result);
   return grpc::Status::OK;
 }
@@ -265,7 +280,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
   AwaitTick(options_);
-  return ToGrpc(status);
+  return ToGrpc(ForPeer(status));
 }
 
 }  // namespace dpnmf::curator

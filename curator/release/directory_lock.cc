@@ -14,17 +14,19 @@
 namespace dpnmf::curator {
 
 absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(
-    const std::string& directory) {
-  const std::string path = absl::StrCat(directory, "/ledger.lock");
+    const std::string& directory, std::string_view name) {
+  const absl::string_view what(name.data(), name.size());
+  const std::string path = absl::StrCat(directory, "/", what, ".lock");
   const int descriptor =
       ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return StorageFailed("open", path);
   DirectoryLock lock(descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return StorageFailed("lock", path);
-  return Refusal(absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
-                 absl::StrCat("another process uses the ledger in `", directory,
-                              "`; stop it or name another data directory"));
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
+      absl::StrCat("another process uses the ", what, " in `", directory,
+                   "`; stop it or name another directory"));
 }
 
 DirectoryLock::~DirectoryLock() {

@@ -3,17 +3,20 @@
 #define DPNMF_CURATOR_RELEASE_DIRECTORY_LOCK_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
 namespace dpnmf::curator {
 
-// Holds flock(2) on DIRECTORY/ledger.lock until destroyed; the kernel lets go
+// Holds flock(2) on DIRECTORY/NAME.lock until destroyed; the kernel lets go
 // when the process ends in any way. The file stays.
 class DirectoryLock {
  public:
   // FAILED_PRECONDITION "data-dir-in-use"; UNAVAILABLE "storage-failed".
-  static absl::StatusOr<DirectoryLock> Acquire(const std::string& directory);
+  // `name` is "ledger" or "anchor", and stands in the sentence.
+  static absl::StatusOr<DirectoryLock> Acquire(const std::string& directory,
+                                               std::string_view name);
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
   DirectoryLock& operator=(DirectoryLock&&) = delete;

@@ -137,6 +137,25 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
   return anchor;
 }
 
+// Keeps other processes away, also from the anchor of a copy of this ledger.
+struct Locks {
+  DirectoryLock ledger;
+  std::optional<DirectoryLock> anchor;
+};
+
+absl::StatusOr<Locks> Lock(const Ledger::Options& options) {
+  DPNMF_ASSIGN_OR_RETURN(DirectoryLock ledger,
+                         DirectoryLock::Acquire(options.directory, "ledger"));
+  Locks locks{std::move(ledger), std::nullopt};
+  if (options.anchor_directory.empty()) return locks;
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.anchor_directory));
+  DPNMF_ASSIGN_OR_RETURN(
+      DirectoryLock anchor,
+      DirectoryLock::Acquire(options.anchor_directory, "anchor"));
+  locks.anchor.emplace(std::move(anchor));
+  return locks;
+}
+
 Anchor AnchorOf(const LedgerBook& book) {
   return {book.ledger_id(), book.row_count(), book.head()};
 }
@@ -218,9 +237,9 @@ absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
 }  // namespace
 
 struct Ledger::State {
-  State(Options o, DirectoryLock l, LedgerTable t, LedgerBook b)
+  State(Options o, Locks l, LedgerTable t, LedgerBook b)
       : options(std::move(o)),
-        lock(std::move(l)),
+        locks(std::move(l)),
         table(std::move(t)),
         book(std::move(b)) {}
 
@@ -231,6 +250,9 @@ struct Ledger::State {
                    "the ledger's disk failed; nothing is released until the "
                    "curator is restarted");
   }
+  // Refuses if the anchor is not where this ledger left it: a copy of the
+  // ledger is served elsewhere, or the anchor's volume is away.
+  absl::Status AnchorStands() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Chains, checks, commits, anchors, and only then books the row. Returns it.
   absl::StatusOr<LedgerRow> Append(LedgerRow row)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -245,17 +267,28 @@ struct Ledger::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Options options;
-  const DirectoryLock lock;
+  const Locks locks;
   mutable Mutex mutex;
   LedgerTable table ABSL_GUARDED_BY(mutex);
   LedgerBook book ABSL_GUARDED_BY(mutex);
   bool poisoned ABSL_GUARDED_BY(mutex) = false;
 };
 
+absl::Status Ledger::State::AnchorStands() const {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<Anchor> anchor,
+                         ReadAnchorOf(options));
+  if (options.anchor_directory.empty() || anchor == AnchorOf(book))
+    return absl::OkStatus();
+  return BehindAnchor("the anchor is not where this ledger left it",
+                      "stop every other curator that serves a copy of the "
+                      "ledger, and restart this one");
+}
+
 absl::StatusOr<LedgerRow> Ledger::State::Append(LedgerRow row) {
   row.unix_seconds = options.unix_seconds();
   row = book.Chained(std::move(row));
   DPNMF_RETURN_IF_ERROR(book.Check(row));
+  DPNMF_RETURN_IF_ERROR(AnchorStands());
   // The anchor is written before the commit, so that its disk cannot fail
   // between the two, and takes its place after it.
   std::optional<StagedAnchor> staged;
@@ -360,8 +393,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Options options) {
   if (!options.unix_seconds) options.unix_seconds = SystemSeconds;
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.directory));
-  DPNMF_ASSIGN_OR_RETURN(DirectoryLock lock,
-                         DirectoryLock::Acquire(options.directory));
+  DPNMF_ASSIGN_OR_RETURN(Locks locks, Lock(options));
   DPNMF_ASSIGN_OR_RETURN(LedgerTable table,
                          LedgerTable::OpenForWriting(options.directory));
   DPNMF_RETURN_IF_ERROR(SyncDirectory(options.directory));
@@ -370,7 +402,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(Options options) {
     DPNMF_RETURN_IF_ERROR(
         WriteAnchor(options.anchor_directory, AnchorOf(book)));
   }
-  auto state = std::make_unique<State>(std::move(options), std::move(lock),
+  auto state = std::make_unique<State>(std::move(options), std::move(locks),
                                        std::move(table), std::move(book));
   return std::unique_ptr<Ledger>(new Ledger(std::move(state)));
 }
@@ -427,8 +459,7 @@ absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
   }
   DPNMF_ASSIGN_OR_RETURN(LedgerTable table,
                          LedgerTable::OpenForReading(options.directory));
-  DPNMF_ASSIGN_OR_RETURN(const DirectoryLock lock,
-                         DirectoryLock::Acquire(options.directory));
+  DPNMF_ASSIGN_OR_RETURN(const Locks locks, Lock(options));
   const auto anchor = ReadAnchor(options.anchor_directory);
   const bool unreadable = ReasonCode(anchor.status()) == "anchor-damaged";
   if (!anchor.ok() && !unreadable) return anchor.status();

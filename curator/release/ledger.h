@@ -5,7 +5,7 @@
 // the open runs) is derived from the rows, at start and again in memory as rows
 // are added. After each commit the anchor (row count, head) is written and
 // synced on a second path; a ledger that is behind or beside its anchor is not
-// served.
+// served, and appends nothing once the anchor is no longer where it left it.
 //
 // In every committed state, per population: charged + open reservations <= cap.
 #ifndef DPNMF_CURATOR_RELEASE_LEDGER_H_
@@ -143,8 +143,10 @@ struct ChargedRow {
 
 // Thread-safe; every method is one serialised transaction. After a commit whose
 // outcome is unknown every later call is UNAVAILABLE "storage-failed" until the
-// ledger is opened again. One process at a time
-// holds a ledger (a lock file): a second Open is refused.
+// ledger is opened again. One process at a time holds a ledger, and one ledger
+// an anchor (lock files): a second Open is refused. What appends a row also
+// gives DATA_LOSS "ledger-behind-anchor" if the anchor was moved or taken away
+// since, as by a copy of the ledger that is served elsewhere.
 class Ledger {
  public:
   struct Options {

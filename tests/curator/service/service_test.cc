@@ -107,6 +107,31 @@ TEST_F(ServiceTest, ARunFromOpenToClose) {
   EXPECT_TRUE(peer.Finish().ok());
 }
 
+// A peer learns that it is the operator's turn, and nothing of paths, rows or
+// the system's reasons.
+TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
+  const auto ask = [&] {
+    Peer peer(stub_.get());
+    peer.SendOpen(SmallRun());
+    EXPECT_TRUE(peer.Receive().has_opened());
+    peer.SendRound(1, w_);
+    return peer.Finish();
+  };
+  std::filesystem::rename(directory_ + "/releases", directory_ + "/away");
+  const absl::Status store = ask();
+  EXPECT_EQ(ReasonCode(store), "storage-failed");
+  EXPECT_EQ(store.message(),
+            "the curator's storage failed: its operator finds the reason in "
+            "the curator's log.");
+  std::filesystem::rename(directory_ + "/away", directory_ + "/releases");
+  std::filesystem::rename(directory_ + "/anchor", directory_ + "/away");
+  const absl::Status anchor = ask();
+  EXPECT_EQ(ReasonCode(anchor), "ledger-behind-anchor");
+  EXPECT_EQ(anchor.message(), store.message());
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
+  std::filesystem::rename(directory_ + "/away", directory_ + "/anchor");
+}
+
 TEST_F(ServiceTest, MessagesAreOfOneSizeWhateverTheNoise) {
   std::vector<std::size_t> first, second;
   Peer peer(stub_.get());
