@@ -73,11 +73,13 @@ Eigen::VectorXf ColumnOf(FuzzInput* bytes, Eigen::Index features, double bound,
     case 2:  // at the bound, or just at it
       column(row()) = static_cast<float>(bound);
       break;
-    case 3: {  // powers of two at the places of a mask
-      const std::uint32_t mask = bytes->Byte() | bytes->Byte() << 8;
-      const float value = std::ldexp(1.0f, bytes->Byte() / 16 - 9);
+    case 3: {  // 0 to 3, times a power of two
+      std::uint32_t digits = bytes->Byte();
+      digits |= std::uint32_t{bytes->Byte()} << 8;
+      digits |= std::uint32_t{bytes->Byte()} << 16;
+      const float unit = std::ldexp(1.0f, bytes->Byte() / 16 - 9);
       for (Eigen::Index i = 0; i < features; ++i)
-        if ((mask >> i & 1) != 0) column(i) = value;
+        column(i) = unit * static_cast<float>(digits >> 2 * i & 3);
       break;
     }
     case 4:  // longer than the bound
@@ -171,7 +173,8 @@ std::vector<std::uint32_t> RowsOf(FuzzInput* bytes, std::uint32_t features) {
       rows.insert(rows.begin(), rows[0]);
       break;
     default:
-      rows.assign(bytes->Below(3), bytes->Word());
+      rows.resize(bytes->Below(3));
+      for (std::uint32_t& row : rows) row = bytes->Word();
   }
   return rows;
 }
@@ -210,7 +213,8 @@ void SetParameters(FuzzInput* bytes, HostileRequest* request) {
   run.mechanism = kMechanisms[bytes->Below(4)];
   run.epsilon = 1;
   run.delta = 1e-5;
-  run.rank = 1 + bytes->Below(std::min(kMostRank, features));
+  const auto users = static_cast<std::uint32_t>(request->description.users);
+  run.rank = 1 + bytes->Below(std::min({kMostRank, features, users}));
   run.outliers = bytes->Bit();
   run.lambda = kLambdas[bytes->Below(5)];
   run.outlier_bound = kOutlierBounds[bytes->Below(5)];
@@ -626,8 +630,62 @@ std::optional<std::string> WhatIsWrong(const HostileRequest& request,
   return Checker(request, maker).Check();
 }
 
+namespace {
+
+// Users that are (x, y, z, 0, ...) and c the largest double with c^2 below
+// x^2 + y^2 + z^2: too long by less than doubles tell where that is 11 or 14.
+// W (the axes) makes h of it as well.
+struct Corner {
+  int x, y, z;
+  int SquaredLength() const { return x * x + y * y + z * z; }
+};
+
+std::string JustTooLong(char mechanism, char round, const Corner& corner,
+                        bool sparse) {
+  std::string seed;
+  const auto add = [&](std::initializer_list<int> bytes) {
+    for (const int byte : bytes) seed.push_back(static_cast<char>(byte));
+  };
+  const std::initializer_list<int> column = {
+      3, corner.x | corner.y << 2 | corner.z << 4, 0, 0, 144};
+  // 9 features, 4 users, c.
+  add({sparse ? 1 : 0, 8, 3, 143 + corner.SquaredLength()});
+  add({0, 0});  // the first becomes zero
+  for (int user = 0; user < 4; ++user) add(column);
+  add({mechanism, 3, 0, 0, 0, 3});  // rank 4, no outliers, 10 sweeps
+  if (mechanism == 2) add({7});     // moments of 8 rows
+  add({0, round - 1});
+  const bool takes_rows = mechanism == 2 && round <= 2;
+  if (takes_rows) add({1});
+  add({128});  // two inputs
+  for (int input = 0; input < 2; ++input) {
+    if (takes_rows) {
+      if (round == 1) {
+        add({3, 0, 0});
+      } else {
+        add({0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0});
+      }
+      continue;
+    }
+    for (int k = 0; k < 4; ++k) add({1, k, 0});  // axis k
+    add({0});
+  }
+  return seed;
+}
+
+}  // namespace
+
 std::vector<std::string> HostileSeeds() {
   std::vector<std::string> seeds;
+  for (const Corner& corner :
+       {Corner{1, 1, 3}, Corner{1, 2, 3}, Corner{3, 2, 1}, Corner{1, 1, 0}}) {
+    for (const bool sparse : {false, true}) {
+      for (const char mechanism : {0, 1, 3})
+        seeds.push_back(JustTooLong(mechanism, 1, corner, sparse));
+      for (const char round : {1, 2, 3})
+        seeds.push_back(JustTooLong(2, round, corner, sparse));
+    }
+  }
   std::mt19937_64 random(1);
   for (int i = 0; i < 64; ++i) {
     std::string seed(40 + random() % 200, '\0');
