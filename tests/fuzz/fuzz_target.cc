@@ -33,9 +33,8 @@ const std::set<std::string>& DocumentedCodes() {
   return *codes;
 }
 
-bool IsControl(char c) {
-  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-}
+// Line ends, escapes and what else moves a terminal.
+bool IsControl(char c) { return static_cast<unsigned char>(c) < ' '; }
 
 }  // namespace
 

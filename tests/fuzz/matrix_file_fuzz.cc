@@ -1,21 +1,18 @@
 // Files that an operator imports: every format of curator/data, plain and
 // compressed, and lists of feature names. Refused in one sentence, or a sound
 // matrix of the size that the file can hold.
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
-#include "absl/strings/match.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/data/load.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/one_file.h"
 
 namespace dpnmf::fuzz {
 namespace {
@@ -23,27 +20,6 @@ namespace {
 using curator::LoadedMatrix;
 using curator::LoadOptions;
 using curator::MatrixFormat;
-
-// One file of a directory that goes with the process.
-class OneFile {
- public:
-  OneFile() {
-    std::string path =
-        (std::filesystem::temp_directory_path() / "dpnmf-fuzz-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) std::abort();
-    directory_ = path;
-  }
-  ~OneFile() { std::filesystem::remove_all(directory_); }
-
-  std::string Write(const std::string& name, std::string_view content) const {
-    const std::string path = directory_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
-  }
-
- private:
-  std::string directory_;
-};
 
 // As gzip writes it.
 std::string Compressed(std::string_view text) {
