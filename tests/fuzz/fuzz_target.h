@@ -108,6 +108,7 @@ class FuzzInput {
   }
   std::string_view Rest() { return Bytes(rest_.size()); }
   bool empty() const { return rest_.empty(); }
+  std::size_t size() const { return rest_.size(); }
 
  private:
   std::string_view rest_;
