@@ -5,6 +5,7 @@
 //   NAME_replay FILE...                 these inputs, as libFuzzer leaves them
 //
 // An input that fails is printed in hexadecimal and left in ./failed-NAME.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -34,6 +35,8 @@ struct Arguments {
 std::string program_name;
 std::string current;        // the input under way
 std::uint64_t current_run;  // 0: a seed or a file
+double slowest_seconds;     // for the reader alone
+std::uint64_t slowest_run;
 
 // The process is about to die: what it writes need not be safe.
 void ShowInput(int) {
@@ -52,7 +55,13 @@ void RunOne(std::string input) {
   current = std::move(input);
   // A copy of its own on the heap: a read past its end is seen.
   const std::vector<std::uint8_t> bytes(current.begin(), current.end());
+  const auto begin = std::chrono::steady_clock::now();
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - begin;
+  if (seconds.count() <= slowest_seconds) return;
+  slowest_seconds = seconds.count();
+  slowest_run = current_run;
 }
 
 int WriteSeeds(const std::string& directory) {
@@ -85,7 +94,8 @@ int Replay(const Arguments& arguments) {
   for (current_run = 1; current_run <= arguments.runs; ++current_run)
     RunOne(Mutated(seeds, &random));
   std::cout << seeds.size() << " seeds and " << arguments.runs
-            << " mutations, seed " << arguments.seed << "\n";
+            << " mutations, seed " << arguments.seed << "; the slowest, run "
+            << slowest_run << ", took " << slowest_seconds << " s\n";
   for (const auto& [outcome, count] : Outcomes())
     std::cout << "  " << outcome << ": " << count << "\n";
   if (arguments.runs < kDefaultRuns) return 0;
