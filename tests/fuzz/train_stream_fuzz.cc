@@ -266,6 +266,12 @@ std::vector<std::string> FuzzSeeds() {
     seeds.push_back(std::string({0, dataset, 3, 1, 0, 0}) + RoundSeed(1, 2) +
                     close);
   }
+  for (const char special : {2, 3, 16}) {  // NaN, an infinity, -1
+    std::string seed({0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 2, 3, 0,
+                      static_cast<char>(192), 2 * kFeatures});
+    seed += std::string(2 * kFeatures - 1, 17) + special;
+    seeds.push_back(seed);
+  }
   v1::TrainRequest any;
   any.mutable_round()->set_round(1);
   const std::string text = any.SerializeAsString();
