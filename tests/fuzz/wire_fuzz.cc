@@ -121,12 +121,20 @@ void FuzzStatus(FuzzInput* bytes) {
 // A dictionary's chunks, as the curator gathers them.
 void FuzzDictionary(FuzzInput* bytes) {
   const std::uint64_t rows = 1 + bytes->Below(8), columns = 1 + bytes->Below(8);
-  auto reader = RealMatrixReader::Create(MessageOf<v1::MatrixShape>(bytes),
-                                         rows, columns);
+  const auto shape = MessageOf<v1::MatrixShape>(bytes);
+  auto reader = RealMatrixReader::Create(shape, rows, columns);
   if (!Read("shape", reader)) return;
+  std::uint64_t held = 0;
   while (!bytes->empty() && !reader->complete()) {
-    const absl::Status added = reader->Add(MessageOf<v1::RealChunk>(bytes));
+    const auto chunk = MessageOf<v1::RealChunk>(bytes);
+    const absl::Status added = reader->Add(chunk);
+    Demand(
+        added.ok() == (chunk.offset() == held && chunk.values_size() >= 1 &&
+                       held + static_cast<std::uint64_t>(chunk.values_size()) <=
+                           shape.rows() * shape.columns()),
+        "a chunk that does not go on where the last one ended");
     if (!added.ok()) return DemandRefusal(added);
+    held += static_cast<std::uint64_t>(chunk.values_size());
   }
   if (!reader->complete()) return;
   Count("dictionary read");
