@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "SQLiteCpp/SQLiteCpp.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
@@ -413,9 +414,11 @@ absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
       DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd matrix, MatrixOf(&row, 1));
       if (name == kDictionary) {
         learner.w = std::move(matrix);
-      } else {
+      } else if (absl::StartsWith(name, kMemoryPrefix)) {
         learner.memory[name.substr(sizeof(kMemoryPrefix) - 1)] =
             std::move(matrix);
+      } else {
+        return Damaged("a matrix has an unknown name");
       }
     }
     if (learner.w.size() == 0) return RunUnknown();

@@ -40,7 +40,9 @@ Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
   if (!facts.average) return fresh;
   Eigen::MatrixXd& kept = state->memory[name];
   const double share = 2.0 / (facts.round + 1.0);
-  if (kept.size() == 0 || share >= 1) {
+  // Of another shape: damaged on the disk, and begun anew.
+  const bool fits = kept.rows() == fresh.rows() && kept.cols() == fresh.cols();
+  if (!fits || share >= 1) {
     kept = std::move(fresh);
   } else {
     kept += share * (fresh - kept);

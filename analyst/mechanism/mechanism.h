@@ -62,7 +62,7 @@ using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
                                         LearnerState* state);
 
 // What the next request of the kind carries: a function of what was released
-// before. INTERNAL "release-malformed" if the state lacks it.
+// before. DATA_LOSS "state-damaged" if what is stored of it cannot be so.
 using InputFunction = absl::StatusOr<RoundInput> (*)(const RoundFacts& facts,
                                                      const LearnerState& state);
 

@@ -3,6 +3,7 @@
 #include "common/nmf/moments.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyst/mechanism/mechanism.h"
@@ -20,14 +21,32 @@ PartNoise NoiseOf(const RoundFacts& facts, const std::string& part) {
   return found == facts.noise.end() ? PartNoise() : found->second;
 }
 
-// The rows that G is on.
-std::vector<int> ChosenRows(const RoundFacts& facts,
-                            const LearnerState& state) {
-  const auto kept = state.memory.find(kRows);
-  if (kept != state.memory.end()) {
-    const Eigen::VectorXi rows = kept->second.col(0).cast<int>();
-    return {rows.begin(), rows.end()};
+absl::Status RowsDamaged() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "The rows that the run has chosen cannot be read; restore the "
+                 "state directory from a backup.");
+}
+
+// Rows of W as they were stored: n x 1, ascending.
+absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
+                                            const LearnerState& state) {
+  if (kept.cols() != 1) return RowsDamaged();
+  std::vector<int> rows;
+  for (const double row : kept.col(0)) {
+    const bool is_row = row >= (rows.empty() ? 0 : rows.back() + 1) &&
+                        row < static_cast<double>(state.w.rows()) &&
+                        row == std::floor(row);
+    if (!is_row) return RowsDamaged();
+    rows.push_back(static_cast<int>(row));
   }
+  return rows;
+}
+
+// The rows that G is on. DATA_LOSS "state-damaged".
+absl::StatusOr<std::vector<int>> ChosenRows(const RoundFacts& facts,
+                                            const LearnerState& state) {
+  const auto kept = state.memory.find(kRows);
+  if (kept != state.memory.end()) return StoredRows(kept->second, state);
   // All of them; or the mean is lost and every row has the same chance.
   std::vector<int> rows(facts.moment_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -43,7 +62,8 @@ absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
                                     const LearnerState& state) {
   RoundInput input;
   if (static_cast<Eigen::Index>(facts.moment_rows) < state.w.rows()) {
-    const std::vector<int> rows = ChosenRows(facts, state);
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
+                           ChosenRows(facts, state));
     input.rows.assign(rows.begin(), rows.end());
   }
   return input;
@@ -66,7 +86,8 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
 
 absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
                                const RoundFacts& facts, LearnerState* state) {
-  const std::vector<int> rows = ChosenRows(facts, *state);
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
+                         ChosenRows(facts, *state));
   const auto count = static_cast<Eigen::Index>(rows.size());
   const PartNoise noise = NoiseOf(facts, "G");
   NoisedMoments moments;
@@ -83,9 +104,11 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
   if (count < state->w.rows()) {
     const auto mean = state->memory.find(kMean);
-    const Eigen::VectorXd level = mean == state->memory.end()
-                                      ? Eigen::VectorXd::Zero(state->w.rows())
-                                      : Eigen::VectorXd(mean->second.col(0));
+    const bool is_lost =
+        mean == state->memory.end() || mean->second.size() != state->w.rows();
+    const Eigen::VectorXd level =
+        is_lost ? Eigen::VectorXd::Zero(state->w.rows())
+                : Eigen::VectorXd(mean->second.reshaped());
     w = LiftDictionary(w, rows, level, facts.stddev_of_mean);
   }
   state->w = std::move(w);

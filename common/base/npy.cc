@@ -1,5 +1,6 @@
 #include "common/base/npy.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -18,6 +19,14 @@ absl::Status Malformed(std::string_view what) {
                               absl::string_view(what.data(), what.size()),
                               "; save a plain numeric array of one or two "
                               "dimensions with numpy.save"));
+}
+
+// Fit for a refusal to quote: "<f4", "<M8[ns]".
+bool IsTypeName(std::string_view text) {
+  constexpr std::size_t kLongest = 32;
+  return text.size() <= kLongest &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 // Reads the Python dictionary of a header, such as
@@ -61,6 +70,7 @@ class DictionaryReader {
     if (header->dtype.find('O') != std::string::npos) {
       return Malformed("it holds pickled Python objects");
     }
+    if (!IsTypeName(header->dtype)) return Malformed("its type has no name");
     return absl::OkStatus();
   }
 

@@ -1,7 +1,9 @@
 #include "common/rpc/address.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 
@@ -26,6 +28,13 @@ std::string_view WithoutBrackets(std::string_view host) {
              : std::string_view();
 }
 
+// For the refusal: on one line, and no longer than a host name may be.
+std::string Shown(std::string_view text) {
+  constexpr std::size_t kLongest = 253;
+  return absl::Utf8SafeCHexEscape(
+      absl::string_view(text.data(), std::min(text.size(), kLongest)));
+}
+
 }  // namespace
 
 absl::StatusOr<Address> ParseAddress(std::string_view text) {
@@ -39,7 +48,7 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
   }
   return Refusal(
       absl::StatusCode::kInvalidArgument, "address-malformed",
-      absl::StrCat("`", absl::string_view(text.data(), text.size()),
+      absl::StrCat("`", Shown(text),
                    "` is not an address; write HOST:PORT, for example "
                    "localhost:7001."));
 }

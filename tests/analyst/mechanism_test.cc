@@ -164,5 +164,47 @@ TEST(Mechanisms, RefuseAReleaseThatDoesNotFitAndKeepTheState) {
   }
 }
 
+TEST(Moments, RefuseStoredRowsThatAreNoRowsOfW) {
+  LearnerState state;
+  state.w = Uniform(3, 2, 1);
+  RoundFacts facts;
+  facts.moment_rows = 2;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto column = [](double first, double second) {
+    Eigen::MatrixXd stored(2, 1);
+    stored << first, second;
+    return stored;
+  };
+  for (const Eigen::MatrixXd& rows : std::vector<Eigen::MatrixXd>{
+           column(0, 3), column(1, 1), column(0, 1e300), column(nan, 1),
+           column(-1, 1), column(0.5, 1), Eigen::MatrixXd(0, 0),
+           Eigen::MatrixXd::Zero(1, 2)}) {
+    state.memory["rows"] = rows;
+    EXPECT_EQ(ReasonCode(SendRows(facts, state).status()), "state-damaged")
+        << rows;
+    const Eigen::MatrixXd g = Eigen::MatrixXd::Identity(2, 2);
+    EXPECT_EQ(ReasonCode(UpdateFromMoments({Part("G", g)}, facts, &state)),
+              "state-damaged")
+        << rows;
+  }
+  state.memory["rows"] = column(0, 2);
+  EXPECT_EQ(SendRows(facts, state)->rows, (std::vector<std::uint32_t>{0, 2}));
+}
+
+TEST(Statistics, AnAverageOfAnotherShapeBeginsAnew) {
+  LearnerState state;
+  state.w = Uniform(3, 2, 1);
+  state.memory["A"] = Eigen::MatrixXd::Ones(5, 5);
+  state.memory["B"] = Eigen::MatrixXd::Ones(1, 1);
+  RoundFacts facts;
+  facts.round = 2;
+  const Eigen::MatrixXd a = Eigen::MatrixXd::Identity(2, 2);
+  const Eigen::MatrixXd b = Uniform(3, 2, 7);
+  ASSERT_TRUE(
+      UpdateFromStatistics({Part("A", a), Part("B", b)}, facts, &state).ok());
+  EXPECT_EQ(state.memory["A"], a);
+  EXPECT_EQ(state.memory["B"], b);
+}
+
 }  // namespace
 }  // namespace dpnmf::analyst

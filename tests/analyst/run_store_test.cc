@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "SQLiteCpp/SQLiteCpp.h"
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
@@ -178,6 +179,16 @@ TEST_F(RunStoreTest, RefusesADamagedPage) {
   stream.close();
   EXPECT_EQ(ReasonCode(RunStore::Open(directory_.path()).status()),
             "state-damaged");
+}
+
+TEST_F(RunStoreTest, RefusesAMatrixOfAnUnknownName) {
+  Add("a");
+  store_.reset();
+  SQLite::Database(directory_.path() + "/analyst.sqlite",
+                   SQLite::OPEN_READWRITE)
+      .exec("UPDATE matrices SET name = 'x'");
+  Reopen();
+  EXPECT_EQ(ReasonCode(store_->ReadLearner("a").status()), "state-damaged");
 }
 
 TEST_F(RunStoreTest, RefusesADirectoryThatCannotBe) {

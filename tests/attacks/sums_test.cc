@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "tests/attacks/attack_games.h"
 #include "tests/attacks/gate_path.h"
+#include "tests/curator/factor/contribution_checks.h"
 #include "tests/curator/factor/factor_fixtures.h"
 
 namespace dpnmf::curator {
@@ -142,16 +143,7 @@ class Checker {
 
   void CheckNorm(std::span<const std::int64_t> x, double bound) {
     ++findings_.norms_checked;
-    unsigned __int128 squares = 0;
-    bool in_range = true;
-    for (const std::int64_t entry : x) {
-      in_range =
-          in_range && entry >= 0 &&
-          static_cast<std::uint64_t>(entry) <= LargestEntrySteps(bound, kBits);
-      squares += static_cast<unsigned __int128>(entry) * entry;
-    }
-    if (!in_range || squares > NormBoundSteps(bound, kBits))
-      ++findings_.norms_exceeded;
+    findings_.norms_exceeded += WithinGate(x, bound, kBits) ? 0 : 1;
   }
 
   // Long columns and short dictionaries, so that everything is clipped; axes,

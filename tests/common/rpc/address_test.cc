@@ -34,5 +34,15 @@ TEST(ParseAddress, RefusesEverythingElse) {
   }
 }
 
+TEST(ParseAddress, ShowsWhatItRefusesOnOneShortLine) {
+  const auto address =
+      ParseAddress("a\nb\x1b[2J" + std::string(10'000, 'c') + ":");
+  const absl::string_view sentence = address.status().message();
+  EXPECT_EQ(sentence.find('\n'), absl::string_view::npos);
+  EXPECT_EQ(sentence.find('\x1b'), absl::string_view::npos);
+  EXPECT_NE(sentence.find("a\\nb\\x1b[2J"), absl::string_view::npos);
+  EXPECT_LT(sentence.size(), 400u);
+}
+
 }  // namespace
 }  // namespace dpnmf

@@ -104,6 +104,10 @@ TEST(Npy, RefusesWhatIsNoPlainArray) {
            FileWith(
                "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), } x"),
            FileWith("{'descr': '<f4"),
+           FileWith("{'descr': '<\x1b[2J', 'fortran_order': False, 'shape': "
+                    "(1, 2), }"),
+           FileWith("{'descr': '" + std::string(33, 'f') +
+                    "', 'fortran_order': False, 'shape': (1, 2), }"),
        }) {
     const auto header = ParseNpyHeader(bytes);
     ASSERT_FALSE(header.ok()) << bytes;

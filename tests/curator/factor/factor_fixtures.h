@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "Eigen/Core"
@@ -15,21 +16,27 @@
 
 namespace dpnmf::curator {
 
-// V: D x N.
-inline std::unique_ptr<Dataset> DenseOf(const Eigen::MatrixXf& v) {
-  DatasetDescription description;
+// V: D x N, all N of them users; the description's shape is set here, but N0
+// under add or remove one.
+inline DatasetDescription Described(const Eigen::MatrixXf& v, bool sparse,
+                                    DatasetDescription description) {
   description.features = v.rows();
-  description.users = v.cols();
-  auto data = Dataset::FromDense(
-      description, std::vector<float>(v.data(), v.data() + v.size()));
+  if (description.adjacency == Adjacency::kReplaceOne)
+    description.users = v.cols();
+  description.sparse = sparse;
+  return description;
+}
+
+inline std::unique_ptr<Dataset> DenseOf(const Eigen::MatrixXf& v,
+                                        DatasetDescription description = {}) {
+  auto data =
+      Dataset::FromDense(Described(v, false, std::move(description)),
+                         std::vector<float>(v.data(), v.data() + v.size()));
   return *std::move(data);
 }
 
-inline std::unique_ptr<Dataset> SparseOf(const Eigen::MatrixXf& v) {
-  DatasetDescription description;
-  description.features = v.rows();
-  description.users = v.cols();
-  description.sparse = true;
+inline std::unique_ptr<Dataset> SparseOf(const Eigen::MatrixXf& v,
+                                         DatasetDescription description = {}) {
   std::vector<std::int64_t> indptr = {0};
   std::vector<std::int32_t> rows;
   std::vector<float> values;
@@ -41,8 +48,9 @@ inline std::unique_ptr<Dataset> SparseOf(const Eigen::MatrixXf& v) {
     }
     indptr.push_back(static_cast<std::int64_t>(rows.size()));
   }
-  auto data = Dataset::FromSparse(description, std::move(indptr),
-                                  std::move(rows), std::move(values));
+  auto data = Dataset::FromSparse(Described(v, true, std::move(description)),
+                                  std::move(indptr), std::move(rows),
+                                  std::move(values));
   return *std::move(data);
 }
 

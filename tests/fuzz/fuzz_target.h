@@ -1,0 +1,119 @@
+// What a fuzz target offers, and the bytes that it reads.
+//
+// A target is one *_fuzz.cc: LLVMFuzzerTestOneInput, which returns 0 or dies
+// through Demand, and FuzzSeeds. Linked with replay_main.cc it is a ctest test
+// under any compiler; with -DDPNMF_BUILD_FUZZERS=ON (clang) it is a libFuzzer
+// program besides. No input may crash it, and none makes it depend on another.
+#ifndef DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
+#define DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
+                                      std::size_t size);
+
+namespace dpnmf::fuzz {
+
+// Inputs to begin with: made by code, the same at every call.
+std::vector<std::string> FuzzSeeds();
+
+// Outcomes that a replay of the default length must have come to, each at least
+// once: a target that refuses everything, or nothing, tests nothing.
+std::vector<std::string> ExpectedOutcomes();
+
+// Prints `what` and aborts unless `holds`.
+void Demand(bool holds, std::string_view what);
+
+// What every refusal has: a kind, a code that docs/errors.md lists, and one
+// line of printable text that is no longer than 4 KiB. Returns what is wrong,
+// or nothing.
+std::string ProblemOf(const absl::Status& refusal);
+// Demands the same.
+void DemandRefusal(const absl::Status& refusal);
+
+// Counts how often a target came to each outcome; the replay prints them.
+void Count(std::string_view outcome);
+
+// Special doubles: zeros of both signs, NaN, infinities, denormals, the ends of
+// the range, and neighbours of 1 and 2.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kSpecialDoubles[] = {
+    0.0,
+    -0.0,
+    std::numeric_limits<double>::quiet_NaN(),
+    kInfinity,
+    -kInfinity,
+    std::numeric_limits<double>::denorm_min(),
+    -std::numeric_limits<double>::denorm_min(),
+    std::numeric_limits<double>::min(),
+    std::numeric_limits<double>::max(),
+    -std::numeric_limits<double>::max(),
+    1e300,
+    1e155,
+    1e-155,
+    1e-300,
+    1e-20,
+    -1e-20,
+    -1.0,
+    0.5,
+    1.0,
+    1 - 0x1p-53,
+    1 + 0x1p-52,
+    2.0,
+    2 + 0x1p-51,
+    1e6,
+    1e6 + 1,
+};
+
+// Reads an input from front to back; zeros when it is used up.
+class FuzzInput {
+ public:
+  FuzzInput(const std::uint8_t* data, std::size_t size)
+      : rest_(reinterpret_cast<const char*>(data), size) {}
+
+  std::uint8_t Byte() {
+    if (rest_.empty()) return 0;
+    const auto byte = static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(1);
+    return byte;
+  }
+  bool Bit() { return (Byte() & 1) != 0; }
+  // In [0, limit), limit >= 1.
+  std::uint32_t Below(std::uint32_t limit) {
+    return (limit <= 256 ? Byte() : Word() & 0xffffff) % limit;
+  }
+  std::uint32_t Word() {
+    std::uint32_t word = 0;
+    for (int i = 0; i < 4; ++i) word |= std::uint32_t{Byte()} << (8 * i);
+    return word;
+  }
+  std::uint64_t LongWord() {
+    const std::uint64_t low = Word();
+    return low | std::uint64_t{Word()} << 32;
+  }
+  // A special one, a small fraction, or any bits.
+  double Double();
+  // Up to `count` bytes.
+  std::string_view Bytes(std::size_t count) {
+    const std::string_view bytes = rest_.substr(0, count);
+    rest_.remove_prefix(bytes.size());
+    return bytes;
+  }
+  std::string_view Rest() { return Bytes(rest_.size()); }
+  bool empty() const { return rest_.empty(); }
+  std::size_t size() const { return rest_.size(); }
+
+ private:
+  std::string_view rest_;
+};
+
+}  // namespace dpnmf::fuzz
+
+#endif  // DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_

@@ -1,0 +1,198 @@
+// Files that an operator imports: every format of curator/data, plain and
+// compressed, and lists of feature names. Refused in one sentence, or a sound
+// matrix of the size that the file can hold.
+#include <zlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include "common/base/error.h"
+#include "common/base/npy.h"
+#include "curator/data/load.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/one_file.h"
+
+namespace dpnmf::fuzz {
+namespace {
+
+using curator::LoadedMatrix;
+using curator::LoadOptions;
+using curator::MatrixFormat;
+
+// As gzip writes it.
+std::string Compressed(std::string_view text) {
+  z_stream stream = {};
+  if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
+    std::abort();
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  std::string in(text);
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// Columns of zeros take memory that the operator declared in the file, and a
+// row of seven digits declares millions of them: sound, and too slow here.
+bool DeclaresMillions(std::string_view text) {
+  int digits = 0;
+  for (const char c : text) {
+    digits = std::isdigit(static_cast<unsigned char>(c)) != 0 ? digits + 1 : 0;
+    if (digits >= 6) return true;
+  }
+  return false;
+}
+
+LoadOptions OptionsOf(FuzzInput* bytes) {
+  constexpr MatrixFormat kFormats[] = {
+      MatrixFormat::kAuto,   MatrixFormat::kCsv, MatrixFormat::kTsv,
+      MatrixFormat::kText,   MatrixFormat::kNpy, MatrixFormat::kMatrixMarket,
+      MatrixFormat::kTriples};
+  LoadOptions options;
+  options.format = kFormats[bytes->Below(7)];
+  const std::uint8_t flags = bytes->Byte();
+  if ((flags & 1) != 0) options.header = (flags & 2) != 0;
+  if ((flags & 4) != 0) options.label_columns = flags >> 6;
+  if ((flags & 8) != 0) options.feature_names = {"x", "y"};
+  if ((flags & 16) != 0) options.users_count = 1 + (flags >> 5);
+  return options;
+}
+
+void DemandSound(const LoadedMatrix& matrix, const LoadOptions& options) {
+  Demand(matrix.features >= 1 && matrix.users >= 1, "an empty matrix");
+  Demand(std::all_of(matrix.values.begin(), matrix.values.end(),
+                     [](float value) {
+                       return std::isfinite(value) && value >= 0 &&
+                              !std::signbit(value);
+                     }),
+         "an entry that is negative or not finite");
+  Demand(
+      matrix.sparse || matrix.values.size() == matrix.features * matrix.users,
+      "entries that do not fit the shape");
+  Demand(options.feature_names.empty() ||
+             matrix.features == options.feature_names.size(),
+         "not the declared features");
+  Demand(
+      !options.users_count.has_value() || matrix.users == *options.users_count,
+      "not the declared users");
+}
+
+void DemandUsable(LoadedMatrix matrix, curator::Normalisation normalisation) {
+  constexpr double kBound = 0.75;
+  NormaliseColumns(&matrix, normalisation, kBound);
+  const auto data = ToDataset(matrix, {});
+  Demand(data.ok(), "a sound matrix that is no data set");
+  const double bound =
+      normalisation == curator::Normalisation::kL2 ? 1 : kBound;
+  for (std::uint64_t n = 0; n < matrix.users; ++n) {
+    const auto values = matrix.sparse ? (*data)->SparseColumnOf(n).values
+                                      : (*data)->DenseColumn(n);
+    double squares = 0;
+    for (const float value : values) squares += double{value} * value;
+    // Each entry is rounded to float once.
+    Demand(std::sqrt(squares) <= bound * (1 + 1e-6), "a column above c_v");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FuzzSeeds() {
+  NpyHeader header;
+  header.dtype = "<f4";
+  header.shape = {2, 2};
+  const float values[] = {1, 2, 3, 4};
+  const std::string npy =
+      NpyHeaderBytes(header) +
+      std::string(reinterpret_cast<const char*>(values), sizeof values);
+  // Name, format, flags, then the file.
+  const auto seed = [](char name, char format, char flags,
+                       const std::string& content) {
+    return std::string({name, format, flags}) + content;
+  };
+  const std::string market = "%%MatrixMarket matrix ";
+  std::vector<std::string> seeds = {
+      seed(0, 0, 0, "who,\"a, b\",c\nann,1.5,2e3\nbob,0,7\n"),
+      seed(0, 1, 4, "1,2,3\n4,5,6e-320\n"),
+      seed(1, 0, 0, "1\t2\n3\t4\r\n\n"),
+      seed(2, 3, 0, " 1  2 3 4 5 \n 6 7 8 9 10\n"),
+      seed(3, 0, 0,
+           market + "coordinate real general\n%\n2 3 2\n1 1 1\n2 3 4.5\n"),
+      seed(3, 0, 0, market + "coordinate pattern general\n2 3 1\n1 1\n"),
+      seed(3, 5, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
+      seed(4, 0, 0, npy),
+      seed(5, 6, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
+      seed(5, 6, 16, "ann,x,3\nbob,y,4\n"),
+      seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
+  };
+  const std::size_t plain = seeds.size();
+  for (std::size_t i = 0; i < plain; ++i) {  // compressed by the target
+    seeds.push_back(seeds[i]);
+    seeds.back()[0] = static_cast<char>(seeds.back()[0] + 16);
+  }
+  // Compressed here, so that a mutation damages the stream.
+  seeds.push_back(seed(4, 0, 0, Compressed(npy)));
+  seeds.push_back(seed(0, 1, 0, Compressed("1,2\n3,4\n")));
+  return seeds;
+}
+
+std::vector<std::string> ExpectedOutcomes() {
+  return {"dense",
+          "sparse",
+          "names",
+          "input-unreadable",
+          "input-empty",
+          "input-malformed",
+          "input-ragged",
+          "input-not-a-number",
+          "input-not-finite",
+          "input-negative",
+          "input-duplicate",
+          "input-out-of-range",
+          "input-ambiguous",
+          "features-mismatch",
+          "users-mismatch",
+          "item-unknown"};
+}
+
+}  // namespace dpnmf::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+  constexpr const char* kNames[] = {"a.csv", "a.tsv",  "a.txt", "a.mtx",
+                                    "a.npy", "a.data", "names"};
+  static const OneFile file;
+  FuzzInput bytes(data, size);
+  const std::uint8_t kind = bytes.Byte();
+  const std::string name = kNames[kind % 16 % std::size(kNames)];
+  const LoadOptions options = OptionsOf(&bytes);
+  const std::string_view content = bytes.Rest();
+  if (DeclaresMillions(content)) return 0;
+  const bool compress = (kind & 16) != 0;
+  const std::string path =
+      file.Write(name, compress ? Compressed(content) : content);
+  if (name == "names") {
+    const auto names = dpnmf::curator::LoadFeatureNames(path);
+    Count(names.ok() ? "names" : dpnmf::ReasonCode(names.status()));
+    if (!names.ok()) DemandRefusal(names.status());
+    return 0;
+  }
+  auto matrix = dpnmf::curator::LoadMatrix(path, (kind & 32) != 0, options);
+  if (!matrix.ok()) {
+    DemandRefusal(matrix.status());
+    Count(dpnmf::ReasonCode(matrix.status()));
+    return 0;
+  }
+  Count(matrix->sparse ? "sparse" : "dense");
+  DemandSound(*matrix, options);
+  DemandUsable(*std::move(matrix), (kind & 64) != 0
+                                       ? dpnmf::curator::Normalisation::kL2
+                                       : dpnmf::curator::Normalisation::kNone);
+  return 0;
+}

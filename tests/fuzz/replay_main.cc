@@ -1,0 +1,154 @@
+// A fuzz target as a plain test: its seeds, then mutations of them.
+//
+//   NAME_replay [--runs N] [--seed S]   seeds and N mutations
+//   NAME_replay --write-seeds DIR       seeds as files, for libFuzzer
+//   NAME_replay FILE...                 these inputs, as libFuzzer leaves them
+//
+// An input that fails is printed in hexadecimal and left in ./failed-NAME.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/fuzz/outcomes.h"
+
+namespace dpnmf::fuzz {
+namespace {
+
+constexpr std::uint64_t kDefaultRuns = DPNMF_REPLAY_RUNS;
+
+struct Arguments {
+  std::uint64_t runs = kDefaultRuns;
+  std::uint64_t seed = 20260101;
+  std::string seed_directory;
+  std::vector<std::string> files;
+};
+
+std::string program_name;
+std::string current;        // the input under way
+std::uint64_t current_run;  // 0: a seed or a file
+double slowest_seconds;     // for the reader alone
+std::uint64_t slowest_run;
+
+// The process is about to die: what it writes need not be safe.
+void ShowInput(int) {
+  const std::string path = "failed-" + program_name;
+  std::ofstream(path, std::ios::binary) << current;
+  std::cerr << "run " << current_run << ", " << current.size()
+            << " bytes, left in " << path << "\n";
+  for (const char byte : current.substr(0, 2048))
+    std::cerr << "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4]
+              << "0123456789abcdef"[byte & 15];
+  std::cerr << std::endl;
+  std::_Exit(1);
+}
+
+void RunOne(std::string input) {
+  current = std::move(input);
+  // A copy of its own on the heap: a read past its end is seen.
+  const std::vector<std::uint8_t> bytes(current.begin(), current.end());
+  const auto begin = std::chrono::steady_clock::now();
+  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - begin;
+  if (seconds.count() <= slowest_seconds) return;
+  slowest_seconds = seconds.count();
+  slowest_run = current_run;
+}
+
+int WriteSeeds(const std::string& directory) {
+  std::filesystem::create_directories(directory);
+  int number = 0;
+  for (const std::string& seed : FuzzSeeds()) {
+    std::ofstream(directory + "/seed-" + std::to_string(number++),
+                  std::ios::binary)
+        << seed;
+  }
+  return 0;
+}
+
+int ReplayFiles(const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+      std::cerr << path << " cannot be read\n";
+      return 2;
+    }
+    RunOne(std::string((std::istreambuf_iterator<char>(file)), {}));
+  }
+  return 0;
+}
+
+int Replay(const Arguments& arguments) {
+  const std::vector<std::string> seeds = FuzzSeeds();
+  for (const std::string& seed : seeds) RunOne(seed);
+  std::mt19937_64 random(arguments.seed);
+  for (current_run = 1; current_run <= arguments.runs; ++current_run)
+    RunOne(Mutated(seeds, &random));
+  std::cout << seeds.size() << " seeds and " << arguments.runs
+            << " mutations, seed " << arguments.seed << "; the slowest, run "
+            << slowest_run << ", took " << slowest_seconds << " s\n";
+  for (const auto& [outcome, count] : Outcomes())
+    std::cout << "  " << outcome << ": " << count << "\n";
+  if (arguments.runs < kDefaultRuns) return 0;
+  int missing = 0;
+  for (const std::string& outcome : ExpectedOutcomes()) {
+    if (Outcomes().contains(outcome)) continue;
+    std::cerr << "no input came to: " << outcome << "\n";
+    ++missing;
+  }
+  return missing == 0 ? 0 : 1;
+}
+
+Arguments Parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (flag == "--runs" && has_value) {
+      arguments.runs = std::strtoull(argv[++i], nullptr, 10);
+    } else if (flag == "--seed" && has_value) {
+      arguments.seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (flag == "--write-seeds" && has_value) {
+      arguments.seed_directory = argv[++i];
+    } else {
+      arguments.files.push_back(flag);
+    }
+  }
+  return arguments;
+}
+
+int Main(int argc, char** argv) {
+  program_name = std::filesystem::path(argv[0]).filename();
+  const Arguments arguments = Parse(argc, argv);
+  if (!arguments.seed_directory.empty())
+    return WriteSeeds(arguments.seed_directory);
+  std::signal(SIGABRT, ShowInput);
+  if (!arguments.files.empty()) return ReplayFiles(arguments.files);
+  return Replay(arguments);
+}
+
+}  // namespace
+}  // namespace dpnmf::fuzz
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define DPNMF_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define DPNMF_ADDRESS_SANITIZER
+#endif
+#ifdef DPNMF_ADDRESS_SANITIZER
+// What it finds ends in SIGABRT, so that the input is shown.
+extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
+#endif
+
+int main(int argc, char** argv) { return dpnmf::fuzz::Main(argc, argv); }
