@@ -1,10 +1,12 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -76,27 +78,48 @@ void ClearProgress() {
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
 }
 
+// Of the summaries that differ in rounds alone, the one of least median.
+std::vector<Summary> BestOverRounds(const Evaluation& evaluation) {
+  std::vector<Summary> best;
+  for (const Summary& summary : Summarise(evaluation)) {
+    const auto same =
+        std::find_if(best.begin(), best.end(),
+                     [setting = summary.setting](Summary& other) mutable {
+                       setting.rounds = other.setting.rounds;
+                       return other.setting == setting;
+                     });
+    if (same == best.end()) {
+      best.push_back(summary);
+    } else if (summary.median < same->median) {
+      *same = summary;
+    }
+  }
+  return best;
+}
+
 void PrintSummary(const EvaluateOptions& options,
                   const Evaluation& evaluation) {
-  absl::PrintF("%s: %d features (D) x %d users (N), rank %d, delta %g\n",
+  absl::PrintF("%s: %d features (D) x %d users (N), rank %d, delta %g\n\n",
                evaluation.name, evaluation.features, evaluation.users,
                options.rank, options.delta);
-  absl::PrintF("%-40s %8s %9s  %-19s %7s\n", "1/(2N) |V - WH|^2, best H >= 0",
+  absl::PrintF("%-52s %8s %8s  %-17s %8s\n", "1/(2N) |V - WH|^2, best H >= 0",
                "epsilon", "median", "range", "seconds");
-  for (const Summary& summary : Summarise(evaluation)) {
+  for (const Summary& summary : BestOverRounds(evaluation)) {
     absl::PrintF(
-        "%-40s %8s %9.4f  %.4f to %.4f   %7.2f\n", TitleOf(summary.setting),
+        "%-52s %8s %8.4f  %.4f to %.4f  %8.2f\n", TitleOf(summary.setting),
         TakesEpsilon(summary.setting.method)
             ? absl::StrFormat("%g", summary.setting.epsilon)
             : "-",
         summary.median, summary.least, summary.largest, summary.seconds);
   }
+  absl::PrintF("\n");
   if (!evaluation.complete()) {
     absl::PrintF("interrupted after %d of %d trials\n",
                  evaluation.results.size(), evaluation.planned);
   }
   absl::PrintF(
-      "wrote results.csv, curves.csv, results.json and report.html to %s\n",
+      "wrote results.csv (all rounds), curves.csv, results.json and "
+      "report.html to %s\n",
       options.output);
 }
 
@@ -172,7 +195,7 @@ void AddTrialFlags(CLI::App* command, EvaluateFlags* flags) {
   command
       ->add_option("--rounds", options.rounds,
                    "Rounds of statistics and paper, separated by commas; if "
-                   "not given 30, and 10,30,100 of paper")
+                   "not given 30, and 2,10,50 of paper")
       ->delimiter(',');
   command
       ->add_option("--outliers", flags->outliers,

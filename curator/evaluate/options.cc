@@ -135,7 +135,7 @@ std::vector<std::uint32_t> RoundsOf(const EvaluateOptions& options,
   if (!TakesRounds(method)) return {0};
   if (!options.rounds.empty()) return options.rounds;
   if (method == Method::kStatistics) return {kDefaultRounds};
-  return {10, 30, 100};
+  return {2, 10, 50};
 }
 
 }  // namespace dpnmf::curator

@@ -35,7 +35,7 @@ struct EvaluateOptions {
   std::string vocabulary;  // a file with a word for each feature, or empty
   int image_width = 0;     // 0: no pictures; else divides D
   // T of statistics and of the published algorithm. Empty: 30 of statistics;
-  // 10, 30 and 100 of the published.
+  // 2, 10 and 50 of the published.
   std::vector<std::uint32_t> rounds;
   int threads = 1;
   std::string save_models;  // directory, or empty
