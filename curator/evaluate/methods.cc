@@ -14,6 +14,7 @@
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/run_plan.h"
+#include "curator/evaluate/noised_mean.h"
 #include "curator/evaluate/paper.h"
 #include "curator/evaluate/seeded_noise.h"
 #include "curator/factor/factorize.h"
@@ -52,65 +53,6 @@ struct Workplace {
   double users() const { return static_cast<double>(v.users()); }
   Execution execution() const { return {trial.threads, 0, trial.stop}; }
 };
-
-// A sum over users in lattice units, noised on the lattice, as a mean.
-class NoisedMean {
- public:
-  NoisedMean(const Workplace& place, SeededNoise* noise)
-      : users_(place.users()), noise_(noise) {}
-
-  double Of(std::int64_t sum, double step, double stddev_steps) const {
-    const double noise =
-        stddev_steps == 0 ? 0 : std::nearbyint(stddev_steps * noise_->Normal());
-    return (static_cast<double>(sum) + noise) * step / users_;
-  }
-
-  MatrixXd Full(const std::vector<std::int64_t>& sums, Index rows,
-                Index columns, double step, double stddev_steps) const {
-    MatrixXd mean(rows, columns);
-    for (Index i = 0; i < mean.size(); ++i) {
-      mean(i) = Of(sums[static_cast<std::size_t>(i)], step, stddev_steps);
-    }
-    return mean;
-  }
-
-  // sums: the upper triangle by columns.
-  MatrixXd Symmetric(const std::vector<std::int64_t>& sums, Index rows,
-                     double step, double stddev_steps,
-                     double diagonal_stddev_steps) const {
-    MatrixXd mean(rows, rows);
-    std::size_t at = 0;
-    for (Index j = 0; j < rows; ++j) {
-      for (Index i = 0; i <= j; ++i) {
-        mean(i, j) = mean(j, i) =
-            Of(sums[at++], step, i == j ? diagonal_stddev_steps : stddev_steps);
-      }
-    }
-    return mean;
-  }
-
-  MatrixXd Part(const PartPlan& part,
-                const std::vector<std::int64_t>& sums) const {
-    const double step = std::ldexp(1.0, part.step_exponent);
-    const auto stddev = static_cast<double>(part.stddev_steps);
-    const auto rows = static_cast<Index>(part.rows);
-    return part.symmetric
-               ? Symmetric(sums, rows, step, stddev,
-                           static_cast<double>(part.diagonal_stddev_steps))
-               : Full(sums, rows, static_cast<Index>(part.columns), step,
-                      stddev);
-  }
-
- private:
-  double users_;
-  SeededNoise* noise_;
-};
-
-double StddevOfMean(const PartPlan& part, double users) {
-  return std::ldexp(static_cast<double>(part.stddev_steps),
-                    part.step_exponent) /
-         users;
-}
 
 SeededNoise NoiseOf(const Trial& trial) {
   return SeededNoise(SeedFor(
@@ -181,21 +123,18 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
     DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
                            ComputeMean(place.v.data(), plan.data_bound,
                                        plan.data_bits, execution));
-    mean = noised.Part(part, sums).col(0);
-    stddev_of_mean = StddevOfMean(part, place.users());
+    mean = noised.Part(part, place.v.features(), sums).col(0);
+    stddev_of_mean = noised.Stddev(part);
     rows = ChooseRows(mean, stddev_of_mean, static_cast<int>(rows.size()));
     chosen.assign(rows.begin(), rows.end());
   }
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
                          ComputeMoments(place.v.data(), chosen, plan.data_bound,
                                         plan.data_bits, execution));
-  PartPlan part = last.parts[0];
-  part.rows = part.columns = rows.size();
   NoisedMoments moments;
-  moments.g = noised.Part(part, sums);
-  moments.stddev_off = StddevOfMean(part, place.users());
-  part.stddev_steps = part.diagonal_stddev_steps;
-  moments.stddev_diagonal = StddevOfMean(part, place.users());
+  moments.g = noised.Part(last.parts[0], static_cast<Index>(rows.size()), sums);
+  moments.stddev_off = noised.Stddev(last.parts[0]);
+  moments.stddev_diagonal = noised.DiagonalStddev(last.parts[0]);
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments));
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
@@ -216,8 +155,8 @@ absl::StatusOr<Learned> LearnMoments(const Workplace& place) {
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
                          PlanOf(place, "moments", all ? 1 : 2));
   SeededNoise noise = NoiseOf(place.trial);
-  DPNMF_ASSIGN_OR_RETURN(learned.w,
-                         FitMoments(place, plan, NoisedMean(place, &noise)));
+  DPNMF_ASSIGN_OR_RETURN(
+      learned.w, FitMoments(place, plan, NoisedMean(place.users(), &noise)));
   watch.Stop();
   learned.seconds = watch.seconds();
   CurveDrawer(place, 1).Add(1, learned.w, &learned);
@@ -284,14 +223,14 @@ absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
                          PlanOf(place, "statistics", place.trial.rounds));
   const std::vector<PartPlan>& parts = plan.stages[0].parts;
   SeededNoise noise = NoiseOf(place.trial);
-  const NoisedMean noised(place, &noise);
-  const double stddev_a = StddevOfMean(parts[0], place.users());
+  const NoisedMean noised(place.users(), &noise);
+  const double stddev_a = noised.Stddev(parts[0]);
   MatrixXd a, b;
   return LearnInRounds(
       place, StartOf(place), place.trial.rounds, plan.coefficient_bits,
       [&](const ExactSums& sums) {
-        return MeansOfRound{noised.Part(parts[0], sums.a),
-                            noised.Part(parts[1], sums.b)};
+        return MeansOfRound{noised.Part(parts[0], place.trial.rank, sums.a),
+                            noised.Part(parts[1], place.v.features(), sums.b)};
       },
       [&](std::uint32_t round, MeansOfRound means, MatrixXd* w) {
         AverageRounds(round, std::move(means.a), &a);
@@ -318,14 +257,12 @@ absl::StatusOr<Learned> LearnAsPublished(const Workplace& place) {
       PaperEpsilonPerRound(trial.epsilon, trial.rounds, trial.delta);
   const int bits = BitsFor(users);
   const double step = std::ldexp(1.0, -2 * bits);
-  // In steps of the sums: noise of the means, times N.
-  const auto steps_of = [&](double sensitivity) {
-    return PaperStddev(sensitivity, epsilon, trial.delta) * users / step;
-  };
-  const double stddev_a = steps_of(PaperSensitivityOfA(users));
-  const double stddev_b = steps_of(PaperSensitivityOfB(users, trial.outliers));
+  const double stddev_a =
+      PaperStddev(PaperSensitivityOfA(users), epsilon, trial.delta);
+  const double stddev_b = PaperStddev(
+      PaperSensitivityOfB(users, trial.outliers), epsilon, trial.delta);
   SeededNoise noise = NoiseOf(trial);
-  const NoisedMean noised(place, &noise);
+  const NoisedMean noised(users, &noise);
   MatrixXd start = trial.method == Method::kPaperNndsvd
                        ? NndsvdDictionary(place.v, trial.rank, trial.threads)
                        : StartOf(place);
@@ -363,7 +300,7 @@ absl::StatusOr<Learned> LearnRobustly(const Workplace& place) {
   constexpr std::uint32_t kRounds = 100;
   const int bits = BitsFor(place.users());
   const double step = std::ldexp(1.0, -2 * bits);
-  const NoisedMean exact(place, nullptr);
+  const NoisedMean exact(place.users(), nullptr);
   return LearnInRounds(
       place, StartOf(place), kRounds, bits,
       [&](const ExactSums& sums) {
