@@ -5,18 +5,12 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/curator_connection.h"
+#include "common/nmf/defaults.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::analyst {
 
-inline constexpr std::uint32_t kDefaultRounds = 30;  // not of moments
-inline constexpr double kDefaultShareOfMoments = 0.5;
-inline constexpr double kDefaultShareOfMean = 0.1;
-inline constexpr double kDefaultStepSize = 1;
-inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
 inline constexpr std::uint32_t kMaxStepsPerRound = 10'000;
-inline constexpr std::uint32_t kDefaultInnerIterations = 10;
-inline constexpr double kDefaultShareOfA = 0.5;
 
 // The specification with every field that was left at 0 filled in; adjacency
 // and conversion become the population's.

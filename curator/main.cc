@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   dpnmf::curator::AddServeCommand(&app, &exit_code);
   dpnmf::curator::AddLedgerCommand(&app, &exit_code);
   dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
+  dpnmf::curator::AddEvaluateCommand(&app, &exit_code);
   dpnmf::curator::AddHealthCommand(&app, &exit_code);
   try {
     app.parse(argc, argv);

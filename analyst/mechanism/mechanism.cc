@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/nmf/statistics_update.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -39,21 +40,15 @@ Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
                           Eigen::MatrixXd fresh, LearnerState* state) {
   if (!facts.average) return fresh;
   Eigen::MatrixXd& kept = state->memory[name];
-  const double share = 2.0 / (facts.round + 1.0);
   // Of another shape: damaged on the disk, and begun anew.
-  const bool fits = kept.rows() == fresh.rows() && kept.cols() == fresh.cols();
-  if (!fits || share >= 1) {
-    kept = std::move(fresh);
-  } else {
-    kept += share * (fresh - kept);
-  }
+  if (kept.rows() != fresh.rows() || kept.cols() != fresh.cols())
+    kept = Eigen::MatrixXd();
+  AverageRounds(facts.round, std::move(fresh), &kept);
   return kept;
 }
 
 double VarianceShare(const RoundFacts& facts) {
-  if (!facts.average) return 1;
-  const double t = facts.round;
-  return 2.0 / 3.0 * (2 * t + 1) / (t * (t + 1));
+  return facts.average ? VarianceShareOfAverage(facts.round) : 1;
 }
 
 absl::StatusOr<Eigen::MatrixXd> MeanOfPart(

@@ -108,16 +108,13 @@ absl::StatusOr<RoundInput> SendNothing(const RoundFacts& facts,
 absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
                                     const LearnerState& state);
 
-// Mixes `fresh`, of round t, into the average kept under `name` and returns
-// that: weights proportional to t, that is a share of 2/(t+1) for the new one
-// (Lacoste-Julien, Schmidt and Bach 2012, arXiv 1212.2002). The variance of the
-// noise falls like 4/(3t), and what was learnt from early, poor dictionaries is
-// forgotten. Without facts.average it returns `fresh` and keeps nothing.
+// Mixes `fresh` into the average kept under `name` and returns that
+// (AverageRounds of common/nmf/statistics_update.h). Without facts.average it
+// returns `fresh` and keeps nothing.
 Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
                           Eigen::MatrixXd fresh, LearnerState* state);
 
-// sum of weights^2 / (sum of weights)^2 of that average at round t:
-// (2/3) (2t+1) / (t (t+1)). 1 without facts.average.
+// VarianceShareOfAverage at that round. 1 without facts.average.
 double VarianceShare(const RoundFacts& facts);
 
 // The mean (sum / users) of the part `name`, which must be rows x columns.

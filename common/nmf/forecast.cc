@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/nmf/moments.h"
+#include "common/nmf/statistics_update.h"
 #include "common/privacy/accounting.h"
 
 namespace dpnmf {
@@ -53,8 +54,7 @@ Reach OfMoments(const PartPlan& g, const RunPlan& plan,
 Reach OfStatistics(const PartPlan& b, const RunPlan& plan,
                    const RunParameters& parameters, const DatasetFacts& facts) {
   // Of an average with weights in proportion to the round.
-  const double rounds = parameters.rounds;
-  const double share = 2 * (2 * rounds + 1) / (3 * rounds * (rounds + 1));
+  const double share = VarianceShareOfAverage(parameters.rounds);
   const double stddev = Stddev(b) * std::sqrt(share) /
                         (static_cast<double>(facts.users) * plan.data_bound *
                          plan.coefficient_bound);

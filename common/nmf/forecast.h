@@ -16,7 +16,7 @@ struct Forecast {
   // The largest singular value that the noise alone has, over the sum of all
   // that the data can have. moments: 2 sigma sqrt(M) / (N c_v^2), M the rows.
   // statistics and gradient: sigma_B (sqrt D + sqrt K) / (N c_u c_h), sigma_B
-  // that of the average over the rounds (VarianceShare, 4/(3T)).
+  // that of the average over the rounds (VarianceShareOfAverage).
   double noise = 0;
   // No more directions than this can be told from the noise; at most D (M).
   // moments: 2 / noise, since eigenvalues below half the noise's edge do not

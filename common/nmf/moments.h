@@ -72,6 +72,8 @@ struct FitOptions {
   // If not empty (M x K, entries >= 0): where the fit begins. W then keeps the
   // order of its columns, most often.
   Eigen::MatrixXd start;
+  // Asked now and then; once true the fit ends with CANCELLED "cancelled".
+  std::function<bool()> stop = {};
 };
 
 // W (M x K), entries >= 0, columns of length 1:
@@ -84,7 +86,8 @@ struct FitOptions {
 //   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
 //      product: Gillis and Glineur 2012), from one to four random starts by the
 //      size; the one that explains X best is kept.
-// INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid".
+// INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid"; CANCELLED
+// "cancelled".
 absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
                                               const FitOptions& options);
 

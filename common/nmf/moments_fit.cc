@@ -139,6 +139,16 @@ double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
   return 1.01 * value;
 }
 
+bool Stopped(const FitOptions& options) {
+  return options.stop && options.stop();
+}
+
+absl::Status CheckNotStopped(const FitOptions& options) {
+  if (!Stopped(options)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "The fit was stopped.");
+}
+
 // X >= 0, |X|_F^2 <= trace.
 void ProjectOntoTrace(double trace, MatrixXd* x) {
   *x = x->cwiseMax(0.0);
@@ -149,14 +159,16 @@ void ProjectOntoTrace(double trace, MatrixXd* x) {
 // Moves X toward min 1/4 |target - X X'|^2 (gradient (XX' - target) X, its
 // Lipschitz constant near X at most 3 |XX'|): FISTA (Beck and Teboulle 2009)
 // with the gradient restart of O'Donoghue and Candes 2015.
-void MatchMoment(const MatrixXd& target, int threads, MatrixXd* x) {
+void MatchMoment(const MatrixXd& target, const FitOptions& options,
+                 MatrixXd* x) {
+  const int threads = options.threads;
   const double trace = target.trace();
   ProjectOntoTrace(trace, x);
   MatrixXd z = *x, moment, gradient, next;
   VectorXd top =
       VectorXd::Constant(target.rows(), 1 / std::sqrt(double(target.rows())));
   double momentum = 1;
-  for (int step = 0; step < kMatchingSteps; ++step) {
+  for (int step = 0; step < kMatchingSteps && !Stopped(options); ++step) {
     MultiplyTransposed(z, z, threads, &moment);
     const double lipschitz = 3 * LargestEigenvalue(moment, &top);
     if (!(lipschitz > 0)) return;
@@ -205,11 +217,14 @@ MatrixXd StartOf(const MatrixXd& x, int rank, Draws* draws) {
 
 // min |X - W H|^2 over W, H >= 0, from w (M x K). Returns the least value that
 // it found, less |X|^2.
-double Factorise(const MatrixXd& x, int threads, Draws* draws, MatrixXd* w) {
+double Factorise(const MatrixXd& x, const FitOptions& options, Draws* draws,
+                 MatrixXd* w) {
+  const int threads = options.threads;
   MatrixXd h = MatrixXd::Zero(w->cols(), x.cols()), c, a, b, wt;
   Normalise(x, draws, w, &h);
   double objective = 0;
-  for (int iteration = 0; iteration < kFitIterations; ++iteration) {
+  for (int iteration = 0; iteration < kFitIterations && !Stopped(options);
+       ++iteration) {
     wt = w->transpose();
     Multiply(wt, x, threads, &c);
     SweepNonNegative(wt * *w, c, iteration == 0 ? kFirstSweeps : kColumnSweeps,
@@ -288,11 +303,12 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
   Draws draws(options.seed);
   const ColumnLaw law = LawOf(moments);
   MatrixXd x = DrawColumns(law, &draws);
-  MatchMoment(law.moment, options.threads, &x);
+  MatchMoment(law.moment, options, &x);
   x *= std::sqrt(x.cols() / std::max(x.squaredNorm(), 1e-300));
   if (options.start.size() > 0) {
     MatrixXd w = options.start;
-    Factorise(x, options.threads, &draws, &w);
+    Factorise(x, options, &draws, &w);
+    DPNMF_RETURN_IF_ERROR(CheckNotStopped(options));
     return w;
   }
   MatrixXd best;
@@ -300,12 +316,13 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
   const int starts = StartCount(x.rows(), options.rank);
   for (int start = 0; start < starts; ++start) {
     MatrixXd w = StartOf(x, options.rank, &draws);
-    const double objective = Factorise(x, options.threads, &draws, &w);
+    const double objective = Factorise(x, options, &draws, &w);
     if (start == 0 || objective < least) {
       least = objective;
       best = std::move(w);
     }
   }
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options));
   return best;
 }
 

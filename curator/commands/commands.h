@@ -11,6 +11,7 @@ namespace dpnmf::curator {
 
 void AddImportCommand(CLI::App* app, int* exit_code);
 void AddFactorizeCommand(CLI::App* app, int* exit_code);
+void AddEvaluateCommand(CLI::App* app, int* exit_code);
 void AddLedgerCommand(CLI::App* app, int* exit_code);
 void AddServeCommand(CLI::App* app, int* exit_code);
 void AddHealthCommand(CLI::App* app, int* exit_code);

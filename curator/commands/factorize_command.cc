@@ -89,21 +89,9 @@ absl::Status WriteNpy(const std::string& path, const Eigen::MatrixXd& w) {
   header.fortran_order = true;
   header.shape = {static_cast<std::uint64_t>(w.rows()),
                   static_cast<std::uint64_t>(w.cols())};
-  const std::string unfinished = absl::StrCat(path, ".", getpid(), ".partial");
-  std::error_code error;
-  if (const absl::Status written =
-          WriteDurably(unfinished, NpyHeaderBytes(header),
-                       std::as_bytes(std::span(
-                           w.data(), static_cast<std::size_t>(w.size()))));
-      !written.ok()) {
-    std::filesystem::remove(unfinished, error);
-    return written;
-  }
-  std::filesystem::rename(unfinished, path, error);
-  if (!error) return absl::OkStatus();
-  const int reason = error.value();
-  std::filesystem::remove(unfinished, error);
-  return StorageError("write", path, reason);
+  return ReplaceDurably(
+      path, NpyHeaderBytes(header),
+      std::as_bytes(std::span(w.data(), static_cast<std::size_t>(w.size()))));
 }
 
 v1::FactorizeReport ReportOf(const FactorizeFlags& flags, const Dataset& data,

@@ -67,6 +67,30 @@ absl::Status WriteDurably(const std::string& path, std::string_view head,
   return file.Finish();
 }
 
+absl::Status ReplaceDurably(const std::string& path, std::string_view head,
+                            std::span<const std::byte> body) {
+  const std::string unfinished = absl::StrCat(path, ".", getpid(), ".partial");
+  absl::Status done = WriteDurably(unfinished, head, body);
+  if (done.ok() && rename(unfinished.c_str(), path.c_str()) != 0)
+    done = StorageError("write", path, errno);
+  if (!done.ok()) unlink(unfinished.c_str());
+  return done;
+}
+
+absl::Status AppendDurably(const std::string& path, std::string_view text) {
+  const int file =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) return StorageError("open", path, errno);
+  absl::Status done;
+  if (write(file, text.data(), text.size()) !=
+          static_cast<ssize_t>(text.size()) ||
+      fsync(file) != 0) {
+    done = StorageError("write", path, errno);
+  }
+  close(file);
+  return done;
+}
+
 absl::Status SyncEntries(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return StorageError("open", path, errno);

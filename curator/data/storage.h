@@ -43,6 +43,14 @@ class DurableFile {
 absl::Status WriteDurably(const std::string& path, std::string_view head,
                           std::span<const std::byte> body = {});
 
+// The same in the place of an older file, which is whole until then: written
+// beside it and renamed.
+absl::Status ReplaceDurably(const std::string& path, std::string_view head,
+                            std::span<const std::byte> body = {});
+
+// Appends to a file of mode 0600 that is created if missing, and syncs it.
+absl::Status AppendDurably(const std::string& path, std::string_view text);
+
 // What was created, renamed or removed in the directory is durable.
 absl::Status SyncEntries(const std::string& path);
 

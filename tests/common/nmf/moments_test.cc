@@ -272,6 +272,17 @@ TEST(FitDictionary, HoldsForAwkwardShapes) {
   ExpectUnitNonNegative(FittedTo({one_entry, 0, 0}, 3));
 }
 
+TEST(FitDictionary, StopsWhenAsked) {
+  const MatrixXd g = SecondMoment(PlantedUsers(12, 3, 100, 1));
+  FitOptions options;
+  options.rank = 3;
+  int asked = 0;
+  options.stop = [&] { return ++asked > 5; };
+  const auto w = FitDictionary(DenoiseMoments({g, 0, 0}).value(), options);
+  EXPECT_EQ(ReasonCode(w.status()), "cancelled");
+  EXPECT_LT(asked, 12);  // not the hundreds of a whole fit
+}
+
 TEST(FitDictionary, RefusesBadOptions) {
   const DenoisedMoments moments =
       DenoiseMoments({MatrixXd::Identity(3, 3), 0, 0}).value();

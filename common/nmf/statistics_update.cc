@@ -1,0 +1,49 @@
+#include "common/nmf/statistics_update.h"
+
+#include <cmath>
+#include <utility>
+
+#include "common/nmf/dictionary.h"
+
+namespace dpnmf {
+namespace {
+
+// A is positive semidefinite, its noised average need not be. The noise is a
+// Gaussian orthogonal matrix, whose spectral norm is about 2 sigma sqrt(K);
+// adding that to the diagonal keeps directions that the noise has flattened
+// from being divided by almost nothing. Without noise nothing is added.
+Eigen::MatrixXd DenoiseA(const Eigen::MatrixXd& a, double stddev) {
+  Eigen::MatrixXd denoised = NearestPositiveSemidefinite(a);
+  denoised.diagonal().array() +=
+      2 * stddev * std::sqrt(static_cast<double>(a.rows()));
+  return denoised;
+}
+
+}  // namespace
+
+void AverageRounds(std::uint32_t round, Eigen::MatrixXd fresh,
+                   Eigen::MatrixXd* kept) {
+  const double share = 2.0 / (round + 1.0);
+  if (kept->size() == 0 || share >= 1) {
+    *kept = std::move(fresh);
+  } else {
+    *kept += share * (fresh - *kept);
+  }
+}
+
+double VarianceShareOfAverage(std::uint32_t round) {
+  const double t = round;
+  return 2.0 / 3.0 * (2 * t + 1) / (t * (t + 1));
+}
+
+void UpdateFromStatistics(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
+                          const StatisticsStep& step, Eigen::MatrixXd* w) {
+  const Eigen::MatrixXd denoised = DenoiseA(a, step.stddev_a);
+  // u and h are non-negative, so B is.
+  const Eigen::MatrixXd positive = b.cwiseMax(0);
+  for (std::uint32_t i = 0; i < step.steps; ++i) {
+    ProjectedGradientStep(denoised, positive, step.step_size, w);
+  }
+}
+
+}  // namespace dpnmf
