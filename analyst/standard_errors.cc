@@ -57,8 +57,8 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   options.rank = static_cast<int>(state.w.cols());
   options.seed = run.specification().learner().seed();
   options.threads = DefaultThreads();
+  options.stop = stopped;
   BootstrapOptions bootstrap;
-  bootstrap.stopped = stopped;
   LiftedBy lift;
   const Eigen::MatrixXd* const rows = Kept(state, "rows");
   const Eigen::MatrixXd* const mean = Kept(state, "mean");

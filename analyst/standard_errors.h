@@ -15,8 +15,8 @@ namespace dpnmf::analyst {
 // Standard errors of a completed run of moments (D x K): 16 draws of the noise
 // around the denoised release (DictionaryStandardErrors), all cores. They are
 // themselves uncertain by about a fifth. FAILED_PRECONDITION
-// "errors-unavailable" for other runs; CANCELLED "cancelled" once `stopped`,
-// which is asked between draws, says so.
+// "errors-unavailable" for other runs; CANCELLED "cancelled" once `stopped`
+// says so.
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(
     const v1::Run& run, const LearnerState& state,
     const std::function<bool()>& stopped);

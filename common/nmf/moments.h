@@ -98,7 +98,6 @@ absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
 // the users, and not the distance to the best W: bias is not in it.
 // `denoised` belongs to `moments`; options as for the fit (start is not read).
 // With `lift` each replicate's mean has its noise too and W is lifted: D x K.
-// `stopped` is asked before every replicate: CANCELLED "cancelled".
 // INVALID_ARGUMENT "bootstrap-out-of-range" and those above.
 struct LiftedBy {
   std::vector<int> rows;  // arguments of LiftDictionary
@@ -108,7 +107,6 @@ struct LiftedBy {
 struct BootstrapOptions {
   int replicates = 16;  // 2 to 1000
   const LiftedBy* lift = nullptr;
-  std::function<bool()> stopped = {};
 };
 absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
     const NoisedMoments& moments, const DenoisedMoments& denoised,

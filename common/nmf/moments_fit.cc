@@ -342,10 +342,6 @@ absl::StatusOr<MatrixXd> DictionaryStandardErrors(
   // Sums are over differences from the first replicate: less cancellation.
   MatrixXd first, sum, squares;
   for (int replicate = 0; replicate < replicates; ++replicate) {
-    if (bootstrap.stopped && bootstrap.stopped()) {
-      return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                     "The computation was cancelled.");
-    }
     DPNMF_ASSIGN_OR_RETURN(
         const DenoisedMoments again,
         DenoiseMoments(Renoised(moments, denoised.g, &draws)));
