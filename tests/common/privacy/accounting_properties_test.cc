@@ -106,6 +106,19 @@ TEST(AccountingProperties, WhatIsChargedIsNeverBelowTheExactSum) {
   }
 }
 
+TEST(AccountingProperties, EveryDoubleIsRoundedToTheNamedSide) {
+  Random random(111);
+  const mpq_class unit(1, mpz_class(1) << 60);
+  for (int i = 0; i < 500; ++i) {
+    const double value = std::pow(random.Mu(), 2);
+    const mpq_class up = Exact(*MuSquared::RoundUp(value)),
+                    down = Exact(*MuSquared::RoundDown(value));
+    ASSERT_GE(up, mpq_class(value));
+    ASSERT_LE(down, mpq_class(value));
+    ASSERT_LE(up - down, unit);
+  }
+}
+
 TEST(AccountingProperties, CostsAddInAnyOrderAndGrouping) {
   Random random(102);
   for (int i = 0; i < 100; ++i) {
