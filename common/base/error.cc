@@ -1,5 +1,7 @@
 #include "common/base/error.h"
 
+#include <algorithm>
+
 #include "absl/strings/cord.h"
 
 namespace dpnmf {
@@ -9,8 +11,12 @@ constexpr char kPayloadUrl[] = "type.dpnmf/reason-code";
 
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence) {
-  absl::Status status(kind,
-                      absl::string_view(sentence.data(), sentence.size()));
+  std::string line(sentence);
+  std::replace_if(
+      line.begin(), line.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; },
+      ' ');
+  absl::Status status(kind, line);
   status.SetPayload(kPayloadUrl,
                     absl::Cord(absl::string_view(code.data(), code.size())));
   return status;

@@ -15,7 +15,7 @@
 
 namespace dpnmf {
 
-// A status of kind `kind` whose payload carries `code`.
+// Kind, code, and the sentence on one line: control characters become spaces.
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence);
 

@@ -34,7 +34,9 @@ const std::set<std::string>& DocumentedCodes() {
 }
 
 // Line ends, escapes and what else moves a terminal.
-bool IsControl(char c) { return static_cast<unsigned char>(c) < ' '; }
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+}
 
 }  // namespace
 

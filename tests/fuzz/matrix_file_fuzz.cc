@@ -84,6 +84,16 @@ void DemandSound(const LoadedMatrix& matrix, const LoadOptions& options) {
       "not the declared users");
 }
 
+// All of the file is the array, and the array is all of the file.
+void DemandWhole(const LoadedMatrix& matrix, std::string_view npy) {
+  const auto header = ParseNpyHeader(npy);
+  Demand(header.ok(), "an array without a header");
+  const auto size = static_cast<std::size_t>(header->dtype.back() - '0');
+  Demand(
+      npy.size() == header->data_offset + size * matrix.features * matrix.users,
+      "an array of another size than its file");
+}
+
 void DemandUsable(LoadedMatrix matrix, curator::Normalisation normalisation) {
   constexpr double kBound = 0.75;
   NormaliseColumns(&matrix, normalisation, kBound);
@@ -125,6 +135,13 @@ std::vector<std::string> FuzzSeeds() {
       seed(3, 0, 0,
            market + "coordinate real general\n%\n2 3 2\n1 1 1\n2 3 4.5\n"),
       seed(3, 0, 0, market + "coordinate pattern general\n2 3 1\n1 1\n"),
+      // One row, one column too far.
+      seed(3, 0, 0, market + "coordinate real general\n2 3 1\n3 1 1\n"),
+      seed(3, 0, 0, market + "coordinate real general\n2 3 1\n1 4 1\n"),
+      seed(3, 0, 0, market + "coordinate real general\n2 3 1\n0 1 1\n"),
+      seed(3, 0, 0, market + "array real general\n1 2\n1\n2\n3\n"),
+      seed(4, 0, 0, npy.substr(0, npy.size() - 1)),
+      seed(4, 0, 0, npy + "x"),
       seed(3, 5, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
       seed(4, 0, 0, npy),
       seed(5, 6, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
@@ -191,6 +208,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   Count(matrix->sparse ? "sparse" : "dense");
   DemandSound(*matrix, options);
+  const bool is_npy = content.starts_with("\x93NUMPY");
+  if (is_npy && options.format == dpnmf::curator::MatrixFormat::kAuto)
+    DemandWhole(*matrix, content);
   DemandUsable(*std::move(matrix), (kind & 64) != 0
                                        ? dpnmf::curator::Normalisation::kL2
                                        : dpnmf::curator::Normalisation::kNone);

@@ -204,6 +204,13 @@ std::vector<std::string> FuzzSeeds() {
   for (const std::string& text : texts) {
     seeds.push_back(std::string(1, static_cast<char>(seeds.size())) + text);
   }
+  for (const char* epsilon : {"0", "-1", "1001", "1e999"}) {
+    seeds.push_back(std::string(1, 0) +
+                    R"({"grants": [{"identity": "dns:a", "roles": )"
+                    R"(["analyst"], "datasets": [], "budgets": )"
+                    R"([{"population": "p", "epsilon": )" +
+                    epsilon + "}]}]}");
+  }
   seeds.push_back(std::string(1, 5) + "[::1]:65535");
   seeds.push_back(std::string(1, 8) + kCertificate + kCertificate);
   seeds.push_back(std::string(1, 9) +

@@ -263,6 +263,13 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = {
       Seed({0, 0}, release.substr(0, release.size() - sizeof(Digest))),
       Seed({0, 1}, release)};
+  // A row past the last; rows out of order; offsets that fall.
+  seeds.push_back(
+      Seed({1, 1, 1}, ArrayFile<std::int32_t>("<i4", {5}, {0, 0, 2, 1, 3})));
+  seeds.push_back(
+      Seed({1, 1, 1}, ArrayFile<std::int32_t>("<i4", {5}, {0, 2, 2, 1, 2})));
+  seeds.push_back(Seed({1, 1, 2}, ArrayFile<std::int64_t>("<i8", {kUsers + 1},
+                                                          {0, 3, 1, 3, 5})));
   for (const int sparse : {0, 1}) {
     const std::vector<std::string> arrays = ArraysOf(sparse == 1);
     for (std::size_t i = 0; i < arrays.size(); ++i)

@@ -251,10 +251,14 @@ std::vector<NoisedMatrix> SomeRelease(std::string_view kind) {
   return {part};
 }
 
+// Kind, D, K, round, M, then special doubles: users 1e6, sigma 0.5.
+std::string ReleaseHead(char kind) {
+  return std::string({4, kind, 3, 1, 0, 1, 23, 17, 18, 17}) +
+         std::string(10, 17);
+}
+
 std::string ReleaseSeed(char kind, std::string_view name) {
-  // Kind, D, K, round, M, then special doubles: users 1e6, sigma 0.5.
-  std::string seed({4, kind, 3, 1, 0, 1, 23, 17, 18, 17});
-  for (int i = 0; i < 10; ++i) seed.push_back(17);
+  std::string seed = ReleaseHead(kind);
   v1::ReleaseStart start;
   std::string chunks;
   for (const NoisedMatrix& part : SomeRelease(name)) {
@@ -283,16 +287,20 @@ std::string StatusSeed() {
          detail.SerializeAsString();
 }
 
-std::string DictionarySeed() {
-  const Eigen::MatrixXd w = Eigen::MatrixXd::Constant(3, 2, 0.5);
+// 3 x 2 entries in chunks of these sizes.
+std::string DictionarySeed(std::initializer_list<int> sizes) {
   v1::MatrixShape shape;
   shape.set_rows(3);
   shape.set_columns(2);
   std::string seed = std::string({3, 7, 7}) + WithLength(shape);
-  WriteChunks(w, [&](const v1::RealChunk& chunk) {
+  std::uint64_t offset = 0;
+  for (const int size : sizes) {
+    v1::RealChunk chunk;
+    chunk.set_offset(offset);
+    for (int i = 0; i < size; ++i) chunk.add_values(0.5);
     seed += WithLength(chunk);
-    return true;
-  });
+    offset += static_cast<std::uint64_t>(size);
+  }
   return seed;
 }
 
@@ -314,7 +322,15 @@ std::vector<std::string> FuzzSeeds() {
                     WithLength(SomeDataset()) + WithLength(position));
   }
   seeds.push_back(StatusSeed());
-  seeds.push_back(DictionarySeed());
+  seeds.push_back(DictionarySeed({6}));
+  seeds.push_back(DictionarySeed({2, 1, 3}));
+  seeds.push_back(DictionarySeed({4, 3}));  // one too many
+  seeds.push_back(DictionarySeed({7}));
+  seeds.push_back(DictionarySeed({3, 0}));
+  v1::ReleaseStart large;  // one entry more than is allowed
+  *large.add_parts() = HeaderOf(SomeRelease("mean")[0]);
+  large.mutable_parts(0)->mutable_shape()->set_rows(257);
+  seeds.push_back(ReleaseHead(2) + WithLength(large));
   char kind = 0;
   for (const std::string_view name :
        {"statistics", "gradient", "mean", "moments", "objective"})

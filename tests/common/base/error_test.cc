@@ -19,6 +19,13 @@ TEST(Refusal, CarriesKindSentenceAndCode) {
   EXPECT_EQ(ReasonCode(status), "rank-out-of-range");
 }
 
+TEST(Refusal, StaysOnOneLineWhateverItQuotes) {
+  EXPECT_EQ(Refusal(absl::StatusCode::kInvalidArgument, "input-malformed",
+                    std::string_view("a\nb\x1b[2J\0c\x7f", 10))
+                .message(),
+            "a b [2J c ");
+}
+
 TEST(ReasonCode, IsEmptyWhereNoneWasAttached) {
   EXPECT_EQ(ReasonCode(absl::OkStatus()), "");
   EXPECT_EQ(ReasonCode(absl::InternalError("something")), "");
