@@ -152,7 +152,7 @@ function addPlot(parent, options, lines) {
       {...axis, label: options.xLabel, size: 42, labelSize: 26,
         splits: () => ticks || logSplits(xLow, xHigh), filter: (_, splits) => splits,
         values: (_, splits) => splits.map(short)},
-      {...axis, label: options.yLabel, size: 62, labelSize: 26,
+      {...axis, label: options.yLabel, size: 72, labelSize: 26,
         ...(options.yLog ? {splits: () => logSplits(...yRange), filter: (_, splits) => splits} : {}),
         values: (_, splits) => options.yLog ? splits.map(short) : alike(splits)},
     ],
