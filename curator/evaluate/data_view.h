@@ -37,9 +37,9 @@ class DataView {
   double squared_norm_ = 0;
 };
 
-// 1/(2N) |V - W H|^2 with the best H >= 0, to about a relative 1e-6: sweeps of
-// coordinate descent until twenty gain less. *h (K x N) is where they begin
-// and becomes H; an empty one begins at 0.
+// 1/(2N) |V - W H|^2 with the best H >= 0: sweeps of coordinate descent until
+// twenty of them gain less than a relative 1e-6, 600 at most. *h (K x N) is
+// where they begin and becomes H; an empty one begins at 0.
 double Objective(const DataView& v, const Eigen::MatrixXd& w, int threads,
                  Eigen::MatrixXd* h);
 

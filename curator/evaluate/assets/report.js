@@ -152,7 +152,7 @@ function addPlot(parent, options, lines) {
       {...axis, label: options.xLabel, size: 42, labelSize: 26,
         splits: () => ticks || logSplits(xLow, xHigh), filter: (_, splits) => splits,
         values: (_, splits) => splits.map(short)},
-      {...axis, label: options.yLabel, size: 62, labelSize: 26,
+      {...axis, label: options.yLabel, size: 72, labelSize: 26,
         ...(options.yLog ? {splits: () => logSplits(...yRange), filter: (_, splits) => splits} : {}),
         values: (_, splits) => options.yLog ? splits.map(short) : alike(splits)},
     ],
@@ -218,7 +218,7 @@ function addOverEpsilon() {
   add(root, 'p', 'Columns of V of length 1, the best H ≥ 0 for each W; lower is better. Points are medians over ' +
     'repeats, bands their range. Epsilon is that of all releases together at delta ' + short(data.options.delta) +
     ' (rdp conversion, replace one); “published” is the algorithm of Saha and Imtiaz (arXiv 2211.01451) with its own ' +
-    'sensitivities, calibration and accounting. Where a mechanism ran with several numbers of rounds T, the best one is drawn: that choice ' +
+    'sensitivities, calibration and accounting; what a W₀ made of V tells is in no epsilon. Where a mechanism ran with several numbers of rounds T, the best one is drawn: that choice ' +
     'is a favour, since in earnest it would cost budget or public data.', 'note');
   addPlot(root, {title: 'Median objective', xLabel: 'overall epsilon (log scale)', xShort: 'epsilon', yLabel: OBJECTIVE,
     xTicks: epsilons.length <= 8 ? epsilons : null, width: 860, height: 420}, linesOverEpsilon(given));

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "Eigen/SVD"
+#include "common/nmf/coordinate_descent.h"
 #include "common/nmf/dictionary.h"
 #include "gtest/gtest.h"
 #include "tests/curator/evaluate/evaluate_fixtures.h"
@@ -51,6 +52,21 @@ TEST(Objective, HasTheClosedFormOfRankOne) {
       (view.squared_norm() - c.squaredNorm() / w.squaredNorm()) / (2 * 230);
   MatrixXd h;
   EXPECT_NEAR(Objective(view, w, 1, &h), expected, 1e-9 * expected);
+}
+
+// Columns that are nearly parallel need many sweeps.
+TEST(Objective, IsNearThatOfVeryManySweeps) {
+  const auto data = DenseOf(V().cast<float>());
+  const DataView view(data.get());
+  const MatrixXd w =
+      (RandomDictionary(12, 8, 5).array() + 2).matrix().colwise().normalized();
+  MatrixXd found, h = MatrixXd::Zero(8, 230);
+  const MatrixXd gram = w.transpose() * w, c = view.Correlate(w, 1);
+  SweepNonNegative(gram, c, 100'000, 2, &h);
+  const double best = (view.squared_norm() - 2 * c.cwiseProduct(h).sum() +
+                       h.cwiseProduct(gram * h).sum()) /
+                      (2 * 230);
+  EXPECT_NEAR(Objective(view, w, 1, &found), best, 2e-3 * best);
 }
 
 TEST(Objective, DoesNotDependOnTheStartOrTheLengthsOfColumns) {

@@ -62,6 +62,13 @@ TEST(NoisedMean, TakesTheNoiseOfAPlan) {
   const Eigen::MatrixXd m =
       NoisedMean(8, &noise).Part(part, kRows * kRows, sums);
   ExpectStddev(m.squaredNorm(), kRows * kRows, 0.5);
+  part.symmetric = true;
+  const Eigen::MatrixXd symmetric = NoisedMean(8, &noise).Part(
+      part, kRows, std::vector<std::int64_t>(kRows * (kRows + 1) / 2, 0));
+  const double diagonal = symmetric.diagonal().squaredNorm();
+  ExpectStddev(diagonal, kRows, 1);
+  ExpectStddev(symmetric.squaredNorm() - diagonal, kRows * (kRows - 1) / 2,
+               0.5 * std::sqrt(2.0));
 }
 
 TEST(SeededNoise, RepeatsAndDiffersByPurpose) {
