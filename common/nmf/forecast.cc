@@ -14,8 +14,6 @@ namespace dpnmf {
 namespace {
 
 constexpr double kLargestEpsilon = 1000;
-// Where PredictMoments' typical_directions reaches 2.
-const double kNoiseOfTwoDirections = std::pow(0.75 / 2, 1 / 0.55);
 
 const PartPlan* FindPart(const RunPlan& plan, const std::string& name) {
   for (const StagePlan& stage : plan.stages) {
@@ -99,18 +97,13 @@ std::string SentenceOf(const Forecast& forecast,
   }
   text += ".";
   if (!forecast.too_small) return text;
-  if (forecast.most_directions < parameters.rank) {
-    absl::StrAppendFormat(
-        &text,
-        " That is fewer than the rank: the data set is too small for "
-        "rank %d at this epsilon, and some parts will be guesses.",
-        parameters.rank);
-  } else {
-    text += " Little more than the mean is likely to come out.";
-  }
+  absl::StrAppendFormat(
+      &text,
+      " That is fewer than the rank: the data set is too small for rank %d at "
+      "this epsilon, and some parts will be guesses.",
+      parameters.rank);
   std::string ways;
-  if (forecast.most_directions >= 1 &&
-      forecast.most_directions < parameters.rank)
+  if (forecast.most_directions >= 1)
     ways = absl::StrCat("a rank of ", forecast.most_directions);
   if (forecast.epsilon_needed > 0) {
     absl::StrAppendFormat(&ways, "%san epsilon of %.2g",
@@ -140,16 +133,11 @@ Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
   forecast.typical_directions =
       std::min(reach.typical, forecast.most_directions);
   const double rank = parameters.rank;
-  const bool little_more_than_mean =
-      rank > 1 && reach.typical == 1 && reach.limit > 1;
-  forecast.too_small =
-      forecast.most_directions < parameters.rank || little_more_than_mean;
-  // A rank above D is not a matter of noise.
+  forecast.too_small = forecast.most_directions < parameters.rank;
+  // A rank above the rows is not a matter of noise.
   if (forecast.too_small && rank <= reach.limit) {
-    double factor = std::max(1.0, rank / reach.directions);
-    if (little_more_than_mean)
-      factor = std::max(factor, reach.noise / kNoiseOfTwoDirections);
-    forecast.epsilon_needed = EpsilonForLessNoise(plan, parameters, factor);
+    forecast.epsilon_needed =
+        EpsilonForLessNoise(plan, parameters, rank / reach.directions);
   }
   forecast.sentence = SentenceOf(forecast, parameters);
   return forecast;

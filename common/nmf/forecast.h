@@ -29,7 +29,7 @@ struct Forecast {
   // nothing is known (statistics, gradient).
   std::uint32_t typical_directions = 0;
   // most_directions is below the rank: some parts will be guesses, whatever the
-  // data are. With typical_directions below 2, little more than the mean.
+  // data are.
   bool too_small = false;
   // Where most_directions reaches the rank: an epsilon in the run's conversion
   // and delta (0: none up to 1000).

@@ -76,17 +76,6 @@ TEST(Forecast, NamesTheEpsilonThatTheRankNeeds) {
   EXPECT_TRUE(Of(parameters, facts).too_small);
 }
 
-TEST(Forecast, SaysWhereLittleMoreThanTheMeanWillCome) {
-  const DatasetFacts facts = Facts(1682, 943);
-  RunParameters parameters = Parameters("moments", 4, 1, 2, 1024);
-  const Forecast forecast = Of(parameters, facts);
-  EXPECT_TRUE(forecast.too_small);
-  EXPECT_EQ(forecast.typical_directions, 1);
-  EXPECT_NE(forecast.sentence.find("mean"), std::string::npos);
-  parameters.epsilon = forecast.epsilon_needed * 1.001;
-  EXPECT_FALSE(Of(parameters, facts).too_small);
-}
-
 TEST(Forecast, OfStatisticsIsTheAveragedNoiseOfB) {
   const DatasetFacts facts = Facts(64, 1797);
   const RunParameters one = Parameters("statistics", 16, 4, 1);
