@@ -9,7 +9,8 @@
 # example's digits. Declares the data public: never for private data.
 #
 # From the environment: EPSILON (1,4,16), DELTA (1e-5), REPEATS (5), MECHANISM
-# (all), CURATOR (build/bin/dpnmf-curator).
+# (all), CURATOR (build/bin/dpnmf-curator). Names of files hold no comma and no
+# colon. Ctrl-C ends it; the finished evaluations stay.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 if [ $# -lt 1 ]; then
@@ -50,15 +51,19 @@ awk -F, -v epsilons="$epsilon" '
     all[key SUBSEP $7] = all[key SUBSEP $7] " " $10
     rounds[key] = index(rounds[key] " ", " " $7 " ") ? rounds[key] : rounds[key] " " $7
   }
+  function range(rounds) {
+    if (least == largest) return rounds == "" ? "" : " (T = " rounds ")"
+    return " (" text(least) " to " text(largest) (rounds == "" ? "" : "; T = " rounds) ")"
+  }
   function cell(name, mechanism, epsilon,  key, tried, n, i, m, best, shown, list) {
     key = name SUBSEP mechanism SUBSEP epsilon
     if (!(key in rounds)) return ""
     n = split(rounds[key], tried, " ")
-    if (n == 0) { list = all[key SUBSEP ""]; m = median(list); return text(m) (least < largest ? " (" text(least) " to " text(largest) ")" : "") }
+    if (n == 0) { list = all[key SUBSEP ""]; m = median(list); return text(m) range("") }
     best = ""
     for (i = 1; i <= n; ++i) {
       m = median(all[key SUBSEP tried[i]])
-      if (best == "" || m < best) { best = m; shown = text(m) " (" text(least) " to " text(largest) "; T = " tried[i] ")" }
+      if (best == "" || m < best) { best = m; shown = text(m) range(tried[i]) }
     }
     return shown
   }

@@ -72,8 +72,8 @@ struct Learned {
 absl::StatusOr<Learned> Learn(const DataView& v, const DataView& clean,
                               const Trial& trial);
 
-// Rounds whose objective is computed: all up to 10, then every fifth of the
-// way up in ratio, and the last.
+// Rounds whose objective is computed: all up to 10, then one whenever the round
+// has grown by a fifth, and the last.
 bool IsCurveRound(std::uint32_t round, std::uint32_t rounds);
 
 }  // namespace dpnmf::curator
