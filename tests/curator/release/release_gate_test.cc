@@ -78,6 +78,48 @@ TEST(ReleaseGate, TwoRoundsGetDifferentNoise) {
   EXPECT_NE(first.value().parts[1].lattice, second.value().parts[1].lattice);
 }
 
+// What a container that is copied, or a volume that is put back with its
+// anchor, would do: the same round is charged in each, and each draws for
+// itself. (That this may not happen is the operator's part; that it tells no
+// noise is ours.)
+TEST(ReleaseGate, ACopyAndAVolumePutBackDrawOtherNoise) {
+  GateHome original, copy;
+  const auto put = [&](const std::string& from, const std::string& to) {
+    fs::remove_all(to);
+    fs::copy(from, to, fs::copy_options::recursive);
+  };
+  const auto close = [](GateHome* home) {
+    home->gate.reset();
+    home->ledger.reset();
+  };
+  close(&original);
+  close(&copy);
+  const TempDirectory backup;
+  put(original.home.directory.path(), backup / "all");
+  put(backup / "all", copy.home.directory.path());
+  std::vector<std::vector<std::int64_t>> drawn;
+  std::vector<Digest> rows;
+  const auto release = [&](GateHome* home) {
+    home->Reopen();
+    const auto released = home->Release(1).value();
+    drawn.push_back(released.value().parts[0].lattice);
+    drawn.push_back(released.value().parts[1].lattice);
+    rows.push_back(released.value().row_hash);
+    close(home);
+  };
+  release(&original);
+  release(&copy);
+  put(backup / "all", original.home.directory.path());
+  release(&original);
+  // One row of one history, three times; see above for the probability.
+  EXPECT_EQ(rows, std::vector<Digest>(3, rows[0]));
+  for (const int part : {0, 1}) {
+    EXPECT_NE(drawn[part], drawn[part + 2]);
+    EXPECT_NE(drawn[part], drawn[part + 4]);
+    EXPECT_NE(drawn[part + 2], drawn[part + 4]);
+  }
+}
+
 TEST(ReleaseGate, RefusesAnotherRequestForAChargedRound) {
   GateHome home;
   ASSERT_TRUE(home.Release(1).ok());
