@@ -157,7 +157,9 @@ absl::Status Serve(const ServeFlags& flags) {
   const int signal = WaitForSignal(signals);
   spdlog::info("signal {}: shutting down; runs go on after the next start",
                signal);
-  runs->Stop();  // ends watches too, so that the server has nothing to wait for
+  // Ends watches too. Standard errors that are computed for a client may keep
+  // the server for its shutdown time.
+  runs->Stop();
   server->Shutdown();
   spdlog::info("stopped");
   return absl::OkStatus();

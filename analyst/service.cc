@@ -131,6 +131,10 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     const absl::StatusOr<Model> model =
         parts_.store->ReadModel(request->run_id());
     if (!model.ok()) return ToGrpc(model.status());
+    if (request->standard_errors()) {
+      const absl::Status known = CheckHasErrors(request->run_id());
+      if (!known.ok()) return ToGrpc(known);
+    }
     v1::ModelReply reply;
     v1::ModelHeader& header = *reply.mutable_header();
     header.mutable_shape()->set_rows(
@@ -164,6 +168,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
  private:
+  // Before anything is sent.
+  absl::Status CheckHasErrors(const std::string& run_id) {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
+    return CheckHasStandardErrors(record.run);
+  }
+
   // One at a time: it takes all cores.
   absl::StatusOr<Eigen::MatrixXd> ErrorsOf(const std::string& run_id,
                                            const grpc::ServerContext& context) {

@@ -1,6 +1,6 @@
 #include "analyst/standard_errors.h"
 
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.h"
@@ -39,17 +39,30 @@ Eigen::MatrixXd OnRows(const Eigen::MatrixXd& w, const std::vector<int>& rows) {
   return part;
 }
 
+absl::Status Damaged() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "What the run has kept of its release cannot be read; restore "
+                 "the state directory from a backup.");
+}
+
 }  // namespace
+
+absl::Status CheckHasStandardErrors(const v1::Run& run) {
+  const bool fitted = run.state() == v1::RUN_STATE_COMPLETED &&
+                      FindPart(run.plan(), "G") != nullptr &&
+                      run.plan().stages().rbegin()->release() == "moments";
+  return fitted ? absl::OkStatus() : Unavailable();
+}
 
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(
     const v1::Run& run, const LearnerState& state,
     const std::function<bool()>& stopped) {
+  DPNMF_RETURN_IF_ERROR(CheckHasStandardErrors(run));
   const v1::PartPlan* const part = FindPart(run.plan(), "G");
   const Eigen::MatrixXd* const g = Kept(state, "G");
-  const bool fitted = run.state() == v1::RUN_STATE_COMPLETED &&
-                      part != nullptr && g != nullptr &&
-                      run.plan().stages().rbegin()->release() == "moments";
-  if (!fitted) return Unavailable();
+  if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
+      g->rows() < 1 || g->rows() > state.w.rows())
+    return Damaged();
   const NoisedMoments moments{*g, part->stddev(), part->diagonal_stddev()};
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments));
@@ -64,12 +77,16 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   const Eigen::MatrixXd* const mean = Kept(state, "mean");
   const v1::PartPlan* const mean_part = FindPart(run.plan(), "mean");
   if (mean_part == nullptr) {
+    if (g->rows() != state.w.rows()) return Damaged();
     return DictionaryStandardErrors(moments, denoised, state.w, options,
                                     bootstrap);
   }
   if (rows == nullptr || mean == nullptr) return Unavailable();  // it was lost
-  const Eigen::VectorXi chosen = rows->col(0).cast<int>();
-  lift = {{chosen.begin(), chosen.end()}, mean->col(0), mean_part->stddev()};
+  DPNMF_ASSIGN_OR_RETURN(std::vector<int> chosen, StoredRows(*rows, state));
+  if (static_cast<Eigen::Index>(chosen.size()) != g->rows() ||
+      mean->size() != state.w.rows() || !mean->allFinite())
+    return Damaged();
+  lift = {std::move(chosen), mean->reshaped(), mean_part->stddev()};
   bootstrap.lift = &lift;
   return DictionaryStandardErrors(moments, denoised, OnRows(state.w, lift.rows),
                                   options, bootstrap);

@@ -108,6 +108,11 @@ absl::StatusOr<RoundInput> SendNothing(const RoundFacts& facts,
 absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
                                     const LearnerState& state);
 
+// The rows that a mean has chosen, as UpdateFromMean stored them (n x 1):
+// ascending rows of W. DATA_LOSS "state-damaged".
+absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
+                                            const LearnerState& state);
+
 // Mixes `fresh` into the average kept under `name` and returns that
 // (AverageRounds of common/nmf/statistics_update.h). Without facts.average it
 // returns `fresh` and keeps nothing.

@@ -27,7 +27,8 @@ absl::Status RowsDamaged() {
                  "state directory from a backup.");
 }
 
-// Rows of W as they were stored: n x 1, ascending.
+}  // namespace
+
 absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
                                             const LearnerState& state) {
   if (kept.cols() != 1) return RowsDamaged();
@@ -42,11 +43,18 @@ absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
   return rows;
 }
 
+namespace {
+
 // The rows that G is on. DATA_LOSS "state-damaged".
 absl::StatusOr<std::vector<int>> ChosenRows(const RoundFacts& facts,
                                             const LearnerState& state) {
   const auto kept = state.memory.find(kRows);
-  if (kept != state.memory.end()) return StoredRows(kept->second, state);
+  if (kept != state.memory.end()) {
+    if (kept->second.rows() < 1 ||
+        kept->second.rows() > static_cast<Eigen::Index>(facts.moment_rows))
+      return RowsDamaged();
+    return StoredRows(kept->second, state);
+  }
   // All of them; or the mean is lost and every row has the same chance.
   std::vector<int> rows(facts.moment_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {

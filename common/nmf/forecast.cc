@@ -80,16 +80,22 @@ double UpToTwoDigits(double value) {
   return std::ceil(value / unit) * unit;
 }
 
+std::string TwoDigits(double value) {
+  return value < 100 ? absl::StrFormat("%.2g", value)
+                     : absl::StrFormat("%.0f", value);
+}
+
 std::string Directions(std::uint32_t count) {
   return absl::StrCat(count, count == 1 ? " direction" : " directions");
 }
 
+// `limit`: of directions, by the shape.
 std::string SentenceOf(const Forecast& forecast,
-                       const RunParameters& parameters) {
+                       const RunParameters& parameters, double limit) {
   std::string text = absl::StrFormat(
-      "The noise reaches %.2g %% of the largest signal that there can be; at "
-      "most %s can be told from it",
-      100 * forecast.noise, Directions(forecast.most_directions));
+      "The noise reaches %s %% of the largest signal that there can be; at "
+      "most %s can be told from it by their size",
+      TwoDigits(100 * forecast.noise), Directions(forecast.most_directions));
   if (forecast.typical_directions > 0 &&
       forecast.typical_directions < forecast.most_directions) {
     absl::StrAppendFormat(&text, ", %s in data like faces or mutation counts",
@@ -97,18 +103,24 @@ std::string SentenceOf(const Forecast& forecast,
   }
   text += ".";
   if (!forecast.too_small) return text;
+  if (limit < parameters.rank) {
+    absl::StrAppendFormat(&text,
+                          " Second moments of %.0f rows cannot tell %d parts "
+                          "apart: ask for more rows or a smaller rank.",
+                          limit, parameters.rank);
+    return text;
+  }
   absl::StrAppendFormat(
       &text,
       " That is fewer than the rank: the data set is too small for rank %d at "
-      "this epsilon, and some parts will be guesses.",
+      "this epsilon, and some parts may be guesses.",
       parameters.rank);
   std::string ways;
   if (forecast.most_directions >= 1)
     ways = absl::StrCat("a rank of ", forecast.most_directions);
   if (forecast.epsilon_needed > 0) {
-    absl::StrAppendFormat(&ways, "%san epsilon of %.2g",
-                          ways.empty() ? "" : " or ",
-                          UpToTwoDigits(forecast.epsilon_needed));
+    absl::StrAppend(&ways, ways.empty() ? "" : " or ", "an epsilon of ",
+                    TwoDigits(UpToTwoDigits(forecast.epsilon_needed)));
   }
   if (!ways.empty()) absl::StrAppend(&text, " Try ", ways, ".");
   return text;
@@ -139,7 +151,7 @@ Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
     forecast.epsilon_needed =
         EpsilonForLessNoise(plan, parameters, rank / reach.directions);
   }
-  forecast.sentence = SentenceOf(forecast, parameters);
+  forecast.sentence = SentenceOf(forecast, parameters, reach.limit);
   return forecast;
 }
 

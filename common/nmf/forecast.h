@@ -18,7 +18,8 @@ struct Forecast {
   // statistics and gradient: sigma_B (sqrt D + sqrt K) / (N c_u c_h), sigma_B
   // that of the average over the rounds (VarianceShareOfAverage).
   double noise = 0;
-  // No more directions than this can be told from the noise; at most D (M).
+  // No more directions than this can be told from the noise by their size; at
+  // most D (M). Parts on a few features may show beside it.
   // moments: 2 / noise, since eigenvalues below half the noise's edge do not
   // show and all of them add up to at most c_v^2 (Baik, Ben Arous and Peche
   // 2005; Benaych-Georges and Nadakuditi 2011). statistics: singular values of
@@ -28,8 +29,7 @@ struct Forecast {
   // half; text and counts of many people had up to eight times as many. 0:
   // nothing is known (statistics, gradient).
   std::uint32_t typical_directions = 0;
-  // most_directions is below the rank: some parts will be guesses, whatever the
-  // data are.
+  // most_directions is below the rank: some parts may be guesses.
   bool too_small = false;
   // Where most_directions reaches the rank: an epsilon in the run's conversion
   // and delta (0: none up to 1000).

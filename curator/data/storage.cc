@@ -67,14 +67,22 @@ absl::Status WriteDurably(const std::string& path, std::string_view head,
   return file.Finish();
 }
 
+static std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
 absl::Status ReplaceDurably(const std::string& path, std::string_view head,
                             std::span<const std::byte> body) {
   const std::string unfinished = absl::StrCat(path, ".", getpid(), ".partial");
   absl::Status done = WriteDurably(unfinished, head, body);
   if (done.ok() && rename(unfinished.c_str(), path.c_str()) != 0)
     done = StorageError("write", path, errno);
-  if (!done.ok()) unlink(unfinished.c_str());
-  return done;
+  if (!done.ok()) {
+    unlink(unfinished.c_str());
+    return done;
+  }
+  return SyncEntries(FolderOf(path));
 }
 
 absl::Status AppendDurably(const std::string& path, std::string_view text) {
@@ -88,7 +96,8 @@ absl::Status AppendDurably(const std::string& path, std::string_view text) {
     done = StorageError("write", path, errno);
   }
   close(file);
-  return done;
+  DPNMF_RETURN_IF_ERROR(done);
+  return SyncEntries(FolderOf(path));
 }
 
 absl::Status SyncEntries(const std::string& path) {

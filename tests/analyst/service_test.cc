@@ -152,6 +152,19 @@ TEST_F(ServiceTest, TrainsWatchesShowsAndAccounts) {
   EXPECT_EQ(budget.own_charge_count(), 4u);
 }
 
+TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {
+  const v1::Run run = Start(FakeSpecification(3, 2));
+  Watch(run.run_id());
+  const auto context = AsAlice();
+  v1::GetModelRequest request;
+  request.set_run_id(run.run_id());
+  request.set_standard_errors(true);
+  const auto reader = stub_->GetModel(context.get(), request);
+  v1::ModelReply reply;
+  EXPECT_FALSE(reader->Read(&reply));
+  EXPECT_EQ(ReasonCode(FromGrpc(reader->Finish())), "errors-unavailable");
+}
+
 TEST_F(ServiceTest, AnAuditorReadsAndDoesNotStartOrCancel) {
   v1::ListDatasetsReply datasets;
   EXPECT_TRUE(

@@ -69,7 +69,7 @@ CuratorProcess::~CuratorProcess() {
 }
 
 std::string CuratorProcess::Sandboxed(const std::string& arguments) const {
-  return absl::StrCat("cd ", directory_, "/cwd && HOME=", directory_,
+  return absl::StrCat("cd ", directory_, "/cwd && exec env HOME=", directory_,
                       "/home TMPDIR=", directory_, "/tmp ", DPNMF_CURATOR, " ",
                       arguments, " --data-dir ", directory_,
                       "/data --anchor-dir ", directory_, "/anchor");

@@ -523,7 +523,8 @@ TEST_F(SideOutputs, HoldNoPrivateNumber) {
     bytes += reply.size();
   }
   for (const auto& [name, content] : seen.files) {
-    EXPECT_EQ(taint.FoundIn(content), "") << name;
+    // Without the hashes: their digits are drawn anew, and may be any number.
+    EXPECT_EQ(taint.FoundIn(Masked(content)), "") << name;
     bytes += content.size();
   }
   std::printf("attack: taint: in %zu replies and %zu files, %zu bytes\n",

@@ -132,8 +132,11 @@ int Main(int argc, char** argv) {
   if (!arguments.seed_directory.empty())
     return WriteSeeds(arguments.seed_directory);
   std::signal(SIGABRT, ShowInput);
-  if (!arguments.files.empty()) return ReplayFiles(arguments.files);
-  return Replay(arguments);
+  const int code = arguments.files.empty() ? Replay(arguments)
+                                           : ReplayFiles(arguments.files);
+  // No input is to blame for what is found at the process's end.
+  std::signal(SIGABRT, SIG_DFL);
+  return code;
 }
 
 }  // namespace

@@ -157,13 +157,13 @@ refuses_pace pace-nonzeros-exceeded --pace-milliseconds 50 --pace-nonzeros 3
 refuses_pace pace-milliseconds --pace-milliseconds 0
 refuses_pace pace-milliseconds --pace-nonzeros 4
 : > "$work/curator.log"
-dpnmf-curator "${paced[@]}" --pace-milliseconds 250 --pace-nonzeros 4 >>"$work/curator.log" 2>&1 &
+dpnmf-curator "${paced[@]}" --pace-milliseconds 1000 --pace-nonzeros 4 >>"$work/curator.log" 2>&1 &
 curator_pid=$!
 await_port "on" "$work/curator.log" $curator_pid || fail "paced mode"
 curator_port=$(port_in on "$work/curator.log")
 start_analyst || fail "analyst of the paced curator"
 exits 0 "paced run" as alice train --dataset baskets --rank 1 --rounds 2 --epsilon 1 --wait
-grep -q 'ticks of 250 ms' "$work/curator.log" || fail "the log does not say that it is paced"
+grep -q 'ticks of 1000 ms' "$work/curator.log" || fail "the log does not say that it is paced"
 kill -TERM $analyst_pid $curator_pid
 wait
 

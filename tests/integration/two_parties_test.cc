@@ -277,6 +277,22 @@ TEST_F(TwoParties, MomentsHaveStandardErrorsAndRoundsAfterThemDoNot) {
   EXPECT_GT(errors->maxCoeff(), 1e-4);
   EXPECT_LE(errors->maxCoeff(), 1);
   EXPECT_EQ(ReasonCode(errors_after(2, true).status()), "cancelled");
+  // What was kept is damaged: never read past its end.
+  const v1::Run run = store_->List().value().front().run;
+  const analyst::LearnerState whole = store_->ReadLearner(run.run_id()).value();
+  const auto code_with = [&](const std::string& name,
+                             const Eigen::MatrixXd& kept) {
+    analyst::LearnerState damaged = whole;
+    damaged.memory[name] = kept;
+    return ReasonCode(
+        analyst::StandardErrors(run, damaged, [] { return false; }).status());
+  };
+  EXPECT_EQ(code_with("rows", Eigen::VectorXd::Constant(6, 1e9)),
+            "state-damaged");
+  EXPECT_EQ(code_with("rows", Eigen::VectorXd::LinSpaced(5, 0, 4)),
+            "state-damaged");
+  EXPECT_EQ(code_with("mean", Eigen::VectorXd::Zero(3)), "state-damaged");
+  EXPECT_EQ(code_with("G", Eigen::MatrixXd::Zero(2, 3)), "state-damaged");
   EXPECT_EQ(ReasonCode(errors_after(4, false).status()), "errors-unavailable");
 }
 

@@ -116,6 +116,17 @@ TEST(Forecast, ARankAboveTheRowsIsNotMendedByAnEpsilon) {
       Of(Parameters("moments", 9, 1, 2, 4), Facts(64, 1'000'000));
   EXPECT_TRUE(forecast.too_small);
   EXPECT_EQ(forecast.epsilon_needed, 0);
+  EXPECT_NE(forecast.sentence.find("4 rows cannot tell 9 parts"),
+            std::string::npos)
+      << forecast.sentence;
+}
+
+TEST(Forecast, WritesLargeNumbersOut) {
+  const Forecast forecast =
+      Of(Parameters("moments", 16, 0.1, 1, 64), Facts(64, 20));
+  EXPECT_GT(forecast.noise, 1);
+  EXPECT_EQ(forecast.sentence.find("e+"), std::string::npos)
+      << forecast.sentence;
 }
 
 TEST(Forecast, OfAnObjectiveIsEmpty) {
