@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "common/base/parallel.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/commands/interruption.h"
 #include "curator/data/storage.h"
 #include "curator/evaluate/evaluation.h"
 #include "curator/evaluate/report.h"
@@ -28,18 +28,6 @@ struct EvaluateFlags {
   EvaluateOptions options;
   std::string users, format_in = "auto", outliers = "off";
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C ends the work and writes what is done; a second one at once.
-void InterruptGently() {
-  const auto handler = [](int signal) {
-    interrupted = 1;
-    std::signal(signal, SIG_DFL);
-  };
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-}
 
 // CLI11 has checked that every word is one of its flag's.
 EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
@@ -144,7 +132,7 @@ absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
   hooks.after_trial = [&](const Evaluation& evaluation) {
     return WriteTables(options, evaluation);
   };
-  hooks.stop = [] { return interrupted != 0; };
+  hooks.stop = Interrupted;
   const absl::StatusOr<Evaluation> evaluation = Evaluate(options, hooks);
   ClearProgress();
   DPNMF_RETURN_IF_ERROR(evaluation.status());

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -21,6 +20,7 @@
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/commands/interruption.h"
 #include "curator/data/load.h"
 #include "curator/data/storage.h"
 #include "curator/factor/factorize.h"
@@ -35,18 +35,6 @@ struct FactorizeFlags {
   std::string format = "text";
   FactorizeOptions options;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C ends the work after the iteration; a second one at once.
-void InterruptGently() {
-  const auto handler = [](int signal) {
-    interrupted = 1;
-    std::signal(signal, SIG_DFL);
-  };
-  std::signal(SIGINT, handler);
-  std::signal(SIGTERM, handler);
-}
 
 // One line that is rewritten on a terminal, else a line now and then.
 class ProgressPrinter {
@@ -139,7 +127,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   InterruptGently();
   ProgressPrinter progress(flags->options.iterations);
   flags->options.progress = std::ref(progress);
-  flags->options.interrupted = [] { return interrupted != 0; };
+  flags->options.interrupted = Interrupted;
   const absl::StatusOr<FactorizeResult> result =
       Factorize(*data, flags->options);
   progress.Clear();

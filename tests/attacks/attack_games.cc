@@ -1,9 +1,12 @@
 #include "tests/attacks/attack_games.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <map>
 
+#include "absl/strings/str_format.h"
+#include "common/privacy/accounting.h"
 #include "curator/release/noise.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/factor_fixtures.h"
@@ -13,6 +16,10 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::uint64_t kPlaysAtOnce = 1 << 15;
+
+double EpsilonOfMu(double mu) {
+  return EpsilonGaussian(mu * mu, kAttackDelta).value();
+}
 
 bool SaysOne(const LinearGame& game, std::span<const std::int64_t> view) {
   return LogLikelihoodRatio(game, view) > 0;
@@ -139,6 +146,21 @@ Guesses Play(const LinearGame& game, std::uint64_t plays, std::uint64_t seed) {
 void PrintFigure(const std::string& attack, const std::string& who,
                  const std::string& figure) {
   std::cout << "attack: " << attack << " | " << who << " | " << figure << "\n";
+}
+
+double MuOf(const RunPlan& plan) { return std::sqrt(plan.cost.ToDouble()); }
+
+Bound Report(const std::string& who, const RunPlan& plan,
+             const Guesses& guesses) {
+  const Bound bound = {MuLowerBound(guesses, kAccusation),
+                       MuLowerBound(guesses, kReading)};
+  PrintFigure(
+      "membership", who,
+      absl::StrFormat("claimed epsilon %.3f, measured at least %.3f (95 %%), "
+                      "%.3f (1 - 1e-7); success rate %.4f",
+                      EpsilonOfMu(MuOf(plan)), EpsilonOfMu(bound.reading),
+                      EpsilonOfMu(bound.surely), guesses.SuccessRate()));
+  return bound;
 }
 
 }  // namespace dpnmf::curator

@@ -61,6 +61,19 @@ Guesses Play(const LinearGame& game, std::uint64_t plays, std::uint64_t seed);
 void PrintFigure(const std::string& attack, const std::string& who,
                  const std::string& figure);
 
+// The claim: of the run's whole cost.
+double MuOf(const RunPlan& plan);
+
+// Lower bounds on mu.
+struct Bound {
+  double surely;   // miss 1e-7
+  double reading;  // miss 5 %
+};
+
+// A bound on the run's mu from the guesses, printed as epsilon.
+Bound Report(const std::string& who, const RunPlan& plan,
+             const Guesses& guesses);
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_TESTS_ATTACKS_ATTACK_GAMES_H_

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "Eigen/SVD"
-#include "absl/strings/str_format.h"
 #include "common/nmf/dictionary.h"
 #include "common/privacy/accounting.h"
 #include "gtest/gtest.h"
@@ -31,31 +30,6 @@ constexpr std::uint64_t kPlaysOfTwins = 1 << 18;
 constexpr double kEpsilon = 1;
 
 using Sums = std::vector<std::int64_t>;
-
-double MuOf(const RunPlan& plan) { return std::sqrt(plan.cost.ToDouble()); }
-
-double EpsilonOfMu(double mu) {
-  return EpsilonGaussian(mu * mu, kAttackDelta).value();
-}
-
-struct Bound {
-  double surely;   // miss 1e-7
-  double reading;  // miss 5 %
-};
-
-// A bound on the run's mu from the guesses, printed as epsilon.
-Bound Report(const std::string& who, const RunPlan& plan,
-             const Guesses& guesses) {
-  const Bound bound = {MuLowerBound(guesses, kAccusation),
-                       MuLowerBound(guesses, kReading)};
-  PrintFigure(
-      "membership", who,
-      absl::StrFormat("claimed epsilon %.3f, measured at least %.3f (95 %%), "
-                      "%.3f (1 - 1e-7); success rate %.4f",
-                      EpsilonOfMu(MuOf(plan)), EpsilonOfMu(bound.reading),
-                      EpsilonOfMu(bound.surely), guesses.SuccessRate()));
-  return bound;
-}
 
 // A target on one axis replaced by one on the other: h and u of full length
 // and orthogonal, which attains the sensitivity of A and of B at once.

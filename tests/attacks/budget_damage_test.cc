@@ -6,35 +6,18 @@
 // DPNMF_ATTACK_SEED repeats, DPNMF_ATTACK_TRIALS=n does n times as much. Where
 // a kind of damage must be refused, it is for certain, not by chance.
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "curator/release/ledger_row.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attacker.h"
+#include "tests/curator/release/damaged_files.h"
 
 namespace dpnmf::curator {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
-void Spill(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-
-void ReplaceDirectory(const std::string& from, const std::string& to) {
-  fs::remove_all(to);
-  fs::copy(from, to, fs::copy_options::recursive);
-}
 
 std::string Hex(const Digest& digest) { return "x'" + HexOf(digest) + "'"; }
 

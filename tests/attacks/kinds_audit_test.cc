@@ -6,13 +6,11 @@
 // Every verdict accuses a sound mechanism with probability at most 1e-7
 // (MuLowerBound; rules fixed before the plays); 6 claims of the product, all
 // with fixed seeds.
-#include <cmath>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "Eigen/Dense"
-#include "absl/strings/str_format.h"
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attack_games.h"
@@ -26,24 +24,10 @@ constexpr std::uint64_t kPlays = 1 << 18;
 
 using Sums = std::vector<std::int64_t>;
 
-double MuOf(const RunPlan& plan) { return std::sqrt(plan.cost.ToDouble()); }
-
-double EpsilonOfMu(double mu) {
-  return EpsilonGaussian(mu * mu, kAttackDelta).value();
-}
-
-// The bound that fails with probability 1e-7; printed with its epsilon.
-double Report(const std::string& who, const RunPlan& plan,
+// The bound that fails with probability 1e-7.
+double Surely(const std::string& who, const RunPlan& plan,
               const Guesses& guesses) {
-  const double surely = MuLowerBound(guesses, kAccusation);
-  PrintFigure(
-      "membership", who,
-      absl::StrFormat("claimed epsilon %.3f, measured at least %.3f (95 %%), "
-                      "%.3f (1 - 1e-7); success rate %.4f",
-                      EpsilonOfMu(MuOf(plan)),
-                      EpsilonOfMu(MuLowerBound(guesses, kReading)),
-                      EpsilonOfMu(surely), guesses.SuccessRate()));
-  return surely;
+  return Report(who, plan, guesses).surely;
 }
 
 // A run of one round a stage, its plan, and the requests of its rounds.
@@ -151,7 +135,7 @@ class AuditOfKinds : public ::testing::TestWithParam<Kind (*)()> {
 TEST_P(AuditOfKinds, TheProductsBoundComesNearTheClaimFromBelow) {
   const Kind kind = GetParam()();
   const double bound =
-      Report("product, " + kind.name, kind.plan,
+      Surely("product, " + kind.name, kind.plan,
              Play(GameOf(kind, kind.plan), kPlays, Seed(kind, 0)));
   EXPECT_LE(bound, MuOf(kind.plan));
   // It would notice a sigma short by a fifth.
@@ -162,7 +146,7 @@ TEST_P(AuditOfKinds, SeesHalvedNoise) {
   const Kind kind = GetParam()();
   LinearGame game = GameOf(kind, kind.plan);
   for (std::uint64_t& stddev : game.stddevs) stddev /= 2;
-  EXPECT_GT(Report("twin: halved noise, " + kind.name, kind.plan,
+  EXPECT_GT(Surely("twin: halved noise, " + kind.name, kind.plan,
                    Play(game, kPlays, Seed(kind, 1))),
             MuOf(kind.plan));
 }
@@ -175,10 +159,10 @@ TEST_P(AuditOfKinds, SeesAMissingClip) {
     plan.data_bound = plan.coefficient_bound = bound;
     return Play(GameOf(kind, plan, 4), kPlays, Seed(kind, which));
   };
-  EXPECT_LE(Report("product, v at four times the bound, " + kind.name,
+  EXPECT_LE(Surely("product, v at four times the bound, " + kind.name,
                    kind.plan, play(1, 2)),
             MuOf(kind.plan));
-  EXPECT_GT(Report("twin: not clipped, " + kind.name, kind.plan, play(16, 3)),
+  EXPECT_GT(Surely("twin: not clipped, " + kind.name, kind.plan, play(16, 3)),
             MuOf(kind.plan));
 }
 
@@ -198,7 +182,7 @@ TEST(AuditOfMoments, SeesADiagonalNoisedLikeTheRest) {
   LinearGame game = GameOf(kind, kind.plan);
   const PartPlan& part = kind.plan.stages[0].parts[0];
   for (std::uint64_t& stddev : game.stddevs) stddev = part.stddev_steps;
-  EXPECT_GT(Report("twin: sigma of G's diagonal as off it", kind.plan,
+  EXPECT_GT(Surely("twin: sigma of G's diagonal as off it", kind.plan,
                    Play(game, kPlays, 30'000'000'000)),
             MuOf(kind.plan));
 }
@@ -267,11 +251,11 @@ TEST(AuditOfGradients, TheProductKeepsItsClaimAndHalvedNoiseDoesNot) {
   const Kind kind = Gradient();
   constexpr std::uint64_t kPlaysOfGradients = 1 << 17;
   LinearGame game = GameOf(kind, kind.plan);
-  EXPECT_LE(Report("product, gradient", kind.plan,
+  EXPECT_LE(Surely("product, gradient", kind.plan,
                    PlayGradient(kind, game, kPlaysOfGradients, 31'000'000'000)),
             MuOf(kind.plan));
   for (std::uint64_t& stddev : game.stddevs) stddev /= 4;
-  EXPECT_GT(Report("twin: a quarter of the noise, gradient", kind.plan,
+  EXPECT_GT(Surely("twin: a quarter of the noise, gradient", kind.plan,
                    PlayGradient(kind, game, kPlaysOfGradients, 32'000'000'000)),
             MuOf(kind.plan));
 }

@@ -2,9 +2,7 @@
 #include <sqlite3.h>
 
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <vector>
 
 #include "SQLiteCpp/SQLiteCpp.h"
@@ -12,6 +10,7 @@
 #include "curator/release/ledger.h"
 #include "curator/release/ledger_row.h"
 #include "gmock/gmock.h"
+#include "tests/curator/release/damaged_files.h"
 #include "tests/curator/release/release_fixtures.h"
 
 namespace dpnmf::curator {
@@ -25,22 +24,6 @@ constexpr const char* kColumns[] = {
     "sequence", "kind",   "unix_seconds",  "population", "identity",
     "run_id",   "round",  "mechanism",     "dataset",    "request_hash",
     "cost",     "detail", "previous_hash", "hash"};
-
-std::string Slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
-void Spill(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-
-void CopyDirectory(const std::string& from, const std::string& to) {
-  fs::remove_all(to);
-  fs::copy(from, to, fs::copy_options::recursive);
-}
 
 // Six rows: genesis, population, open, two charges, close.
 class LedgerDamage : public testing::Test {
@@ -356,31 +339,31 @@ TEST_F(LedgerDamage, SeesAnEditedWriteAheadLog) {
   {
     const auto ledger = home_.Open();
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("second", 4, 4)).ok());
-    CopyDirectory(home_.options.directory, copy / "ledger");
+    ReplaceDirectory(home_.options.directory, copy / "ledger");
   }
-  CopyDirectory(copy / "ledger", home_.options.directory);
+  ReplaceDirectory(copy / "ledger", home_.options.directory);
   const std::string wal = File() + "-wal";
   const std::string good = Slurp(wal);
   ASSERT_GT(good.size(), 1000u);
   for (std::size_t at : {std::size_t{40}, good.size() / 2, good.size() - 1}) {
-    CopyDirectory(copy / "ledger", home_.options.directory);
+    ReplaceDirectory(copy / "ledger", home_.options.directory);
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 1);
     Spill(wal, bad);
     EXPECT_EQ(home_.OpenCode(), "ledger-behind-anchor") << at;
   }
-  CopyDirectory(copy / "ledger", home_.options.directory);
+  ReplaceDirectory(copy / "ledger", home_.options.directory);
   EXPECT_EQ(home_.OpenCode(), "");
 }
 
 TEST_F(LedgerDamage, RefusesAnOldCopyOfTheWholeDirectory) {
   const TempDirectory old;
-  CopyDirectory(home_.options.directory, old / "ledger");
+  ReplaceDirectory(home_.options.directory, old / "ledger");
   {
     const auto ledger = home_.Open();
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("second", 4, 4)).ok());
   }
-  CopyDirectory(old / "ledger", home_.options.directory);
+  ReplaceDirectory(old / "ledger", home_.options.directory);
   ExpectRefused("ledger-behind-anchor");
   EXPECT_EQ(ReasonCode(Ledger::AcceptAnchor(home_.options).status()),
             "ledger-behind-anchor");
@@ -388,7 +371,7 @@ TEST_F(LedgerDamage, RefusesAnOldCopyOfTheWholeDirectory) {
 
 TEST_F(LedgerDamage, RefusesAFork) {
   const TempDirectory old;
-  CopyDirectory(home_.options.directory, old / "ledger");
+  ReplaceDirectory(home_.options.directory, old / "ledger");
   {
     const auto ledger = home_.Open();
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("second", 4, 4)).ok());
@@ -401,7 +384,7 @@ TEST_F(LedgerDamage, RefusesAFork) {
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("third", 4, 4)).ok());
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("fourth", 4, 8)).ok());
   }
-  CopyDirectory(old / "ledger", home_.options.directory);
+  ReplaceDirectory(old / "ledger", home_.options.directory);
   ExpectRefused("ledger-behind-anchor");
 }
 
@@ -414,7 +397,8 @@ TEST_F(LedgerDamage, RefusesAnEmptyLedgerBesideAnAnchorWithRows) {
 TEST_F(LedgerDamage, RefusesTheAnchorOfAnotherLedger) {
   const LedgerHome other;
   other.OpenWithPeople();
-  CopyDirectory(other.options.anchor_directory, home_.options.anchor_directory);
+  ReplaceDirectory(other.options.anchor_directory,
+                   home_.options.anchor_directory);
   ExpectRefused("ledger-behind-anchor");
   EXPECT_EQ(ReasonCode(Ledger::AcceptAnchor(home_.options).status()),
             "ledger-behind-anchor");
@@ -459,13 +443,13 @@ TEST_F(LedgerDamage, DoesNotAcceptAnAnchorWhileAServerRuns) {
 // A stop between commit and anchor: the ledger is ahead, which is fine.
 TEST_F(LedgerDamage, MovesTheAnchorForwardOfALedgerThatIsAhead) {
   const TempDirectory old;
-  CopyDirectory(home_.options.anchor_directory, old / "anchor");
+  ReplaceDirectory(home_.options.anchor_directory, old / "anchor");
   {
     const auto ledger = home_.Open();
     ASSERT_TRUE(ledger->OpenRun(OpeningFor("second", 4, 4)).ok());
   }
   const auto newest = ReadAnchor(home_.options.anchor_directory).value();
-  CopyDirectory(old / "anchor", home_.options.anchor_directory);
+  ReplaceDirectory(old / "anchor", home_.options.anchor_directory);
   EXPECT_EQ(Ledger::Audit(home_.options)->anchor, AnchorState::kLedgerAhead);
   home_.Open();
   EXPECT_EQ(ReadAnchor(home_.options.anchor_directory).value(), newest);
@@ -482,9 +466,9 @@ TEST(LedgerAnchor, WithoutAnAnchorARollbackIsNotSeen) {
   const LedgerHome home(/*anchored=*/false);
   const TempDirectory old;
   home.OpenWithPeople();
-  CopyDirectory(home.options.directory, old / "ledger");
+  ReplaceDirectory(home.options.directory, old / "ledger");
   ASSERT_TRUE(home.Open()->OpenRun(OpeningFor("run")).ok());
-  CopyDirectory(old / "ledger", home.options.directory);
+  ReplaceDirectory(old / "ledger", home.options.directory);
   EXPECT_EQ(home.OpenCode(), "");
   EXPECT_EQ(Ledger::Audit(home.options)->anchor, AnchorState::kNone);
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "gmock/gmock.h"
+#include "tests/curator/release/damaged_files.h"
 #include "tests/curator/release/gate_fixtures.h"
 
 namespace dpnmf::curator {
@@ -84,10 +85,6 @@ TEST(ReleaseGate, TwoRoundsGetDifferentNoise) {
 // noise is ours.)
 TEST(ReleaseGate, ACopyAndAVolumePutBackDrawOtherNoise) {
   GateHome original, copy;
-  const auto put = [&](const std::string& from, const std::string& to) {
-    fs::remove_all(to);
-    fs::copy(from, to, fs::copy_options::recursive);
-  };
   const auto close = [](GateHome* home) {
     home->gate.reset();
     home->ledger.reset();
@@ -95,8 +92,8 @@ TEST(ReleaseGate, ACopyAndAVolumePutBackDrawOtherNoise) {
   close(&original);
   close(&copy);
   const TempDirectory backup;
-  put(original.home.directory.path(), backup / "all");
-  put(backup / "all", copy.home.directory.path());
+  ReplaceDirectory(original.home.directory.path(), backup / "all");
+  ReplaceDirectory(backup / "all", copy.home.directory.path());
   std::vector<std::vector<std::int64_t>> drawn;
   std::vector<Digest> rows;
   const auto release = [&](GateHome* home) {
@@ -109,7 +106,7 @@ TEST(ReleaseGate, ACopyAndAVolumePutBackDrawOtherNoise) {
   };
   release(&original);
   release(&copy);
-  put(backup / "all", original.home.directory.path());
+  ReplaceDirectory(backup / "all", original.home.directory.path());
   release(&original);
   // One row of one history, three times; see above for the probability.
   EXPECT_EQ(rows, std::vector<Digest>(3, rows[0]));
