@@ -198,6 +198,11 @@ void BM_RoundSparse(benchmark::State& state) {
   Run(state, *SparseData(ShapeOf(state), 100), false, 10, 0);
 }
 
+// With outliers, 100 nonzeros a user: so does this.
+void BM_RoundSparseOutliers(benchmark::State& state) {
+  Run(state, *SparseData(ShapeOf(state), 100), true, 10, 0);
+}
+
 void Shapes(benchmark::internal::Benchmark* benchmark) {
   for (const int threads : {1, 2}) {
     benchmark->Args({361, 50, 2432, threads});
@@ -219,6 +224,7 @@ BENCHMARK(BM_Statistics)->Apply(Shapes);
 BENCHMARK(BM_RoundGram)->Apply(Shapes);
 BENCHMARK(BM_RoundOutliers)->Apply(Shapes);
 BENCHMARK(BM_RoundSparse)->Apply(SparseShapes);
+BENCHMARK(BM_RoundSparseOutliers)->Apply(SparseShapes);
 
 }  // namespace
 }  // namespace dpnmf::curator

@@ -29,7 +29,7 @@ void CorrelateWithoutOutliers(const PackedDictionary& w,
           block->h.data() + strip * StripSize(w.rank),
           block->v.data() + strip * StripSize(w.features) + StripSize(first),
           block->partial.data());
-      AddProduct(w.by_component, first, count, block->partial.data(),
+      AddProduct(*w.by_component, first, count, block->partial.data(),
                  block->c.data() + strip * StripSize(w.rank));
     }
   }
@@ -41,10 +41,13 @@ PackedDictionary::PackedDictionary(const Eigen::MatrixXd& w, bool outliers,
                                    bool sparse)
     : features(static_cast<int>(w.rows())),
       rank(static_cast<int>(w.cols())),
-      by_component(w.transpose()),
       gram(w.transpose() * w) {
+  if (sparse) {
+    rows.emplace(w);
+    return;
+  }
+  by_component.emplace(w.transpose());
   if (outliers) by_feature.emplace(w);
-  if (sparse && !outliers) rows.emplace(w);
 }
 
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
@@ -53,7 +56,7 @@ void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
     const int count = std::min(kRowsAtOnce, w.features - first);
     for (int strip = 0; strip < strips; ++strip) {
       AddProduct(
-          w.by_component, first, count,
+          *w.by_component, first, count,
           block->u.data() + strip * StripSize(w.features) + StripSize(first),
           block->c.data() + strip * StripSize(w.rank));
     }

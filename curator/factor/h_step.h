@@ -24,10 +24,10 @@ struct PackedDictionary {
   PackedDictionary(const Eigen::MatrixXd& w, bool outliers, bool sparse);
 
   int features, rank;
-  PackedRows by_component;               // W'
-  std::optional<PackedRows> by_feature;  // W, with outliers
-  std::optional<PaddedRows> rows;        // W, sparse without outliers
-  PackedGram gram;                       // W'W
+  std::optional<PackedRows> by_component;  // W', dense
+  std::optional<PackedRows> by_feature;    // W, dense with outliers
+  std::optional<PaddedRows> rows;          // W, sparse
+  PackedGram gram;                         // W'W
 };
 
 // Buffers of one worker for a block of `strips` strips.

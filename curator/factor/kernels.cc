@@ -71,13 +71,6 @@ void AddProductTile(const double* panel, int count, const double* x,
   }
 }
 
-DPNMF_INLINE Lanes Inlier(Lanes v, Lanes reconstruction, Lanes lambda,
-                          Lanes bound) {
-  const Lanes e = v - reconstruction;
-  const Lanes r = Clip(e - Clip(e, -lambda, lambda), -bound, bound);
-  return v - r;
-}
-
 template <int kRows>
 void WithoutOutliersTile(const double* panel, int inner,
                          const OutlierRule& rule, const double* h,

@@ -122,6 +122,14 @@ DPNMF_INLINE Lanes Clip(Lanes x, Lanes low, Lanes high) {
   return below < low ? low : below;
 }
 
+// v - S_{lambda,M}(v - W h).
+DPNMF_INLINE Lanes Inlier(Lanes v, Lanes reconstruction, Lanes lambda,
+                          Lanes bound) {
+  const Lanes e = v - reconstruction;
+  const Lanes r = Clip(e - Clip(e, -lambda, lambda), -bound, bound);
+  return v - r;
+}
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_FACTOR_LANES_H_
