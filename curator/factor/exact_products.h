@@ -5,20 +5,11 @@
 
 #include <cstdint>
 
-#include "curator/factor/lanes.h"
+#include "curator/factor/isa/kernel_table.h"
+#include "curator/factor/strips.h"
 
 namespace dpnmf::curator {
 
-// A matrix with one column per user, as `strips` strips one after another, each
-// of `strip_rows` rows of which the first `rows` count.
-struct StripMatrix {
-  const double* values = nullptr;
-  int rows = 0;
-  int strip_rows = 0;
-};
-
-// Rows of y and columns of the sums are padded to a multiple of this.
-inline constexpr int kProductColumns = 4;
 inline constexpr int PaddedColumns(int columns) {
   return (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
 }

@@ -17,7 +17,6 @@
 #include "curator/factor/block_data.h"
 #include "curator/factor/h_step.h"
 #include "curator/factor/kernels.h"
-#include "curator/factor/lanes.h"
 
 namespace dpnmf::curator {
 

@@ -7,19 +7,17 @@
 
 #include "Eigen/Core"
 #include "curator/data/dataset.h"
-#include "curator/factor/kernels.h"
-#include "curator/factor/lanes.h"
+#include "curator/factor/aligned_vector.h"
+#include "curator/factor/isa/kernel_table.h"
 
 namespace dpnmf::curator {
 
-// A matrix by rows, every row padded with zeros to whole vectors.
+// A matrix by rows, every row padded with zeros to kRowUnit.
 class PaddedRows {
  public:
   explicit PaddedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
   int stride() const { return stride_; }
-  const double* Row(std::int64_t row) const {
-    return values_.data() + row * stride_;
-  }
+  RowView view() const { return {values_.data(), stride_}; }
 
  private:
   int stride_;
@@ -29,9 +27,6 @@ class PaddedRows {
 // c = W'v over the nonzeros of v in ascending order: the bits of the dense sum,
 // to which the zeros of v add +0. c: w.stride() values.
 void SparseProduct(const PaddedRows& w, const SparseColumn& v, double* c);
-
-// Rows that GatherInliers takes at a time; lists are padded to a multiple.
-inline constexpr int kGatherRows = 16;
 
 // For one user and the entries at `rows` (ascending; `count` of them, padded
 // with any valid rows):

@@ -13,7 +13,6 @@
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/lanes.h"
 #include "curator/factor/quantise.h"
 #include "curator/factor/sparse_h_step.h"
 #include "curator/factor/sparse_kernels.h"
