@@ -12,29 +12,6 @@ namespace {
 constexpr int kPanelsAtOnce = 16;
 constexpr int kRowsAtOnce = kPanelsAtOnce * RowCut::kLargestPanel;
 
-// c = W'(v - S(v - W h)), the residual never leaving the first-level cache.
-void CorrelateWithoutOutliers(const PackedDictionary& w,
-                              const OutlierRule& rule, int strips,
-                              BlockBuffers* block) {
-  const RowCut& cut = w.by_feature->cut();
-  std::fill(block->c.begin(), block->c.end(), 0.0);
-  block->partial.resize(StripSize(kRowsAtOnce));
-  for (int panel = 0; panel < cut.panels(); panel += kPanelsAtOnce) {
-    const int end = std::min(panel + kPanelsAtOnce, cut.panels());
-    const int first = cut.First(panel);
-    const int count = cut.First(end) - first;
-    for (int strip = 0; strip < strips; ++strip) {
-      WithoutOutliers(
-          *w.by_feature, panel, end, rule,
-          block->h.data() + strip * StripSize(w.rank),
-          block->v.data() + strip * StripSize(w.features) + StripSize(first),
-          block->partial.data());
-      AddProduct(*w.by_component, first, count, block->partial.data(),
-                 block->c.data() + strip * StripSize(w.rank));
-    }
-  }
-}
-
 }  // namespace
 
 PackedDictionary::PackedDictionary(const Eigen::MatrixXd& w, bool outliers,
@@ -59,6 +36,29 @@ void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
           *w.by_component, first, count,
           block->u.data() + strip * StripSize(w.features) + StripSize(first),
           block->c.data() + strip * StripSize(w.rank));
+    }
+  }
+}
+
+// The residual never leaves the first-level cache.
+void CorrelateWithoutOutliers(const PackedDictionary& w,
+                              const OutlierRule& rule, int strips,
+                              BlockBuffers* block) {
+  const RowCut& cut = w.by_feature->cut();
+  std::fill(block->c.begin(), block->c.end(), 0.0);
+  block->partial.resize(StripSize(kRowsAtOnce));
+  for (int panel = 0; panel < cut.panels(); panel += kPanelsAtOnce) {
+    const int end = std::min(panel + kPanelsAtOnce, cut.panels());
+    const int first = cut.First(panel);
+    const int count = cut.First(end) - first;
+    for (int strip = 0; strip < strips; ++strip) {
+      WithoutOutliers(
+          *w.by_feature, panel, end, rule,
+          block->h.data() + strip * StripSize(w.rank),
+          block->v.data() + strip * StripSize(w.features) + StripSize(first),
+          block->partial.data());
+      AddProduct(*w.by_component, first, count, block->partial.data(),
+                 block->c.data() + strip * StripSize(w.rank));
     }
   }
 }

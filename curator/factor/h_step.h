@@ -42,6 +42,11 @@ struct BlockBuffers {
 // c = W'u.
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block);
 
+// c = W'(v - S(v - W h)): v and h are in the block.
+void CorrelateWithoutOutliers(const PackedDictionary& w,
+                              const OutlierRule& rule, int strips,
+                              BlockBuffers* block);
+
 // c and h are in the block; h becomes the result of `iterations` sweeps.
 void SweepBlock(const PackedDictionary& w, int iterations, int strips,
                 BlockBuffers* block);
