@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "curator/factor/aligned_vector.h"
+
 namespace dpnmf::curator {
 namespace {
 
@@ -27,6 +29,15 @@ void AddInIntegers(const StripMatrix& x, const StripMatrix& y, int strips,
   }
 }
 
+// y for the kernel, in a buffer of this thread.
+const double* Packed(const StripMatrix& y, int first_strip, int strips) {
+  static thread_local AlignedVector<double> packed;
+  packed.resize(static_cast<std::size_t>(strips) * kStripUsers *
+                PaddedColumns(y.rows));
+  Kernels().pack_columns(y, first_strip, strips, packed.data());
+  return packed.data();
+}
+
 }  // namespace
 
 void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
@@ -39,14 +50,16 @@ void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
   const int step =
       static_cast<int>(std::min<std::uint64_t>(strips, users / kStripUsers));
   for (int first = 0; first < strips; first += step) {
-    Kernels().add_exact_products(x, y, first, std::min(step, strips - first),
-                                 upper, sums);
+    const int count = std::min(step, strips - first);
+    Kernels().add_exact_products(x, first, count, y.rows,
+                                 Packed(y, first, count), upper, sums);
   }
 }
 
 void AddProducts(const StripMatrix& x, const StripMatrix& y, int strips,
                  bool upper, double* sums) {
-  Kernels().add_products(x, y, 0, strips, upper, sums);
+  Kernels().add_products(x, 0, strips, y.rows, Packed(y, 0, strips), upper,
+                         sums);
 }
 
 }  // namespace dpnmf::curator

@@ -15,8 +15,7 @@ inline constexpr int PaddedColumns(int columns) {
 }
 
 // sums(i, j) += sum over users of x(i, user) y(j, user); row-major with
-// PaddedColumns(y.rows) columns; y.strip_rows is a multiple of kProductColumns
-// and rows past y.rows are zero. If `upper`, only sums with j >= i are wanted
+// PaddedColumns(y.rows) columns. If `upper`, only sums with j >= i are wanted
 // (others may or may not be added).
 //
 // Entries are integers in [0, x_largest] and [0, y_largest], both below 2^32.

@@ -52,8 +52,8 @@ struct StripMatrix {
   int strip_rows = 0;
 };
 
-// Rows of y and columns of sums of products are padded to a multiple of this.
-inline constexpr int kProductColumns = 4;
+// Columns of sums of products are padded to a multiple of this.
+inline constexpr int kProductColumns = 8;
 // Rows that gather_inliers takes at a time; lists are padded to a multiple.
 inline constexpr int kGatherRows = 16;
 
@@ -70,11 +70,16 @@ struct KernelTable {
                 const double* c, double* h);
   void (*load_floats)(const float* const* columns, int rows, float* strip);
   void (*load_doubles)(const float* const* columns, int rows, double* strip);
-  // sums += x y' over strips; in integers a strip's sums stay below 2^52.
-  void (*add_exact_products)(StripMatrix x, StripMatrix y, int first_strip,
-                             int strips, bool upper, std::uint64_t* sums);
-  void (*add_products)(StripMatrix x, StripMatrix y, int first_strip,
-                       int strips, bool upper, double* sums);
+  // y of some strips in the order in which add_products reads it:
+  // PaddedColumns(y.rows) values a user.
+  void (*pack_columns)(StripMatrix y, int first_strip, int strips,
+                       double* packed);
+  // sums += x y' over these strips; every sum of integers stays below 2^52.
+  void (*add_exact_products)(StripMatrix x, int first_strip, int strips,
+                             int columns, const double* packed, bool upper,
+                             std::uint64_t* sums);
+  void (*add_products)(StripMatrix x, int first_strip, int strips, int columns,
+                       const double* packed, bool upper, double* sums);
   void (*quantise_strip)(const LatticeBounds& bounds, int rows, double* strip);
   void (*gate_strip)(const LatticeBounds& bounds, int rows, double* strip);
   void (*quantise_column)(const LatticeBounds& bounds, std::size_t count,

@@ -102,16 +102,32 @@ DPNMF_INLINE Lanes MultiplySubtract(Lanes a, Lanes b, Lanes c) {
 }
 #endif
 
-// max(0, x); NaN becomes 0.
-DPNMF_INLINE Lanes PositivePart(Lanes x) {
-  const Lanes zero = {};
-  return x > zero ? x : zero;
+// a < b ? a : b and a > b ? a : b: b if either is NaN.
+DPNMF_INLINE Lanes Lesser(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_min_pd(a, b);
+#elif defined(__AVX__)
+  return _mm256_min_pd(a, b);
+#else
+  return a < b ? a : b;
+#endif
 }
+DPNMF_INLINE Lanes Greater(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_max_pd(a, b);
+#elif defined(__AVX__)
+  return _mm256_max_pd(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+// max(0, x); NaN becomes 0.
+DPNMF_INLINE Lanes PositivePart(Lanes x) { return Greater(x, Lanes{}); }
 
 // max(low, min(x, high)); NaN stays.
 DPNMF_INLINE Lanes Clip(Lanes x, Lanes low, Lanes high) {
-  const Lanes below = high < x ? high : x;
-  return below < low ? low : below;
+  return Greater(low, Lesser(high, x));
 }
 
 // v - S_{lambda,M}(v - W h).

@@ -2,128 +2,163 @@
 #ifndef DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
 #define DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
 
+#include "curator/factor/isa/dense.h"
 #include "curator/factor/isa/kernel_table.h"
 #include "curator/factor/isa/lanes.h"
 
 namespace dpnmf::curator::DPNMF_ISA {
 namespace {
 
-constexpr int kTileRows = 3;  // 3 x 4 accumulators
+static_assert(kProductColumns % kLaneCount == 0 && kLaneCount % 4 == 0);
 
-typedef double Quad __attribute__((vector_size(32), may_alias));
-typedef std::uint64_t QuadWords __attribute__((vector_size(32), may_alias));
+// Columns of y in groups of two vectors (the last may have one), in each group
+// user after user: lanes are columns here.
+constexpr int kGroupVectors = 2;
 
-// {sum a, sum b, sum c, sum d}
-DPNMF_INLINE Quad SumsOfFour(Quad a, Quad b, Quad c, Quad d) {
-  const Quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6) +
-                  __builtin_shufflevector(a, b, 1, 5, 3, 7);
-  const Quad cd = __builtin_shufflevector(c, d, 0, 4, 2, 6) +
-                  __builtin_shufflevector(c, d, 1, 5, 3, 7);
-  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
-         __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+DPNMF_INLINE int VectorsOf(int columns) {
+  return (columns + kLaneCount - 1) / kLaneCount;
 }
 
-DPNMF_INLINE Quad Fold(Lanes x) {
-#if defined(__AVX512F__)
-  return __builtin_shufflevector(x, x, 0, 1, 2, 3) +
-         __builtin_shufflevector(x, x, 4, 5, 6, 7);
-#else
-  return x;
-#endif
+typedef double Quad __attribute__((vector_size(32), may_alias));
+
+DPNMF_INLINE Quad LoadQuad(const double* from) {
+  Quad quad;
+  std::memcpy(&quad, from, sizeof quad);
+  return quad;
+}
+
+DPNMF_INLINE void StoreQuad(Quad quad, double* to) {
+  std::memcpy(to, &quad, sizeof quad);
+}
+
+DPNMF_INLINE void Transpose(Quad (&q)[4]) {
+  const Quad ab_even = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6);
+  const Quad ab_odd = __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
+  const Quad cd_even = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6);
+  const Quad cd_odd = __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
+  q[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
+  q[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
+  q[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
+  q[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+}
+
+// Four columns of one strip of y, from `column` on (zero past y.rows), to
+// to[user * step].
+DPNMF_INLINE void PackFourColumns(const double* strip, int rows, int column,
+                                  int step, double* to) {
+  for (int user = 0; user < kStripUsers; user += 4) {
+    Quad quads[4] = {};
+    for (int j = 0; j < 4; ++j) {
+      if (column + j < rows)
+        quads[j] = LoadQuad(strip + StripSize(column + j) + user);
+    }
+    Transpose(quads);
+    for (int j = 0; j < 4; ++j) StoreQuad(quads[j], to + (user + j) * step);
+  }
+}
+
+void PackColumns(StripMatrix y, int first_strip, int strips, double* packed) {
+  const int vectors = VectorsOf(y.rows);
+  for (int vector = 0; vector < vectors; vector += kGroupVectors) {
+    const int width =
+        (vectors - vector >= kGroupVectors ? kGroupVectors : 1) * kLaneCount;
+    for (int strip = 0; strip < strips; ++strip) {
+      const double* const from =
+          y.values + (first_strip + strip) * StripSize(y.strip_rows);
+      for (int j = 0; j < width; j += 4) {
+        PackFourColumns(from, y.rows, vector * kLaneCount + j, width,
+                        packed + j);
+      }
+      packed += kStripUsers * width;
+    }
+  }
 }
 
 // An integer below 2^52 in each lane: exact.
-DPNMF_INLINE void AddQuad(Quad sum, std::uint64_t* to) {
-  const Quad two52 = {kTwo52, kTwo52, kTwo52, kTwo52};
-  const QuadWords integer = reinterpret_cast<QuadWords>(sum + two52) -
-                            reinterpret_cast<QuadWords>(two52);
-  QuadWords total;
+DPNMF_INLINE void AddLanes(Lanes sum, std::uint64_t* to) {
+  const Lanes two52 = Broadcast(kTwo52);
+  Words total;
   std::memcpy(&total, to, sizeof total);
-  total += integer;
+  total +=
+      reinterpret_cast<Words>(sum + two52) - reinterpret_cast<Words>(two52);
   std::memcpy(to, &total, sizeof total);
 }
 
-DPNMF_INLINE void AddQuad(Quad sum, double* to) {
-  Quad total;
-  std::memcpy(&total, to, sizeof total);
-  total += sum;
-  std::memcpy(to, &total, sizeof total);
-}
+DPNMF_INLINE void AddLanes(Lanes sum, double* to) { Store(Load(to) + sum, to); }
 
-// kRows rows of x against four of y; `sums` has `stride` columns.
-template <int kRows, typename Sum>
-void AddTile(const double* x, std::size_t x_step, const double* y,
-             std::size_t y_step, int strips, std::size_t stride, Sum* sums) {
-  Lanes tile[kRows][kProductColumns] = {};
+// kRows rows of x against one group of columns; `sums` has `stride` columns.
+template <int kRows, int kVectors, typename Sum>
+DPNMF_INLINE void AddTile(const double* x, std::size_t x_step,
+                          const double* packed, int strips, std::size_t stride,
+                          Sum* sums) {
+  Lanes tile[kRows][kVectors] = {};
   for (int strip = 0; strip < strips; ++strip) {
+    for (int user = 0; user < kStripUsers; ++user) {
+      Lanes right[kVectors];
 #pragma GCC unroll 2
-    for (int half = 0; half < kStripUsers; half += kLaneCount) {
-      Lanes left[kRows];
-#pragma GCC unroll 3
-      for (int r = 0; r < kRows; ++r)
-        left[r] = Load(x + r * kStripUsers + half);
-#pragma GCC unroll 4
-      for (int j = 0; j < kProductColumns; ++j) {
-        const Lanes right = Load(y + j * kStripUsers + half);
-#pragma GCC unroll 3
-        for (int r = 0; r < kRows; ++r)
-          tile[r][j] = MultiplyAdd(left[r], right, tile[r][j]);
+      for (int j = 0; j < kVectors; ++j)
+        right[j] = Load(packed + j * kLaneCount);
+#pragma GCC unroll 6
+      for (int r = 0; r < kRows; ++r) {
+        const Lanes left = Broadcast(x[r * kStripUsers + user]);
+#pragma GCC unroll 2
+        for (int j = 0; j < kVectors; ++j)
+          tile[r][j] = MultiplyAdd(left, right[j], tile[r][j]);
       }
+      packed += kVectors * kLaneCount;
     }
     x += x_step;
-    y += y_step;
   }
-#pragma GCC unroll 3
+#pragma GCC unroll 6
   for (int r = 0; r < kRows; ++r) {
-    AddQuad(SumsOfFour(Fold(tile[r][0]), Fold(tile[r][1]), Fold(tile[r][2]),
-                       Fold(tile[r][3])),
-            sums + r * stride);
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j)
+      AddLanes(tile[r][j], sums + r * stride + j * kLaneCount);
   }
 }
 
 template <typename Sum>
-DPNMF_INLINE void AddAll(const StripMatrix& x, const StripMatrix& y,
-                         int first_strip, int strips, bool upper, Sum* sums) {
-  const std::size_t x_step =
-      static_cast<std::size_t>(x.strip_rows) * kStripUsers;
-  const std::size_t y_step =
-      static_cast<std::size_t>(y.strip_rows) * kStripUsers;
-  const double* const x_first = x.values + first_strip * x_step;
-  const double* const y_first = y.values + first_strip * y_step;
+DPNMF_INLINE void AddAll(const StripMatrix& x, int first_strip, int strips,
+                         int columns, const double* packed, bool upper,
+                         Sum* sums) {
   const std::size_t stride =
-      (y.rows + kProductColumns - 1) / kProductColumns * kProductColumns;
-  for (int row = 0; row < x.rows; row += kTileRows) {
-    const int first_column =
-        upper ? row / kProductColumns * kProductColumns : 0;
-    for (int column = first_column; column < y.rows;
-         column += kProductColumns) {
-      const double* const from_x =
-          x_first + static_cast<std::size_t>(row) * kStripUsers;
-      const double* const from_y =
-          y_first + static_cast<std::size_t>(column) * kStripUsers;
-      Sum* const to = sums + row * stride + column;
-      switch (x.rows - row) {
-        case 1:
-          AddTile<1>(from_x, x_step, from_y, y_step, strips, stride, to);
-          break;
-        case 2:
-          AddTile<2>(from_x, x_step, from_y, y_step, strips, stride, to);
-          break;
-        default:
-          AddTile<3>(from_x, x_step, from_y, y_step, strips, stride, to);
+      (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
+  const std::size_t x_step = StripSize(x.strip_rows);
+  const double* const x_first = x.values + first_strip * x_step;
+  const int vectors = VectorsOf(columns);
+  const RowCut cut(x.rows);
+  for (int panel = 0; panel < cut.panels(); ++panel) {
+    const int row = cut.First(panel);
+    ForPanelSize(cut.Rows(panel), [&]<int kRows>() {
+      const double* group = packed;
+      for (int vector = 0; vector < vectors; vector += kGroupVectors) {
+        const bool whole = vectors - vector >= kGroupVectors;
+        const int width = (whole ? kGroupVectors : 1) * kLaneCount;
+        const int column = vector * kLaneCount;
+        Sum* const to = sums + row * stride + column;
+        if (upper && column + width <= row) {
+          // Below the diagonal.
+        } else if (whole) {
+          AddTile<kRows, kGroupVectors>(x_first + StripSize(row), x_step, group,
+                                        strips, stride, to);
+        } else {
+          AddTile<kRows, 1>(x_first + StripSize(row), x_step, group, strips,
+                            stride, to);
+        }
+        group += static_cast<std::size_t>(strips) * kStripUsers * width;
       }
-    }
+    });
   }
 }
 
-void AddExactProducts(StripMatrix x, StripMatrix y, int first_strip, int strips,
-                      bool upper, std::uint64_t* sums) {
-  AddAll(x, y, first_strip, strips, upper, sums);
+void AddExactProducts(StripMatrix x, int first_strip, int strips, int columns,
+                      const double* packed, bool upper, std::uint64_t* sums) {
+  AddAll(x, first_strip, strips, columns, packed, upper, sums);
 }
 
-void AddProducts(StripMatrix x, StripMatrix y, int first_strip, int strips,
-                 bool upper, double* sums) {
-  AddAll(x, y, first_strip, strips, upper, sums);
+void AddProducts(StripMatrix x, int first_strip, int strips, int columns,
+                 const double* packed, bool upper, double* sums) {
+  AddAll(x, first_strip, strips, columns, packed, upper, sums);
 }
 
 }  // namespace

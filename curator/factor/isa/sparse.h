@@ -25,12 +25,6 @@ DPNMF_INLINE void ProductOfVectors(const double* w, int stride,
   for (int j = 0; j < kVectors; ++j) Store(sum[j], c + j * kLaneCount);
 }
 
-DPNMF_INLINE Quad LoadQuad(const double* from) {
-  Quad quad;
-  std::memcpy(&quad, from, sizeof quad);
-  return quad;
-}
-
 DPNMF_INLINE Quad MultiplyAddQuad(Quad a, double b, Quad c) {
 #if defined(__AVX__) && defined(__FMA__)
   return _mm256_fmadd_pd(a, Quad{b, b, b, b}, c);
@@ -46,22 +40,13 @@ DPNMF_INLINE void AddFourColumns(const double* const (&row)[kGatherRows], int k,
                                  const double* h, Quad (&sum)[4]) {
 #pragma GCC unroll 4
   for (int group = 0; group < 4; ++group) {
-    const Quad a = LoadQuad(row[4 * group] + k);
-    const Quad b = LoadQuad(row[4 * group + 1] + k);
-    const Quad c = LoadQuad(row[4 * group + 2] + k);
-    const Quad d = LoadQuad(row[4 * group + 3] + k);
-    const Quad ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6);
-    const Quad ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    const Quad cd_even = __builtin_shufflevector(c, d, 0, 4, 2, 6);
-    const Quad cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
-    const Quad first = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
-    const Quad second = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
-    const Quad third = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
-    const Quad fourth = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
-    sum[group] = MultiplyAddQuad(first, h[k], sum[group]);
-    sum[group] = MultiplyAddQuad(second, h[k + 1], sum[group]);
-    sum[group] = MultiplyAddQuad(third, h[k + 2], sum[group]);
-    sum[group] = MultiplyAddQuad(fourth, h[k + 3], sum[group]);
+    Quad columns[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) columns[r] = LoadQuad(row[4 * group + r] + k);
+    Transpose(columns);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j)
+      sum[group] = MultiplyAddQuad(columns[j], h[k + j], sum[group]);
   }
 }
 

@@ -18,6 +18,7 @@ const KernelTable kKernels = {
     .sweep = Sweep,
     .load_floats = LoadFloatStrip,
     .load_doubles = LoadDoubleStrip,
+    .pack_columns = PackColumns,
     .add_exact_products = AddExactProducts,
     .add_products = AddProducts,
     .quantise_strip = QuantiseStrip,
