@@ -135,7 +135,9 @@ absl::Status Serve(const ServeOptions& options) {
                              &curator.seats,       threads,
                              curator.pacer.get()};
   service_options.identify = PeerIdentities;
-  service_options.check_peer = CheckPeerStillValid;
+  service_options.check_peer = [tls = options.tls](const auto& context) {
+    return CheckPeerStillValid(context, tls);
+  };
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
   CuratorServiceImpl service(service_options);
