@@ -246,7 +246,7 @@ void OnPeerRefused(RefusalSink sink) {
   gpr_set_log_function(&ReadTransportLog);
 }
 
-std::vector<std::string> PeerIdentities(const grpc::AuthContext& peer) {
+std::vector<std::string> IdentitiesOf(const grpc::AuthContext& peer) {
   const std::vector<X509Pointer> chain = ChainOf(peer);
   return chain.empty() ? std::vector<std::string>()
                        : NamesOf(*chain.front()).identities;
@@ -255,7 +255,7 @@ std::vector<std::string> PeerIdentities(const grpc::AuthContext& peer) {
 std::vector<std::string> PeerIdentities(
     const grpc::ServerContextBase& context) {
   const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
-  return peer == nullptr ? std::vector<std::string>() : PeerIdentities(*peer);
+  return peer == nullptr ? std::vector<std::string>() : IdentitiesOf(*peer);
 }
 
 absl::Status CheckPeerStillValid(const grpc::AuthContext& peer,

@@ -75,7 +75,7 @@ absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context,
 // The same of a connection that has no call yet.
 absl::Status CheckPeerStillValid(const grpc::AuthContext& peer,
                                  const TlsFiles& files);
-std::vector<std::string> PeerIdentities(const grpc::AuthContext& peer);
+std::vector<std::string> IdentitiesOf(const grpc::AuthContext& peer);
 
 }  // namespace dpnmf
 

@@ -4,11 +4,17 @@
 #include <filesystem>
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/rpc/call_gate.h"
+#include "common/rpc/metrics.h"
 #include "common/rpc/server.h"
+#include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
+#include "curator/budget_metrics.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
 #include "curator/release/layout.h"
@@ -30,6 +36,9 @@ struct ServeOptions {
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
+  bool log_json = false;
+  std::string audit_log;       // empty: DATA_DIR/audit.jsonl
+  std::string metrics_listen;  // empty: no page
 };
 
 // Everything that a serving curator holds, in the order in which it depends on
@@ -42,6 +51,8 @@ struct Curator {
   RunSeats seats;
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<Metrics> metrics;
 };
 
 std::string AnchorDirectory(const ServeOptions& options) {
@@ -121,6 +132,22 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   return CheckPopulations(*curator);
 }
 
+absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->audit,
+      AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
+                                               : options.audit_log));
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->metrics,
+      Metrics::Create("dpnmf_curator", options.metrics_listen));
+  LogRefusedPeers(curator->metrics.get());
+  ShowBudgets(*curator->ledger, curator->catalog, curator->metrics.get());
+  if (!curator->metrics->address().empty())
+    spdlog::info("metrics at http://{}/metrics", curator->metrics->address());
+  return curator->audit->Write("server-started", {{"version", DPNMF_VERSION}},
+                               AuditSync::kDurable);
+}
+
 absl::Status Serve(const ServeOptions& options) {
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
@@ -128,6 +155,8 @@ absl::Status Serve(const ServeOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const auto credentials, ServerTls(options.tls));
   Curator curator;
   DPNMF_RETURN_IF_ERROR(OpenCurator(options, threads, &curator));
+  DPNMF_RETURN_IF_ERROR(OpenObservers(options, &curator));
+  const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
 
   ServiceOptions service_options;
   service_options.context = {curator.ledger.get(), curator.gate.get(),
@@ -140,11 +169,17 @@ absl::Status Serve(const ServeOptions& options) {
   };
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
+  service_options.observers = {curator.audit.get(), curator.metrics.get()};
   CuratorServiceImpl service(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
   server_options.credentials = credentials;
   server_options.service = &service;
+  server_options.gate = MakeCallGate(
+      options.tls,
+      OrOneself(options.tls, [&](const std::vector<std::string>& identities) {
+        return curator.access->GrantOf(identities).status();
+      }));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
   spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
@@ -160,7 +195,7 @@ absl::Status Serve(const ServeOptions& options) {
   spdlog::info("signal {}: finishing the rounds under way", signal);
   server->Shutdown();
   spdlog::info("stopped");
-  return absl::OkStatus();
+  return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
 }
 
 void AddFlags(CLI::App* command, ServeOptions* options) {
@@ -194,6 +229,21 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
   command->add_option("--key", options->tls.key_file, "PEM file of the own key")
       ->required()
       ->envname("DPNMF_CURATOR_KEY");
+  command
+      ->add_option("--crl", options->tls.crl_file,
+                   "PEM file of the CA's revocation list; once it has expired "
+                   "or is gone, nobody is let in [none kept]")
+      ->envname("DPNMF_CURATOR_CRL");
+  command
+      ->add_option("--audit-log", options->audit_log,
+                   "File of the audit log, JSON lines; nothing is released "
+                   "that cannot be written there [DATA_DIR/audit.jsonl]")
+      ->envname("DPNMF_CURATOR_AUDIT_LOG");
+  command
+      ->add_option("--metrics-listen", options->metrics_listen,
+                   "HOST:PORT for Prometheus metrics, in plain HTTP: of the "
+                   "operator's network alone [off]")
+      ->envname("DPNMF_CURATOR_METRICS_LISTEN");
   command
       ->add_option(
           "--allow", options->allow_list,
@@ -231,6 +281,10 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
       ->envname("DPNMF_CURATOR_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
+  command
+      ->add_flag("--log-json", options->log_json,
+                 "Log one line of JSON an entry")
+      ->envname("DPNMF_CURATOR_LOG_JSON");
 }
 
 }  // namespace
@@ -255,7 +309,8 @@ void AddServeCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<ServeOptions>();
   AddFlags(command, options.get());
   command->callback([options, exit_code] {
-    spdlog::set_level(spdlog::level::from_str(options->log_level));
+    SetUpLog("dpnmf-curator", options->log_level,
+             options->log_json ? LogFormat::kJson : LogFormat::kText);
     *exit_code = ReportStatus(Serve(*options));
   });
 }
