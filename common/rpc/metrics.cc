@@ -39,11 +39,10 @@ absl::Status ListenFailed(const std::string& listen) {
 absl::StatusOr<std::string> Numeric(const std::string& listen) {
   // Port 0, which takes a free one, is no address to dial.
   const bool any_port = absl::EndsWith(listen, ":0");
-  DPNMF_ASSIGN_OR_RETURN(
-      Address address,
-      ParseAddress(any_port ? listen.substr(0, listen.size() - 1) + "1"
-                            : listen));
-  if (any_port) address.port = "0";
+  std::string dialled = listen;
+  if (any_port) dialled.back() = '1';
+  DPNMF_ASSIGN_OR_RETURN(Address address, ParseAddress(dialled));
+  if (any_port) address.port.assign(1, '0');
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
