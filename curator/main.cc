@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   dpnmf::curator::AddLedgerCommand(&app, &exit_code);
   dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
   dpnmf::curator::AddEvaluateCommand(&app, &exit_code);
+  dpnmf::curator::AddKeepCommands(&app, &exit_code);
   dpnmf::curator::AddHealthCommand(&app, &exit_code);
   try {
     app.parse(argc, WithHealthFlag(argc, argv).data());
