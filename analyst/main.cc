@@ -1,5 +1,6 @@
 // dpnmf-analyst: the server that learns dictionaries from a curator's releases.
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,12 +12,15 @@
 #include "analyst/curator_client.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
+#include "analyst/server_doctor.h"
 #include "analyst/service.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/rpc/call_gate.h"
 #include "common/rpc/health.h"
+#include "common/rpc/json.h"
+#include "common/rpc/machine_checks.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/server.h"
 #include "common/rpc/server_log.h"
@@ -37,6 +41,7 @@ struct ServeFlags {
   bool log_json = false;
   std::string audit_log;       // empty: STATE_DIR/audit.jsonl
   std::string metrics_listen;  // empty: no page
+  int retain_days = 0;         // 0: for good
   int max_running = 16;
   int silence_seconds = 600;
 };
@@ -107,6 +112,13 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       "network alone [off]");
   add("clients", &flags->clients, "JSON file: who may connect, and their roles")
       ->required();
+  serve
+      ->add_option("--retain-days", flags->retain_days,
+                   "Runs that ended so long ago are deleted, at start and "
+                   "whenever a run ends; what they were charged stays "
+                   "[never]")
+      ->envname("DPNMF_ANALYST_RETAIN_DAYS")
+      ->check(CLI::Range(1, 36500));
   add("max-running", &flags->max_running,
       "Runs that train at the same time; others wait")
       ->check(CLI::Range(1, 256))
@@ -138,6 +150,11 @@ void GreetCurator(CuratorConnection* curator, const std::string& address) {
   }
 }
 
+std::string AuditFileOf(const ServeFlags& flags) {
+  return flags.audit_log.empty() ? flags.state_dir + "/audit.jsonl"
+                                 : flags.audit_log;
+}
+
 absl::Status Serve(const ServeFlags& flags) {
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
@@ -150,10 +167,7 @@ absl::Status Serve(const ServeFlags& flags) {
   const auto curator =
       ConnectCurator(CuratorChannel(flags.curator, channel_credentials),
                      std::chrono::seconds(flags.silence_seconds));
-  DPNMF_ASSIGN_OR_RETURN(
-      const auto audit,
-      AuditLog::Open(flags.audit_log.empty() ? flags.state_dir + "/audit.jsonl"
-                                             : flags.audit_log));
+  DPNMF_ASSIGN_OR_RETURN(const auto audit, AuditLog::Open(AuditFileOf(flags)));
   DPNMF_ASSIGN_OR_RETURN(
       const auto metrics,
       Metrics::Create("dpnmf_analyst", flags.metrics_listen));
@@ -166,6 +180,7 @@ absl::Status Serve(const ServeFlags& flags) {
   const Observers observers{audit.get(), metrics.get()};
   RunManager::Settings settings;
   settings.learner.observers = observers;
+  settings.retain_seconds = std::int64_t{86'400} * flags.retain_days;
   settings.max_running = flags.max_running;
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
@@ -198,6 +213,22 @@ absl::Status Serve(const ServeFlags& flags) {
   server->Shutdown();
   spdlog::info("stopped");
   return audit->Write("server-stopped", {}, AuditSync::kDurable);
+}
+
+int Examine(const ServeFlags& flags, const std::string& format) {
+  AnalystDoctorOptions doctor;
+  doctor.state_dir = flags.state_dir;
+  doctor.curator = flags.curator;
+  doctor.tls = doctor.client_tls = flags.tls;
+  if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;
+  doctor.clients = flags.clients;
+  doctor.audit_log = AuditFileOf(flags);
+  doctor.metrics_listen = flags.metrics_listen;
+  doctor.now = std::time(nullptr);
+  const v1::DoctorReport report = ExamineAnalyst(doctor);
+  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
+             stdout);
+  return report.ok() ? kExitOk : kExitState;
 }
 
 struct HealthFlags {
@@ -249,6 +280,16 @@ int Main(int argc, char** argv) {
   ServeFlags flags;
   CLI::App* serve = app.add_subcommand("serve", kServeAbout);
   AddFlags(serve, &flags);
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "Go through the checklist for production (docs/operations.md); flags as "
+      "for serve. Exit code 7 if a check failed");
+  ServeFlags doctor_flags;
+  std::string format = "text";
+  AddFlags(doctor, &doctor_flags);
+  doctor->add_option("--format", format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   HealthFlags health_flags;
   CLI::App* health =
       app.add_subcommand("health",
@@ -265,6 +306,10 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
   if (health->parsed()) return Report(Health(health_flags));
+  if (doctor->parsed()) {
+    SetUpLog("dpnmf-analyst", "off", LogFormat::kText);
+    return Examine(doctor_flags, format);
+  }
   SetUpLog("dpnmf-analyst", flags.log_level,
            flags.log_json ? LogFormat::kJson : LogFormat::kText);
   return Report(Serve(flags));

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
   dpnmf::curator::AddEvaluateCommand(&app, &exit_code);
   dpnmf::curator::AddKeepCommands(&app, &exit_code);
+  dpnmf::curator::AddDoctorCommand(&app, &exit_code);
   dpnmf::curator::AddHealthCommand(&app, &exit_code);
   try {
     app.parse(argc, WithHealthFlag(argc, argv).data());

@@ -1,6 +1,8 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 
@@ -10,6 +12,8 @@
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/rpc/call_gate.h"
+#include "common/rpc/json.h"
+#include "common/rpc/machine_checks.h"
 #include "common/rpc/metrics.h"
 #include "common/rpc/server.h"
 #include "common/rpc/server_log.h"
@@ -17,6 +21,7 @@
 #include "curator/budget_metrics.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/doctor.h"
 #include "curator/release/layout.h"
 #include "curator/service.h"
 #include "spdlog/spdlog.h"
@@ -132,11 +137,13 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   return CheckPopulations(*curator);
 }
 
+std::string AuditFileOf(const ServeOptions& options) {
+  return options.audit_log.empty() ? AuditFile(options.data_dir)
+                                   : options.audit_log;
+}
+
 absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
-  DPNMF_ASSIGN_OR_RETURN(
-      curator->audit,
-      AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
-                                               : options.audit_log));
+  DPNMF_ASSIGN_OR_RETURN(curator->audit, AuditLog::Open(AuditFileOf(options)));
   DPNMF_ASSIGN_OR_RETURN(
       curator->metrics,
       Metrics::Create("dpnmf_curator", options.metrics_listen));
@@ -196,6 +203,26 @@ absl::Status Serve(const ServeOptions& options) {
   server->Shutdown();
   spdlog::info("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
+}
+
+absl::Status Examine(const ServeOptions& options, const std::string& backup,
+                     const std::string& format) {
+  CuratorDoctorOptions doctor;
+  doctor.data_dir = options.data_dir;
+  doctor.anchor_dir = AnchorDirectory(options);
+  doctor.tls = options.tls;
+  doctor.allow_list = options.allow_list;
+  doctor.audit_log = AuditFileOf(options);
+  doctor.metrics_listen = options.metrics_listen;
+  doctor.backup = backup;
+  doctor.paced = options.pace_milliseconds > 0;
+  doctor.now = std::time(nullptr);
+  const v1::DoctorReport report = ExamineCurator(doctor);
+  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
+             stdout);
+  if (report.ok()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "check-failed",
+                 "a check failed: mend it before the curator is served.");
 }
 
 void AddFlags(CLI::App* command, ServeOptions* options) {
@@ -313,6 +340,26 @@ void AddServeCommand(CLI::App* app, int* exit_code) {
              options->log_json ? LogFormat::kJson : LogFormat::kText);
     *exit_code = ReportStatus(Serve(*options));
   });
+}
+
+void AddDoctorCommand(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "doctor", "Go through the checklist for production; flags as for serve");
+  command->footer(
+      "Each point of docs/operations.md, with what to do. Changes nothing; a "
+      "server may\nrun meanwhile. What it prints is for the operator. Exit "
+      "code "
+      "7 if a check failed.");
+  auto options = std::make_shared<ServeOptions>();
+  auto backup = std::make_shared<std::string>();
+  auto format = std::make_shared<std::string>("text");
+  AddFlags(command, options.get());
+  command->add_option("--backup", *backup, "The directory of the last backup");
+  command->add_option("--format", *format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback(
+      [=] { *exit_code = ReportStatus(Examine(*options, *backup, *format)); });
 }
 
 }  // namespace dpnmf::curator
