@@ -229,7 +229,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         WriteAudit(parts_.observers.audit, event, fields, AuditSync::kDurable);
     if (written.ok()) return written;
     spdlog::error("{}", std::string(written.message()));
-    return ForClient(written);
+    return AuditFailed();
   }
 
   // Before anything is sent.
@@ -283,17 +283,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         about.push_back({"run", value->run_id()});
     }
     const absl::Status outcome = record.Finish(value.status(), about);
-    if (!outcome.ok()) return ToGrpc(ForClient(outcome));
+    if (!outcome.ok()) return ToGrpc(outcome);
     *reply = *value;
     return grpc::Status::OK;
-  }
-
-  // The path of the audit log is for the operator.
-  static absl::Status ForClient(const absl::Status& status) {
-    if (ReasonCode(status) != "audit-failed") return status;
-    return Refusal(absl::StatusCode::kUnavailable, "audit-failed",
-                   "The server's audit log cannot be written, so the call is "
-                   "refused; its operator must make room for it.");
   }
 
   absl::StatusOr<v1::Run> Start(

@@ -20,6 +20,12 @@ std::string ResultOf(const absl::Status& status) {
   return code.empty() ? "internal-error" : code;
 }
 
+absl::Status AuditFailed() {
+  return Refusal(absl::StatusCode::kUnavailable, "audit-failed",
+                 "The server's audit log cannot be written, so the call is "
+                 "refused; its operator must make room for it.");
+}
+
 CallRecord::CallRecord(const Observers& observers, std::string method,
                        const grpc::ServerContextBase& context,
                        const std::vector<std::string>& identities)
@@ -36,7 +42,7 @@ absl::Status CallRecord::Finish(absl::Status outcome, AuditFields more) {
   const absl::Status written = WriteAudit(observers_.audit, "call", fields);
   if (!written.ok()) {
     spdlog::error("{}", std::string(written.message()));
-    if (outcome.ok()) outcome = written;
+    if (outcome.ok()) outcome = AuditFailed();
   }
   if (observers_.metrics != nullptr) {
     const std::chrono::duration<double> took =

@@ -18,6 +18,10 @@ namespace dpnmf {
 // "ok", or the reason code; "internal-error" for a status without one.
 std::string ResultOf(const absl::Status& status);
 
+// UNAVAILABLE "audit-failed", with a sentence for a peer: the log's path is for
+// the operator.
+absl::Status AuditFailed();
+
 // Lives on the thread that serves the call. Not thread-safe.
 class CallRecord {
  public:
