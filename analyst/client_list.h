@@ -2,7 +2,7 @@
 #ifndef DPNMF_ANALYST_CLIENT_LIST_H_
 #define DPNMF_ANALYST_CLIENT_LIST_H_
 
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,32 +11,42 @@
 
 namespace dpnmf::analyst {
 
-// `kRead` is allowed to every listed client, `kStart` (and cancel) to the role
-// analyst alone.
-enum class Permission { kRead, kStart };
+//            kRead   kStart   kEnd (cancel, forget)
+// analyst    yes     yes      its own runs
+// operator   yes     no       everybody's
+// auditor    yes     no       no
+enum class Permission { kRead, kStart, kEnd };
 
-// Immutable, hence thread-safe.
+// Thread-safe. Copies share their state.
 class ClientList {
  public:
   // From JSON:
   //   {"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]},
   //                {"identity": "uri:spiffe://lab/audit", "roles":
   //                ["auditor"]}]}
-  // Identities are those of common/rpc/tls.h; roles are "analyst" and
-  // "auditor". INVALID_ARGUMENT "clients-malformed", one sentence that names
-  // the entry.
+  // Identities are those of common/rpc/tls.h; roles are "analyst", "operator"
+  // and "auditor". INVALID_ARGUMENT "clients-malformed", one sentence that
+  // names the entry.
   static absl::StatusOr<ClientList> Parse(std::string_view json);
-  // NOT_FOUND "clients-unreadable" besides.
+  // NOT_FOUND "clients-unreadable" besides. The file is read again when it
+  // changes; one that cannot be read then refuses everybody until it is mended.
   static absl::StatusOr<ClientList> Read(const std::string& file);
 
-  // The first of the peer's identities that has the permission.
-  // PERMISSION_DENIED "identity-unknown" if none is listed, "role-missing" if
-  // none of those listed has it.
+  // The first of the peer's identities that has the permission (kEnd: of some
+  // runs). PERMISSION_DENIED "identity-unknown" if none is listed,
+  // "role-missing" if none of those listed has it.
   absl::StatusOr<std::string> Authorise(
       const std::vector<std::string>& identities, Permission permission) const;
 
+  // Whether the peer may end a run that `started_by` started. Errors as
+  // Authorise; PERMISSION_DENIED "run-of-another".
+  absl::Status CheckMayEnd(const std::vector<std::string>& identities,
+                           const std::string& started_by) const;
+
  private:
-  std::map<std::string, bool> may_start_;  // by identity
+  struct State;
+  explicit ClientList(std::shared_ptr<State> state);
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace dpnmf::analyst

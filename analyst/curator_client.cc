@@ -8,6 +8,7 @@
 #include "common/rpc/idle_guard.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
+#include "common/rpc/trace_metadata.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
@@ -59,9 +60,11 @@ class GrpcStream : public RunStream {
   GrpcStream(v1::CuratorService::StubInterface* stub,
              std::chrono::milliseconds silence_limit)
       : guard_(silence_limit, [this] { GiveUp(); }),
+        trace_(SendTrace(&context_)),
         stream_(stub->Train(&context_)) {
     guard_.Pause();
   }
+  std::optional<Trace> trace() const override { return trace_; }
   ~GrpcStream() override { context_.TryCancel(); }
 
   absl::StatusOr<OpenedRun> Open(const std::string& run_id,
@@ -232,6 +235,7 @@ class GrpcStream : public RunStream {
   std::atomic<bool> silent_{false};
   bool finished_ = false;
   IdleGuard guard_;
+  const Trace trace_;
   std::unique_ptr<
       grpc::ClientReaderWriterInterface<v1::TrainRequest, v1::TrainReply>>
       stream_;
@@ -248,6 +252,7 @@ class GrpcCurator : public CuratorConnection {
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
     grpc::ClientContext context;
     SetDeadline(&context);
+    SendTrace(&context);
     v1::ListDatasetsReply reply;
     const grpc::Status status = stub_->ListDatasets(&context, {}, &reply);
     if (!status.ok()) return FromCurator(status);
@@ -258,6 +263,7 @@ class GrpcCurator : public CuratorConnection {
       const std::string& dataset, std::uint64_t after_sequence) override {
     grpc::ClientContext context;
     SetDeadline(&context);
+    SendTrace(&context);
     v1::GetLedgerRequest request;
     request.set_dataset(dataset);
     request.set_after_sequence(after_sequence);

@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/base/trace.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/mu_squared.h"
@@ -46,6 +48,8 @@ struct ClosedRun {
 class RunStream {
  public:
   virtual ~RunStream() = default;
+  // The request under which both sides write this stream down.
+  virtual std::optional<Trace> trace() const { return std::nullopt; }
   virtual absl::StatusOr<OpenedRun> Open(
       const std::string& run_id, const v1::RunParameters& parameters) = 0;
   // The same round with the same input gives the same result at no cost.

@@ -6,10 +6,12 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
 #include "common/base/error.h"
+#include "common/base/trace.h"
 #include "common/rpc/convert.h"
 
 namespace dpnmf::analyst {
@@ -33,8 +35,9 @@ bool IsTransient(const absl::Status& status) {
          // A stream that the transport reset.
          (status.code() == absl::StatusCode::kInternal &&
           code == "rpc-failed") ||
-         // The files are renewed in place: the next connection has the new one.
-         code == "certificate-expired";
+         // Certificates are renewed in place: the next connection has the new
+         // one.
+         status.code() == absl::StatusCode::kUnauthenticated;
 }
 
 // |W' - W|_F / |W|_F; 0 where W is zero.
@@ -144,7 +147,10 @@ Learner::Outcome Learner::RunOnce() {
   if (absl::Status status = Reload(); !status.ok())
     return HandleFailure(status);
   if (IsFinal(record_.run.state())) return Outcome::kEnded;
+  // The run's id is its trace, also after a restart.
+  const TraceScope run_scope(NewRequest(run_id_));
   const std::unique_ptr<RunStream> stream = curator_->NewStream();
+  const TraceScope scope(stream->trace().value_or(run_scope.trace()));
   control_->Attach(stream.get());
   const absl::Status status = TrainOn(stream.get());
   control_->Attach(nullptr);
@@ -204,7 +210,12 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
       FactsOfRound(record_.run, opened, kind.at, settings_.average);
   DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
                          kind.mechanism->input(facts, state_));
+  DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
   DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
+  DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
+                              {{"round", std::int64_t{round}},
+                               {"row", absl::BytesToHexString(result.row_hash)},
+                               {"mu_squared", result.cost.UnitsText()}}));
   FinishedRound finished;
   finished.round = round;
   finished.lost = result.lost;
@@ -241,6 +252,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     }
   }
   DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
+  ShowRound(result, finished.event.round_seconds());
   state_ = std::move(finished.state);
   record_.run.set_rounds_done(round);
   *record_.run.mutable_charged() = ToProto(charged);
@@ -266,7 +278,32 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
   change.event.set_message(record_.run.error());
   DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
   on_change_();
-  return absl::OkStatus();
+  return Audit("run-ended", {{"state", v1::RunState_Name(state)}});
+}
+
+absl::Status Learner::Audit(std::string_view event, AuditFields more) const {
+  AuditFields fields = {{"run", run_id_}, {"client", record_.run.started_by()}};
+  for (auto& field : more) fields.push_back(std::move(field));
+  if (WriteAudit(settings_.observers.audit, event, fields).ok())
+    return absl::OkStatus();
+  return Refusal(absl::StatusCode::kUnavailable, "audit-failed",
+                 "The analyst's audit log cannot be written, so nothing is "
+                 "asked for; its operator must make room for it.");
+}
+
+void Learner::ShowRound(const RoundResult& result, double seconds) const {
+  Metrics* const metrics = settings_.observers.metrics;
+  if (metrics == nullptr) return;
+  metrics->RoundEnded(record_.run.specification().parameters().dataset(),
+                      result.lost ? "lost" : "released", seconds);
+  const v1::Guarantee& guarantee = record_.guarantee;
+  const auto conversion = FromProto(guarantee.conversion());
+  const auto charged = FromProto(result.ledger.charged());
+  const auto left = EpsilonLeft(guarantee, result.ledger);
+  if (!conversion.ok() || !charged.ok() || !left.ok()) return;
+  metrics->SetBudget(
+      record_.population, guarantee.epsilon(),
+      Epsilon(*conversion, *charged, guarantee.delta()).value_or(0), *left);
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {

@@ -19,10 +19,12 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "analyst/curator_connection.h"
 #include "analyst/run_control.h"
 #include "analyst/run_store.h"
+#include "common/rpc/observers.h"
 
 namespace dpnmf::analyst {
 
@@ -36,6 +38,8 @@ struct LearnerSettings {
   // False: no averaging over rounds, and the releases are taken to be exact
   // (tests without noise).
   bool average = true;
+  // Nothing is asked for whose entry cannot be written into the audit log.
+  Observers observers = {};
 };
 
 // Runs on one thread. Store, curator and control must outlive it.
@@ -61,6 +65,9 @@ class Learner {
   absl::Status StoreEnd(const v1::LedgerPosition& position);
   Outcome HandleFailure(const absl::Status& failure);
   absl::Status BeginFailing(const absl::Status& failure);
+  // An entry of this run in the audit log, under the stream's request.
+  absl::Status Audit(std::string_view event, AuditFields more) const;
+  void ShowRound(const RoundResult& result, double seconds) const;
   void NoteWaiting(const absl::Status& failure);
   void Pause();
 

@@ -1,21 +1,30 @@
 // dpnmf-analyst: the server that learns dictionaries from a curator's releases.
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/cleanup/cleanup.h"
 #include "analyst/client_list.h"
 #include "analyst/curator_client.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
+#include "analyst/server_doctor.h"
 #include "analyst/service.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/rpc/call_gate.h"
 #include "common/rpc/health.h"
+#include "common/rpc/json.h"
+#include "common/rpc/machine_checks.h"
+#include "common/rpc/metrics.h"
 #include "common/rpc/server.h"
+#include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
-#include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
@@ -29,6 +38,10 @@ struct ServeFlags {
   std::string client_ca;
   std::string clients;
   std::string log_level = "info";
+  bool log_json = false;
+  std::string audit_log;       // empty: STATE_DIR/audit.jsonl
+  std::string metrics_listen;  // empty: no page
+  int retain_days = 0;         // 0: for good
   int max_running = 16;
   int silence_seconds = 600;
 };
@@ -88,8 +101,24 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       ->required();
   add("client-ca", &flags->client_ca,
       "PEM file: the CA of clients, if it is not --ca");
+  add("crl", &flags->tls.crl_file,
+      "PEM file: the revocation list of --ca (and of --client-ca); once it has "
+      "expired or is gone, no peer is accepted [none kept]");
+  add("audit-log", &flags->audit_log,
+      "File of the audit log, JSON lines; nothing is asked for or handed out "
+      "that cannot be written there [STATE_DIR/audit.jsonl]");
+  add("metrics-listen", &flags->metrics_listen,
+      "HOST:PORT for Prometheus metrics, in plain HTTP: of the operator's "
+      "network alone [off]");
   add("clients", &flags->clients, "JSON file: who may connect, and their roles")
       ->required();
+  serve
+      ->add_option("--retain-days", flags->retain_days,
+                   "Runs that ended so long ago are deleted, at start and "
+                   "whenever a run ends; what they were charged stays "
+                   "[never]")
+      ->envname("DPNMF_ANALYST_RETAIN_DAYS")
+      ->check(CLI::Range(1, 36500));
   add("max-running", &flags->max_running,
       "Runs that train at the same time; others wait")
       ->check(CLI::Range(1, 256))
@@ -105,13 +134,9 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       ->check(
           CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
-}
-
-void SetUpLog(const std::string& level) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("dpnmf-analyst"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_level(spdlog::level::from_str(level));
-  spdlog::flush_on(spdlog::level::info);
+  serve
+      ->add_flag("--log-json", flags->log_json, "Log one line of JSON an entry")
+      ->envname("DPNMF_ANALYST_LOG_JSON");
 }
 
 void GreetCurator(CuratorConnection* curator, const std::string& address) {
@@ -123,6 +148,11 @@ void GreetCurator(CuratorConnection* curator, const std::string& address) {
     spdlog::warn("curator {} is not reachable now; runs wait for it: {}",
                  address, std::string(datasets.status().message()));
   }
+}
+
+std::string AuditFileOf(const ServeFlags& flags) {
+  return flags.audit_log.empty() ? flags.state_dir + "/audit.jsonl"
+                                 : flags.audit_log;
 }
 
 absl::Status Serve(const ServeFlags& flags) {
@@ -137,18 +167,38 @@ absl::Status Serve(const ServeFlags& flags) {
   const auto curator =
       ConnectCurator(CuratorChannel(flags.curator, channel_credentials),
                      std::chrono::seconds(flags.silence_seconds));
+  DPNMF_ASSIGN_OR_RETURN(const auto audit, AuditLog::Open(AuditFileOf(flags)));
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto metrics,
+      Metrics::Create("dpnmf_analyst", flags.metrics_listen));
+  LogRefusedPeers(metrics.get());
+  const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
+  if (!metrics->address().empty())
+    spdlog::info("metrics at http://{}/metrics", metrics->address());
+  DPNMF_RETURN_IF_ERROR(audit->Write(
+      "server-started", {{"version", DPNMF_VERSION}}, AuditSync::kDurable));
+  const Observers observers{audit.get(), metrics.get()};
   RunManager::Settings settings;
+  settings.learner.observers = observers;
+  settings.retain_seconds = std::int64_t{86'400} * flags.retain_days;
   settings.max_running = flags.max_running;
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
       RunManager::Create(store.get(), curator.get(), settings));
-  const auto service =
-      MakeAnalystService({runs.get(), store.get(), curator.get(),
-                          std::move(clients), &PeerIdentities});
+  const auto service = MakeAnalystService(
+      {runs.get(), store.get(), curator.get(), clients, &PeerIdentities,
+       observers, [client_side](const auto& context) {
+         return CheckPeerStillValid(context, client_side);
+       }});
   RpcServer::Options options;
   options.listen = flags.listen;
   options.credentials = server_credentials;
   options.service = service.get();
+  options.gate = MakeCallGate(
+      client_side,
+      OrOneself(client_side, [&](const std::vector<std::string>& identities) {
+        return clients.Authorise(identities, Permission::kRead).status();
+      }));
   DPNMF_ASSIGN_OR_RETURN(const auto server, RpcServer::Start(options));
   spdlog::info("dpnmf-analyst {} listens on {}", DPNMF_VERSION,
                server->address());
@@ -162,7 +212,23 @@ absl::Status Serve(const ServeFlags& flags) {
   runs->Stop();
   server->Shutdown();
   spdlog::info("stopped");
-  return absl::OkStatus();
+  return audit->Write("server-stopped", {}, AuditSync::kDurable);
+}
+
+int Examine(const ServeFlags& flags, const std::string& format) {
+  AnalystDoctorOptions doctor;
+  doctor.state_dir = flags.state_dir;
+  doctor.curator = flags.curator;
+  doctor.tls = doctor.client_tls = flags.tls;
+  if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;
+  doctor.clients = flags.clients;
+  doctor.audit_log = AuditFileOf(flags);
+  doctor.metrics_listen = flags.metrics_listen;
+  doctor.now = std::time(nullptr);
+  const v1::DoctorReport report = ExamineAnalyst(doctor);
+  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
+             stdout);
+  return report.ok() ? kExitOk : kExitState;
 }
 
 struct HealthFlags {
@@ -205,6 +271,7 @@ int Report(const absl::Status& status) {
 
 int Main(int argc, char** argv) {
   CLI::App app(kAbout, "dpnmf-analyst");
+  app.add_flag("--health")->description("The same as the subcommand health");
   app.set_version_flag("--version",
                        std::string("dpnmf-analyst ") + DPNMF_VERSION);
   app.set_config("--config", "",
@@ -213,6 +280,16 @@ int Main(int argc, char** argv) {
   ServeFlags flags;
   CLI::App* serve = app.add_subcommand("serve", kServeAbout);
   AddFlags(serve, &flags);
+  CLI::App* doctor = app.add_subcommand(
+      "doctor",
+      "Go through the checklist for production (docs/operations.md); flags as "
+      "for serve. Exit code 7 if a check failed");
+  ServeFlags doctor_flags;
+  std::string format = "text";
+  AddFlags(doctor, &doctor_flags);
+  doctor->add_option("--format", format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   HealthFlags health_flags;
   CLI::App* health =
       app.add_subcommand("health",
@@ -220,12 +297,21 @@ int Main(int argc, char** argv) {
                          "(for container checks)");
   AddHealthFlags(health, &health_flags);
   try {
-    app.parse(argc, argv);
+    std::vector<const char*> arguments(argv, argv + argc);
+    // `--health` is the subcommand, as container checks expect it.
+    if (argc > 1 && std::string_view(argv[1]) == "--health")
+      arguments[1] = "health";
+    app.parse(argc, arguments.data());
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
   if (health->parsed()) return Report(Health(health_flags));
-  SetUpLog(flags.log_level);
+  if (doctor->parsed()) {
+    SetUpLog("dpnmf-analyst", "off", LogFormat::kText);
+    return Examine(doctor_flags, format);
+  }
+  SetUpLog("dpnmf-analyst", flags.log_level,
+           flags.log_json ? LogFormat::kJson : LogFormat::kText);
   return Report(Serve(flags));
 }
 

@@ -88,6 +88,7 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
   DPNMF_ASSIGN_OR_RETURN(const std::vector<RunRecord> records, store->List());
   std::unique_ptr<RunManager> manager(
       new RunManager(store, curator, std::move(settings)));
+  manager->ForgetOldRuns();
   {
     MutexLock lock(&manager->mutex_);
     for (const RunRecord& record : records) {
@@ -155,6 +156,32 @@ absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
   return Get(run_id);
 }
 
+absl::StatusOr<v1::ForgetRunReply> RunManager::Forget(
+    const std::string& run_id, const std::string& forgotten_by) {
+  v1::ForgetRunReply reply;
+  DPNMF_ASSIGN_OR_RETURN(const std::uint64_t charges,
+                         store_->Forget(run_id, forgotten_by));
+  reply.set_run_id(run_id);
+  reply.set_charge_count(charges);
+  Announce();  // watches of the run end
+  return reply;
+}
+
+void RunManager::ForgetOldRuns() {
+  if (settings_.retain_seconds <= 0) return;
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  const auto ended =
+      store_->EndedBefore(now.count() - settings_.retain_seconds);
+  if (!ended.ok()) return;
+  for (const std::string& run_id : *ended) {
+    const absl::Status noted =
+        WriteAudit(settings_.learner.observers.audit, "run-forgotten",
+                   {{"run", run_id}, {"by", std::string("retention")}});
+    if (noted.ok()) store_->Forget(run_id, "retention").status().IgnoreError();
+  }
+}
+
 absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
   DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
@@ -216,6 +243,14 @@ bool RunManager::WaitForNews(std::uint64_t* seen,
   return false;
 }
 
+void RunManager::ShowRuns(int more) {
+  Metrics* const metrics = settings_.learner.observers.metrics;
+  if (metrics == nullptr) return;
+  metrics->AddRuns("at_work", more);
+  MutexLock lock(&mutex_);
+  metrics->SetRuns("queued", static_cast<double>(queue_.size()));
+}
+
 void RunManager::Announce() {
   MutexLock lock(&mutex_);
   ++announcements_;
@@ -234,9 +269,12 @@ void RunManager::Work() {
       queue_.pop_front();
       active_[run_id] = &control;
     }
+    ShowRuns(1);
     Learner(run_id, store_, curator_, &control, settings_.learner, [this] {
       Announce();
     }).Run();
+    ShowRuns(-1);
+    ForgetOldRuns();
     MutexLock lock(&mutex_);
     active_.erase(run_id);
     ++announcements_;

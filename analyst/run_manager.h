@@ -28,6 +28,9 @@ class RunManager {
   struct Settings {
     int max_running = 16;
     LearnerSettings learner;
+    // Runs that ended this many seconds ago are forgotten, at start and
+    // whenever a run ends; 0: kept.
+    std::int64_t retain_seconds = 0;
   };
 
   // Every stored run that has not ended goes on, oldest first.
@@ -49,6 +52,9 @@ class RunManager {
 
   // Idempotent; a run that has ended is returned as it is.
   absl::StatusOr<v1::Run> Cancel(const std::string& run_id);
+  // Deletes a run that has ended (RunStore::Forget).
+  absl::StatusOr<v1::ForgetRunReply> Forget(const std::string& run_id,
+                                            const std::string& forgotten_by);
   absl::StatusOr<v1::Run> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<v1::Run>> List();
@@ -70,6 +76,9 @@ class RunManager {
   // A worker's life: takes runs from the queue, one at a time.
   void Work();
   void Announce();
+  void ForgetOldRuns();
+  // `more` runs are at work.
+  void ShowRuns(int more);
   // Waits until something was announced since `seen`, gone() or Stop; returns
   // false for the last two.
   bool WaitForNews(std::uint64_t* seen, const std::function<bool()>& gone);

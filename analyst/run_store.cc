@@ -1,9 +1,11 @@
 #include "analyst/run_store.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -20,7 +22,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "matrices are stored as little-endian doubles");
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 // The dictionary's name among a run's matrices; a mechanism's own have a
 // prefix.
 constexpr char kDictionary[] = "W";
@@ -78,6 +80,21 @@ CREATE TABLE chain (
   head       BLOB NOT NULL
 ) WITHOUT ROWID;
 )sql";
+
+// Version 2: which runs were deleted, when and for whom.
+constexpr char kForgotten[] = R"sql(
+CREATE TABLE forgotten (
+  run_id       TEXT PRIMARY KEY,
+  population   TEXT NOT NULL,
+  state        INTEGER NOT NULL,
+  forgotten_by TEXT NOT NULL,
+  unix_seconds INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
+// What brings a state of version i + 1 to version i + 2.
+constexpr const char* kMigrations[] = {kForgotten};
+static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
 absl::Status Damaged(absl::string_view what) {
   return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
@@ -291,12 +308,14 @@ absl::Status Prepare(SQLite::Database* db) {
                    "The state directory was written by a newer program; "
                    "install that version.");
   }
-  if (version == 0) {
-    SQLite::Transaction transaction(*db);
-    db->exec(kSchema);
-    db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
-    transaction.commit();
-  }
+  if (version == kSchemaVersion) return absl::OkStatus();
+  if (version < 0) return Damaged("its version is not one");
+  SQLite::Transaction transaction(*db);
+  if (version == 0) db->exec(kSchema);
+  for (int from = std::max(version, 1); from < kSchemaVersion; ++from)
+    db->exec(kMigrations[from - 1]);
+  db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
+  transaction.commit();
   return absl::OkStatus();
 }
 
@@ -561,6 +580,57 @@ absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
     }
     return view;
   });
+}
+
+absl::StatusOr<std::uint64_t> RunStore::Forget(
+    const std::string& run_id, const std::string& forgotten_by) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::uint64_t> {
+        DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
+        if (!IsFinal(record.run.state())) {
+          return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ended",
+                         "The run has not ended; cancel it first.");
+        }
+        for (const char* table : {"matrices", "events", "runs"}) {
+          SQLite::Statement drop(
+              *db, absl::StrCat("DELETE FROM ", table, " WHERE run_id = ?"));
+          drop.bind(1, run_id);
+          drop.exec();
+        }
+        SQLite::Statement put(
+            *db, "INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?, ?, ?)");
+        put.bind(1, run_id);
+        put.bind(2, record.population);
+        put.bind(3, static_cast<int>(record.run.state()));
+        put.bind(4, forgotten_by);
+        put.bind(5, now);
+        put.exec();
+        SQLite::Statement count(*db,
+                                "SELECT count(*) FROM mirror WHERE run_id = ?");
+        count.bind(1, run_id);
+        count.executeStep();
+        return static_cast<std::uint64_t>(count.getColumn(0).getInt64());
+      });
+}
+
+absl::StatusOr<std::vector<std::string>> RunStore::EndedBefore(
+    std::int64_t unix_seconds) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::vector<std::string>> {
+        std::vector<std::string> ended;
+        SQLite::Statement row(*db,
+                              "SELECT run_id, state FROM runs WHERE updated < "
+                              "? ORDER BY sequence");
+        row.bind(1, unix_seconds);
+        while (row.executeStep()) {
+          const int state = row.getColumn(1).getInt();
+          if (v1::RunState_IsValid(state) &&
+              IsFinal(static_cast<v1::RunState>(state)))
+            ended.push_back(row.getColumn(0).getString());
+        }
+        return ended;
+      });
 }
 
 }  // namespace dpnmf::analyst

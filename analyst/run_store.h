@@ -78,7 +78,8 @@ class RunStore {
  public:
   // Creates `directory` (0700) if missing. FAILED_PRECONDITION
   // "state-dir-in-use" (another process), "state-newer" (written by a newer
-  // program); DATA_LOSS "state-damaged".
+  // program); DATA_LOSS "state-damaged". A state of an older program is brought
+  // up to date in one transaction.
   static absl::StatusOr<std::unique_ptr<RunStore>> Open(
       const std::string& directory,
       std::function<std::int64_t()> unix_seconds = {});
@@ -109,6 +110,15 @@ class RunStore {
                                                    int limit);
 
   absl::StatusOr<MirrorView> Mirror(const std::string& population);
+
+  // Deletes a run that has ended, with its matrices and events; who asked and
+  // when is kept, and so is the mirror. Returns how many charges the mirror has
+  // of it. FAILED_PRECONDITION "run-not-ended".
+  absl::StatusOr<std::uint64_t> Forget(const std::string& run_id,
+                                       const std::string& forgotten_by);
+  // The runs that ended before `unix_seconds`, oldest first.
+  absl::StatusOr<std::vector<std::string>> EndedBefore(
+      std::int64_t unix_seconds);
 
  private:
   struct State;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -9,7 +10,9 @@
 #include "analyst/budget.h"
 #include "analyst/planner.h"
 #include "analyst/standard_errors.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/rpc/call_record.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -55,16 +58,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest*,
                             v1::ListDatasetsReply* reply) override {
-    return Answer(context, Permission::kRead, reply, [&](const std::string&) {
-      return parts_.curator->ListDatasets();
-    });
+    return Answer(
+        "ListDatasets", context, Permission::kRead, reply,
+        [&](const std::string&) { return parts_.curator->ListDatasets(); });
   }
 
   grpc::Status PlanRun(grpc::ServerContext* context,
                        const v1::PlanRunRequest* request,
                        v1::PlanRunReply* reply) override {
     return Answer(
-        context, Permission::kRead, reply,
+        "PlanRun", context, Permission::kRead, reply,
         [&](const std::string&) -> absl::StatusOr<v1::PlanRunReply> {
           DPNMF_ASSIGN_OR_RETURN(
               PlannedRun planned,
@@ -77,33 +80,41 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         grpc::ServerReader<v1::StartRunRequest>* reader,
                         v1::Run* reply) override {
     return Answer(
-        context, Permission::kStart, reply,
+        "StartRun", context, Permission::kStart, reply,
         [&](const std::string& client) { return Start(client, reader); });
   }
 
   grpc::Status WatchRun(grpc::ServerContext* context,
                         const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::RunEvent>* writer) override {
+    CallRecord record = Begin("WatchRun", *context);
     const auto client = Authorise(*context, Permission::kRead);
-    if (!client.ok()) return ToGrpc(client.status());
-    return ToGrpc(parts_.runs->Watch(
+    if (!client.ok()) return ToGrpc(record.Finish(client.status()));
+    absl::Status refused;
+    const absl::Status watched = parts_.runs->Watch(
         request->run_id(), request->cursor(),
-        [&](const v1::RunEvent& event) { return writer->Write(event); },
-        [&] { return context->IsCancelled(); }));
+        [&](const v1::RunEvent& event) {
+          refused = StillAllowed(*context);
+          return refused.ok() && writer->Write(event);
+        },
+        [&] { return context->IsCancelled(); });
+    return ToGrpc(record.Finish(refused.ok() ? watched : refused,
+                                {{"run", request->run_id()}}));
   }
 
   grpc::Status GetRun(grpc::ServerContext* context,
                       const v1::GetRunRequest* request,
                       v1::Run* reply) override {
-    return Answer(context, Permission::kRead, reply, [&](const std::string&) {
-      return parts_.runs->Get(request->run_id());
-    });
+    return Answer("GetRun", context, Permission::kRead, reply,
+                  [&](const std::string&) {
+                    return parts_.runs->Get(request->run_id());
+                  });
   }
 
   grpc::Status ListRuns(grpc::ServerContext* context,
                         const v1::ListRunsRequest*,
                         v1::ListRunsReply* reply) override {
-    return Answer(context, Permission::kRead, reply,
+    return Answer("ListRuns", context, Permission::kRead, reply,
                   [&](const std::string&) -> absl::StatusOr<v1::ListRunsReply> {
                     DPNMF_ASSIGN_OR_RETURN(std::vector<v1::Run> runs,
                                            parts_.runs->List());
@@ -117,57 +128,110 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                          const v1::CancelRunRequest* request,
                          v1::Run* reply) override {
     return Answer(
-        context, Permission::kStart, reply, [&](const std::string& client) {
+        "CancelRun", context, Permission::kEnd, reply,
+        [&](const std::string& client) -> absl::StatusOr<v1::Run> {
+          DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
           spdlog::info("{} cancels run {}", client, request->run_id());
           return parts_.runs->Cancel(request->run_id());
-        });
+        },
+        request->run_id());
+  }
+
+  grpc::Status ForgetRun(grpc::ServerContext* context,
+                         const v1::ForgetRunRequest* request,
+                         v1::ForgetRunReply* reply) override {
+    return Answer(
+        "ForgetRun", context, Permission::kEnd, reply,
+        [&](const std::string& client) -> absl::StatusOr<v1::ForgetRunReply> {
+          DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
+          spdlog::info("{} forgets run {}", client, request->run_id());
+          return parts_.runs->Forget(request->run_id(), client);
+        },
+        request->run_id());
   }
 
   grpc::Status GetModel(grpc::ServerContext* context,
                         const v1::GetModelRequest* request,
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
-    const auto client = Authorise(*context, Permission::kRead);
-    if (!client.ok()) return ToGrpc(client.status());
-    const absl::StatusOr<Model> model =
-        parts_.store->ReadModel(request->run_id());
-    if (!model.ok()) return ToGrpc(model.status());
-    if (request->standard_errors()) {
-      const absl::Status known = CheckHasErrors(request->run_id());
-      if (!known.ok()) return ToGrpc(known);
-    }
-    v1::ModelReply reply;
-    v1::ModelHeader& header = *reply.mutable_header();
-    header.mutable_shape()->set_rows(
-        static_cast<std::uint64_t>(model->w.rows()));
-    header.mutable_shape()->set_columns(
-        static_cast<std::uint64_t>(model->w.cols()));
-    header.set_rounds_done(model->rounds_done);
-    header.set_state(model->state);
-    if (!writer->Write(reply)) return grpc::Status::OK;
-    WriteChunks(model->w, [&](const v1::RealChunk& chunk) {
-      *reply.mutable_dictionary() = chunk;
-      return writer->Write(reply);
-    });
-    if (!request->standard_errors()) return grpc::Status::OK;
-    const absl::StatusOr<Eigen::MatrixXd> errors =
-        ErrorsOf(request->run_id(), *context);
-    if (!errors.ok()) return ToGrpc(errors.status());
-    WriteChunks(*errors, [&](const v1::RealChunk& chunk) {
-      *reply.mutable_standard_errors() = chunk;
-      return writer->Write(reply);
-    });
-    return grpc::Status::OK;
+    CallRecord record = Begin("GetModel", *context);
+    return ToGrpc(record.Finish(SendModel(*context, *request, writer),
+                                {{"run", request->run_id()}}));
   }
 
   grpc::Status GetBudget(grpc::ServerContext* context,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override {
-    return Answer(context, Permission::kRead, reply, [&](const std::string&) {
-      return ReadBudget(request->dataset(), parts_.curator, parts_.store);
-    });
+    return Answer("GetBudget", context, Permission::kRead, reply,
+                  [&](const std::string&) {
+                    return ReadBudget(request->dataset(), parts_.curator,
+                                      parts_.store);
+                  });
   }
 
  private:
+  CallRecord Begin(std::string method,
+                   const grpc::ServerContext& context) const {
+    return CallRecord(parts_.observers, std::move(method), context,
+                      parts_.identities_of(context));
+  }
+
+  absl::Status StillAllowed(const grpc::ServerContext& context) const {
+    if (parts_.check_peer) DPNMF_RETURN_IF_ERROR(parts_.check_peer(context));
+    return Authorise(context, Permission::kRead).status();
+  }
+
+  // A run may be ended by who started it, and by an operator.
+  absl::Status CheckMayEnd(const grpc::ServerContext& context,
+                           const std::string& run_id) const {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
+    return parts_.clients.CheckMayEnd(parts_.identities_of(context),
+                                      record.run.started_by());
+  }
+
+  absl::Status SendModel(const grpc::ServerContext& context,
+                         const v1::GetModelRequest& request,
+                         grpc::ServerWriter<v1::ModelReply>* writer) {
+    DPNMF_ASSIGN_OR_RETURN(const std::string client,
+                           Authorise(context, Permission::kRead));
+    DPNMF_ASSIGN_OR_RETURN(const Model model,
+                           parts_.store->ReadModel(request.run_id()));
+    if (request.standard_errors())
+      DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
+    DPNMF_RETURN_IF_ERROR(AuditEntry(
+        "model-sent", {{"identity", client}, {"run", request.run_id()}}));
+    v1::ModelReply reply;
+    v1::ModelHeader& header = *reply.mutable_header();
+    header.mutable_shape()->set_rows(
+        static_cast<std::uint64_t>(model.w.rows()));
+    header.mutable_shape()->set_columns(
+        static_cast<std::uint64_t>(model.w.cols()));
+    header.set_rounds_done(model.rounds_done);
+    header.set_state(model.state);
+    if (!writer->Write(reply)) return absl::OkStatus();
+    WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
+      *reply.mutable_dictionary() = chunk;
+      return writer->Write(reply);
+    });
+    if (!request.standard_errors()) return absl::OkStatus();
+    DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd errors,
+                           ErrorsOf(request.run_id(), context));
+    WriteChunks(errors, [&](const v1::RealChunk& chunk) {
+      *reply.mutable_standard_errors() = chunk;
+      return writer->Write(reply);
+    });
+    return absl::OkStatus();
+  }
+
+  // Before something is done or handed out that cannot be taken back.
+  absl::Status AuditEntry(std::string_view event,
+                          const AuditFields& fields) const {
+    const absl::Status written =
+        WriteAudit(parts_.observers.audit, event, fields, AuditSync::kDurable);
+    if (written.ok()) return written;
+    spdlog::error("{}", std::string(written.message()));
+    return AuditFailed();
+  }
+
   // Before anything is sent.
   absl::Status CheckHasErrors(const std::string& run_id) {
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
@@ -195,15 +259,32 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return parts_.clients.Authorise(parts_.identities_of(context), permission);
   }
 
-  // Authorises, calls and puts the value into *reply.
+  // Authorises, calls, writes down, and puts the value into *reply.
   template <typename Reply, typename Call>
-  grpc::Status Answer(grpc::ServerContext* context, Permission permission,
-                      Reply* reply, Call call) {
-    const absl::StatusOr<std::string> client = Authorise(*context, permission);
-    if (!client.ok()) return ToGrpc(client.status());
-    absl::StatusOr<Reply> value = call(*client);
-    if (!value.ok()) return ToGrpc(value.status());
-    *reply = *std::move(value);
+  grpc::Status Answer(const char* method, grpc::ServerContext* context,
+                      Permission permission, Reply* reply, Call call,
+                      const std::string& run_id = "") {
+    CallRecord record = Begin(method, *context);
+    AuditFields about;
+    if (!run_id.empty()) about.push_back({"run", run_id});
+    const auto value = [&]() -> absl::StatusOr<Reply> {
+      DPNMF_ASSIGN_OR_RETURN(const std::string client,
+                             Authorise(*context, permission));
+      if (permission != Permission::kRead) {
+        AuditFields asked = {{"method", std::string(method)},
+                             {"identity", client}};
+        asked.insert(asked.end(), about.begin(), about.end());
+        DPNMF_RETURN_IF_ERROR(AuditEntry("call-asked", asked));
+      }
+      return call(client);
+    }();
+    if constexpr (std::is_same_v<Reply, v1::Run>) {
+      if (value.ok() && run_id.empty())
+        about.push_back({"run", value->run_id()});
+    }
+    const absl::Status outcome = record.Finish(value.status(), about);
+    if (!outcome.ok()) return ToGrpc(outcome);
+    *reply = *value;
     return grpc::Status::OK;
   }
 

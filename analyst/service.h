@@ -11,6 +11,7 @@
 #include "analyst/curator_connection.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
+#include "common/rpc/observers.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server_context.h"
 
@@ -26,6 +27,10 @@ struct ServiceParts {
   CuratorConnection* curator = nullptr;
   ClientList clients;
   IdentitiesOf identities_of;
+  // A call whose entry cannot be written into the audit log is refused.
+  Observers observers = {};
+  // Whether a watching peer may still be served; null: always.
+  std::function<absl::Status(const grpc::ServerContextBase&)> check_peer = {};
 };
 
 std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);

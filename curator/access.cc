@@ -49,9 +49,11 @@ absl::StatusOr<std::set<Role>> ParseRoles(const Json& json) {
       roles.insert(Role::kAnalyst);
     } else if (name == "auditor") {
       roles.insert(Role::kAuditor);
+    } else if (name == "operator") {
+      roles.insert(Role::kOperator);
     } else {
-      return Malformed(
-          absl::StrCat("role `", name, "` is not analyst or auditor"));
+      return Malformed(absl::StrCat("role `", name,
+                                    "` is not analyst, auditor or operator"));
     }
   }
   if (roles.empty()) return Malformed("a grant has no `roles`");

@@ -8,11 +8,12 @@
 //                "datasets": ["digits"],
 //                "budgets": [{"population": "clinic", "epsilon": 2.0}]}]}
 //
-// roles: "analyst" (lists, trains, reads its own charges), "auditor" (lists and
-// reads the ledger's totals). datasets: names, or ["*"]. budgets: optional caps
-// on what this identity alone may spend, in the population's conversion and
-// delta. The file is read again when it changes; one that cannot be read then
-// refuses everybody until it is mended.
+// roles: "analyst" (lists, trains, reads its own charges), "auditor" and
+// "operator" (list and read the ledger's totals; what else an operator does is
+// done on the curator's machine). datasets: names, or ["*"]. budgets: optional
+// caps on what this identity alone may spend, in the population's conversion
+// and delta. The file is read again when it changes; one that cannot be read
+// then refuses everybody until it is mended.
 #ifndef DPNMF_CURATOR_ACCESS_H_
 #define DPNMF_CURATOR_ACCESS_H_
 
@@ -30,7 +31,7 @@
 
 namespace dpnmf::curator {
 
-enum class Role { kAnalyst, kAuditor };
+enum class Role { kAnalyst, kAuditor, kOperator };
 
 struct Grant {
   std::string identity;  // "dns:..." or "uri:..."

@@ -1,4 +1,15 @@
+#include <string_view>
+#include <vector>
+
 #include "curator/commands/commands.h"
+
+// `--health` is the subcommand of that name, as container checks expect it.
+static std::vector<const char*> WithHealthFlag(int argc, char** argv) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "--health")
+    arguments[1] = "health";
+  return arguments;
+}
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -8,6 +19,7 @@ int main(int argc, char** argv) {
       "the ledger of\n"
       "what has been spent.",
       "dpnmf-curator");
+  app.add_flag("--health")->description("The same as the subcommand health");
   app.set_version_flag("--version", "dpnmf-curator " DPNMF_VERSION);
   app.set_config("--config", "",
                  "Read flags from a TOML file ([serve] listen = ...)");
@@ -23,9 +35,11 @@ int main(int argc, char** argv) {
   dpnmf::curator::AddLedgerCommand(&app, &exit_code);
   dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
   dpnmf::curator::AddEvaluateCommand(&app, &exit_code);
+  dpnmf::curator::AddKeepCommands(&app, &exit_code);
+  dpnmf::curator::AddDoctorCommand(&app, &exit_code);
   dpnmf::curator::AddHealthCommand(&app, &exit_code);
   try {
-    app.parse(argc, argv);
+    app.parse(argc, WithHealthFlag(argc, argv).data());
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : 2;

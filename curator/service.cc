@@ -1,11 +1,15 @@
 #include "curator/service.h"
 
+#include <chrono>
+
 #include "common/base/error.h"
+#include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/idle_guard.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
+#include "curator/budget_metrics.h"
 #include "curator/wire.h"
 #include "spdlog/spdlog.h"
 
@@ -32,8 +36,8 @@ absl::Status PeerGone() {
 // code and one fixed sentence, the log the rest.
 absl::Status ForPeer(const absl::Status& status) {
   const std::string code = ReasonCode(status);
-  for (const char* own :
-       {"storage-failed", "ledger-damaged", "ledger-behind-anchor"}) {
+  for (const char* own : {"storage-failed", "ledger-damaged",
+                          "ledger-behind-anchor", "audit-failed"}) {
     if (code != own) continue;
     spdlog::error("{}: {}", code, std::string(status.message()));
     return Refusal(status.code(), code,
@@ -59,6 +63,8 @@ class TrainStream {
               Stream* stream)
       : options_(options),
         context_(context),
+        record_(options.observers, "Train", *context,
+                options.identify(*context)),
         session_(options.context, options.identify(*context)),
         stream_(stream),
         idle_(std::chrono::seconds(options.idle_seconds),
@@ -66,9 +72,18 @@ class TrainStream {
 
   // Until the peer closes the run, half-closes the stream, or is refused.
   absl::Status Serve() {
+    const absl::Status ended = Exchange();
+    if (metrics() != nullptr && session_.opened() && !closed_)
+      metrics()->AddRuns("connected", -1);
+    return record_.Finish(ended, {{"run", run_id_}});
+  }
+
+ private:
+  absl::Status Exchange() {
     v1::TrainRequest request;
     while (stream_->Read(&request)) {
       idle_.Pause();
+      Count(request.ByteSizeLong(), 0);
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
       idle_.Touch();
@@ -76,7 +91,19 @@ class TrainStream {
     return absl::OkStatus();
   }
 
- private:
+  Metrics* metrics() const { return options_.observers.metrics; }
+  void Count(std::uint64_t received, std::uint64_t sent) {
+    if (metrics() != nullptr) metrics()->Bytes(received, sent);
+  }
+  // An entry about this run. Where something is about to be charged or to
+  // leave, no entry means no more of it.
+  absl::Status Audit(std::string_view event, AuditFields more,
+                     AuditSync sync = AuditSync::kWritten) {
+    AuditFields fields = {{"identity", record_.identity()}, {"run", run_id_}};
+    for (auto& field : more) fields.push_back(std::move(field));
+    return WriteAudit(options_.observers.audit, event, fields, sync);
+  }
+
   absl::Status Handle(const v1::TrainRequest& request) {
     switch (request.message_case()) {
       case v1::TrainRequest::kOpen:
@@ -95,6 +122,8 @@ class TrainStream {
   absl::Status Open(const v1::OpenRun& open) {
     DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
                            FromProto(open.parameters()));
+    DPNMF_RETURN_IF_ERROR(WriteAudit(options_.observers.audit, "run-asked",
+                                     {{"identity", record_.identity()}}));
     DPNMF_ASSIGN_OR_RETURN(const OpenedSession opened,
                            session_.Open(open.run_id(), parameters));
     v1::TrainReply reply;
@@ -107,6 +136,13 @@ class TrainStream {
     spdlog::info("run {} of data set {} opened, next round {}", open.run_id(),
                  parameters.dataset, opened.next_round);
     run_id_ = open.run_id();
+    if (metrics() != nullptr) metrics()->AddRuns("connected", 1);
+    ShowBudget(*options_.context.ledger, session_.population(), metrics());
+    DPNMF_RETURN_IF_ERROR(Audit(
+        "run-opened", {{"dataset", parameters.dataset},
+                       {"mechanism", parameters.mechanism},
+                       {"reserved_mu_squared", opened.plan.cost.UnitsText()},
+                       {"next_round", std::int64_t{opened.next_round}}}));
     return Write(reply);
   }
 
@@ -140,31 +176,60 @@ class TrainStream {
     if (options_.check_peer) {
       DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
     }
+    const auto begin = std::chrono::steady_clock::now();
+    DPNMF_RETURN_IF_ERROR(
+        Audit("round-asked", {{"round", std::int64_t{round_}}}));
     DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
                            session_.Round(round_, input_));
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
+    DPNMF_RETURN_IF_ERROR(NoteReleased(released.value(), begin));
     AwaitTick(options_);
-    const bool written = WriteRelease(
-        released, position,
-        [&](const v1::TrainReply& reply) { return stream_->Write(reply); });
+    const bool written =
+        WriteRelease(released, position, [&](const v1::TrainReply& reply) {
+          Count(0, reply.ByteSizeLong());
+          return stream_->Write(reply);
+        });
     return written ? absl::OkStatus() : PeerGone();
+  }
+
+  // On disk before the first byte of the release is sent. Refused here, the
+  // round stays charged and stored: the same request gets it later, at no cost.
+  absl::Status NoteReleased(const ReleasedRound& released,
+                            std::chrono::steady_clock::time_point begin) {
+    const std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    if (metrics() != nullptr) {
+      metrics()->RoundEnded(session_.parameters().dataset,
+                            released.lost ? "lost" : "released", took.count());
+    }
+    ShowBudget(*options_.context.ledger, session_.population(), metrics());
+    return Audit(released.lost ? "round-lost" : "round-released",
+                 {{"round", std::int64_t{released.round}},
+                  {"row", HexOf(released.row_hash)},
+                  {"mu_squared", released.cost.UnitsText()}},
+                 AuditSync::kDurable);
   }
 
   absl::Status Close() {
     if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
     DPNMF_ASSIGN_OR_RETURN(const MuSquared returned, session_.Close());
+    ShowBudget(*options_.context.ledger, session_.population(), metrics());
+    DPNMF_RETURN_IF_ERROR(
+        Audit("run-closed", {{"returned_mu_squared", returned.UnitsText()}}));
     v1::TrainReply reply;
     *reply.mutable_closed()->mutable_returned() = ToProto(returned);
     DPNMF_ASSIGN_OR_RETURN(*reply.mutable_closed()->mutable_ledger(), Ledger());
     spdlog::info("run {} closed", run_id_);
     closed_ = true;
+    if (metrics() != nullptr) metrics()->AddRuns("connected", -1);
     return Write(reply);
   }
 
   absl::Status Write(const v1::TrainReply& reply) {
     AwaitTick(options_);
+    Count(0, reply.ByteSizeLong());
     return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
   }
 
@@ -182,6 +247,7 @@ class TrainStream {
 
   const ServiceOptions& options_;
   grpc::ServerContext* const context_;
+  CallRecord record_;
   Session session_;
   Stream* const stream_;
   std::optional<RealMatrixReader> reader_;
@@ -220,11 +286,11 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
     const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
-  DPNMF_ASSIGN_OR_RETURN(
-      const Grant grant,
-      options_.context.access->Require(options_.identify(context),
-                                       {Role::kAnalyst, Role::kAuditor},
-                                       request.dataset()));
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         options_.context.access->Require(
+                             options_.identify(context),
+                             {Role::kAnalyst, Role::kAuditor, Role::kOperator},
+                             request.dataset()));
   const Dataset* dataset = options_.context.catalog->Find(request.dataset());
   if (dataset == nullptr) return UnknownDataset();
   const std::string& population = dataset->description().population;
@@ -256,9 +322,12 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
 grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               const v1::ListDatasetsRequest*,
                                               v1::ListDatasetsReply* reply) {
+  CallRecord record(options_.observers, "ListDatasets", *context,
+                    options_.identify(*context));
   absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
+  const absl::Status outcome = record.Finish(result.status());
   AwaitTick(options_);
-  if (!result.ok()) return ToGrpc(ForPeer(result.status()));
+  if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
   *reply = *std::move(result);
   return grpc::Status::OK;
 }
@@ -266,9 +335,12 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
 grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            const v1::GetLedgerRequest* request,
                                            v1::GetLedgerReply* reply) {
+  CallRecord record(options_.observers, "GetLedger", *context,
+                    options_.identify(*context));
   absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
+  const absl::Status outcome = record.Finish(result.status());
   AwaitTick(options_);
-  if (!result.ok()) return ToGrpc(ForPeer(result.status()));
+  if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
   *reply = *std::move(result);
   return grpc::Status::OK;
 }

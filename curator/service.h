@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/rpc/call_record.h"
 #include "curator/session.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 
@@ -29,6 +30,9 @@ struct ServiceOptions {
   std::string version;
   // A training stream whose peer sends nothing for this long is cancelled.
   int idle_seconds = 600;
+  // Audit log and metrics. Without an entry in the audit log nothing is
+  // charged, and no release leaves: UNAVAILABLE "audit-failed".
+  Observers observers = {};
 };
 
 // Thread-safe, as gRPC asks. Every status that leaves carries a reason code and

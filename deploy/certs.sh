@@ -5,6 +5,7 @@ umask 077
 
 readonly CA_DAYS=3650
 readonly LEAF_DAYS=397
+readonly CRL_DAYS=30
 
 usage() {
   cat <<'TEXT'
@@ -26,6 +27,15 @@ Usage:
       Shows the names that the request asks for (on standard error), signs it
       and writes the certificate to standard output.
 
+  deploy/certs.sh crl DIR [--days N]
+      Makes the revocation list DIR/ca/ca.crl anew (good for 30 days), and puts a
+      copy beside every certificate in DIR. Servers that are given it with --crl
+      let nobody in once it has expired or is gone: make it from a timer.
+
+  deploy/certs.sh revoke DIR CERTIFICATE
+      Puts the certificate on the list and makes the list anew. Servers refuse it
+      from the next connection, call or round on.
+
   deploy/certs.sh show FILE
       Prints a certificate's names, dates and issuer.
 
@@ -35,6 +45,7 @@ Usage:
 
 What is what:
   DIR/ca/ca.crt     the CA's certificate: everybody gets it        (--ca)
+  DIR/ca/ca.crl     what is revoked: every server gets it            (--crl)
   DIR/ca/ca.key     the CA's key: whoever has it can be anybody; keep it off the
                     servers
   DIR/NAME/tls.crt  NAME's certificate: public                     (--cert)
@@ -179,6 +190,10 @@ issue() {
   make_request "$name" "$new/tls.key" "$new/tls.csr"
   sign_request "$dir" "$new/tls.csr" "$san" "$days" >"$new/tls.crt"
   cp "$dir/ca/ca.crt" "$new/ca.crt"
+  if [[ -e $dir/ca/ca.crl ]]; then
+    cp "$dir/ca/ca.crl" "$new/ca.crl"
+    install_file "$new/ca.crl" "$out/ca.crl" 0444
+  fi
   install_file "$new/ca.crt" "$out/ca.crt" 0444
   install_file "$new/tls.key" "$out/tls.key" 0400
   install_file "$new/tls.crt" "$out/tls.crt" 0444
@@ -217,6 +232,60 @@ sign() {
   sign_request "$1" "$2" "$names" "$days"
 }
 
+# What `openssl ca` needs to keep the list of what is revoked.
+ca_database() { # DIR
+  [[ -e $1/ca/index ]] || : >"$1/ca/index"
+  [[ -e $1/ca/crlnumber ]] || echo 01 >"$1/ca/crlnumber"
+  cat <<TEXT
+[ca]
+default_ca = own
+[own]
+database = $1/ca/index
+crlnumber = $1/ca/crlnumber
+certificate = $1/ca/ca.crt
+private_key = $1/ca/ca.key
+default_md = sha384
+unique_subject = no
+TEXT
+}
+
+make_crl() { # DIR DAYS
+  local copy
+  openssl ca -config <(ca_database "$1") -gencrl -crldays "$2" -out "$1/ca/.ca.crl.new" 2>/dev/null ||
+    fail "openssl cannot make the revocation list"
+  for copy in "$1"/*/tls.crt; do
+    [[ -e $copy ]] || continue
+    copy=${copy%/tls.crt}/ca.crl
+    cp "$1/ca/.ca.crl.new" "$copy.new"
+    install_file "$copy.new" "$copy" 0444
+  done
+  install_file "$1/ca/.ca.crl.new" "$1/ca/ca.crl" 0444
+  echo "$1/ca/ca.crl: revocation list, good for $2 days"
+}
+
+crl() {
+  (($# >= 1)) || fail "usage: deploy/certs.sh crl DIR [--days N]"
+  need_ca "$1"
+  read_options "${@:2}"
+  [[ -z $san ]] || fail "crl takes --days alone"
+  [[ $* == *--days* ]] || days=$CRL_DAYS
+  make_crl "$1" "$days"
+}
+
+revoke() {
+  (($# == 2)) || fail "usage: deploy/certs.sh revoke DIR CERTIFICATE"
+  need_ca "$1"
+  [[ -f $2 ]] || fail "there is no certificate $2"
+  openssl verify -CAfile "$1/ca/ca.crt" -no_check_time "$2" >/dev/null 2>&1 ||
+    fail "$2 is not a certificate of the CA in $1/ca"
+  if ! openssl ca -config <(ca_database "$1") -revoke "$2" >"$1/ca/.revoke.log" 2>&1; then
+    grep -q 'Already revoked' "$1/ca/.revoke.log" || fail "openssl cannot revoke $2"
+  fi
+  rm -f "$1/ca/.revoke.log"
+  echo "$2: revoked"
+  make_crl "$1" "$CRL_DAYS"
+}
+
 show() {
   (($# == 1)) || fail "usage: deploy/certs.sh show FILE"
   openssl x509 -in "$1" -noout -subject -issuer -dates -ext subjectAltName
@@ -228,12 +297,13 @@ demo() {
   issue "$1" curator --dns curator --dns localhost --ip 127.0.0.1 --ip ::1
   issue "$1" analyst --dns analyst --dns localhost --ip 127.0.0.1 --ip ::1
   issue "$1" alice --dns alice.client
+  make_crl "$1" "$CRL_DAYS"
 }
 
 main() {
   command -v openssl >/dev/null || fail "openssl is missing; run: apt-get install openssl"
   case ${1:-} in
-    init | issue | request | sign | show | demo) "$@" ;;
+    init | issue | request | sign | crl | revoke | show | demo) "$@" ;;
     -h | --help | help) usage ;;
     *)
       usage >&2

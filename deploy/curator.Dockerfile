@@ -1,14 +1,16 @@
 # The data's side. Build: deploy/images.sh
 FROM debian:bookworm-slim AS build
 WORKDIR /src
-COPY deploy/install.sh deploy/
-RUN deploy/install.sh build
+ARG DPNMF_UNPINNED=
+COPY deploy/install_pinned.sh deploy/build.lock deploy/
+RUN deploy/install_pinned.sh deploy/build.lock
 COPY . .
 RUN deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
 
 FROM debian:bookworm-slim
-COPY deploy/install_runtime.sh /tmp/
-RUN /tmp/install_runtime.sh && rm /tmp/install_runtime.sh \
+ARG DPNMF_UNPINNED=
+COPY deploy/install_pinned.sh deploy/runtime.lock /tmp/
+RUN /tmp/install_pinned.sh /tmp/runtime.lock && rm /tmp/install_pinned.sh /tmp/runtime.lock \
  && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dpnmf \
  && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf /var/lib/dpnmf-anchor
 COPY --from=build /build/bin/dpnmf-curator /usr/bin/

@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # deploy/images.sh [DOCKER_BUILD_ARGUMENT...]: builds the images dpnmf-curator and
 # dpnmf-analyst from the committed tree. The analyst's context holds no curator/.
+# Packages are those of deploy/*.lock.
+#
+#   DPNMF_UNPINNED=1   takes the versions that the mirror has
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 common=(CMakeLists.txt cmake proto common deploy)
 context() { git -C "$top" archive --format=tar HEAD "${common[@]}" "$@"; }
-context curator analyst | docker build "$@" -t dpnmf-curator -f deploy/curator.Dockerfile -
-context analyst | docker build "$@" -t dpnmf-analyst -f deploy/analyst.Dockerfile -
+arguments=(--build-arg "DPNMF_UNPINNED=${DPNMF_UNPINNED:-}" "$@")
+context curator analyst | docker build "${arguments[@]}" -t dpnmf-curator -f deploy/curator.Dockerfile -
+context analyst | docker build "${arguments[@]}" -t dpnmf-analyst -f deploy/analyst.Dockerfile -

@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci: installs what is missing of Debian 12's
+# deploy/install.sh build|test|ci|list: installs what is missing of Debian 12's
 # packages. build: compiler and libraries. test: and what the tests need. ci: and
-# sanitizers, linters and clang.
+# sanitizers, linters and clang. list: prints those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libprotobuf-dev libgrpc++-dev libabsl-dev libssl-dev libeigen3-dev libsqlite3-dev
-  libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev
+  libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev prometheus-cpp-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
 
 case "${1:-}" in
+  list) printf '%s\n' "${build[@]}"; exit 0 ;;
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
-  *) sed -n '2,4p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,5p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,38 +1,53 @@
 #!/usr/bin/env bash
 # deploy/up.sh: makes certificates and allow-lists in ./secrets if there are none,
-# starts both containers, waits until they are healthy and prints the client's
-# command. The images are built before, by deploy/images.sh (it needs a network).
+# builds the images if there are none, starts both containers, waits until they
+# are healthy and prints the client's command.
+#
+# Building needs a network, running does not: deploy/images.sh is a step of its
+# own, for machines that have one only before.
 #
 #   DPNMF_SECRETS   certificates and allow-lists [./secrets]
 #   DPNMF_PORT      port on 127.0.0.1 for clients [7432]
+#   DPNMF_CRL       on: both servers refuse what the CA's revocation list names,
+#                   and everybody once the list has expired. This script makes
+#                   the list anew (30 days) each time; have a timer do so. [off]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 export DPNMF_SECRETS=${DPNMF_SECRETS:-$top/secrets} DPNMF_PORT=${DPNMF_PORT:-7432}
+case ${DPNMF_CRL:-off} in
+  off) export DPNMF_CRL_FILE= ;;
+  on) export DPNMF_CRL_FILE=/run/secrets/ca.crl ;;
+  *) echo "DPNMF_CRL is on or off" >&2; exit 2 ;;
+esac
 
-for image in dpnmf-curator dpnmf-analyst; do
-  docker image inspect "$image" >/dev/null 2>&1 || {
-    echo "there is no image $image: run deploy/images.sh first" >&2; exit 1; }
-done
 if [ ! -e "$DPNMF_SECRETS/curator/tls.key" ]; then
   deploy/certs.sh demo "$DPNMF_SECRETS"
-  # Read by the containers' users alone.
-  chown -R 10001:10001 "$DPNMF_SECRETS/curator"
-  chown -R 10002:10002 "$DPNMF_SECRETS/analyst"
+elif [ -n "$DPNMF_CRL_FILE" ] && [ -e "$DPNMF_SECRETS/ca/ca.key" ]; then
+  deploy/certs.sh crl "$DPNMF_SECRETS"
 fi
-mkdir -p "$DPNMF_SECRETS/config"
-chmod 755 "$DPNMF_SECRETS" "$DPNMF_SECRETS/config"
-[ -e "$DPNMF_SECRETS/config/allow.json" ] || cat > "$DPNMF_SECRETS/config/allow.json" <<'EOF'
+mkdir -p "$DPNMF_SECRETS/curator-config" "$DPNMF_SECRETS/analyst-config"
+allow=$DPNMF_SECRETS/curator-config/allow.json
+clients=$DPNMF_SECRETS/analyst-config/clients.json
+[ -e "$allow" ] || cat >"$allow" <<'TEXT'
 {"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
-EOF
-[ -e "$DPNMF_SECRETS/config/clients.json" ] || cat > "$DPNMF_SECRETS/config/clients.json" <<'EOF'
+TEXT
+[ -e "$clients" ] || cat >"$clients" <<'TEXT'
 {"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
-EOF
-chmod 644 "$DPNMF_SECRETS"/config/*.json
+TEXT
+# Each container's files belong to its user and to nobody else.
+chmod 755 "$DPNMF_SECRETS"
+chown -R 10001:10001 "$DPNMF_SECRETS/curator" "$DPNMF_SECRETS/curator-config"
+chown -R 10002:10002 "$DPNMF_SECRETS/analyst" "$DPNMF_SECRETS/analyst-config"
+chmod 700 "$DPNMF_SECRETS"/{curator,analyst}{,-config}
+chmod 600 "$allow" "$clients"
 
+for image in dpnmf-curator dpnmf-analyst; do
+  docker image inspect "$image" >/dev/null 2>&1 || { deploy/images.sh; break; }
+done
 docker-compose up -d
 for service in curator analyst; do
-  for _ in $(seq 60); do
+  for _ in $(seq 90); do
     id=$(docker-compose ps -q "$service")
     health=$(docker inspect -f '{{.State.Health.Status}}' "$id")
     [ "$health" != healthy ] || break
@@ -44,6 +59,8 @@ for service in curator analyst; do
     exit 1
   fi
 done
-echo "both containers are healthy. A client on this machine:"
+echo "both containers are healthy. A client, in a container:"
+echo "  deploy/client.sh datasets"
+echo "or with dpnmf installed on this machine:"
 echo "  dpnmf --server 127.0.0.1:$DPNMF_PORT --ca $DPNMF_SECRETS/alice/ca.crt \\"
 echo "    --cert $DPNMF_SECRETS/alice/tls.crt --key $DPNMF_SECRETS/alice/tls.key datasets"

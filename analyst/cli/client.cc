@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
+#include "common/rpc/trace_metadata.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
 
@@ -26,6 +27,7 @@ absl::StatusOr<Reply> Call(Stub* stub,
                            const Request& request) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+  SendTrace(&context);
   Reply reply;
   const absl::Status status =
       FromGrpc((stub->*method)(&context, request, &reply));
@@ -91,6 +93,7 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
     const v1::RunSpecification& specification,
     const Eigen::MatrixXd& dictionary) const {
   grpc::ClientContext context;
+  SendTrace(&context);
   v1::Run run;
   const auto stream = stub_->StartRun(&context, &run);
   v1::StartRunRequest request;
@@ -124,6 +127,13 @@ absl::StatusOr<v1::Run> AnalystClient::CancelRun(
   return Call(stub_.get(), &Stub::CancelRun, request);
 }
 
+absl::StatusOr<v1::ForgetRunReply> AnalystClient::ForgetRun(
+    const std::string& run_id) const {
+  v1::ForgetRunRequest request;
+  request.set_run_id(run_id);
+  return Call(stub_.get(), &Stub::ForgetRun, request);
+}
+
 absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
     const std::string& dataset) const {
   v1::GetBudgetRequest request;
@@ -134,6 +144,7 @@ absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
 absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
                                               bool standard_errors) const {
   grpc::ClientContext context;
+  SendTrace(&context);
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(standard_errors);
@@ -153,6 +164,7 @@ absl::Status AnalystClient::WatchRun(
     const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
     const std::function<void(const v1::RunEvent&)>& on_event) const {
   grpc::ClientContext context;
+  SendTrace(&context);
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_cursor(cursor);

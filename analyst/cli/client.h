@@ -39,6 +39,7 @@ class AnalystClient {
   absl::StatusOr<v1::Run> GetRun(const std::string& run_id) const;
   absl::StatusOr<v1::ListRunsReply> ListRuns() const;
   absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;
+  absl::StatusOr<v1::ForgetRunReply> ForgetRun(const std::string& run_id) const;
   absl::StatusOr<v1::GetBudgetReply> GetBudget(
       const std::string& dataset) const;
   // Standard errors take the server a while.

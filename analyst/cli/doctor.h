@@ -2,7 +2,7 @@
 // answer of the server, each with a finding and what to do.
 //
 //   ca file, certificate file, key file
-//   certificate dates, names, signature, purpose, key
+//   certificate dates, names, signature, purpose, key, revocation list
 //   address, name resolution, port
 //   tls handshake, server signature, server name, server dates, own certificate
 //   accepted, clock

@@ -67,6 +67,10 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* options) {
   AddText(app, "cert", &tls->certificate_file, "Own certificate, PEM")
       ->type_name("FILE");
   AddText(app, "key", &tls->key_file, "Own key, PEM")->type_name("FILE");
+  AddText(app, "crl", &tls->crl_file,
+          "The CA's revocation list, PEM; once it has expired or is gone, no "
+          "server is trusted [none kept]")
+      ->type_name("FILE");
   const std::map<std::string, Format> formats = {{"text", Format::kText},
                                                  {"json", Format::kJson}};
   app->add_option("--format", options->format,

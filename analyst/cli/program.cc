@@ -8,6 +8,7 @@
 #include "analyst/cli/help.h"
 #include "analyst/cli/session.h"
 #include "common/base/exit_code.h"
+#include "common/base/trace.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -70,6 +71,7 @@ int UsageError(const CLI::ParseError& error, const CLI::App& app,
 
 int RunProgram(int argc, const char* const* argv,
                const Environment& environment) {
+  const TraceScope trace(NewTrace());  // of the whole command
   Session session(environment);
   CLI::App app(kAbout, "dpnmf");
   app.formatter(std::make_shared<HelpFormatter>());

@@ -47,6 +47,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Options& options) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  if (options.gate != nullptr)
+    options.credentials->SetAuthMetadataProcessor(options.gate);
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(options.listen, options.credentials, &port);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "grpcpp/security/auth_metadata_processor.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 
@@ -26,7 +27,10 @@ class RpcServer {
     std::string listen;  // HOST:PORT; port 0 takes a free one
     std::shared_ptr<grpc::ServerCredentials> credentials;
     grpc::Service* service = nullptr;  // outlives the server
-    int shutdown_seconds = 20;         // calls under way get this long
+    // Stands before every call, health and reflection included; null: nothing
+    // does (MakeCallGate).
+    std::shared_ptr<grpc::AuthMetadataProcessor> gate = {};
+    int shutdown_seconds = 20;  // calls under way get this long
   };
 
   // UNAVAILABLE "listen-failed" if the address is taken or not this machine's.

@@ -1,5 +1,6 @@
 #include "common/rpc/tls.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <openssl/conf.h>
 #include <openssl/ssl.h>
@@ -14,8 +15,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 #include "common/rpc/address.h"
 #include "common/rpc/certificate.h"
+#include "common/rpc/peer_check.h"
 
 namespace dpnmf {
 namespace {
@@ -58,70 +61,113 @@ bool NewContextsRefuseTls12() {
          (SSL_CTX_get_options(context.get()) & SSL_OP_NO_TLSv1_2) != 0;
 }
 
-// The peer's own certificate, or nothing.
-X509Pointer PeerCertificate(grpc::string_ref pem) {
-  std::vector<X509Pointer> chain =
-      ParseCertificates(std::string_view(pem.data(), pem.size()));
-  return chain.empty() ? nullptr : std::move(chain.front());
+// ---- Refusals, told ----
+
+Mutex sink_mutex;
+RefusalSink& Sink() {
+  static RefusalSink* const sink = new RefusalSink;
+  return *sink;
 }
 
-// The certificate of a call's peer, or nothing.
-X509Pointer CertificateOf(const grpc::ServerContextBase& context) {
-  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
-  if (peer == nullptr) return nullptr;
-  const std::vector<grpc::string_ref> pems =
-      peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
-  return pems.size() == 1 ? PeerCertificate(pems.front()) : nullptr;
+void TellRefusal(const std::string& code, const std::string& sentence) {
+  RefusalSink sink;
+  {
+    MutexLock lock(&sink_mutex);
+    sink = Sink();
+  }
+  if (sink) sink(code, sentence);
+}
+
+// OpenSSL itself ends a handshake without TLS 1.3, before any certificate is
+// seen; gRPC writes that to its log and nowhere else.
+void ReadTransportLog(gpr_log_func_args* line) {
+  const std::string_view text(line->message);
+  if (text.find("Handshake failed") == std::string_view::npos) {
+    std::fprintf(stderr, "gRPC: %s\n", line->message);
+  } else if (text.find("unsupported protocol") != std::string_view::npos ||
+             text.find("protocol version") != std::string_view::npos) {
+    TellRefusal("tls-too-old", "The peer offers no TLS 1.3.");
+  } else if (text.find("wrong version number") != std::string_view::npos ||
+             text.find("http request") != std::string_view::npos) {
+    TellRefusal("tls-missing", "The peer does not speak TLS.");
+  } else {
+    TellRefusal("tls-failed",
+                absl::StrCat("The TLS handshake failed: ", line->message));
+  }
+}
+
+// ---- Peers ----
+
+// Own certificate first.
+std::vector<X509Pointer> ChainOf(grpc::string_ref own, grpc::string_ref all) {
+  std::vector<X509Pointer> chain =
+      ParseCertificates(std::string_view(own.data(), own.size()));
+  if (chain.size() != 1) return {};
+  for (X509Pointer& other :
+       ParseCertificates(std::string_view(all.data(), all.size()))) {
+    chain.push_back(std::move(other));
+  }
+  return chain;
+}
+
+grpc::string_ref PropertyOf(const grpc::AuthContext& peer, const char* name) {
+  const std::vector<grpc::string_ref> values = peer.FindPropertyValues(name);
+  return values.size() == 1 ? values.front() : grpc::string_ref();
+}
+
+std::vector<X509Pointer> ChainOf(const grpc::AuthContext& peer) {
+  return ChainOf(PropertyOf(peer, GRPC_X509_PEM_CERT_PROPERTY_NAME),
+                 PropertyOf(peer, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME));
+}
+
+TrustFiles TrustOf(const TlsFiles& files) {
+  return {files.ca_file, files.crl_file};
 }
 
 using VerificationRequest =
     grpc::experimental::TlsCustomVerificationCheckRequest;
 
-// Runs after OpenSSL has verified the chain, on both sides.
+// Decides about every peer of a handshake, on both sides.
 class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
  public:
+  PeerVerifier(PeerKind kind, TlsFiles files)
+      : kind_(kind), files_(std::move(files)) {}
+
   bool Verify(VerificationRequest* request, std::function<void(grpc::Status)>,
               grpc::Status* status) override {
-    const X509Pointer certificate = PeerCertificate(request->peer_cert());
-    const absl::Status verdict =
-        certificate == nullptr ? absl::UnauthenticatedError("no certificate")
-                               : Check(*certificate, *request);
+    const std::vector<X509Pointer> chain =
+        ChainOf(request->peer_cert(), request->peer_cert_full_chain());
+    const absl::Status verdict = Judge(chain, *request);
     *status = verdict.ok() ? grpc::Status::OK
                            : grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
                                           std::string(verdict.message()));
+    if (!verdict.ok()) {
+      TellRefusal(ReasonCode(verdict),
+                  absl::StrCat(verdict.message(), " (",
+                               chain.empty() ? "no certificate"
+                                             : DescribePeer(*chain.front()),
+                               ")"));
+    }
     return true;  // done, without a callback
   }
   void Cancel(VerificationRequest*) override {}
 
  private:
-  virtual absl::Status Check(const X509& certificate,
-                             const VerificationRequest& request) const = 0;
-};
-
-// On the server: the client has an identity. (A resumed session skips OpenSSL's
-// verification, so the dates are looked at here, too.)
-class ClientVerifier final : public PeerVerifier {
-  absl::Status Check(const X509& certificate,
-                     const VerificationRequest&) const override {
-    DPNMF_RETURN_IF_ERROR(
-        CheckDates(certificate, std::time(nullptr), "of the client"));
-    return CheckHasName(certificate, "of the client");
-  }
-};
-
-// On the client: the server is the one that was dialled. (gRPC's own host name
-// check falls back to the common name.)
-class ServerVerifier final : public PeerVerifier {
-  absl::Status Check(const X509& certificate,
-                     const VerificationRequest& request) const override {
+  absl::Status Judge(const std::vector<X509Pointer>& chain,
+                     const VerificationRequest& request) const {
+    DPNMF_RETURN_IF_ERROR(CheckPeerCertificate(chain, kind_, TrustOf(files_),
+                                               std::time(nullptr)));
+    if (kind_ == PeerKind::kClient) return absl::OkStatus();
+    // gRPC's own host name check falls back to the common name.
     const grpc::string_ref target = request.target_name();
     const std::string_view text(target.data(), target.size());
     const absl::StatusOr<Address> address = ParseAddress(text);
-    const std::string host = address.ok() ? address->host : std::string(text);
-    if (IsForHost(certificate, host)) return absl::OkStatus();
-    return absl::UnauthenticatedError(
-        absl::StrCat("the server's certificate is not for the name ", host));
+    return CheckPeerName(*chain.front(),
+                         address.ok() ? address->host : std::string(text));
   }
+
+  const PeerKind kind_;
+  const TlsFiles files_;
 };
 
 std::shared_ptr<grpc::experimental::CertificateProviderInterface> Watch(
@@ -154,7 +200,9 @@ absl::Status CheckTlsFiles(const TlsFiles& files) {
   DPNMF_RETURN_IF_ERROR(CheckSignature(chain, authorities,
                                        files.certificate_file, files.ca_file));
   DPNMF_RETURN_IF_ERROR(CheckKey(own, files.key_file));
-  return CheckKeyMode(files.key_file);
+  DPNMF_RETURN_IF_ERROR(CheckKeyMode(files.key_file));
+  if (files.crl_file.empty()) return absl::OkStatus();
+  return ReadRevocationLists(TrustOf(files), std::time(nullptr)).status();
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerTls(
@@ -164,11 +212,14 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerTls(
   grpc::experimental::TlsServerCredentialsOptions options(Watch(files));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
+  // The verifier is the gate: it sees every peer, also one without a
+  // certificate, knows the revocation list, and says why. (OpenSSL has checked
+  // that the peer holds the certificate's key.)
   options.set_cert_request_type(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+      GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
   options.set_certificate_verifier(
-      grpc::experimental::ExternalCertificateVerifier::Create<
-          ClientVerifier>());
+      grpc::experimental::ExternalCertificateVerifier::Create<PeerVerifier>(
+          PeerKind::kClient, files));
   return grpc::experimental::TlsServerCredentials(options);
 }
 
@@ -182,25 +233,42 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(
   options.watch_identity_key_cert_pairs();
   options.set_verify_server_certs(true);
   options.set_certificate_verifier(
-      grpc::experimental::ExternalCertificateVerifier::Create<
-          ServerVerifier>());
+      grpc::experimental::ExternalCertificateVerifier::Create<PeerVerifier>(
+          PeerKind::kServer, files));
   return grpc::experimental::TlsCredentials(options);
+}
+
+void OnPeerRefused(RefusalSink sink) {
+  {
+    MutexLock lock(&sink_mutex);
+    Sink() = std::move(sink);
+  }
+  gpr_set_log_function(&ReadTransportLog);
+}
+
+std::vector<std::string> IdentitiesOf(const grpc::AuthContext& peer) {
+  const std::vector<X509Pointer> chain = ChainOf(peer);
+  return chain.empty() ? std::vector<std::string>()
+                       : NamesOf(*chain.front()).identities;
 }
 
 std::vector<std::string> PeerIdentities(
     const grpc::ServerContextBase& context) {
-  const X509Pointer certificate = CertificateOf(context);
-  return certificate == nullptr ? std::vector<std::string>()
-                                : NamesOf(*certificate).identities;
+  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  return peer == nullptr ? std::vector<std::string>() : IdentitiesOf(*peer);
 }
 
-absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context) {
-  const X509Pointer certificate = CertificateOf(context);
-  if (certificate != nullptr && std::time(nullptr) <= NotAfter(*certificate)) {
-    return absl::OkStatus();
-  }
-  return Refusal(absl::StatusCode::kUnauthenticated, "certificate-expired",
-                 "Your certificate has expired; renew it and connect again.");
+absl::Status CheckPeerStillValid(const grpc::AuthContext& peer,
+                                 const TlsFiles& files) {
+  return CheckPeerCertificate(ChainOf(peer), PeerKind::kClient, TrustOf(files),
+                              std::time(nullptr));
+}
+
+absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context,
+                                 const TlsFiles& files) {
+  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  if (peer != nullptr) return CheckPeerStillValid(*peer, files);
+  return CheckPeerCertificate({}, PeerKind::kClient, TrustOf(files), 0);
 }
 
 }  // namespace dpnmf

@@ -3,16 +3,19 @@
 // TLS 1.3 only. A server requires a client certificate signed by its CA; a
 // peer's identity is a DNS or URI entry of its certificate's subject
 // alternative name, never the common name. Renewed files are taken up within
-// seconds, without a restart; open streams go on.
+// seconds, without a restart; open streams go on. CA and revocation list are
+// read at each handshake (peer_check.h): a revoked peer is refused at once.
 #ifndef DPNMF_COMMON_RPC_TLS_H_
 #define DPNMF_COMMON_RPC_TLS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "grpcpp/security/auth_context.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server_context.h"
@@ -20,10 +23,19 @@
 namespace dpnmf {
 
 struct TlsFiles {
-  std::string ca_file;           // PEM: the CA that signs peers
-  std::string certificate_file;  // PEM: own certificate (chain)
-  std::string key_file;          // PEM: own key; must not be readable by all
+  std::string ca_file = {};           // PEM: the CA that signs peers
+  std::string certificate_file = {};  // PEM: own certificate (chain)
+  std::string key_file = {};  // PEM: own key; must not be readable by all
+  std::string crl_file = {};  // PEM: revocation lists; empty: none are kept
 };
+
+// Told of every peer whose connection is refused: the reason's code and one
+// sentence that names the peer as far as it is known. Also of handshakes that
+// OpenSSL ends itself (TLS 1.2, plain text). For a server's log; set it before
+// the first connection. Called from any thread.
+using RefusalSink =
+    std::function<void(const std::string& code, const std::string& sentence)>;
+void OnPeerRefused(RefusalSink sink);
 
 // Forces TLS 1.3 for every later TLS context of the process, by way of
 // OpenSSL's configuration (gRPC 1.51 has no call for it). Call it first in
@@ -33,8 +45,9 @@ void RequireTls13();
 
 // Reads and checks the files: FAILED_PRECONDITION "tls-file-unreadable",
 // "tls-certificate-invalid" (not PEM, expired, not yet valid, without a DNS or
-// URI name, not signed by the CA), "tls-key-mismatch" or "tls-key-readable"
-// (readable by every user), one sentence that names the file.
+// URI name, not signed by the CA), "tls-key-mismatch", "tls-key-readable"
+// (readable by every user) or "tls-crl-invalid" (missing, expired, not the
+// CA's), one sentence that names the file.
 absl::Status CheckTlsFiles(const TlsFiles& files);
 
 // Both check the files first and return that error.
@@ -54,10 +67,15 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(
 // certificate (never the case behind ServerTls).
 std::vector<std::string> PeerIdentities(const grpc::ServerContextBase& context);
 
-// UNAUTHENTICATED "certificate-expired" if the peer's certificate is past its
-// last day by now. The handshake checks dates once; a stream may live longer,
-// so ask again every round.
-absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context);
+// Whether the peer would be let in now: errors of CheckPeerCertificate
+// (peer_check.h). The handshake checks once; a stream or a connection may live
+// longer, so ask again every round and every call.
+absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context,
+                                 const TlsFiles& files);
+// The same of a connection that has no call yet.
+absl::Status CheckPeerStillValid(const grpc::AuthContext& peer,
+                                 const TlsFiles& files);
+std::vector<std::string> IdentitiesOf(const grpc::AuthContext& peer);
 
 }  // namespace dpnmf
 

@@ -14,6 +14,9 @@ void AddFactorizeCommand(CLI::App* app, int* exit_code);
 void AddEvaluateCommand(CLI::App* app, int* exit_code);
 void AddLedgerCommand(CLI::App* app, int* exit_code);
 void AddServeCommand(CLI::App* app, int* exit_code);
+void AddDoctorCommand(CLI::App* app, int* exit_code);
+// backup, restore and forget.
+void AddKeepCommands(CLI::App* app, int* exit_code);
 void AddHealthCommand(CLI::App* app, int* exit_code);
 
 }  // namespace dpnmf::curator

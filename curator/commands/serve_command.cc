@@ -1,16 +1,27 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/rpc/call_gate.h"
+#include "common/rpc/json.h"
+#include "common/rpc/machine_checks.h"
+#include "common/rpc/metrics.h"
 #include "common/rpc/server.h"
+#include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
+#include "curator/budget_metrics.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/doctor.h"
 #include "curator/release/layout.h"
 #include "curator/service.h"
 #include "spdlog/spdlog.h"
@@ -30,6 +41,9 @@ struct ServeOptions {
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
+  bool log_json = false;
+  std::string audit_log;       // empty: DATA_DIR/audit.jsonl
+  std::string metrics_listen;  // empty: no page
 };
 
 // Everything that a serving curator holds, in the order in which it depends on
@@ -42,6 +56,8 @@ struct Curator {
   RunSeats seats;
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<Metrics> metrics;
 };
 
 std::string AnchorDirectory(const ServeOptions& options) {
@@ -121,6 +137,24 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   return CheckPopulations(*curator);
 }
 
+std::string AuditFileOf(const ServeOptions& options) {
+  return options.audit_log.empty() ? AuditFile(options.data_dir)
+                                   : options.audit_log;
+}
+
+absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
+  DPNMF_ASSIGN_OR_RETURN(curator->audit, AuditLog::Open(AuditFileOf(options)));
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->metrics,
+      Metrics::Create("dpnmf_curator", options.metrics_listen));
+  LogRefusedPeers(curator->metrics.get());
+  ShowBudgets(*curator->ledger, curator->catalog, curator->metrics.get());
+  if (!curator->metrics->address().empty())
+    spdlog::info("metrics at http://{}/metrics", curator->metrics->address());
+  return curator->audit->Write("server-started", {{"version", DPNMF_VERSION}},
+                               AuditSync::kDurable);
+}
+
 absl::Status Serve(const ServeOptions& options) {
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
@@ -128,6 +162,8 @@ absl::Status Serve(const ServeOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const auto credentials, ServerTls(options.tls));
   Curator curator;
   DPNMF_RETURN_IF_ERROR(OpenCurator(options, threads, &curator));
+  DPNMF_RETURN_IF_ERROR(OpenObservers(options, &curator));
+  const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
 
   ServiceOptions service_options;
   service_options.context = {curator.ledger.get(), curator.gate.get(),
@@ -135,14 +171,22 @@ absl::Status Serve(const ServeOptions& options) {
                              &curator.seats,       threads,
                              curator.pacer.get()};
   service_options.identify = PeerIdentities;
-  service_options.check_peer = CheckPeerStillValid;
+  service_options.check_peer = [tls = options.tls](const auto& context) {
+    return CheckPeerStillValid(context, tls);
+  };
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
+  service_options.observers = {curator.audit.get(), curator.metrics.get()};
   CuratorServiceImpl service(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
   server_options.credentials = credentials;
   server_options.service = &service;
+  server_options.gate = MakeCallGate(
+      options.tls,
+      OrOneself(options.tls, [&](const std::vector<std::string>& identities) {
+        return curator.access->GrantOf(identities).status();
+      }));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
   spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
@@ -158,7 +202,27 @@ absl::Status Serve(const ServeOptions& options) {
   spdlog::info("signal {}: finishing the rounds under way", signal);
   server->Shutdown();
   spdlog::info("stopped");
-  return absl::OkStatus();
+  return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
+}
+
+absl::Status Examine(const ServeOptions& options, const std::string& backup,
+                     const std::string& format) {
+  CuratorDoctorOptions doctor;
+  doctor.data_dir = options.data_dir;
+  doctor.anchor_dir = AnchorDirectory(options);
+  doctor.tls = options.tls;
+  doctor.allow_list = options.allow_list;
+  doctor.audit_log = AuditFileOf(options);
+  doctor.metrics_listen = options.metrics_listen;
+  doctor.backup = backup;
+  doctor.paced = options.pace_milliseconds > 0;
+  doctor.now = std::time(nullptr);
+  const v1::DoctorReport report = ExamineCurator(doctor);
+  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
+             stdout);
+  if (report.ok()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "check-failed",
+                 "a check failed: mend it before the curator is served.");
 }
 
 void AddFlags(CLI::App* command, ServeOptions* options) {
@@ -192,6 +256,21 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
   command->add_option("--key", options->tls.key_file, "PEM file of the own key")
       ->required()
       ->envname("DPNMF_CURATOR_KEY");
+  command
+      ->add_option("--crl", options->tls.crl_file,
+                   "PEM file of the CA's revocation list; once it has expired "
+                   "or is gone, nobody is let in [none kept]")
+      ->envname("DPNMF_CURATOR_CRL");
+  command
+      ->add_option("--audit-log", options->audit_log,
+                   "File of the audit log, JSON lines; nothing is released "
+                   "that cannot be written there [DATA_DIR/audit.jsonl]")
+      ->envname("DPNMF_CURATOR_AUDIT_LOG");
+  command
+      ->add_option("--metrics-listen", options->metrics_listen,
+                   "HOST:PORT for Prometheus metrics, in plain HTTP: of the "
+                   "operator's network alone [off]")
+      ->envname("DPNMF_CURATOR_METRICS_LISTEN");
   command
       ->add_option(
           "--allow", options->allow_list,
@@ -229,6 +308,10 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
       ->envname("DPNMF_CURATOR_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
+  command
+      ->add_flag("--log-json", options->log_json,
+                 "Log one line of JSON an entry")
+      ->envname("DPNMF_CURATOR_LOG_JSON");
 }
 
 }  // namespace
@@ -253,9 +336,30 @@ void AddServeCommand(CLI::App* app, int* exit_code) {
   auto options = std::make_shared<ServeOptions>();
   AddFlags(command, options.get());
   command->callback([options, exit_code] {
-    spdlog::set_level(spdlog::level::from_str(options->log_level));
+    SetUpLog("dpnmf-curator", options->log_level,
+             options->log_json ? LogFormat::kJson : LogFormat::kText);
     *exit_code = ReportStatus(Serve(*options));
   });
+}
+
+void AddDoctorCommand(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "doctor", "Go through the checklist for production; flags as for serve");
+  command->footer(
+      "Each point of docs/operations.md, with what to do. Changes nothing; a "
+      "server may\nrun meanwhile. What it prints is for the operator. Exit "
+      "code "
+      "7 if a check failed.");
+  auto options = std::make_shared<ServeOptions>();
+  auto backup = std::make_shared<std::string>();
+  auto format = std::make_shared<std::string>("text");
+  AddFlags(command, options.get());
+  command->add_option("--backup", *backup, "The directory of the last backup");
+  command->add_option("--format", *format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->callback(
+      [=] { *exit_code = ReportStatus(Examine(*options, *backup, *format)); });
 }
 
 }  // namespace dpnmf::curator

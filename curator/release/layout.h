@@ -15,6 +15,10 @@ inline std::string LedgerDirectory(const std::string& data_dir) {
 inline std::string ReleaseDirectory(const std::string& data_dir) {
   return data_dir + "/releases";
 }
+// Who asked what, in lines of JSON (common/base/audit_log.h).
+inline std::string AuditFile(const std::string& data_dir) {
+  return data_dir + "/audit.jsonl";
+}
 // Holds anchor.json unless the operator names another directory, which should
 // lie on another volume: DATA_DIR.anchor, beside the data directory.
 inline std::string DefaultAnchorDirectory(std::string data_dir) {

@@ -1,5 +1,8 @@
 #include "analyst/client_list.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 
@@ -63,6 +66,50 @@ TEST(ClientList, RefusesMalformedLists) {
   }
   EXPECT_EQ(ReasonCode(ClientList::Read("/nonexistent/clients.json").status()),
             "clients-unreadable");
+}
+
+TEST(ClientList, AnOperatorEndsAllRunsAnAnalystItsOwnAnAuditorNone) {
+  const ClientList list = *ClientList::Parse(R"({"clients": [
+    {"identity": "dns:alice", "roles": ["analyst"]},
+    {"identity": "dns:bob", "roles": ["analyst"]},
+    {"identity": "dns:root", "roles": ["operator"]},
+    {"identity": "dns:audit", "roles": ["auditor"]}]})");
+  const auto code = [&](const char* who) {
+    return ReasonCode(list.CheckMayEnd({who}, "dns:alice"));
+  };
+  EXPECT_EQ(code("dns:alice"), "");
+  EXPECT_EQ(code("dns:root"), "");
+  EXPECT_EQ(code("dns:bob"), "run-of-another");
+  EXPECT_EQ(code("dns:audit"), "role-missing");
+  EXPECT_EQ(code("dns:mallory"), "identity-unknown");
+  EXPECT_EQ(
+      ReasonCode(list.Authorise({"dns:root"}, Permission::kStart).status()),
+      "role-missing");
+}
+
+TEST(ClientList, IsReadAgainWhenItChangesAndRefusesAllWhileItIsBroken) {
+  const std::string path = ::testing::TempDir() + "clients-reload.json";
+  const auto put = [&](const std::string& text) {
+    const std::string next = path + ".new";
+    std::ofstream(next) << text;
+    std::filesystem::rename(next, path);
+  };
+  put(kList);
+  const ClientList list = *ClientList::Read(path);
+  const auto code = [&](const char* who) {
+    return ReasonCode(list.Authorise({who}, Permission::kRead).status());
+  };
+  EXPECT_EQ(code("dns:alice.client"), "");
+  put(R"({"clients": [{"identity": "dns:new", "roles": ["analyst"]}]})");
+  EXPECT_EQ(code("dns:alice.client"), "identity-unknown");
+  EXPECT_EQ(code("dns:new"), "");
+  put("{");
+  EXPECT_EQ(code("dns:new"), "identity-unknown");
+  std::filesystem::remove(path);
+  EXPECT_EQ(code("dns:new"), "identity-unknown");
+  put(kList);
+  EXPECT_EQ(code("dns:alice.client"), "");
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -198,5 +198,55 @@ TEST_F(RunStoreTest, RefusesADirectoryThatCannotBe) {
             "storage-failed");
 }
 
+TEST_F(RunStoreTest, ForgetsWhatHasEndedAndKeepsTheMirror) {
+  Add("one");
+  Add("two");
+  for (const char* run : {"one", "two"})
+    ASSERT_TRUE(store_->FinishRound(run, Round(run, 1)).ok());
+  EXPECT_EQ(ReasonCode(store_->Forget("one", "dns:alice").status()),
+            "run-not-ended");
+  ASSERT_TRUE(SetState("one", v1::RUN_STATE_COMPLETED).ok());
+  const auto charges = store_->Forget("one", "dns:alice");
+  ASSERT_TRUE(charges.ok()) << charges.status();
+  EXPECT_EQ(*charges, 1u);
+  Reopen();
+  EXPECT_EQ(ReasonCode(store_->Get("one").status()), "run-unknown");
+  EXPECT_EQ(ReasonCode(store_->ReadModel("one").status()), "run-unknown");
+  EXPECT_EQ(ReasonCode(store_->ReadLearner("one").status()), "run-unknown");
+  EXPECT_TRUE(store_->Events("one", 0, 10)->empty());
+  EXPECT_TRUE(store_->ReadModel("two").ok());
+  EXPECT_EQ(store_->Mirror("people")->charges.size(), 2u);
+  EXPECT_EQ(ReasonCode(store_->Forget("one", "dns:alice").status()),
+            "run-unknown");
+}
+
+TEST_F(RunStoreTest, FindsTheRunsThatEndedLongAgo) {
+  Add("ended");
+  Add("running");
+  ASSERT_TRUE(SetState("ended", v1::RUN_STATE_CANCELLED).ok());
+  EXPECT_EQ(*store_->EndedBefore(clock_ + 1),
+            std::vector<std::string>{"ended"});
+  EXPECT_TRUE(store_->EndedBefore(1000)->empty());
+}
+
+// A state as version 1 left it: the same tables without that of version 2.
+TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
+  Add("old");
+  ASSERT_TRUE(store_->FinishRound("old", Round("old", 1)).ok());
+  ASSERT_TRUE(SetState("old", v1::RUN_STATE_COMPLETED).ok());
+  store_.reset();
+  {
+    SQLite::Database db(directory_.path() + "/analyst.sqlite",
+                        SQLite::OPEN_READWRITE);
+    db.exec("DROP TABLE forgotten; PRAGMA user_version = 1");
+  }
+  Reopen();
+  EXPECT_TRUE(store_->ReadModel("old").ok());
+  EXPECT_TRUE(store_->Forget("old", "dns:alice").ok());
+  Reopen();
+  EXPECT_EQ(ReasonCode(store_->Get("old").status()), "run-unknown");
+  EXPECT_EQ(store_->Mirror("people")->charges.size(), 1u);
+}
+
 }  // namespace
 }  // namespace dpnmf::analyst

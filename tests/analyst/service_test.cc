@@ -180,6 +180,28 @@ TEST_F(ServiceTest, AnAuditorReadsAndDoesNotStartOrCancel) {
   EXPECT_TRUE(store_->List()->empty());
 }
 
+TEST_F(ServiceTest, ARunIsForgottenByWhoStartedItOnceItHasEnded) {
+  const v1::Run run = Start(FakeSpecification(3, 2));
+  Watch(run.run_id());
+  v1::ForgetRunRequest request;
+  request.set_run_id(run.run_id());
+  v1::ForgetRunReply reply;
+  const auto forget = [&](const char* who) {
+    return ReasonCode(
+        FromGrpc(stub_->ForgetRun(As(who).get(), request, &reply)));
+  };
+  EXPECT_EQ(forget("dns:audit.client"), "role-missing");
+  EXPECT_EQ(forget("dns:mallory.client"), "identity-unknown");
+  EXPECT_EQ(forget("dns:alice.client"), "");
+  EXPECT_EQ(reply.charge_count(), 2u);
+  EXPECT_EQ(forget("dns:alice.client"), "run-unknown");
+  v1::GetBudgetReply budget;
+  v1::GetBudgetRequest ask;
+  ask.set_dataset(run.specification().parameters().dataset());
+  ASSERT_TRUE(stub_->GetBudget(AsAlice().get(), ask, &budget).ok());
+  EXPECT_TRUE(budget.agree()) << budget.disagreement();
+}
+
 TEST_F(ServiceTest, AStrangerGetsNothingFromAnyMethod) {
   for (const char* identity : {"", "dns:mallory.client"}) {
     const auto code = [](const grpc::Status& status) {

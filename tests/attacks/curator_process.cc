@@ -31,8 +31,8 @@ void MustRun(const std::string& command) {
 }
 
 // The port that the server says it listens on; waits for it.
-std::string PortIn(const std::string& log) {
-  static const std::regex kPort("on 127\\.0\\.0\\.1:([0-9]+)");
+std::string PortIn(const std::string& log, const char* pattern) {
+  const std::regex kPort(pattern);
   for (int tries = 0; tries < 600; ++tries) {
     const std::string text = ReadAll(log);
     std::smatch match;
@@ -92,10 +92,13 @@ void CuratorProcess::Serve() {
   const TlsFiles server = certificates_->Issue("curator", "--dns localhost"),
                  analyst = certificates_->Issue("analyst", "--dns analyst");
   MustRun(absl::StrCat(
-      Sandboxed("serve --listen 127.0.0.1:0 --log-level debug --allow " +
-                allow + TlsFlags(server)),
+      Sandboxed("serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 "
+                "--log-level debug --audit-log " +
+                directory_ + "/home/audit.jsonl --allow " + allow +
+                TlsFlags(server)),
       " > ", log, " 2>&1 & echo $! > ", directory_, "/pid"));
-  const std::string port = PortIn(log);
+  const std::string port = PortIn(log, "on 127\\.0\\.0\\.1:([0-9]+)");
+  metrics_port_ = PortIn(log, "http://127\\.0\\.0\\.1:([0-9]+)/metrics");
   pid_ = ReadAll(directory_ + "/pid");
   pid_.resize(pid_.find('\n'));
   stub_ = v1::CuratorService::NewStub(
@@ -104,12 +107,17 @@ void CuratorProcess::Serve() {
 
 std::map<std::string, std::string> CuratorProcess::Stop() {
   stub_.reset();
+  std::string metrics;
+  RunShell(absl::StrCat("bash -c 'exec 3<>/dev/tcp/127.0.0.1/", metrics_port_,
+                        " && printf \"GET /metrics HTTP/1.0\\r\\n\\r\\n\" >&3 "
+                        "&& cat <&3'"),
+           &metrics);
   // `timeout` and `tail` wait for a process that is not a child.
   MustRun(absl::StrCat("kill -TERM ", pid_, " && timeout 60 tail --pid=", pid_,
                        " -f /dev/null"));
   pid_.clear();
   std::map<std::string, std::string> left = {
-      {"serve.log", ReadAll(directory_ + "/serve.log")}};
+      {"metrics", metrics}, {"serve.log", ReadAll(directory_ + "/serve.log")}};
   for (const char* outside : kOutside) {
     for (const auto& entry :
          fs::recursive_directory_iterator(fs::path(directory_) / outside)) {

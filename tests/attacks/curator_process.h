@@ -1,6 +1,6 @@
 // A real dpnmf-curator in a sandbox of its own: it imports, serves over mutual
-// TLS on loopback, and at its end shows all that it printed, logged or wrote
-// outside its data directory.
+// TLS on loopback, and at its end shows all that it printed, logged, measured
+// or wrote outside its data directory.
 #ifndef DPNMF_TESTS_ATTACKS_CURATOR_PROCESS_H_
 #define DPNMF_TESTS_ATTACKS_CURATOR_PROCESS_H_
 
@@ -34,8 +34,9 @@ class CuratorProcess {
   v1::CuratorService::Stub& stub() { return *stub_; }
 
   // Ends the server with SIGTERM. What it left outside its data directory, by
-  // name: "serve.log" (stdout and stderr), and every file in its anchor, home,
-  // working and temporary directories.
+  // name: "serve.log" (stdout and stderr), "metrics" (the last page), and every
+  // file in its anchor, home (the audit log), working and temporary
+  // directories.
   std::map<std::string, std::string> Stop();
 
  private:
@@ -46,6 +47,7 @@ class CuratorProcess {
   TestCertificates* const certificates_;
   std::string directory_;
   std::string pid_;
+  std::string metrics_port_;
   std::unique_ptr<v1::CuratorService::Stub> stub_;
 };
 

@@ -1,7 +1,8 @@
 // What a curator shows beside its releases: replies, codes, sentences, sizes,
-// log, files. The real program serves worlds that share their public facts
-// alone; an analyst that does everything right and wrong must not see which one
-// it talks to, and no private number may stand in anything.
+// log, audit log, metrics, files. The real program serves worlds that share
+// their public facts alone; an analyst that does everything right and wrong
+// must not see which one it talks to, and no private number may stand in
+// anything.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -330,16 +331,23 @@ class Curious {
   int runs_ = 0;
 };
 
-// Without what differs from one start to the next: hours, ports, the ledger's
-// own name, and hashes, which hold the hour.
+// Without what differs from one start to the next: hours, how long calls took,
+// ports, the names of requests, the ledger's own name, and hashes, which hold
+// the hour.
 std::string Masked(std::string text) {
   static const std::regex kTime(
       R"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:?\d\d|Z)?)"),
       kPort(R"(127\.0\.0\.1:\d+)"), kHash("[0-9a-f]{64}"),
-      kLedger(R"("ledger":"[0-9a-f]{32}")");
+      kLedger(R"("ledger":"[0-9a-f]{32}")"),
+      kRequest(R"("request":"[0-9a-f]{32}-[0-9a-f]{16}")"),
+      kLength("Content-Length: [0-9]+"),  // of the page, with its durations
+      kSeconds(R"((_seconds_(bucket|sum)\{[^}]*\}) [0-9.e+-]+)");
   text = std::regex_replace(text, kTime, "TIME");
   text = std::regex_replace(text, kPort, "PORT");
   text = std::regex_replace(text, kLedger, "LEDGER");
+  text = std::regex_replace(text, kRequest, "REQUEST");
+  text = std::regex_replace(text, kLength, "LENGTH");
+  text = std::regex_replace(text, kSeconds, "$1 SECONDS");
   return std::regex_replace(text, kHash, "HASH");
 }
 
@@ -374,8 +382,14 @@ class SideOutputs : public ::testing::Test {
     // and 4), gradient (2) and objective, each asked twice, and three more
     // among the refusals; moments of faces (asked twice), mean and moments of
     // words.
-    EXPECT_EQ(Count(seen.files.at("serve.log"), " released"),
-              2 * (2 * 11 + 2) + 1 + 2);
+    constexpr int kReleases = 2 * (2 * 11 + 2) + 1 + 2;
+    EXPECT_EQ(Count(seen.files.at("serve.log"), " released"), kReleases);
+    EXPECT_EQ(Count(seen.files.at("home/audit.jsonl"), "round-released"),
+              kReleases);
+    for (const char* metric : {"_round_seconds_count", "_bytes_total",
+                               "_refusals_total", "reading=\"left\""}) {
+      EXPECT_GT(Count(seen.files.at("metrics"), metric), 0) << metric;
+    }
     return seen;
   }
 

@@ -37,6 +37,18 @@ absl::StatusOr<ExitCode> CancelRun(const Session& session,
   return kExitOk;
 }
 
+absl::StatusOr<ExitCode> ForgetRun(const Session& session,
+                                   const std::string& prefix) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, prefix));
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ForgetRun(run_id));
+  session.Print(reply,
+                absl::StrCat("run ", ShortRunId(run_id),
+                             " is deleted; its charges stay in both ledgers (",
+                             reply.charge_count(), ").\n"));
+  return kExitOk;
+}
+
 using RunCommand = absl::StatusOr<ExitCode> (*)(const Session&,
                                                 const std::string&);
 
@@ -69,6 +81,11 @@ void AddRunCommands(CLI::App* app, Session* session) {
                 "spent. Cancelling twice does no harm.\n\nExample:\n"
                 "  dpnmf cancel 3f9a",
                 CancelRun);
+  AddRunCommand(app, session, "forget", "Deletes a run that has ended",
+                "Its model and its events are gone for good. What it was "
+                "charged stays charged, in the\nledger of record and in the "
+                "mirror.\n\nExample:\n  dpnmf forget 3f9a",
+                ForgetRun);
 }
 
 }  // namespace dpnmf::cli

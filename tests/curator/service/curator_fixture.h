@@ -86,6 +86,7 @@ class CuratorFixture : public ::testing::Test {
     Ledger::Options options;
     options.directory = directory_ + "/ledger";
     options.anchor_directory = directory_ + "/anchor";
+    options.unix_seconds = clock_;
     ledger_ = Ledger::Open(options).value();
     ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people")).ok());
     ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("others")).ok());
@@ -102,6 +103,7 @@ class CuratorFixture : public ::testing::Test {
       return identities_;
     };
     service.version = "test";
+    service.observers = observers_;
     service_ = std::make_unique<CuratorServiceImpl>(service);
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
@@ -125,7 +127,9 @@ class CuratorFixture : public ::testing::Test {
   Catalog catalog_;
   std::unique_ptr<AccessControl> access_;
   RunSeats seats_;
-  Pacer* pacer_ = nullptr;  // set before Start
+  Pacer* pacer_ = nullptr;               // set before Start
+  Observers observers_;                  // likewise
+  std::function<std::int64_t()> clock_;  // of the ledger, likewise
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;
   std::unique_ptr<CuratorServiceImpl> service_;

@@ -1,0 +1,72 @@
+#include "analyst/server_doctor.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/client_list.h"
+#include "analyst/curator_client.h"
+#include "common/rpc/machine_checks.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+void CheckClients(const std::string& path, Findings* findings) {
+  const absl::StatusOr<ClientList> clients = ClientList::Read(path);
+  if (findings->Judge("list of clients", clients.status(),
+                      absl::StrCat(path, " can be read."),
+                      "Until it is mended everybody is refused."))
+    CheckNotWritableByOthers("list of clients mode", path, findings);
+}
+
+void CheckCurator(const AnalystDoctorOptions& options, Findings* findings) {
+  std::string refusal;
+  OnPeerRefused([&](const std::string&, const std::string& sentence) {
+    refusal = absl::StrCat(" ", sentence);
+  });
+  const auto credentials = ChannelTls(options.tls);
+  if (!credentials.ok()) {
+    findings->Fail("curator", credentials.status().message(),
+                   "Mend the files above.");
+  } else {
+    const auto datasets =
+        ConnectCurator(CuratorChannel(options.curator, *credentials),
+                       std::chrono::seconds(5))
+            ->ListDatasets();
+    findings->Judge(
+        "curator",
+        datasets.ok()
+            ? absl::OkStatus()
+            : absl::Status(datasets.status().code(),
+                           absl::StrCat(datasets.status().message(), refusal)),
+        datasets.ok() ? absl::StrCat(options.curator, " answers and offers ",
+                                     datasets->datasets_size(), " data sets.")
+                      : "",
+        "Check its address, that its certificate is for that name, and that "
+        "its allow-list names this server.");
+  }
+  OnPeerRefused(nullptr);
+}
+
+}  // namespace
+
+v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
+  RequireTls13();
+  v1::DoctorReport report;
+  Findings findings(&report);
+  CheckUser(&findings);
+  const bool good =
+      CheckOwnFiles(options.tls, Purpose::kServer, options.now, &findings);
+  if (options.client_tls.ca_file != options.tls.ca_file) {
+    findings.Judge("files towards clients", CheckTlsFiles(options.client_tls),
+                   "They are good.", "Mend what the sentence names.");
+  }
+  CheckClients(options.clients, &findings);
+  CheckPrivateDirectory("state directory", options.state_dir, &findings);
+  CheckAuditLog(options.audit_log, &findings);
+  CheckMetricsAddress(options.metrics_listen, &findings);
+  CheckDisk("disk of the state", options.state_dir, &findings);
+  if (good) CheckCurator(options, &findings);
+  return report;
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,65 @@
+#include "common/rpc/call_gate.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/rpc/certificate.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr std::string_view kOwnServices = "/dpnmf.v1.";
+
+class CallGate final : public grpc::AuthMetadataProcessor {
+ public:
+  CallGate(TlsFiles files, Admit admit)
+      : files_(std::move(files)), admit_(std::move(admit)) {}
+
+  grpc::Status Process(const InputMetadata& metadata,
+                       grpc::AuthContext* context, OutputMetadata*,
+                       OutputMetadata*) override {
+    const absl::Status valid = CheckPeerStillValid(*context, files_);
+    if (!valid.ok()) {
+      return {grpc::StatusCode::UNAUTHENTICATED, std::string(valid.message())};
+    }
+    const auto path = metadata.find(":path");
+    if (path != metadata.end() &&
+        std::string_view(path->second.data(), path->second.size())
+            .starts_with(kOwnServices)) {
+      return grpc::Status::OK;
+    }
+    if (admit_(IdentitiesOf(*context)).ok()) return grpc::Status::OK;
+    return {grpc::StatusCode::PERMISSION_DENIED,
+            "The certificate's identity is not on this server's allow-list."};
+  }
+
+ private:
+  const TlsFiles files_;
+  const Admit admit_;
+};
+
+}  // namespace
+
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeCallGate(TlsFiles files,
+                                                          Admit admit) {
+  return std::make_shared<CallGate>(std::move(files), std::move(admit));
+}
+
+Admit OrOneself(const TlsFiles& files, Admit admit) {
+  return [files, admit = std::move(admit)](
+             const std::vector<std::string>& identities) {
+    const auto own = ReadCertificates(files.certificate_file);
+    if (own.ok()) {
+      const std::vector<std::string> names = NamesOf(*own->front()).identities;
+      for (const std::string& identity : identities) {
+        if (std::find(names.begin(), names.end(), identity) != names.end())
+          return absl::OkStatus();
+      }
+    }
+    return admit(identities);
+  };
+}
+
+}  // namespace dpnmf

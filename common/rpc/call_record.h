@@ -1,0 +1,50 @@
+// What is written down of one call: a scope for its trace, an entry in the
+// audit log, a count among the metrics.
+#ifndef DPNMF_COMMON_RPC_CALL_RECORD_H_
+#define DPNMF_COMMON_RPC_CALL_RECORD_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/audit_log.h"
+#include "common/base/trace.h"
+#include "common/rpc/observers.h"
+#include "grpcpp/server_context.h"
+
+namespace dpnmf {
+
+// "ok", or the reason code; "internal-error" for a status without one.
+std::string ResultOf(const absl::Status& status);
+
+// UNAVAILABLE "audit-failed", with a sentence for a peer: the log's path is for
+// the operator.
+absl::Status AuditFailed();
+
+// Lives on the thread that serves the call. Not thread-safe.
+class CallRecord {
+ public:
+  // `identities`: of the peer's certificate.
+  CallRecord(const Observers& observers, std::string method,
+             const grpc::ServerContextBase& context,
+             const std::vector<std::string>& identities);
+
+  // Writes the call's entry. A call whose entry cannot be written is refused:
+  // UNAVAILABLE "audit-failed" in place of an OK outcome.
+  absl::Status Finish(absl::Status outcome, AuditFields more = {});
+
+  const std::string& identity() const { return identity_; }
+
+ private:
+  const Observers observers_;
+  const std::string method_;
+  const std::string identity_;
+  const TraceScope scope_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
+};
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_RPC_CALL_RECORD_H_

@@ -1,0 +1,169 @@
+// dpnmf-curator backup, restore and forget.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "common/base/audit_log.h"
+#include "common/base/error.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/error_report.h"
+#include "curator/keep/backup.h"
+#include "curator/keep/retention.h"
+#include "curator/release/layout.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct KeepOptions {
+  std::string data_dir, anchor_dir, backup, audit_log;
+  bool no_anchor = false, check = false, dry_run = false;
+  std::vector<std::string> runs;
+  int older_than_days = 0;
+};
+
+std::string AnchorOf(const KeepOptions& options) {
+  if (options.no_anchor) return "";
+  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
+                                    : options.anchor_dir;
+}
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+std::string TextOf(const BackupReport& report) {
+  return absl::StrFormat("%u files, %u bytes; ledger: %u rows, head %s\n",
+                         report.files, report.bytes, report.row_count,
+                         HexOf(report.head));
+}
+
+absl::Status Backup(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                         MakeBackup(options.data_dir, options.backup));
+  Print("wrote " + options.backup + ": " + TextOf(report));
+  return absl::OkStatus();
+}
+
+absl::Status Restore(const KeepOptions& options) {
+  if (options.check) {
+    DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                           CheckBackup(options.backup, AnchorOf(options)));
+    Print(options.backup + " is whole and the latest state: " + TextOf(report));
+    return absl::OkStatus();
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const BackupReport report,
+      RestoreBackup(options.backup, options.data_dir, AnchorOf(options)));
+  Print("restored " + options.data_dir + ": " + TextOf(report));
+  return absl::OkStatus();
+}
+
+absl::Status Forget(const KeepOptions& options) {
+  Ledger::Options ledger;
+  ledger.directory = LedgerDirectory(options.data_dir);
+  ledger.anchor_directory = AnchorOf(options);
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger));
+  RetentionRequest request;
+  request.runs = options.runs;
+  request.dry_run = options.dry_run;
+  if (options.older_than_days > 0) {
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    request.closed_before =
+        now.count() - std::int64_t{86'400} * options.older_than_days;
+  }
+  if (!options.dry_run) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const auto log,
+        AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
+                                                 : options.audit_log));
+    DPNMF_RETURN_IF_ERROR(
+        log->Write("releases-forgotten",
+                   {{"runs", static_cast<std::int64_t>(options.runs.size())},
+                    {"older_than_days", std::int64_t{options.older_than_days}}},
+                   AuditSync::kDurable));
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<ForgottenRun> forgotten,
+      ForgetReleases(audit.rows, ReleaseDirectory(options.data_dir), request));
+  for (const ForgottenRun& run : forgotten) {
+    Print(absl::StrFormat("run %s: %u releases, %u bytes %s\n", run.run_id,
+                          run.releases, run.bytes,
+                          options.dry_run ? "would be deleted" : "deleted"));
+  }
+  Print(
+      absl::StrFormat("%u runs; the ledger is as it was.\n", forgotten.size()));
+  return absl::OkStatus();
+}
+
+void AddPlaces(CLI::App* command, KeepOptions* options) {
+  command
+      ->add_option("--data-dir", options->data_dir,
+                   "Directory of data sets, ledger and releases")
+      ->required()
+      ->envname("DPNMF_CURATOR_DATA_DIR");
+  command
+      ->add_option("--anchor-dir", options->anchor_dir,
+                   "Directory of the ledger's anchor [DATA_DIR.anchor]")
+      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
+  command->add_flag("--no-anchor", options->no_anchor,
+                    "The curator is served without an anchor");
+}
+
+using Action = absl::Status (*)(const KeepOptions& options);
+
+CLI::App* AddAction(CLI::App* app, const char* name, const char* help,
+                    const std::shared_ptr<KeepOptions>& options, int* exit_code,
+                    Action action) {
+  CLI::App* command = app->add_subcommand(name, help);
+  AddPlaces(command, options.get());
+  command->callback([options, exit_code, action] {
+    *exit_code = ReportStatus(action(*options));
+  });
+  return command;
+}
+
+}  // namespace
+
+void AddKeepCommands(CLI::App* app, int* exit_code) {
+  const auto options = std::make_shared<KeepOptions>();
+  CLI::App* backup = AddAction(
+      app, "backup", "Copy the data directory; a server may run meanwhile",
+      options, exit_code, Backup);
+  backup->add_option("--output", options->backup, "A new directory")
+      ->required();
+  backup->footer(
+      "The anchor is not part of it: it tells whether a backup is the latest "
+      "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
+      "--output /mnt/backup/today");
+  CLI::App* restore =
+      AddAction(app, "restore", "Make a data directory of a backup", options,
+                exit_code, Restore);
+  restore->add_option("--from", options->backup, "The backup's directory")
+      ->required();
+  restore->add_flag("--check", options->check,
+                    "Only look whether it could be restored");
+  restore->footer(
+      "A backup that lacks a charge which the anchor has seen is refused: the "
+      "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
+      "which state is the\nlatest; see docs/operations.md.");
+  CLI::App* forget = AddAction(
+      app, "forget", "Delete the stored releases of runs that were closed",
+      options, exit_code, Forget);
+  forget->add_option("--run", options->runs, "A run, by its whole id");
+  forget
+      ->add_option("--older-than-days", options->older_than_days,
+                   "All runs that were closed so long ago")
+      ->check(CLI::Range(1, 36500));
+  forget->add_flag("--dry-run", options->dry_run, "Only say what would go");
+  forget
+      ->add_option("--audit-log", options->audit_log,
+                   "File of the audit log [DATA_DIR/audit.jsonl]")
+      ->envname("DPNMF_CURATOR_AUDIT_LOG");
+  forget->footer(
+      "No row of the ledger is touched: what was charged stays charged, and a "
+      "release\nwhose bytes are gone is never drawn again.\nExample:\n"
+      "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365");
+}
+
+}  // namespace dpnmf::curator

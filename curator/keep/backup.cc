@@ -1,0 +1,285 @@
+#include "curator/keep/backup.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "SQLiteCpp/Backup.h"
+#include "SQLiteCpp/SQLiteCpp.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/release/durable_file.h"
+#include "curator/release/layout.h"
+#include "curator/release/ledger.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kManifest[] = "manifest.json";
+constexpr int kFormat = 1;
+constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
+
+struct File {
+  std::uint64_t size = 0;
+  std::string sha256;
+};
+using Files = std::map<std::string, File>;  // by path below the directory
+
+absl::Status Failed(std::string_view action, const std::string& path,
+                    const std::error_code& failure) {
+  errno = failure.value();
+  return StorageFailed(action, path);
+}
+
+absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
+  return Refusal(absl::StatusCode::kDataLoss, "backup-damaged",
+                 absl::StrCat("the backup ", backup, " is damaged: ", what,
+                              "; take another one."));
+}
+
+absl::StatusOr<File> Examine(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return StorageFailed("read", path);
+  Sha256 hash;
+  File file;
+  std::vector<char> buffer(1 << 20);
+  while (
+      stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+      stream.gcount() > 0) {
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    hash.AddBytes(std::as_bytes(std::span(buffer.data(), count)));
+    file.size += count;
+  }
+  if (stream.bad()) return StorageFailed("read", path);
+  file.sha256 = HexOf(hash.Finish());
+  return file;
+}
+
+absl::Status SyncFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
+  const absl::Status status =
+      synced ? absl::OkStatus() : StorageFailed("sync", path);
+  if (descriptor >= 0) close(descriptor);
+  return status;
+}
+
+// Durable on return, with its directory.
+absl::Status CopyFile(const fs::path& from, const fs::path& to) {
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(to.parent_path()));
+  std::error_code failure;
+  fs::copy_file(from, to, failure);
+  if (failure) return Failed("copy", from, failure);
+  DPNMF_RETURN_IF_ERROR(SyncFile(to));
+  return SyncDirectory(to.parent_path());
+}
+
+// One snapshot of the ledger, in one file.
+absl::Status CopyLedger(const std::string& from, const std::string& to) {
+  try {
+    SQLite::Database source(from, SQLite::OPEN_READONLY, 10'000);
+    SQLite::Database target(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    SQLite::Backup(target, source).executeStep(-1);
+    target.exec("PRAGMA journal_mode = DELETE");
+  } catch (const SQLite::Exception& error) {
+    return Refusal(
+        absl::StatusCode::kUnavailable, "storage-failed",
+        absl::StrCat("the ledger ", from, " cannot be copied: ", error.what()));
+  }
+  DPNMF_RETURN_IF_ERROR(SyncFile(to));
+  return SyncDirectory(fs::path(to).parent_path());
+}
+
+// What is copied besides the ledger: data sets, releases, the fingerprints' key
+// and the audit log; no locks and nothing unfinished.
+absl::StatusOr<std::vector<std::string>> OtherFiles(
+    const std::string& data_dir) {
+  std::vector<std::string> files;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator at(data_dir, failure), end;
+       !failure && at != end; at.increment(failure)) {
+    const std::string path = fs::relative(at->path(), data_dir).string();
+    const bool meant =
+        path.starts_with("datasets/") || path.starts_with("releases/") ||
+        path == "fingerprint.key" || path.starts_with("audit.jsonl") ||
+        path == "evaluations.log";
+    if (meant && at->is_regular_file() && at->path().extension() != ".new")
+      files.push_back(path);
+  }
+  if (failure) return Failed("list", data_dir, failure);
+  return files;
+}
+
+absl::StatusOr<LedgerAudit> AuditOf(const std::string& data_dir,
+                                    const std::string& anchor_directory) {
+  Ledger::Options options;
+  options.directory = LedgerDirectory(data_dir);
+  options.anchor_directory = anchor_directory;
+  return Ledger::Audit(options);
+}
+
+BackupReport ReportOf(const LedgerAudit& audit, const Files& files) {
+  BackupReport report;
+  report.row_count = audit.rows.size();
+  report.head = audit.head;
+  report.files = files.size();
+  for (const auto& [path, file] : files) report.bytes += file.size;
+  return report;
+}
+
+std::string ManifestText(const LedgerAudit& audit, const Files& files) {
+  json manifest = {{"format", kFormat},
+                   {"rows", audit.rows.size()},
+                   {"head", HexOf(audit.head)},
+                   {"files", json::object()}};
+  for (const auto& [path, file] : files) {
+    manifest["files"][path] = {{"size", file.size}, {"sha256", file.sha256}};
+  }
+  return manifest.dump(1) + "\n";
+}
+
+// No path leaves the backup.
+bool IsInside(const std::string& path) {
+  if (path.empty() || fs::path(path).is_absolute()) return false;
+  for (const fs::path& part : fs::path(path)) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
+struct Manifest {
+  std::uint64_t rows = 0;
+  std::string head;
+  Files files;
+};
+
+absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
+  const std::string path = absl::StrCat(backup, "/", kManifest);
+  if (!fs::exists(path)) {
+    return Refusal(absl::StatusCode::kNotFound, "backup-missing",
+                   absl::StrCat("there is no whole backup in ", backup,
+                                ": it has no ", kManifest, "."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  try {
+    const json root = json::parse(text);
+    if (root.at("format").get<int>() > kFormat) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
+                     absl::StrCat("the backup ", backup,
+                                  " was made by a newer program: install that "
+                                  "version."));
+    }
+    Manifest manifest;
+    manifest.rows = root.at("rows").get<std::uint64_t>();
+    manifest.head = root.at("head").get<std::string>();
+    for (const auto& [name, file] : root.at("files").items()) {
+      if (!IsInside(name))
+        return BackupDamaged(backup, "its manifest names an odd path");
+      manifest.files[name] = {file.at("size").get<std::uint64_t>(),
+                              file.at("sha256").get<std::string>()};
+    }
+    if (!manifest.files.contains(kLedgerFile))
+      return BackupDamaged(backup, "its manifest names no ledger");
+    return manifest;
+  } catch (const json::exception&) {
+    return BackupDamaged(backup, "its manifest cannot be read");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
+                                        const std::string& output) {
+  std::error_code failure;
+  if (fs::exists(output, failure)) {
+    return Refusal(absl::StatusCode::kAlreadyExists, "backup-exists",
+                   absl::StrCat(output, " exists: name a new directory."));
+  }
+  if (!fs::exists(LedgerDirectory(data_dir), failure)) {
+    return Refusal(absl::StatusCode::kNotFound, "ledger-missing",
+                   absl::StrCat("there is no ledger in ", data_dir,
+                                ": name the curator's data directory."));
+  }
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(LedgerDirectory(output)));
+  DPNMF_RETURN_IF_ERROR(CopyLedger(absl::StrCat(data_dir, "/", kLedgerFile),
+                                   absl::StrCat(output, "/", kLedgerFile)));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, AuditOf(output, ""));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> paths, OtherFiles(data_dir));
+  for (const std::string& path : paths) {
+    DPNMF_RETURN_IF_ERROR(
+        CopyFile(fs::path(data_dir) / path, fs::path(output) / path));
+  }
+  paths.push_back(kLedgerFile);
+  Files files;
+  for (const std::string& path : paths) {
+    DPNMF_ASSIGN_OR_RETURN(files[path],
+                           Examine(absl::StrCat(output, "/", path)));
+  }
+  // The manifest comes last: without it there is no backup.
+  DPNMF_ASSIGN_OR_RETURN(StagedFile manifest,
+                         StagedFile::Create(output, kManifest));
+  DPNMF_RETURN_IF_ERROR(manifest.Write(ManifestText(audit, files)));
+  DPNMF_RETURN_IF_ERROR(manifest.PublishAs(kManifest));
+  return ReportOf(audit, files);
+}
+
+absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
+                                         const std::string& anchor_directory) {
+  DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
+  for (const auto& [path, expected] : manifest.files) {
+    const absl::StatusOr<File> found = Examine(absl::StrCat(backup, "/", path));
+    if (!found.ok() || found->size != expected.size ||
+        found->sha256 != expected.sha256) {
+      return BackupDamaged(backup, absl::StrCat(path, " is not as it was"));
+    }
+  }
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
+                         AuditOf(backup, anchor_directory));
+  if (audit.rows.size() != manifest.rows ||
+      HexOf(audit.head) != manifest.head) {
+    return BackupDamaged(backup, "its ledger is not its manifest's");
+  }
+  return ReportOf(audit, manifest.files);
+}
+
+absl::StatusOr<BackupReport> RestoreBackup(
+    const std::string& backup, const std::string& data_dir,
+    const std::string& anchor_directory) {
+  std::error_code failure;
+  if (fs::exists(data_dir, failure) && !fs::is_empty(data_dir, failure)) {
+    return Refusal(absl::StatusCode::kAlreadyExists, "data-dir-exists",
+                   absl::StrCat(data_dir,
+                                " exists: move it away, it may hold charges "
+                                "that the backup lacks."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                         CheckBackup(backup, anchor_directory));
+  DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
+  // A mount point cannot be renamed onto: the ledger, without which nothing is
+  // served, comes last instead.
+  for (const auto& [path, file] : manifest.files) {
+    if (path == kLedgerFile) continue;
+    DPNMF_RETURN_IF_ERROR(
+        CopyFile(fs::path(backup) / path, fs::path(data_dir) / path));
+  }
+  const std::string ledger = LedgerDirectory(data_dir);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(ledger));
+  const fs::path staged = fs::path(ledger) / "restored.new";
+  DPNMF_RETURN_IF_ERROR(CopyFile(fs::path(backup) / kLedgerFile, staged));
+  fs::rename(staged, fs::path(data_dir) / kLedgerFile, failure);
+  if (failure) return Failed("rename", staged, failure);
+  DPNMF_RETURN_IF_ERROR(SyncDirectory(ledger));
+  return report;
+}
+
+}  // namespace dpnmf::curator

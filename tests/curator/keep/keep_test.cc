@@ -1,0 +1,223 @@
+// Backup, restore and the deletion of releases: no charge is forgotten, and
+// what is gone is never drawn again.
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "curator/keep/backup.h"
+#include "curator/keep/retention.h"
+#include "tests/curator/service/curator_fixture.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string RunId(int number) {
+  return std::string(31, '0') + std::to_string(number);
+}
+
+class Keep : public CuratorFixture {
+ protected:
+  Session NewSession() {
+    return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(),
+                    &seats_, 1, nullptr},
+                   {"dns:analyst"});
+  }
+  // Opens run `number`, asks for `rounds` of its four, and closes it.
+  void Train(int number, std::uint32_t rounds, bool close) {
+    Session session = NewSession();
+    ASSERT_TRUE(session.Open(RunId(number), SmallRun()).ok());
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+      ASSERT_TRUE(session.Round(round, Input()).ok());
+    }
+    if (close) {
+      ASSERT_TRUE(session.Close().ok());
+    }
+  }
+  static RoundInput Input() {
+    RoundInput input;
+    input.w = RandomDictionary(kFeatures, 3, 1);
+    return input;
+  }
+  LedgerAudit Audit() {
+    Ledger::Options options;
+    options.directory = directory_ + "/ledger";
+    options.anchor_directory = Anchor();
+    return Ledger::Audit(options).value();
+  }
+  std::string Anchor() const { return directory_ + "/anchor"; }
+  std::string Releases() const { return directory_ + "/releases"; }
+  std::string Place(const std::string& name) const {
+    return directory_ + "." + name;
+  }
+  // The curator starts again on what was restored.
+  void MoveTo(const std::string& data_dir) {
+    Stop();
+    for (const char* part : {"ledger", "releases"}) {
+      fs::remove_all(directory_ + "/" + part);
+      fs::copy(data_dir + "/" + part, directory_ + "/" + part,
+               fs::copy_options::recursive);
+    }
+  }
+  ~Keep() override {
+    for (const char* name : {"one", "two", "restored"})
+      fs::remove_all(Place(name));
+  }
+};
+
+TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
+  Train(1, 2, true);
+  const auto made = MakeBackup(directory_, Place("one"));  // while it is served
+  ASSERT_TRUE(made.ok()) << made.status();
+  const Position before = ledger_->PositionOf("people").value();
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->head, before.head);
+  MoveTo(Place("restored"));
+  Start();
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  Train(2, 1, false);
+}
+
+TEST_F(Keep, ABackupThatLacksAChargeIsRefused) {
+  Train(1, 1, false);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(1), SmallRun()).ok());
+  ASSERT_TRUE(session.Round(2, Input()).ok());
+  Stop();
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "ledger-behind-anchor");
+  EXPECT_FALSE(fs::exists(Place("restored")));
+  // Nor is it taken for the latest where the anchor is gone.
+  fs::remove_all(Anchor());
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "ledger-behind-anchor");
+  EXPECT_FALSE(fs::exists(Place("restored")));
+}
+
+TEST_F(Keep, ABackupIsTakenOnlyWhole) {
+  Train(1, 2, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("one")).status()),
+            "backup-exists");
+  const auto code = [&] {
+    return ReasonCode(CheckBackup(Place("one"), Anchor()).status());
+  };
+  ASSERT_EQ(code(), "");
+  const std::string release =
+      fs::directory_iterator(Place("one") + "/releases")->path();
+  const std::string manifest = Place("one") + "/manifest.json";
+  for (const std::string& path :
+       {release, Place("one") + "/ledger/ledger.sqlite", manifest}) {
+    std::ostringstream whole;
+    whole << std::ifstream(path).rdbuf();
+    std::string bytes = whole.str();
+    bytes[bytes.size() / 2] ^= 1;
+    std::ofstream(path) << bytes;
+    EXPECT_EQ(code(), "backup-damaged") << path;
+    std::ofstream(path) << whole.str();
+    ASSERT_EQ(code(), "") << path;
+  }
+  fs::rename(release, release + ".away");
+  EXPECT_EQ(code(), "backup-damaged");
+  fs::rename(release + ".away", release);
+  fs::remove(manifest);
+  EXPECT_EQ(code(), "backup-missing");
+  std::ofstream(manifest) << R"({"format": 2})";
+  EXPECT_EQ(code(), "backup-newer");
+  std::ofstream(manifest) << R"({"format": 1, "rows": 1, "head": "", "files":
+             {"../../etc/passwd": {"size": 1, "sha256": ""}}})";
+  EXPECT_EQ(code(), "backup-damaged");
+}
+
+TEST_F(Keep, ARestoreWritesOverNothing) {
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  fs::create_directory(Place("restored"));
+  std::ofstream(Place("restored") + "/x") << "x";
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "data-dir-exists");
+  fs::remove(Place("restored") + "/x");
+  EXPECT_TRUE(RestoreBackup(Place("one"), Place("restored"), Anchor()).ok());
+}
+
+TEST_F(Keep, TheReleasesOfAClosedRunGoAndItsChargesStay) {
+  Train(1, 2, true);
+  Train(2, 2, false);
+  const Position before = ledger_->PositionOf("people").value();
+  RetentionRequest request;
+  request.runs = {RunId(1)};
+  request.dry_run = true;
+  auto forgotten = ForgetReleases(Audit().rows, Releases(), request);
+  ASSERT_TRUE(forgotten.ok()) << forgotten.status();
+  ASSERT_EQ(forgotten->size(), 1u);
+  EXPECT_EQ(forgotten->at(0).releases, 2u);
+  request.dry_run = false;
+  EXPECT_EQ(ForgetReleases(Audit().rows, Releases(), request)->size(), 1u);
+  EXPECT_EQ(ForgetReleases(Audit().rows, Releases(), request)->size(), 0u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(Releases()), {}), 2);
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  EXPECT_EQ(ledger_->PositionOf("people")->head, before.head);
+  // The other run's rounds are still to be had.
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(2), SmallRun()).ok());
+  EXPECT_FALSE(session.Round(1, Input())->value().lost);
+}
+
+TEST_F(Keep, OpenAndUnknownRunsAreNotTaken) {
+  Train(1, 2, true);
+  Train(2, 2, false);
+  RetentionRequest request;
+  request.runs = {RunId(1), RunId(2)};
+  EXPECT_EQ(
+      ReasonCode(ForgetReleases(Audit().rows, Releases(), request).status()),
+      "run-not-ended");
+  request.runs = {RunId(1), RunId(3)};
+  EXPECT_EQ(
+      ReasonCode(ForgetReleases(Audit().rows, Releases(), request).status()),
+      "run-unknown");
+  EXPECT_EQ(std::distance(fs::directory_iterator(Releases()), {}), 4);
+  // By age: closed runs alone, also of those.
+  request.runs.clear();
+  request.closed_before = std::time(nullptr) + 10;
+  const auto forgotten = ForgetReleases(Audit().rows, Releases(), request);
+  ASSERT_EQ(forgotten->size(), 1u);
+  EXPECT_EQ(forgotten->at(0).run_id, RunId(1));
+  request.closed_before = std::time(nullptr) - 1000;
+  EXPECT_TRUE(ForgetReleases(Audit().rows, Releases(), request)->empty());
+}
+
+// A backup from before the bytes were stored, or a deletion by hand: the row is
+// dead.
+TEST_F(Keep, ARowWithoutBytesIsNeverDrawnAgain) {
+  Train(1, 1, false);
+  for (const auto& file : fs::directory_iterator(Releases()))
+    fs::remove(file.path());
+  const Position before = ledger_->PositionOf("people").value();
+  Stop();
+  Start();
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(1), SmallRun()).ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto round = session.Round(1, Input());
+    ASSERT_TRUE(round.ok()) << round.status();
+    EXPECT_TRUE(round->value().lost);
+    EXPECT_TRUE(round->value().parts.empty());
+  }
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  EXPECT_TRUE(fs::is_empty(Releases()));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# operations.sh SOURCE BIN: what an operator does, with the real programs over
+# mutual TLS on loopback: health, doctor, lists that are read again, audit logs,
+# metrics, cancel at once, kill -9 and the truth afterwards, backup, restore,
+# deletion, revocation.
+set -uo pipefail
+source=$1
+PATH=$2:$PATH
+work=$(mktemp -d)
+curator_pid= analyst_pid=
+finish() {
+  kill -KILL $curator_pid $analyst_pid 2>/dev/null
+  wait 2>/dev/null
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "FAILED: $*"
+  for log in out curator.log analyst.log; do
+    echo "--- $log"
+    tail -n 20 "$work/$log" 2>/dev/null
+  done
+  exit 1
+}
+certs() { "$source/deploy/certs.sh" "$@" >"$work/out" 2>&1 || fail "certs.sh $*"; }
+
+awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
+  for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
+  print line } }' >"$work/people.csv"
+certs demo "$work/certs"
+for name in mallory bob root; do certs issue "$work/certs" $name --dns $name.client; done
+put() { printf '%s\n' "$2" >"$1.new" && chmod 600 "$1.new" && mv "$1.new" "$1"; }
+grants='{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["people"], "budgets": [{"population": "group", "epsilon": 4}]}]}'
+put "$work/allow.json" "$grants"
+put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
+
+tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
+port_in() { sed -n "s/.*$1 127\.0\.0\.1:\([0-9]*\).*/\1/p" "$2" | tail -n 1; }
+metrics_in() { sed -n 's,.*http://127\.0\.0\.1:\([0-9]*\)/metrics.*,\1,p' "$1" | tail -n 1; }
+await_port() { # PATTERN LOG PID
+  for _ in $(seq 200); do
+    [ -z "$(port_in "$1" "$2")" ] || return 0
+    kill -0 "$3" 2>/dev/null || return 1
+    sleep 0.05
+  done
+  return 1
+}
+data=$work/data
+curator_port=0 analyst_port=0
+curator_flags() {
+  echo --data-dir "$data" --anchor-dir "$work/anchor" --allow "$work/allow.json" $(tls curator) \
+    --crl "$work/certs/curator/ca.crl" --metrics-listen 127.0.0.1:0
+}
+start_curator() {
+  : >"$work/curator.log"
+  dpnmf-curator serve $(curator_flags) --listen "127.0.0.1:$curator_port" >>"$work/curator.log" 2>&1 &
+  curator_pid=$!
+  await_port "sets on" "$work/curator.log" $curator_pid || return 1
+  curator_port=$(port_in "sets on" "$work/curator.log")
+}
+analyst_flags() {
+  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst) \
+    --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0
+}
+start_analyst() {
+  : >"$work/analyst.log"
+  dpnmf-analyst serve $(analyst_flags) --log-json --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
+  analyst_pid=$!
+  await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
+  analyst_port=$(port_in "listens on" "$work/analyst.log")
+}
+as() { # WHO ARGUMENT...
+  local who=$1
+  shift
+  dpnmf --server "127.0.0.1:$analyst_port" $(tls "$who") "$@" >"$work/out" 2>&1
+}
+exits() { # CODE WHAT COMMAND...
+  local code=$1 what=$2 got=0
+  shift 2
+  "$@" >"$work/printed" 2>&1 || got=$?
+  [ -s "$work/printed" ] && cp "$work/printed" "$work/out"
+  [ $got = "$code" ] || fail "$what: exit $got, not $code"
+}
+says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
+page() { exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3 && exec 3>&-; }
+eventually() { # WHAT COMMAND...
+  local what=$1
+  shift
+  for _ in $(seq 300); do
+    "$@" && return 0
+    sleep 0.1
+  done
+  fail "$what"
+}
+train=(train --dataset people --rank 2 --rounds 3 --epsilon 0.2)
+start_run() { # ROUNDS EPSILON: sets $id
+  exits 0 "start" as alice train --dataset people --rank 2 --rounds "$1" --epsilon "$2"
+  id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
+}
+state() { as alice show "$1" --format json; sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p' "$work/out"; }
+rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
+is() { [ "$(state "$1")" = "$2" ]; }
+past() { [ "$(rounds "$1")" -gt "$2" ]; }
+agrees() { exits 0 "budget" as alice budget --dataset people --format json; says '"agree": true'; }
+
+exits 0 "import" dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
+  --epsilon 8 --delta 1e-6 --data-dir "$data" --anchor-dir "$work/anchor"
+start_curator || fail "curator"
+start_analyst || fail "analyst"
+
+# Health: for the server itself and those on the list.
+exits 0 "health of the curator" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls curator)
+exits 0 "health for one who is on the list" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls analyst)
+exits 6 "no health for a stranger" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls mallory)
+exits 0 "health of the analyst" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls alice)
+exits 6 "no health for a stranger" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls mallory)
+
+# The checklists: good, then with one thing wrong.
+exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
+says "each verified"
+exits 0 "doctor of the analyst" dpnmf-analyst doctor $(analyst_flags)
+says "offers 1 data sets"
+chmod 755 "$data"
+exits 7 "doctor sees an open data directory" dpnmf-curator doctor $(curator_flags)
+says "chmod 0700"
+chmod 700 "$data"
+put "$work/allow.json" '{"grants": [{"identity": "dns:analyst", "role": "analyst"}]}'
+exits 7 "doctor sees a broken list" dpnmf-curator doctor $(curator_flags) --format json
+says '"result": "failed"'
+put "$work/allow.json" "$grants"
+
+# Lists are read again without a restart.
+exits 6 "bob is not on the list" as bob runs
+put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:bob.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
+exits 0 "bob is" as bob runs
+put "$work/allow.json" '{"grants": []}'
+exits 6 "the analyst is not" as alice datasets
+put "$work/allow.json" "$grants"
+exits 0 "the analyst is again" as alice "${train[@]}" --wait
+
+# Roles.
+start_run 400 0.2
+exits 6 "another client does not end it" as bob cancel "$id"
+says run-of-another
+exits 6 "an operator starts nothing" as root "${train[@]}"
+says role-missing
+exits 0 "an operator ends it" as root cancel "$id"
+eventually "cancelled" is "$id" CANCELLED
+
+# A cancel wins however early it comes, and gives everything back that was not charged.
+for _ in 1 2 3 4 5 6; do
+  start_run 400 0.2
+  exits 0 "cancel at once" as alice cancel "$id"
+  eventually "cancelled" is "$id" CANCELLED
+done
+exits 0 "cancel twice" as alice cancel "$id"
+dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
+grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
+
+# kill -9 of the analyst in mid-run: the list of runs tells the truth afterwards.
+start_run 400 0.4
+eventually "the run begins" past "$id" 5
+kill -KILL $analyst_pid
+wait $analyst_pid 2>/dev/null
+start_analyst || fail "the analyst does not come back"
+exits 0 "runs" as alice runs --format json
+[ "$(grep -c '"run_id"' "$work/out")" = 9 ] || fail "a run is missing"
+[ "$(grep -c RUN_STATE_CANCELLED "$work/out")" = 7 ] || fail "a cancelled run is not"
+exits 0 "watch to the end" as alice watch "$id"
+[ "$(rounds "$id")" = 400 ] || fail "not all rounds"
+agrees
+
+# Without its audit log the curator charges nothing; with it the run goes on.
+start_run 400 0.2
+eventually "the run begins" past "$id" 5
+# In one step: a log that is not there is begun anew.
+ln "$data/audit.jsonl" "$data/audit.kept"
+ln -s /dev/full "$data/audit.full"
+mv -T "$data/audit.full" "$data/audit.jsonl"
+charged() { dpnmf-curator ledger verify --data-dir "$data" --anchor-dir "$work/anchor" | grep -oE '[0-9]+ rows'; }
+eventually "a run waits for the audit log" is "$id" WAITING
+before=$(charged)
+exits 5 "nothing is planned either" as alice plan --dataset people --rank 2 --epsilon 0.1
+says audit-failed
+[ "$(charged)" = "$before" ] || fail "a row without an entry"
+mv -T "$data/audit.kept" "$data/audit.jsonl"
+exits 0 "it goes on" as alice watch "$id"
+
+# Every round that the analyst received stands in the curator's log under the same request.
+sed -n 's/.*"event":"round-received","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$work/state/audit.jsonl" | sort >"$work/received"
+sed -n 's/.*"event":"round-released","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$data/audit.jsonl" | sort >"$work/released"
+[ "$(wc -l <"$work/received")" -ge 803 ] || fail "$(wc -l <"$work/received") rounds in the analyst's audit log"
+[ -z "$(comm -23 "$work/received" "$work/released")" ] || fail "the audit logs name requests differently"
+grep -q '"event":"call".*dns:bob.client.*"result":"run-of-another"' "$work/state/audit.jsonl" || fail "a refusal is not in the audit log"
+grep -q '"level":"info"' "$work/analyst.log" || fail "the log is not JSON"
+
+# Metrics, on their own ports.
+page "$(metrics_in "$work/curator.log")" >"$work/out"
+says 'dpnmf_curator_epsilon{population="group",reading="left"}'
+says 'dpnmf_curator_round_seconds_count{dataset="people",result="released"}'
+page "$(metrics_in "$work/analyst.log")" >"$work/out"
+says 'dpnmf_analyst_call_seconds_count{method="GetRun"}'
+
+# Deletion: the run goes, its charges stay.
+exits 0 "forget" as alice forget "$id"
+exits 4 "it is gone" as alice show "$id"
+agrees
+releases() { ls "$data/releases" | wc -l; }
+before=$(releases)
+exits 0 "delete its releases at the curator" dpnmf-curator forget --run "$id" --data-dir "$data" --anchor-dir "$work/anchor"
+[ "$(releases)" = $((before - 400)) ] || fail "its releases are still there"
+agrees
+
+# Backup while both serve; only the latest one can be restored.
+exits 0 "backup" dpnmf-curator backup --output "$work/first" --data-dir "$data"
+exits 0 "a run after it" as alice "${train[@]}" --wait
+exits 0 "second backup" dpnmf-curator backup --output "$work/second" --data-dir "$data"
+kill -TERM $curator_pid
+wait $curator_pid || fail "the curator's exit code"
+mv "$data" "$work/lost"
+restore() { dpnmf-curator restore --from "$1" --data-dir "$data" --anchor-dir "$work/anchor"; }
+exits 8 "a backup that lacks charges" restore "$work/first"
+says ledger-behind-anchor
+[ ! -e "$data" ] || fail "something was restored"
+exits 0 "the latest backup" restore "$work/second"
+start_curator || fail "the restored curator does not serve"
+exits 0 "a run on what was restored" as alice "${train[@]}" --wait
+agrees
+
+# Revocation, at the next call.
+exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
+certs revoke "$work/certs" "$work/certs/alice/tls.crt"
+exits 5 "a revoked client" as alice runs
+grep -q 'certificate-revoked' "$work/analyst.log" || fail "the log does not say that it was revoked"
+exits 7 "its doctor says so" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
+says "has been revoked"
+certs issue "$work/certs" alice --dns alice.client
+exits 0 "with another certificate" as alice runs
+
+kill -TERM $analyst_pid $curator_pid
+wait $analyst_pid || fail "the analyst's exit code"
+tail -n 1 "$work/state/audit.jsonl" | grep -q server-stopped || fail "the analyst's end is not in its audit log"
+echo "operations passed"
