@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/idle_guard.h"
 #include "common/rpc/matrix_stream.h"
@@ -202,13 +203,15 @@ class GrpcStream : public RunStream {
   }
 
   absl::Status Write(const v1::TrainRequest& request) {
-    if (!stream_->Write(request)) return Failure();
+    if (!DPNMF_TRANSFER("analyst-send", stream_->Write(request)))
+      return Failure();
     guard_.Touch();
     return absl::OkStatus();
   }
 
   absl::Status Read(v1::TrainReply* reply) {
-    if (!stream_->Read(reply)) return Failure();
+    if (!DPNMF_TRANSFER("analyst-receive", stream_->Read(reply)))
+      return Failure();
     guard_.Touch();
     return absl::OkStatus();
   }

@@ -10,6 +10,7 @@
 #include "analyst/planner.h"
 #include "analyst/standard_errors.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -35,7 +36,7 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
       RealMatrixReader::Create(shape, shape.rows(), shape.columns()));
   v1::StartRunRequest request;
   bool any = false;
-  while (reader->Read(&request)) {
+  while (DPNMF_TRANSFER("client-receive", reader->Read(&request))) {
     if (!request.has_dictionary()) return SpecificationMissing();
     DPNMF_RETURN_IF_ERROR(matrix.Add(request.dictionary()));
     any = true;
@@ -88,7 +89,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (!client.ok()) return ToGrpc(client.status());
     return ToGrpc(parts_.runs->Watch(
         request->run_id(), request->cursor(),
-        [&](const v1::RunEvent& event) { return writer->Write(event); },
+        [&](const v1::RunEvent& event) {
+          return DPNMF_TRANSFER("client-send", writer->Write(event));
+        },
         [&] { return context->IsCancelled(); }));
   }
 
@@ -143,10 +146,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model->w.cols()));
     header.set_rounds_done(model->rounds_done);
     header.set_state(model->state);
-    if (!writer->Write(reply)) return grpc::Status::OK;
+    if (!DPNMF_TRANSFER("client-send", writer->Write(reply)))
+      return grpc::Status::OK;
     WriteChunks(model->w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;
-      return writer->Write(reply);
+      return DPNMF_TRANSFER("client-send", writer->Write(reply));
     });
     if (!request->standard_errors()) return grpc::Status::OK;
     const absl::StatusOr<Eigen::MatrixXd> errors =
@@ -154,7 +158,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (!errors.ok()) return ToGrpc(errors.status());
     WriteChunks(*errors, [&](const v1::RealChunk& chunk) {
       *reply.mutable_standard_errors() = chunk;
-      return writer->Write(reply);
+      return DPNMF_TRANSFER("client-send", writer->Write(reply));
     });
     return grpc::Status::OK;
   }
@@ -211,7 +215,8 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       const std::string& client,
       grpc::ServerReader<v1::StartRunRequest>* reader) {
     v1::StartRunRequest first;
-    if (!reader->Read(&first) || !first.has_specification())
+    if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
+        !first.has_specification())
       return SpecificationMissing();
     DPNMF_ASSIGN_OR_RETURN(
         const PlannedRun planned,

@@ -1,6 +1,7 @@
 #include "curator/service.h"
 
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/idle_guard.h"
@@ -67,7 +68,7 @@ class TrainStream {
   // Until the peer closes the run, half-closes the stream, or is refused.
   absl::Status Serve() {
     v1::TrainRequest request;
-    while (stream_->Read(&request)) {
+    while (DPNMF_TRANSFER("curator-receive", stream_->Read(&request))) {
       idle_.Pause();
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
@@ -146,9 +147,10 @@ class TrainStream {
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
     AwaitTick(options_);
-    const bool written = WriteRelease(
-        released, position,
-        [&](const v1::TrainReply& reply) { return stream_->Write(reply); });
+    const bool written =
+        WriteRelease(released, position, [&](const v1::TrainReply& reply) {
+          return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
+        });
     return written ? absl::OkStatus() : PeerGone();
   }
 
@@ -165,7 +167,9 @@ class TrainStream {
 
   absl::Status Write(const v1::TrainReply& reply) {
     AwaitTick(options_);
-    return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
+    return DPNMF_TRANSFER("curator-send", stream_->Write(reply))
+               ? absl::OkStatus()
+               : PeerGone();
   }
 
   absl::StatusOr<v1::LedgerPosition> Ledger() {

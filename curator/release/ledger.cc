@@ -12,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "curator/release/anchor.h"
-#include "curator/release/crash_point.h"
 #include "curator/release/directory_lock.h"
 #include "curator/release/durable_file.h"
 #include "curator/release/ledger_book.h"
@@ -298,18 +298,18 @@ absl::StatusOr<LedgerRow> Ledger::State::Append(LedgerRow row) {
     if (!stage.ok()) return stage.status();
     staged.emplace(*std::move(stage));
   }
-  CrashPoint("before-commit");
+  DPNMF_FAILPOINT("before-commit");
   const WriteOutcome outcome = table.Append(row);
   poisoned = !outcome.known;
   DPNMF_RETURN_IF_ERROR(outcome.status);
-  CrashPoint("after-commit");
+  DPNMF_FAILPOINT("after-commit");
   if (staged.has_value()) {
     if (const absl::Status status = staged->Publish(); !status.ok()) {
       poisoned = true;
       return status;
     }
   }
-  CrashPoint("after-anchor");
+  DPNMF_FAILPOINT("after-anchor");
   book.Add(row);
   return row;
 }

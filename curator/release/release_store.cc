@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -184,8 +185,10 @@ absl::StatusOr<ReleaseStore> ReleaseStore::Open(const std::string& directory) {
   std::error_code failure;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(directory, failure)) {
-    if (entry.path().extension() == kUnfinishedSuffix)
-      fs::remove(entry.path(), failure);
+    if (entry.path().extension() == kUnfinishedSuffix &&
+        DPNMF_SYSTEM(unlink)(entry.path().c_str()) != 0) {
+      return StorageFailed("remove", entry.path().string());
+    }
   }
   if (!failure) return ReleaseStore(directory);
   errno = failure.value();
