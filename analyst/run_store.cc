@@ -1,6 +1,10 @@
 #include "analyst/run_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "sqlite3.h"
 
@@ -259,6 +264,22 @@ std::int64_t SystemSeconds() {
       .count();
 }
 
+// Makes the directory's name durable; SQLite does so for the files in it. A
+// parent that may not be read was made by others.
+absl::Status SyncParentOf(const std::string& directory) {
+  const std::string parent =
+      std::filesystem::path(directory + "/..").lexically_normal().string();
+  const int file = DPNMF_SYSTEM(open)(parent.empty() ? "." : parent.c_str(),
+                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0 && errno == EACCES) return absl::OkStatus();
+  const bool synced = file >= 0 && DPNMF_SYSTEM(fsync)(file) == 0;
+  if (file >= 0) ::close(file);
+  if (synced) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("The state directory ", directory,
+                              " cannot be made durable; check the device."));
+}
+
 absl::Status MakeDirectory(const std::string& directory) {
   std::error_code error;
   if (std::filesystem::create_directories(directory, error)) {
@@ -271,7 +292,7 @@ absl::Status MakeDirectory(const std::string& directory) {
         absl::StrCat("The state directory ", directory,
                      " cannot be made; check its parent's permissions."));
   }
-  return absl::OkStatus();
+  return SyncParentOf(directory);
 }
 
 // Checks a database that exists, makes the tables of one that is new.

@@ -60,17 +60,22 @@ absl::Status CreateDurableDirectory(const std::string& path) {
   std::filesystem::path directory =
       std::filesystem::path(path).lexically_normal();
   if (!directory.has_filename()) directory = directory.parent_path();
-  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) != 0) {
-    if (errno == EEXIST && std::filesystem::is_directory(directory))
-      return absl::OkStatus();
-    if (errno != ENOENT || !directory.has_parent_path())
-      return StorageFailed("create directory", path);
-    DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory.parent_path()));
-    if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) != 0 && errno != EEXIST)
-      return StorageFailed("create directory", path);
+  const std::string parent =
+      directory.has_parent_path() ? directory.parent_path().string() : ".";
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) == 0)
+    return SyncDirectory(parent);
+  if (errno == EEXIST && std::filesystem::is_directory(directory)) {
+    // Whoever made it may have been stopped before this sync, or have failed.
+    // A parent that may not be read was not made here.
+    const absl::Status synced = SyncDirectory(parent);
+    return ::access(parent.c_str(), R_OK) == 0 ? synced : absl::OkStatus();
   }
-  const std::filesystem::path parent = directory.parent_path();
-  return SyncDirectory(parent.empty() ? "." : parent.string());
+  if (errno != ENOENT || !directory.has_parent_path())
+    return StorageFailed("create directory", path);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return StorageFailed("create directory", path);
+  return SyncDirectory(parent);
 }
 
 absl::Status SyncDirectory(const std::string& path) {

@@ -20,7 +20,7 @@ namespace dpnmf::curator {
 absl::Status StorageFailed(std::string_view action, const std::string& path);
 
 // Creates the directory and its missing parents (mode 0700) and syncs the
-// parent of each one made. OK if it exists.
+// parent of each one made, and of the directory also if it exists.
 absl::Status CreateDurableDirectory(const std::string& path);
 
 // fsync of a directory: makes creations and renames in it durable.
