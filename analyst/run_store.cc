@@ -302,6 +302,11 @@ absl::Status Prepare(SQLite::Database* db) {
   db->exec("PRAGMA journal_mode = WAL");
   db->exec("PRAGMA synchronous = FULL");
   db->exec("BEGIN EXCLUSIVE; COMMIT");
+  if (db->execAndGet("PRAGMA journal_mode").getString() != "wal") {
+    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                   "The state directory's file system does not support "
+                   "SQLite's write-ahead log; choose a local --state-dir.");
+  }
   SQLite::Statement check(*db, "PRAGMA quick_check(1)");
   if (!check.executeStep() || check.getColumn(0).getString() != "ok") {
     return Damaged("the database fails its check");

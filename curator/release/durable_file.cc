@@ -110,6 +110,19 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return content;
 }
 
+absl::Status RewriteDurably(const std::string& path) {
+  const absl::StatusOr<std::string> content = ReadWholeFile(path);
+  if (absl::IsNotFound(content.status())) return absl::OkStatus();
+  if (!content.ok()) return content.status();
+  const Descriptor file(
+      DPNMF_SYSTEM(open)(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.value() < 0) return StorageFailed("open", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), *content, path));
+  if (DPNMF_SYSTEM(fsync)(file.value()) != 0)
+    return StorageFailed("sync", path);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StagedFile> StagedFile::Create(const std::string& directory,
                                               const std::string& name) {
   std::string path = absl::StrCat(directory, "/", name, ".new");

@@ -29,6 +29,11 @@ absl::Status SyncDirectory(const std::string& path);
 // The whole file. NOT_FOUND "file-missing" if there is none.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
+// Writes a file's bytes over themselves and syncs it. What an earlier process
+// has written may be in memory alone, and for good if a sync of it failed: the
+// system then takes it for clean. OK if there is no file.
+absl::Status RewriteDurably(const std::string& path);
+
 // A file written under another name (final name + ".new"), synced, then renamed
 // over the final name. Removed when destroyed unpublished. Not thread-safe.
 class StagedFile {

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/release/durable_file.h"
 #include "curator/release/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -166,12 +167,17 @@ std::optional<LedgerRow> RowOf(SQLite::Statement& statement) {
 
 absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
     const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/", kFileName);
+  // The anchor will be told of every row that is read now.
+  DPNMF_RETURN_IF_ERROR(RewriteDurably(absl::StrCat(path, "-wal")));
   return Guarded([&]() -> absl::StatusOr<LedgerTable> {
-    auto database = OpenDatabase(absl::StrCat(directory, "/", kFileName),
-                                 SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    const std::string mode =
-        database->execAndGet("PRAGMA journal_mode = WAL").getString();
+    auto database =
+        OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    // To its end: a first row that says "wal" comes before the commit.
+    database->exec("PRAGMA journal_mode = WAL");
     database->exec("PRAGMA synchronous = FULL");
+    const std::string mode =
+        database->execAndGet("PRAGMA journal_mode").getString();
     constexpr int kFull = 2;
     if (mode != "wal" || IntegerPragma(*database, "synchronous") != kFull) {
       return Refusal(absl::StatusCode::kUnavailable, "storage-failed",

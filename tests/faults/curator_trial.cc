@@ -123,8 +123,12 @@ void CuratorTrial::Call() {
   const Answer answer = attacker_.Do(attempt);
   const bool struck = disk_.struck();
   counts_->faults += struck;
-  if (struck && answer.code == "storage-failed")
-    return ResolveOrRestart(attempt, verdict);
+  // What failed once with its disk may refuse until it is started again.
+  struck_since_start_ = struck_since_start_ || struck;
+  if (struck_since_start_ && answer.code == "storage-failed") {
+    ASSERT_NO_FATAL_FAILURE(ResolveOrRestart(attempt, verdict));
+    return struck || !struck_since_start_ ? void() : Restart(Below(2) == 0);
+  }
   ASSERT_EQ(answer.code, verdict.code);
   ASSERT_NO_FATAL_FAILURE(Judge(attempt, verdict, answer));
   if (disk_.dead()) return Restart(/*power_cut=*/true);
@@ -243,6 +247,7 @@ void CuratorTrial::StartAgain() {
     if (dead) disk_.Reboot();
   }
   disk_.Disarm();
+  struck_since_start_ = false;
   const absl::Status started = curator_.TryStart();
   ASSERT_TRUE(started.ok()) << "a sound ledger is refused: " << started;
 }

@@ -77,6 +77,7 @@ class CuratorTrial {
   std::map<std::pair<std::string, std::string>, std::uint64_t> holders_;
   // A call whose outcome a restart shows.
   std::optional<std::pair<curator::Attempt, curator::Verdict>> pending_;
+  bool struck_since_start_ = false;
   std::uint64_t known_undrawn_ = 0;
   std::string old_copy_;
   std::uint64_t old_rows_ = 0;
