@@ -14,7 +14,7 @@ constexpr int kCalls = 40;
 TEST(FaultTrials, TheCuratorKeepsItsPromiseWhateverTheDiskDoes) {
   spdlog::set_level(spdlog::level::off);
   const std::uint64_t seed = TrialSeed("FaultTrials");
-  const std::uint64_t trials = TrialsOr(600);
+  const std::uint64_t trials = TrialsOr(500);
   TrialCounts counts;
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
     SCOPED_TRACE("repeat with DPNMF_FAULT_SEED=" +
