@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -83,6 +84,9 @@ class RunManager {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t announcements_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  // Started in this process and never given to a learner. A run that an earlier
+  // process left QUEUED may be open at the curator all the same.
+  std::set<std::string> untouched_ ABSL_GUARDED_BY(mutex_);
   // The runs at work; each control belongs to its worker.
   std::map<std::string, RunControl*> active_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // made by Create, joined by Stop

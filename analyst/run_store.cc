@@ -31,6 +31,18 @@ constexpr int kSchemaVersion = 1;
 constexpr char kDictionary[] = "W";
 constexpr char kMemoryPrefix[] = "memory.";
 
+// A program that does not know this table may leave it alone: it is no new
+// version of the schema.
+constexpr char kReceipts[] = R"sql(
+CREATE TABLE IF NOT EXISTS receipts (
+  ledger_id TEXT NOT NULL,
+  sequence  INTEGER NOT NULL,
+  dataset   TEXT NOT NULL,
+  receipt   BLOB NOT NULL,      -- dpnmf.v1.Receipt
+  PRIMARY KEY (ledger_id, sequence)
+) WITHOUT ROWID;
+)sql";
+
 constexpr char kSchema[] = R"sql(
 CREATE TABLE runs (
   sequence      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -222,11 +234,6 @@ void AppendEvent(SQLite::Database* db, const std::string& run_id,
   put.exec();
 }
 
-// A run that is being cancelled stays so until it has ended.
-v1::RunState NextState(v1::RunState stored, v1::RunState asked) {
-  return stored == v1::RUN_STATE_CANCELLING && !IsFinal(asked) ? stored : asked;
-}
-
 // Keeps the longest chain seen: replies of parallel runs may arrive in any
 // order.
 void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
@@ -323,15 +330,21 @@ absl::Status Prepare(SQLite::Database* db) {
     db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
     transaction.commit();
   }
+  db->exec(kReceipts);
   return absl::OkStatus();
 }
 
-}  // namespace
-
-bool IsFinal(v1::RunState state) {
-  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
-         state == v1::RUN_STATE_FAILED;
+void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  SQLite::Statement put(*db,
+                        "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)");
+  put.bind(1, receipt.ledger_id());
+  put.bind(2, static_cast<std::int64_t>(receipt.sequence()));
+  put.bind(3, receipt.dataset());
+  BindBlob(&put, 4, receipt.SerializeAsString());
+  put.exec();
 }
+
+}  // namespace
 
 struct RunStore::State {
   explicit State(const std::string& file)
@@ -528,6 +541,8 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
     put.bind(4, now);
     put.bind(5, run_id);
     put.exec();
+    if (finished.charge.receipt.has_value())
+      PutReceipt(db, *finished.charge.receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     SeeChain(db, finished.event.position());
     v1::RunEvent event = finished.event;
@@ -560,6 +575,30 @@ absl::StatusOr<std::vector<v1::RunEvent>> RunStore::Events(
       });
 }
 
+absl::StatusOr<std::vector<v1::Receipt>> RunStore::Receipts(
+    const std::string& dataset, const v1::Receipt& after, int limit) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::vector<v1::Receipt>> {
+        SQLite::Statement row(
+            *db,
+            "SELECT receipt FROM receipts WHERE (ledger_id, sequence) > (?1, "
+            "?2) AND (?3 = '' OR dataset = ?3) ORDER BY ledger_id, sequence "
+            "LIMIT ?4");
+        row.bind(1, after.ledger_id());
+        row.bind(2, static_cast<std::int64_t>(after.sequence()));
+        row.bind(3, dataset);
+        row.bind(4, limit);
+        std::vector<v1::Receipt> receipts;
+        while (row.executeStep()) {
+          v1::Receipt receipt;
+          if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
+            return Damaged("a receipt");
+          receipts.push_back(std::move(receipt));
+        }
+        return receipts;
+      });
+}
+
 absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
   return state_->Transact([&](SQLite::Database* db)
                               -> absl::StatusOr<MirrorView> {
@@ -582,8 +621,10 @@ absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
           MuSquared::FromUnitsText(row.getColumn(2).getString());
       if (!cost.has_value()) return Damaged("a mirrored charge");
       view.charges.push_back({row.getColumn(0).getString(),
-                              row.getColumn(1).getUInt(), *cost,
-                              BlobOf(row.getColumn(3))});
+                              row.getColumn(1).getUInt(),
+                              *cost,
+                              BlobOf(row.getColumn(3)),
+                              {}});
     }
     return view;
   });

@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_states.h"
 #include "common/privacy/mu_squared.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -36,6 +37,7 @@ struct MirroredCharge {
   std::uint32_t round = 0;
   MuSquared cost;
   std::string row_hash;  // 32 bytes
+  std::optional<v1::Receipt> receipt;
 };
 
 // What this analyst has recorded of a population.
@@ -68,8 +70,6 @@ struct Model {
   std::uint32_t rounds_done = 0;
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
 };
-
-bool IsFinal(v1::RunState state);
 
 // Thread-safe. Every method is one transaction. Besides the errors named,
 // UNAVAILABLE "storage-failed" (disk full, device error) and DATA_LOSS
@@ -109,6 +109,12 @@ class RunStore {
                                                    int limit);
 
   absl::StatusOr<MirrorView> Mirror(const std::string& population);
+
+  // The receipts of a data set (empty: of all) by ledger and row, at most
+  // `limit` that come after `after` (no fields set: from the first).
+  absl::StatusOr<std::vector<v1::Receipt>> Receipts(const std::string& dataset,
+                                                    const v1::Receipt& after,
+                                                    int limit);
 
  private:
   struct State;

@@ -163,6 +163,25 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status GetReceipts(grpc::ServerContext* context,
+                           const v1::GetReceiptsRequest* request,
+                           grpc::ServerWriter<v1::Receipt>* writer) override {
+    constexpr int kPage = 256;
+    const auto client = Authorise(*context, Permission::kRead);
+    if (!client.ok()) return ToGrpc(client.status());
+    v1::Receipt last;
+    while (true) {
+      const auto page = parts_.store->Receipts(request->dataset(), last, kPage);
+      if (!page.ok()) return ToGrpc(page.status());
+      if (page->empty()) return grpc::Status::OK;
+      last = page->back();
+      for (const v1::Receipt& receipt : *page) {
+        if (!DPNMF_TRANSFER("client-send", writer->Write(receipt)))
+          return grpc::Status::OK;
+      }
+    }
+  }
+
   grpc::Status GetBudget(grpc::ServerContext* context,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override {

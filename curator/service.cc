@@ -144,11 +144,16 @@ class TrainStream {
     DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
                            session_.Round(round_, input_));
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
+    std::optional<v1::Receipt> receipt;
+    if (options_.receipts != nullptr) {
+      DPNMF_ASSIGN_OR_RETURN(
+          receipt, options_.receipts->ReceiptOf(released.value().row));
+    }
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
     AwaitTick(options_);
-    const bool written =
-        WriteRelease(released, position, [&](const v1::TrainReply& reply) {
+    const bool written = WriteRelease(
+        released, position, receipt, [&](const v1::TrainReply& reply) {
           return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
         });
     return written ? absl::OkStatus() : PeerGone();

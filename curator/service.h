@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "curator/receipt_signer.h"
 #include "curator/session.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 
@@ -25,6 +26,8 @@ struct ServiceOptions {
   IdentifyPeer identify;
   // Asked before every round; null: never.
   CheckPeer check_peer;
+  // Signs for each charge that is answered; null: no receipts.
+  const ReceiptSigner* receipts = nullptr;
   // Printed in ListDatasetsReply.
   std::string version;
   // A training stream whose peer sends nothing for this long is cancelled.

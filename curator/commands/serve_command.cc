@@ -37,6 +37,7 @@ struct ServeOptions {
 struct Curator {
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<ReleaseGate> gate;
+  std::optional<ReceiptSigner> receipts;
   Catalog catalog;
   std::unique_ptr<AccessControl> access;
   RunSeats seats;
@@ -112,6 +113,10 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
       curator->gate,
       ReleaseGate::Create(curator->ledger.get(),
                           ReleaseDirectory(options.data_dir), threads));
+  DPNMF_ASSIGN_OR_RETURN(
+      ReceiptSigner receipts,
+      ReceiptSigner::Open(options.data_dir, curator->ledger.get()));
+  curator->receipts.emplace(std::move(receipts));
   if (options.pace_milliseconds > 0) {
     DPNMF_RETURN_IF_ERROR(
         CheckNonzeros(curator->catalog, options.pace_nonzeros));
@@ -136,6 +141,7 @@ absl::Status Serve(const ServeOptions& options) {
                              curator.pacer.get()};
   service_options.identify = PeerIdentities;
   service_options.check_peer = CheckPeerStillValid;
+  service_options.receipts = &*curator.receipts;
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
   CuratorServiceImpl service(service_options);

@@ -241,7 +241,8 @@ struct Ledger::State {
       : options(std::move(o)),
         locks(std::move(l)),
         table(std::move(t)),
-        book(std::move(b)) {}
+        book(std::move(b)),
+        id(book.ledger_id()) {}
 
   // Refuses everything after a write whose outcome is not known.
   absl::Status Healthy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -271,6 +272,7 @@ struct Ledger::State {
   mutable Mutex mutex;
   LedgerTable table ABSL_GUARDED_BY(mutex);
   LedgerBook book ABSL_GUARDED_BY(mutex);
+  const std::string id;
   bool poisoned ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -589,6 +591,14 @@ absl::StatusOr<IdentityPosition> Ledger::PositionOf(
   if (found == known->identities.end()) return IdentityPosition{};
   return IdentityPosition{found->second.charged, found->second.reserved,
                           found->second.charges.size()};
+}
+
+const std::string& Ledger::id() const { return state_->id; }
+
+absl::StatusOr<LedgerRow> Ledger::RowAt(std::uint64_t sequence) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  return state_->table.Read(sequence);
 }
 
 absl::StatusOr<std::vector<LedgerRow>> Ledger::ChargesOf(

@@ -229,6 +229,7 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Stored(
   ReleasedRound released;
   released.round = round;
   released.cost = row.cost;
+  released.row = row.sequence;
   released.row_hash = row.hash;
   absl::StatusOr<StoredRelease> stored = store_.Read(row.hash);
   if (absl::IsUnavailable(stored.status())) return stored.status();

@@ -21,6 +21,10 @@ TEST(FaultTrials, TheCuratorKeepsItsPromiseWhateverTheDiskDoes) {
                  std::to_string(seed + trial) + " DPNMF_FAULT_TRIALS=1");
     CuratorTrial(seed + trial, &counts).Run(kCalls);
     if (HasFailure()) break;
+    if ((trial + 1) % 1000 == 0) {
+      std::printf("%llu trials\n", static_cast<unsigned long long>(trial + 1));
+      std::fflush(stdout);
+    }
   }
   std::printf(
       "faults: %llu trials, %llu calls, %llu releases, %llu faults, %llu power "

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,7 +96,9 @@ class CuratorFixture : public ::testing::Test {
                 : ReleaseGateForTesting::Create(ledger_.get(), store,
                                                 ReleaseGateForTesting::Zeros)
                       .value();
+    receipts_.emplace(ReceiptSigner::Open(directory_, ledger_.get()).value());
     ServiceOptions service;
+    service.receipts = &*receipts_;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
                        &seats_,       1,           pacer_};
     service.identify = [this](const grpc::ServerContextBase&) {
@@ -115,6 +118,7 @@ class CuratorFixture : public ::testing::Test {
     if (server_ != nullptr) server_->Shutdown();
     server_.reset();
     service_.reset();
+    receipts_.reset();
     gate_.reset();
     ledger_.reset();
   }
@@ -128,6 +132,7 @@ class CuratorFixture : public ::testing::Test {
   Pacer* pacer_ = nullptr;  // set before Start
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;
+  std::optional<ReceiptSigner> receipts_;
   std::unique_ptr<CuratorServiceImpl> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::CuratorService::Stub> stub_;
