@@ -30,6 +30,8 @@ struct ServeFlags {
   std::string clients;
   std::string log_level = "info";
   int max_running = 16;
+  int max_open_runs = 64;
+  Quota::Limits limits = {.calls = 256};
   int silence_seconds = 600;
 };
 
@@ -94,6 +96,18 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       "Runs that train at the same time; others wait")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  add("max-open-runs", &flags->max_open_runs,
+      "Runs that one client may have that have not ended")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  add("max-calls", &flags->limits.calls,
+      "Calls that one client may have open at once")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  add("max-messages-per-second", &flags->limits.messages_per_second,
+      "Calls that one client may begin a second")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
   add("silence-seconds", &flags->silence_seconds,
       "A call to the curator that does not move for so long is given up and "
       "tried again; "
@@ -139,12 +153,13 @@ absl::Status Serve(const ServeFlags& flags) {
                      std::chrono::seconds(flags.silence_seconds));
   RunManager::Settings settings;
   settings.max_running = flags.max_running;
+  settings.max_open_runs = flags.max_open_runs;
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
       RunManager::Create(store.get(), curator.get(), settings));
   const auto service =
       MakeAnalystService({runs.get(), store.get(), curator.get(),
-                          std::move(clients), &PeerIdentities});
+                          std::move(clients), &PeerIdentities, flags.limits});
   RpcServer::Options options;
   options.listen = flags.listen;
   options.credentials = server_credentials;

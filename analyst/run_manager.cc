@@ -25,6 +25,13 @@ absl::Status ShuttingDown() {
                  "Runs go on then.");
 }
 
+absl::Status TooManyRuns(int open) {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "too-many-runs",
+                 absl::StrCat("This client has ", open,
+                              " runs that have not ended, as many as it may; "
+                              "wait for one or cancel one."));
+}
+
 // 128 random bits as 32 hexadecimal digits.
 absl::StatusOr<std::string> NewRunId() {
   std::array<std::uint8_t, 16> bytes;
@@ -118,6 +125,8 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
   {
     MutexLock lock(&mutex_);
     if (stopped_) return ShuttingDown();
+    DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
+    if (open >= settings_.max_open_runs) return TooManyRuns(open);
     DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
     queue_.push_back(record.run.run_id());
     untouched_.insert(record.run.run_id());

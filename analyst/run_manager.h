@@ -28,6 +28,8 @@ class RunManager {
  public:
   struct Settings {
     int max_running = 16;
+    // Runs of one client that have not ended.
+    int max_open_runs = 64;
     LearnerSettings learner;
   };
 
@@ -42,8 +44,9 @@ class RunManager {
   // Stores and queues a run. `planned` is PlanWithCurator's; w0 is given
   // exactly if the initialisation is public: D x K, checked and projected here.
   // Errors of RefusalOf(planned) and CheckDictionary; INVALID_ARGUMENT
-  // "dictionary-missing", "dictionary-unexpected", "matrix-shape"; UNAVAILABLE
-  // "shutting-down"; those of the store.
+  // "dictionary-missing", "dictionary-unexpected", "matrix-shape";
+  // FAILED_PRECONDITION "too-many-runs"; UNAVAILABLE "shutting-down"; those of
+  // the store.
   absl::StatusOr<v1::Run> Start(const PlannedRun& planned,
                                 std::optional<Eigen::MatrixXd> w0,
                                 const std::string& started_by);

@@ -440,6 +440,21 @@ absl::StatusOr<std::vector<RunRecord>> RunStore::List() {
       });
 }
 
+absl::StatusOr<int> RunStore::CountOpen(const std::string& started_by) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<int> {
+    SQLite::Statement count(
+        *db,
+        "SELECT count(*) FROM runs WHERE started_by = ? AND state NOT IN (?, "
+        "?, ?)");
+    count.bind(1, started_by);
+    count.bind(2, static_cast<int>(v1::RUN_STATE_COMPLETED));
+    count.bind(3, static_cast<int>(v1::RUN_STATE_CANCELLED));
+    count.bind(4, static_cast<int>(v1::RUN_STATE_FAILED));
+    count.executeStep();
+    return count.getColumn(0).getInt();
+  });
+}
+
 absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
   return state_->Transact([&](SQLite::Database* db)
                               -> absl::StatusOr<LearnerState> {

@@ -91,6 +91,8 @@ class RunStore {
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();
+  // Runs of a client that have not ended.
+  absl::StatusOr<int> CountOpen(const std::string& started_by);
   absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
   absl::StatusOr<Model> ReadModel(const std::string& run_id);
 

@@ -51,7 +51,8 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
 
 class AnalystServiceImpl final : public v1::AnalystService::Service {
  public:
-  explicit AnalystServiceImpl(ServiceParts parts) : parts_(std::move(parts)) {}
+  explicit AnalystServiceImpl(ServiceParts parts)
+      : parts_(std::move(parts)), quota_(parts_.limits) {}
 
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest*,
@@ -85,7 +86,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status WatchRun(grpc::ServerContext* context,
                         const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::RunEvent>* writer) override {
-    const auto client = Authorise(*context, Permission::kRead);
+    const auto client = Admit(*context, Permission::kRead);
     if (!client.ok()) return ToGrpc(client.status());
     return ToGrpc(parts_.runs->Watch(
         request->run_id(), request->cursor(),
@@ -129,7 +130,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status GetModel(grpc::ServerContext* context,
                         const v1::GetModelRequest* request,
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
-    const auto client = Authorise(*context, Permission::kRead);
+    const auto client = Admit(*context, Permission::kRead);
     if (!client.ok()) return ToGrpc(client.status());
     const absl::StatusOr<Model> model =
         parts_.store->ReadModel(request->run_id());
@@ -167,7 +168,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            const v1::GetReceiptsRequest* request,
                            grpc::ServerWriter<v1::Receipt>* writer) override {
     constexpr int kPage = 256;
-    const auto client = Authorise(*context, Permission::kRead);
+    const auto client = Admit(*context, Permission::kRead);
     if (!client.ok()) return ToGrpc(client.status());
     v1::Receipt last;
     while (true) {
@@ -213,18 +214,27 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                           [&context] { return context.IsCancelled(); });
   }
 
-  absl::StatusOr<std::string> Authorise(const grpc::ServerContext& context,
-                                        Permission permission) const {
-    return parts_.clients.Authorise(parts_.identities_of(context), permission);
+  // A call that is under way.
+  struct Admitted {
+    std::string client;
+    Quota::Lease lease;
+  };
+  absl::StatusOr<Admitted> Admit(const grpc::ServerContext& context,
+                                 Permission permission) {
+    DPNMF_ASSIGN_OR_RETURN(
+        std::string client,
+        parts_.clients.Authorise(parts_.identities_of(context), permission));
+    DPNMF_ASSIGN_OR_RETURN(Quota::Lease lease, quota_.Enter(client));
+    return Admitted{std::move(client), std::move(lease)};
   }
 
   // Authorises, calls and puts the value into *reply.
   template <typename Reply, typename Call>
   grpc::Status Answer(grpc::ServerContext* context, Permission permission,
                       Reply* reply, Call call) {
-    const absl::StatusOr<std::string> client = Authorise(*context, permission);
-    if (!client.ok()) return ToGrpc(client.status());
-    absl::StatusOr<Reply> value = call(*client);
+    const absl::StatusOr<Admitted> admitted = Admit(*context, permission);
+    if (!admitted.ok()) return ToGrpc(admitted.status());
+    absl::StatusOr<Reply> value = call(admitted->client);
     if (!value.ok()) return ToGrpc(value.status());
     *reply = *std::move(value);
     return grpc::Status::OK;
@@ -250,6 +260,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
   const ServiceParts parts_;
+  Quota quota_;
   std::atomic<bool> computing_errors_ = false;
 };
 

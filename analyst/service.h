@@ -11,6 +11,7 @@
 #include "analyst/curator_connection.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
+#include "common/rpc/quota.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server_context.h"
 
@@ -26,6 +27,8 @@ struct ServiceParts {
   CuratorConnection* curator = nullptr;
   ClientList clients;
   IdentitiesOf identities_of;
+  // Of one client.
+  Quota::Limits limits = {.calls = 256};
 };
 
 std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);

@@ -56,9 +56,10 @@ std::string CodeOrText(const absl::Status& status) {
 // One stream: messages in, messages out, a Session between.
 class TrainStream {
  public:
-  TrainStream(const ServiceOptions& options, grpc::ServerContext* context,
-              Stream* stream)
+  TrainStream(const ServiceOptions& options, const Quota::Lease* lease,
+              grpc::ServerContext* context, Stream* stream)
       : options_(options),
+        lease_(lease),
         context_(context),
         session_(options.context, options.identify(*context)),
         stream_(stream),
@@ -70,6 +71,7 @@ class TrainStream {
     v1::TrainRequest request;
     while (DPNMF_TRANSFER("curator-receive", stream_->Read(&request))) {
       idle_.Pause();
+      DPNMF_RETURN_IF_ERROR(lease_->Message());
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
       idle_.Touch();
@@ -152,10 +154,9 @@ class TrainStream {
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
     AwaitTick(options_);
-    const bool written = WriteRelease(
-        released, position, receipt, [&](const v1::TrainReply& reply) {
-          return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
-        });
+    const bool written =
+        WriteRelease(released, position, receipt,
+                     [&](const v1::TrainReply& reply) { return Send(reply); });
     return written ? absl::OkStatus() : PeerGone();
   }
 
@@ -172,9 +173,13 @@ class TrainStream {
 
   absl::Status Write(const v1::TrainReply& reply) {
     AwaitTick(options_);
-    return DPNMF_TRANSFER("curator-send", stream_->Write(reply))
-               ? absl::OkStatus()
-               : PeerGone();
+    return Send(reply) ? absl::OkStatus() : PeerGone();
+  }
+
+  // The peer has as long to take a message as it has to send one.
+  bool Send(const v1::TrainReply& reply) {
+    idle_.Touch();
+    return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
   }
 
   absl::StatusOr<v1::LedgerPosition> Ledger() {
@@ -190,6 +195,7 @@ class TrainStream {
   }
 
   const ServiceOptions& options_;
+  const Quota::Lease* const lease_;
   grpc::ServerContext* const context_;
   Session session_;
   Stream* const stream_;
@@ -204,10 +210,18 @@ class TrainStream {
 }  // namespace
 
 CuratorServiceImpl::CuratorServiceImpl(ServiceOptions options)
-    : options_(std::move(options)) {}
+    : options_(std::move(options)), quota_(options_.limits) {}
+
+absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
+    const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
+                                                options_.identify(context)));
+  return quota_.Enter(grant.identity);
+}
 
 absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
     const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
                                                 options_.identify(context)));
   v1::ListDatasetsReply reply;
@@ -229,6 +243,7 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
     const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
+  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(
       const Grant grant,
       options_.context.access->Require(options_.identify(context),
@@ -284,8 +299,10 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
 
 grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
                                        Stream* stream) {
-  TrainStream train(options_, context, stream);
-  const absl::Status status = train.Serve();
+  const absl::Status status = [&]() -> absl::Status {
+    DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(*context));
+    return TrainStream(options_, &lease, context, stream).Serve();
+  }();
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
   AwaitTick(options_);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/rpc/quota.h"
 #include "curator/receipt_signer.h"
 #include "curator/session.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
@@ -32,6 +33,8 @@ struct ServiceOptions {
   std::string version;
   // A training stream whose peer sends nothing for this long is cancelled.
   int idle_seconds = 600;
+  // Of one identity.
+  Quota::Limits limits;
 };
 
 // Thread-safe, as gRPC asks. Every status that leaves carries a reason code and
@@ -60,7 +63,11 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
   absl::StatusOr<v1::GetLedgerReply> LedgerOf(
       const grpc::ServerContext& context, const v1::GetLedgerRequest& request);
 
+  // A call of an identity that the allow-list knows, within its quota.
+  absl::StatusOr<Quota::Lease> Admit(const grpc::ServerContext& context);
+
   const ServiceOptions options_;
+  Quota quota_;
 };
 
 }  // namespace dpnmf::curator

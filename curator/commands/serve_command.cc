@@ -27,6 +27,7 @@ struct ServeOptions {
   std::string allow_list;
   int threads = 0;
   int idle_seconds = 600;
+  Quota::Limits limits;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
@@ -144,6 +145,7 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.receipts = &*curator.receipts;
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
+  service_options.limits = options.limits;
   CuratorServiceImpl service(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
@@ -214,6 +216,19 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
                    "A stream without a message for this long is ended")
       ->envname("DPNMF_CURATOR_IDLE_SECONDS")
       ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command
+      ->add_option("--max-calls", options->limits.calls,
+                   "Calls that one identity may have open at once")
+      ->envname("DPNMF_CURATOR_MAX_CALLS")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option("--max-messages-per-second",
+                   options->limits.messages_per_second,
+                   "Messages that one identity may send a second")
+      ->envname("DPNMF_CURATOR_MAX_MESSAGES_PER_SECOND")
+      ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
   CLI::Option* const pace =
       command

@@ -287,10 +287,13 @@ void AttackedCurator::Stop() {
   ledger_.reset();
 }
 
+SessionContext AttackedCurator::Context() const {
+  return {ledger_.get(), gate_.get(), &catalog_, access_.get(),
+          seats_.get(),  1,           nullptr};
+}
+
 Session AttackedCurator::NewSession(const std::string& identity) const {
-  return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                  seats_.get(), 1, nullptr},
-                 {identity});
+  return Session(Context(), {identity});
 }
 
 Answer AttackedCurator::Open(const OpenAttempt& attempt,

@@ -68,6 +68,8 @@ class AttackedCurator {
   void Start();
   void Stop();
 
+  // For a service over the same parts.
+  SessionContext Context() const;
   Session NewSession(const std::string& identity) const;
   // The ledger and the gate without a session before them. Their requests are
   // others than a session's.
