@@ -180,4 +180,9 @@ MomentsForecast PredictMoments(double users, int rows, double mu_squared) {
   return forecast;
 }
 
+double DefaultShareOfMean(double users, double mu_squared) {
+  return std::clamp(3 * PredictMoments(users, 200, mu_squared).noise_edge,
+                    kLeastShareOfMean, kLargestShareOfMean);
+}
+
 }  // namespace dpnmf

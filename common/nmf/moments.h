@@ -142,6 +142,14 @@ struct MomentsForecast {
 // users N >= 1, rows M >= 1, mu^2 > 0 of the release of G.
 MomentsForecast PredictMoments(double users, int rows, double mu_squared);
 
+// Share of mu^2 for the mean that comes before G when D is above
+// kMostMomentRows: three times the noise's edge in a G of 200 rows, from 0.1 to
+// 0.3. Where G will tell little, the mean is what can be had. users >= 1,
+// mu^2 > 0, of the whole run.
+inline constexpr double kLeastShareOfMean = 0.1;
+inline constexpr double kLargestShareOfMean = 0.3;
+double DefaultShareOfMean(double users, double mu_squared);
+
 }  // namespace dpnmf
 
 #endif  // DPNMF_COMMON_NMF_MOMENTS_H_

@@ -98,7 +98,10 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
     run.moment_rows = static_cast<std::uint32_t>(
         std::min<Index>(place.v.features(), kMaxMomentRows));
     run.share_of_moments = kDefaultShareOfMoments;
-    run.share_of_mean = kDefaultShareOfMean;
+    DPNMF_ASSIGN_OR_RETURN(
+        const MuSquared cost,
+        LargestCost(trial.conversion, trial.epsilon, trial.delta));
+    run.share_of_mean = DefaultShareOfMean(place.users(), cost.ToDouble());
   }
   DatasetFacts facts = FactsOf(place.v.data().description());
   facts.adjacency = Adjacency::kReplaceOne;

@@ -450,5 +450,12 @@ TEST(PredictMoments, IsTheDeviationThatMuAsksFor) {
   EXPECT_EQ(PredictMoments(1, 5, 1e-6).most_directions, 0);
 }
 
+TEST(DefaultShareOfMean, GrowsWithTheNoiseWithinItsRange) {
+  EXPECT_EQ(DefaultShareOfMean(1e6, 1), kLeastShareOfMean);
+  EXPECT_EQ(DefaultShareOfMean(10, 1e-3), kLargestShareOfMean);
+  // Edge 2 sqrt(200) / (1000 * 0.5) = 0.0566.
+  EXPECT_NEAR(DefaultShareOfMean(1000, 0.25), 0.1697, 1e-4);
+}
+
 }  // namespace
 }  // namespace dpnmf
