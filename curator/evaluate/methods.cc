@@ -89,6 +89,7 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
   run.epsilon = trial.epsilon;
   run.delta = trial.delta;
   run.mechanism = std::string(mechanism);
+  run.conversion = trial.conversion;
   run.outliers = trial.outliers;
   run.lambda = trial.lambda;
   run.outlier_bound = trial.outlier_bound;
