@@ -62,6 +62,7 @@ class ProgressPrinter {
 absl::StatusOr<std::unique_ptr<Dataset>> Load(const FactorizeFlags& flags) {
   LoadOptions options;
   options.format = MatrixFormatOfName(flags.format_in).value();
+  options.interrupted = Interrupted;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,
       LoadMatrix(flags.input, flags.users == "rows", options));
@@ -96,7 +97,8 @@ v1::FactorizeReport ReportOf(const FactorizeFlags& flags, const Dataset& data,
   return report;
 }
 
-void PrintText(const v1::FactorizeReport& report, double load_seconds) {
+void PrintText(const v1::FactorizeReport& report, const FactorizeResult& result,
+               double load_seconds) {
   absl::PrintF("factorised %d features (D) x %d users (N), rank %d\n",
                report.features(), report.users(), report.rank());
   absl::PrintF(
@@ -106,6 +108,11 @@ void PrintText(const v1::FactorizeReport& report, double load_seconds) {
                report.stopped_by());
   absl::PrintF("  seconds     %.3f, and %.3f for reading the file\n",
                report.seconds(), load_seconds);
+  absl::PrintF(
+      "              of these: %.3f for the first W, %.3f for passes over the "
+      "people, %.3f for W\n",
+      result.start_seconds, result.users_seconds,
+      result.seconds - result.start_seconds - result.users_seconds);
   absl::PrintF("  W           %s\n", report.output());
 }
 
@@ -120,11 +127,11 @@ absl::Status CheckOutput(const std::string& path) {
 
 absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   DPNMF_RETURN_IF_ERROR(CheckOutput(flags->output));
+  InterruptGently();
   const auto start = std::chrono::steady_clock::now();
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> data, Load(*flags));
   const std::chrono::duration<double> loading =
       std::chrono::steady_clock::now() - start;
-  InterruptGently();
   ProgressPrinter progress(flags->options.iterations);
   flags->options.progress = std::ref(progress);
   flags->options.interrupted = Interrupted;
@@ -137,7 +144,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   if (flags->format == "json") {
     std::fputs(ToJson(report).c_str(), stdout);
   } else {
-    PrintText(report, loading.count());
+    PrintText(report, *result, loading.count());
   }
   return result->stop == FactorizeStop::kInterrupted ? kExitInterrupted
                                                      : kExitOk;

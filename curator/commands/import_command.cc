@@ -5,13 +5,17 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/commands/interruption.h"
 #include "curator/data/import.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
@@ -82,10 +86,41 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
   return ledger;
 }
 
-ImportProgress TerminalProgress() {
-  if (isatty(STDERR_FILENO) == 0) return {};
-  return [last = std::string()](std::string_view stage, std::uint64_t done,
-                                std::uint64_t total) mutable {
+// How long each stage took, in order.
+class StageTimes {
+ public:
+  void Enter(std::string_view stage) {
+    if (!stages_.empty() && stages_.back().first == stage) return;
+    End();
+    stages_.emplace_back(stage, 0);
+    start_ = std::chrono::steady_clock::now();
+  }
+  void End() {
+    if (stages_.empty() || stages_.back().second != 0) return;
+    stages_.back().second =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_)
+            .count();
+  }
+  // "reading 1.20 s, checking 0.03 s, writing 0.40 s"
+  std::string Text() const {
+    return absl::StrJoin(
+        stages_, ", ", [](std::string* out, const auto& stage) {
+          absl::StrAppendFormat(out, "%s %.2f s", stage.first, stage.second);
+        });
+  }
+
+ private:
+  std::vector<std::pair<std::string, double>> stages_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// Counts the time; on a terminal one line that is rewritten.
+ImportProgress ShowProgress(StageTimes* times) {
+  return [times, terminal = isatty(STDERR_FILENO) != 0, last = std::string()](
+             std::string_view stage, std::uint64_t done,
+             std::uint64_t total) mutable {
+    times->Enter(stage);
+    if (!terminal) return;
     const std::uint64_t percent = total == 0 ? 0 : 100 * done / total;
     std::string line =
         absl::StrFormat("%s %3d %%", std::string(stage), percent);
@@ -99,7 +134,8 @@ void ClearProgress() {
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
 }
 
-void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
+void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy,
+               const StageTimes& times) {
   const v1::Dataset& dataset = report.dataset();
   const bool replace_one = policy.adjacency == Adjacency::kReplaceOne;
   absl::PrintF(
@@ -110,6 +146,7 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
       dataset.normalisation() == v1::NORMALISATION_L2
           ? std::string("scaled to length 1")
           : absl::StrFormat("of length at most %g", dataset.column_bound()));
+  absl::PrintF("  time        %s\n", times.Text());
   absl::PrintF("  directory   %s\n", report.directory());
   absl::PrintF("  population  %s\n", policy.population);
   absl::PrintF(
@@ -121,7 +158,8 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
   if (dataset.is_public()) absl::PrintF("  declared public\n");
 }
 
-absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
+absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags,
+                                           StageTimes* times) {
   const auto start = std::chrono::steady_clock::now();
   ImportOptions options = ImportOptionsOf(flags);
   const PopulationPolicy policy = PolicyOf(options);
@@ -134,9 +172,12 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     }
     return ledger->DeclarePopulation(policy);
   };
+  InterruptGently();
+  options.interrupted = Interrupted;
   const absl::StatusOr<DatasetDescription> imported =
-      Import(options, TerminalProgress());
+      Import(options, ShowProgress(times));
   ClearProgress();
+  times->Enter("opening");
   DPNMF_RETURN_IF_ERROR(imported.status());
 
   // Opened as serve will open it: what was written is read back and checked.
@@ -151,15 +192,18 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   const std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
   report.set_seconds(elapsed.count());
+  times->End();
   return report;
 }
 
 absl::Status ImportAndPrint(const ImportFlags& flags) {
-  DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report, RunImport(flags));
+  StageTimes times;
+  DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report,
+                         RunImport(flags, &times));
   if (flags.format == "json") {
     std::fputs(ToJson(report).c_str(), stdout);
   } else {
-    PrintText(report, PolicyOf(ImportOptionsOf(flags)));
+    PrintText(report, PolicyOf(ImportOptionsOf(flags)), times);
   }
   return absl::OkStatus();
 }

@@ -59,6 +59,7 @@ absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
   load.header = options.header;
   load.label_columns = options.label_columns;
   load.feature_names = std::move(feature_names);
+  load.interrupted = options.interrupted;
   // N0 is not the number of columns.
   if (options.adjacency == Adjacency::kReplaceOne)
     load.users_count = options.users_count;
@@ -68,6 +69,12 @@ absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
     };
   }
   return LoadMatrix(options.input, options.users_are_rows.value_or(true), load);
+}
+
+absl::Status CheckNotInterrupted(const ImportOptions& options) {
+  if (!options.interrupted || !options.interrupted()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "Interrupted; nothing was imported.");
 }
 
 absl::Status CheckUserCount(const DatasetDescription& description,
@@ -228,6 +235,7 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   stored.fingerprint = FingerprintOf(matrix, key);
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
 
+  DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (progress) progress("writing", 0, 1);
   NormaliseColumns(&matrix, description.normalisation,
                    description.column_bound);
@@ -237,6 +245,7 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   DPNMF_RETURN_IF_ERROR(WriteFeatureNames(draft.path(), feature_names));
   DPNMF_RETURN_IF_ERROR(
       WriteDurably(draft.path() + "/dataset.json", ToJson(stored)));
+  DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (options.before_publish)
     DPNMF_RETURN_IF_ERROR(options.before_publish(description));
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));

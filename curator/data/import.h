@@ -44,6 +44,9 @@ struct ImportOptions {
   // Called when everything is written and synced, before the data set gets its
   // name: what it refuses leaves nothing behind.
   std::function<absl::Status(const DatasetDescription&)> before_publish;
+  // Asked while the file is read and before the next step; once true, Import
+  // ends with CANCELLED "cancelled" and leaves nothing behind.
+  std::function<bool()> interrupted;
 };
 
 // What is being done ("reading", "checking", "writing") and how far it is.

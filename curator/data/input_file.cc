@@ -32,16 +32,19 @@ struct InputFile::GzFile {
   }
 };
 
-InputFile::InputFile(std::string path, LoadProgress progress)
+InputFile::InputFile(std::string path, LoadProgress progress,
+                     std::function<bool()> interrupted)
     : path_(std::move(path)),
       progress_(std::move(progress)),
+      interrupted_(std::move(interrupted)),
       file_(std::make_unique<GzFile>()),
       buffer_(2 * kChunk) {}
 
 InputFile::~InputFile() = default;
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
-    const std::string& path, LoadProgress progress) {
+    const std::string& path, LoadProgress progress,
+    std::function<bool()> interrupted) {
   struct stat facts;
   if (stat(path.c_str(), &facts) != 0) {
     return Refusal(
@@ -51,7 +54,8 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
   if (!S_ISREG(facts.st_mode)) {
     return Unreadable(path, "this is not a regular file; name a file");
   }
-  std::unique_ptr<InputFile> input(new InputFile(path, std::move(progress)));
+  std::unique_ptr<InputFile> input(
+      new InputFile(path, std::move(progress), std::move(interrupted)));
   input->size_ = static_cast<std::uint64_t>(facts.st_size);
   input->file_->handle = gzopen(path.c_str(), "rbe");
   if (input->file_->handle == nullptr) {
@@ -83,6 +87,10 @@ absl::StatusOr<bool> InputFile::Fill() {
   end_ += static_cast<std::size_t>(count);
   if (progress_) {
     progress_(static_cast<std::uint64_t>(gzoffset(file_->handle)), size_);
+  }
+  if (interrupted_ && interrupted_()) {
+    return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                   absl::StrCat("Interrupted while reading ", path_, "."));
   }
   return count > 0;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,7 +20,8 @@ class InputFile {
  public:
   // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable".
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(
-      const std::string& path, LoadProgress progress = {});
+      const std::string& path, LoadProgress progress = {},
+      std::function<bool()> interrupted = {});
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -52,13 +54,15 @@ class InputFile {
 
  private:
   struct GzFile;
-  InputFile(std::string path, LoadProgress progress);
+  InputFile(std::string path, LoadProgress progress,
+            std::function<bool()> interrupted);
   // Appends the next chunk to the buffer; false at the end of the file.
   absl::StatusOr<bool> Fill();
   std::string_view Buffered() const;
 
   const std::string path_;
   const LoadProgress progress_;
+  const std::function<bool()> interrupted_;
   std::uint64_t size_ = 0;
   std::unique_ptr<GzFile> file_;
   std::vector<char> buffer_;

@@ -158,8 +158,9 @@ std::string_view NameOf(MatrixFormat format) {
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
-                         InputFile::Open(path, options.progress));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted));
   MatrixFormat format = options.format;
   if (format == MatrixFormat::kAuto) {
     DPNMF_ASSIGN_OR_RETURN(format, DetectFormat(input.get()));

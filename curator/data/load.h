@@ -73,6 +73,9 @@ struct LoadOptions {
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
   LoadProgress progress;
+  // Asked after every piece of the file; once true, reading ends with CANCELLED
+  // "cancelled".
+  std::function<bool()> interrupted;
 };
 
 // NOT_FOUND "input-not-found"; INVALID_ARGUMENT with one of the codes

@@ -57,9 +57,9 @@ void CorrelateNonzeros(const Dataset& data, const PackedDictionary& w,
                        UserRange users, AlignedVector<double>* column,
                        double* c) {
   std::fill_n(c, users.strips() * StripSize(w.rank), 0.0);
-  column->resize(w.rows->stride());
+  column->resize(w.rows().stride);
   for (int user = 0; user < users.count; ++user) {
-    SparseProduct(*w.rows, data.SparseColumnOf(users.first + user),
+    SparseProduct(w.rows(), data.SparseColumnOf(users.first + user),
                   column->data());
     double* const to = c + LaneOf(user, w.rank);
     for (int k = 0; k < w.rank; ++k) to[k * kStripUsers] = (*column)[k];

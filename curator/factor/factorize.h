@@ -52,7 +52,9 @@ struct FactorizeResult {
   Eigen::MatrixXd w;  // D x K, columns of length 1 (or zero)
   double objective = 0;
   int iterations = 0;
-  double seconds = 0;
+  double seconds = 0;        // of which
+  double start_seconds = 0;  // the first W
+  double users_seconds = 0;  // passes over the data; the rest is W's
   FactorizeStop stop = FactorizeStop::kIterations;
 };
 

@@ -20,11 +20,27 @@ PackedDictionary::PackedDictionary(const Eigen::MatrixXd& w, bool outliers,
       rank(static_cast<int>(w.cols())),
       gram(w.transpose() * w) {
   if (sparse) {
-    rows.emplace(w);
+    own_rows.emplace(w);
     return;
   }
   by_component.emplace(w.transpose());
   if (outliers) by_feature.emplace(w);
+}
+
+PackedDictionary::PackedDictionary(RowView w, int features_of_w,
+                                   const Eigen::MatrixXd& gram_of_w,
+                                   bool sparse)
+    : features(features_of_w),
+      rank(static_cast<int>(gram_of_w.rows())),
+      gram(gram_of_w) {
+  if (sparse) {
+    borrowed_rows = w;
+    return;
+  }
+  // Rows of W one after another are W' by columns.
+  by_component.emplace(
+      Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>(
+          w.values, rank, features, Eigen::OuterStride<>(w.stride)));
 }
 
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {

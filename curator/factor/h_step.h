@@ -22,12 +22,21 @@ namespace dpnmf::curator {
 // W (D x K) in the forms that the kernels read. Made once a round.
 struct PackedDictionary {
   PackedDictionary(const Eigen::MatrixXd& w, bool outliers, bool sparse);
+  // Without outliers; w: D rows, kept by the caller; gram: W'W.
+  PackedDictionary(RowView w, int features, const Eigen::MatrixXd& gram,
+                   bool sparse);
 
   int features, rank;
   std::optional<PackedRows> by_component;  // W', dense
   std::optional<PackedRows> by_feature;    // W, dense with outliers
-  std::optional<PaddedRows> rows;          // W, sparse
   PackedGram gram;                         // W'W
+  // W, sparse.
+  RowView rows() const {
+    return own_rows.has_value() ? own_rows->view() : borrowed_rows;
+  }
+
+  std::optional<PaddedRows> own_rows;
+  RowView borrowed_rows;
 };
 
 // Buffers of one worker for a block of `strips` strips.

@@ -97,8 +97,8 @@ void SparseHStepWithOutliers(const Dataset& data, const PackedDictionary& w,
   const int strips = users.strips();
   sparse->users.resize(
       std::max<std::size_t>(sparse->users.size(), users.count));
-  sparse->column_h.assign(w.rows->stride(), 0.0);
-  sparse->column_c.assign(w.rows->stride(), 0.0);
+  sparse->column_h.assign(w.rows().stride, 0.0);
+  sparse->column_c.assign(w.rows().stride, 0.0);
   for (int user = 0; user < users.count; ++user) sparse->users[user].level = -1;
   std::fill(block->c.begin(), block->c.end(), 0.0);
   // u and c = W'u of every user for the h of now.
@@ -110,7 +110,7 @@ void SparseHStepWithOutliers(const Dataset& data, const PackedDictionary& w,
       Support& support = sparse->users[user];
       Extend(data, long_rows, rule.lambda, users.first + user,
              std::span(sparse->column_h).first(w.rank), &support);
-      GatherInliers(*w.rows, support.rows.data(),
+      GatherInliers(w.rows(), support.rows.data(),
                     static_cast<int>(support.count), support.v.data(), rule,
                     sparse->column_h.data(), support.u.data(),
                     sparse->column_c.data());

@@ -56,7 +56,7 @@ struct SparseBlock {
 };
 
 // block->h becomes the result of `iterations` as HStepWithOutliers, the
-// supports that of every user of the block, with its u. w.rows is there.
+// supports that of every user of the block, with its u. w.rows() is there.
 void SparseHStepWithOutliers(const Dataset& data, const PackedDictionary& w,
                              const LongRows& long_rows, const OutlierRule& rule,
                              int iterations, UserRange users,

@@ -13,15 +13,14 @@ PaddedRows::PaddedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix)
   }
 }
 
-void SparseProduct(const PaddedRows& w, const SparseColumn& v, double* c) {
-  Kernels().sparse_product(w.view(), v.rows.data(), v.values.data(),
-                           v.rows.size(), c);
+void SparseProduct(RowView w, const SparseColumn& v, double* c) {
+  Kernels().sparse_product(w, v.rows.data(), v.values.data(), v.rows.size(), c);
 }
 
-void GatherInliers(const PaddedRows& w, const std::int32_t* rows, int count,
+void GatherInliers(RowView w, const std::int32_t* rows, int count,
                    const double* v, const OutlierRule& rule, const double* h,
                    double* u, double* c) {
-  Kernels().gather_inliers(w.view(), rows, count, v, rule, h, u, c);
+  Kernels().gather_inliers(w, rows, count, v, rule, h, u, c);
 }
 
 void AddExactOuterProduct(std::span<const std::int32_t> rows,

@@ -25,15 +25,15 @@ class PaddedRows {
 };
 
 // c = W'v over the nonzeros of v in ascending order: the bits of the dense sum,
-// to which the zeros of v add +0. c: w.stride() values.
-void SparseProduct(const PaddedRows& w, const SparseColumn& v, double* c);
+// to which the zeros of v add +0. c: w.stride values.
+void SparseProduct(RowView w, const SparseColumn& v, double* c);
 
 // For one user and the entries at `rows` (ascending; `count` of them, padded
 // with any valid rows):
 //   u = v - S_{lambda,M}(v - W h), 0 in the padding; c = W'u.
-// h and c: w.stride() values, h zero past the rank. Sums run in the order of
+// h and c: w.stride values, h zero past the rank. Sums run in the order of
 // the dense kernels: over k ascending, then over rows ascending.
-void GatherInliers(const PaddedRows& w, const std::int32_t* rows, int count,
+void GatherInliers(RowView w, const std::int32_t* rows, int count,
                    const double* v, const OutlierRule& rule, const double* h,
                    double* u, double* c);
 

@@ -324,6 +324,23 @@ TEST_F(ImportTest, LeavesNothingIfTheLedgerRefuses) {
   EXPECT_EQ(Left(), std::vector<std::string>());
 }
 
+TEST_F(ImportTest, AnInterruptedImportLeavesNothingWhereverItIs) {
+  ImportOptions options = OptionsFor("m.csv", "3,4\n0,0\n0,7\n");
+  int refused = 0;
+  for (;; ++refused) {
+    ASSERT_LT(refused, 20);
+    int calls = 0;
+    options.interrupted = [&] { return ++calls > refused; };
+    const auto imported = Import(options);
+    if (imported.ok()) break;
+    EXPECT_EQ(imported.status().code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(ReasonCode(imported.status()), "cancelled");
+    EXPECT_TRUE(Left().empty());
+  }
+  // While reading, before writing and before it gets its name.
+  EXPECT_GE(refused, 3);
+}
+
 TEST_F(ImportTest, RefusesMoreUsersThanTheDeclaredCountLeavesRoomFor) {
   std::string text;
   for (int n = 0; n < 1027; ++n) text += "1\n";
