@@ -83,7 +83,7 @@ class TrainStream {
     v1::TrainRequest request;
     while (stream_->Read(&request)) {
       idle_.Pause();
-      Count(request.ByteSizeLong(), 0);
+      record_.Count(request.ByteSizeLong(), 0);
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
       idle_.Touch();
@@ -92,9 +92,6 @@ class TrainStream {
   }
 
   Metrics* metrics() const { return options_.observers.metrics; }
-  void Count(std::uint64_t received, std::uint64_t sent) {
-    if (metrics() != nullptr) metrics()->Bytes(received, sent);
-  }
   // An entry about this run. Where something is about to be charged or to
   // leave, no entry means no more of it.
   absl::Status Audit(std::string_view event, AuditFields more,
@@ -188,7 +185,7 @@ class TrainStream {
     AwaitTick(options_);
     const bool written =
         WriteRelease(released, position, [&](const v1::TrainReply& reply) {
-          Count(0, reply.ByteSizeLong());
+          record_.Count(0, reply.ByteSizeLong());
           return stream_->Write(reply);
         });
     return written ? absl::OkStatus() : PeerGone();
@@ -229,7 +226,7 @@ class TrainStream {
 
   absl::Status Write(const v1::TrainReply& reply) {
     AwaitTick(options_);
-    Count(0, reply.ByteSizeLong());
+    record_.Count(0, reply.ByteSizeLong());
     return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
   }
 
