@@ -35,6 +35,9 @@ struct RoundResult {
   MuSquared cost;
   std::string row_hash;  // 32 bytes: SHA-256 of the row that paid
   v1::LedgerPosition ledger;
+  // Of a curator that gives one. Its signature, and what it says of the round,
+  // were checked.
+  std::optional<v1::Receipt> receipt;
 };
 
 struct ClosedRun {

@@ -219,7 +219,8 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   FinishedRound finished;
   finished.round = round;
   finished.lost = result.lost;
-  finished.charge = {run_id_, round, result.cost, result.row_hash};
+  finished.charge = {run_id_, round, result.cost, result.row_hash,
+                     result.receipt};
   finished.state = state_;
   absl::Status updated;
   if (!result.lost) {
@@ -262,14 +263,10 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
 }
 
 absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
-  // A cancel that came while the last round was under way changes nothing.
-  v1::RunState state = v1::RUN_STATE_COMPLETED;
-  if (!record_.run.error_code().empty() &&
-      record_.run.state() == v1::RUN_STATE_CANCELLING) {
-    state = v1::RUN_STATE_FAILED;
-  } else if (record_.run.rounds_done() < rounds()) {
-    state = v1::RUN_STATE_CANCELLED;
-  }
+  const bool failing = !record_.run.error_code().empty() &&
+                       record_.run.state() == v1::RUN_STATE_CANCELLING;
+  const v1::RunState state =
+      StateAtClosed(failing, record_.run.rounds_done() >= rounds());
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));
   StateChange change;
@@ -331,13 +328,8 @@ absl::Status Learner::BeginFailing(const absl::Status& failure) {
                          record_.run.error_code().empty();
   const std::string code = ReasonCode(failure);
   StateChange change;
-  if (opened_ && !close_refused_) {
-    change.state = v1::RUN_STATE_CANCELLING;
-  } else if (cancelled && code == "budget-exhausted") {
-    change.state = v1::RUN_STATE_CANCELLED;  // it never held a reservation
-  } else {
-    change.state = v1::RUN_STATE_FAILED;
-  }
+  change.state = StateAtRefusal(
+      {opened_ && !close_refused_, cancelled, code == "budget-exhausted"});
   if (change.state != v1::RUN_STATE_CANCELLED &&
       record_.run.error_code().empty()) {
     change.error = std::string(failure.message());

@@ -43,6 +43,8 @@ struct ServeFlags {
   std::string metrics_listen;  // empty: no page
   int retain_days = 0;         // 0: for good
   int max_running = 16;
+  int max_open_runs = 64;
+  Quota::Limits limits = {.calls = 256};
   int silence_seconds = 600;
 };
 
@@ -123,6 +125,18 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       "Runs that train at the same time; others wait")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  add("max-open-runs", &flags->max_open_runs,
+      "Runs that one client may have that have not ended")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  add("max-calls", &flags->limits.calls,
+      "Calls that one client may have open at once")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  add("max-messages-per-second", &flags->limits.messages_per_second,
+      "Calls that one client may begin a second")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
   add("silence-seconds", &flags->silence_seconds,
       "A call to the curator that does not move for so long is given up and "
       "tried again; "
@@ -182,14 +196,17 @@ absl::Status Serve(const ServeFlags& flags) {
   settings.learner.observers = observers;
   settings.retain_seconds = std::int64_t{86'400} * flags.retain_days;
   settings.max_running = flags.max_running;
+  settings.max_open_runs = flags.max_open_runs;
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
       RunManager::Create(store.get(), curator.get(), settings));
-  const auto service = MakeAnalystService(
-      {runs.get(), store.get(), curator.get(), clients, &PeerIdentities,
-       observers, [client_side](const auto& context) {
-         return CheckPeerStillValid(context, client_side);
-       }});
+  const auto service =
+      MakeAnalystService({runs.get(), store.get(), curator.get(), clients,
+                          &PeerIdentities, observers,
+                          [client_side](const auto& context) {
+                            return CheckPeerStillValid(context, client_side);
+                          },
+                          flags.limits});
   RpcServer::Options options;
   options.listen = flags.listen;
   options.credentials = server_credentials;

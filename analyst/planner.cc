@@ -9,6 +9,8 @@
 #include "analyst/readings.h"
 #include "common/base/error.h"
 #include "common/nmf/forecast.h"
+#include "common/nmf/moments.h"
+#include "common/privacy/accounting.h"
 #include "common/rpc/convert.h"
 
 namespace dpnmf::analyst {
@@ -80,12 +82,53 @@ std::uint32_t MomentRowsFor(const v1::Dataset& dataset) {
 // One second moment and post-processing gave the better dictionary in every
 // comparison of docs/utility.md. It knows nothing of outliers, of a public W_0
 // and of a number of rounds: who asks for one of them asks for `statistics`.
-std::string MechanismFor(const v1::RunSpecification& specification) {
+struct Choice {
+  std::string mechanism, reason;
+};
+
+Choice ChoiceFor(const v1::RunSpecification& specification,
+                 const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
-  const bool needs_rounds =
-      run.outliers() || run.rounds() > 0 ||
-      specification.learner().initialisation() == v1::INITIALISATION_PUBLIC;
-  return needs_rounds ? "statistics" : "moments";
+  const auto statistics = [](std::string_view because) {
+    return Choice{
+        "statistics",
+        absl::StrCat("Rounds of A and B, since ",
+                     absl::string_view(because.data(), because.size()),
+                     ". Without that, one second moment would give a "
+                     "better dictionary for the same epsilon.")};
+  };
+  if (run.outliers()) return statistics("sparse outliers are to be split off");
+  if (run.rounds() > 0) return statistics("a number of rounds is asked for");
+  if (specification.learner().initialisation() == v1::INITIALISATION_PUBLIC)
+    return statistics("a public first dictionary is given");
+  const std::uint32_t rows = MomentRowsFor(dataset);
+  std::string reason =
+      "One noised second moment and a fit to it on this side gave a better "
+      "dictionary than rounds of A and B at every epsilon tried, on faces, "
+      "counts, text and ratings.";
+  if (rows < dataset.features()) {
+    absl::StrAppendFormat(
+        &reason,
+        " There are more than %d features: a noised mean comes first and "
+        "chooses the rows of the second moment; the other rows of W follow the "
+        "mean.",
+        rows);
+  }
+  return {"moments", std::move(reason)};
+}
+
+// Of the second moment of a run that names no share of the mean: the public
+// numbers that it takes.
+double ShareOfMeanFor(const v1::RunParameters& run,
+                      const v1::Dataset& dataset) {
+  const absl::StatusOr<Conversion> conversion =
+      FromProto(dataset.guarantee().conversion());
+  if (!conversion.ok()) return kLeastShareOfMean;
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(*conversion, run.epsilon(), run.delta());
+  if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
+  return DefaultShareOfMean(static_cast<double>(dataset.users()),
+                            cost->ToDouble());
 }
 
 std::uint32_t DefaultRounds(const v1::RunParameters& run,
@@ -112,12 +155,13 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
                                   const v1::Dataset& dataset) {
   v1::RunParameters& run = *specification.mutable_parameters();
   if (run.mechanism().empty() || run.mechanism() == "auto")
-    run.set_mechanism(MechanismFor(specification));
+    run.set_mechanism(ChoiceFor(specification, dataset).mechanism);
   if (run.mechanism() == "moments") {
     if (run.moment_rows() == 0) run.set_moment_rows(MomentRowsFor(dataset));
     if (run.share_of_moments() == 0)
       run.set_share_of_moments(kDefaultShareOfMoments);
-    if (run.share_of_mean() == 0) run.set_share_of_mean(kDefaultShareOfMean);
+    if (run.share_of_mean() == 0)
+      run.set_share_of_mean(ShareOfMeanFor(run, dataset));
   }
   if (run.rounds() == 0) run.set_rounds(DefaultRounds(run, dataset));
   if (run.inner_iterations() == 0)
@@ -164,6 +208,9 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   planned.dataset = dataset;
   v1::PlanRunReply& reply = planned.reply;
   *reply.mutable_specification() = WithDefaults(specification, dataset);
+  const std::string& asked = specification.parameters().mechanism();
+  if (asked.empty() || asked == "auto")
+    reply.set_reason(ChoiceFor(specification, dataset).reason);
   *reply.mutable_guarantee() = dataset.guarantee();
   *reply.mutable_position() = position;
   DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(dataset));

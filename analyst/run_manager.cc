@@ -25,6 +25,13 @@ absl::Status ShuttingDown() {
                  "Runs go on then.");
 }
 
+absl::Status TooManyRuns(int open) {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "too-many-runs",
+                 absl::StrCat("This client has ", open,
+                              " runs that have not ended, as many as it may; "
+                              "wait for one or cancel one."));
+}
+
 // 128 random bits as 32 hexadecimal digits.
 absl::StatusOr<std::string> NewRunId() {
   std::array<std::uint8_t, 16> bytes;
@@ -119,8 +126,11 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
   {
     MutexLock lock(&mutex_);
     if (stopped_) return ShuttingDown();
+    DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
+    if (open >= settings_.max_open_runs) return TooManyRuns(open);
     DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
     queue_.push_back(record.run.run_id());
+    untouched_.insert(record.run.run_id());
     ++announcements_;
     changed_.notify_all();
   }
@@ -132,21 +142,21 @@ absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
     MutexLock lock(&mutex_);
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(run_id));
     const auto active = active_.find(run_id);
-    // A run that waits for its first place has never reached the curator.
-    const bool untouched =
-        record.run.state() == v1::RUN_STATE_QUEUED && active == active_.end();
+    const bool untouched = untouched_.contains(run_id);
     if (!IsFinal(record.run.state()) &&
         record.run.state() != v1::RUN_STATE_CANCELLING) {
       StateChange change;
-      change.state =
-          untouched ? v1::RUN_STATE_CANCELLED : v1::RUN_STATE_CANCELLING;
+      change.state = StateAtCancel(untouched);
       change.event.set_round(record.run.rounds_done());
       change.event.set_rounds(record.run.specification().parameters().rounds());
       *change.event.mutable_charged() = record.run.charged();
       const absl::Status stored = store_->ChangeState(run_id, change);
       // It may have ended by itself meanwhile.
       if (!stored.ok() && ReasonCode(stored) != "run-ended") return stored;
-      if (untouched) std::erase(queue_, run_id);
+      if (untouched) {
+        std::erase(queue_, run_id);
+        untouched_.erase(run_id);
+      }
     }
     // Stored first, then told: the learner finds it however it is woken.
     if (active != active_.end()) active->second->Cancel();
@@ -267,6 +277,7 @@ void RunManager::Work() {
       if (stopped_) return;
       run_id = queue_.front();
       queue_.pop_front();
+      untouched_.erase(run_id);
       active_[run_id] = &control;
     }
     ShowRuns(1);

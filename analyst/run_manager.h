@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,8 @@ class RunManager {
  public:
   struct Settings {
     int max_running = 16;
+    // Runs of one client that have not ended.
+    int max_open_runs = 64;
     LearnerSettings learner;
     // Runs that ended this many seconds ago are forgotten, at start and
     // whenever a run ends; 0: kept.
@@ -44,8 +47,9 @@ class RunManager {
   // Stores and queues a run. `planned` is PlanWithCurator's; w0 is given
   // exactly if the initialisation is public: D x K, checked and projected here.
   // Errors of RefusalOf(planned) and CheckDictionary; INVALID_ARGUMENT
-  // "dictionary-missing", "dictionary-unexpected", "matrix-shape"; UNAVAILABLE
-  // "shutting-down"; those of the store.
+  // "dictionary-missing", "dictionary-unexpected", "matrix-shape";
+  // FAILED_PRECONDITION "too-many-runs"; UNAVAILABLE "shutting-down"; those of
+  // the store.
   absl::StatusOr<v1::Run> Start(const PlannedRun& planned,
                                 std::optional<Eigen::MatrixXd> w0,
                                 const std::string& started_by);
@@ -92,6 +96,9 @@ class RunManager {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t announcements_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  // Started in this process and never given to a learner. A run that an earlier
+  // process left QUEUED may be open at the curator all the same.
+  std::set<std::string> untouched_ ABSL_GUARDED_BY(mutex_);
   // The runs at work; each control belongs to its worker.
   std::map<std::string, RunControl*> active_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // made by Create, joined by Stop

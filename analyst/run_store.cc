@@ -1,7 +1,11 @@
 #include "analyst/run_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "sqlite3.h"
 
@@ -27,6 +32,18 @@ constexpr int kSchemaVersion = 2;
 // prefix.
 constexpr char kDictionary[] = "W";
 constexpr char kMemoryPrefix[] = "memory.";
+
+// A program that does not know this table may leave it alone: it is no new
+// version of the schema.
+constexpr char kReceipts[] = R"sql(
+CREATE TABLE IF NOT EXISTS receipts (
+  ledger_id TEXT NOT NULL,
+  sequence  INTEGER NOT NULL,
+  dataset   TEXT NOT NULL,
+  receipt   BLOB NOT NULL,      -- dpnmf.v1.Receipt
+  PRIMARY KEY (ledger_id, sequence)
+) WITHOUT ROWID;
+)sql";
 
 constexpr char kSchema[] = R"sql(
 CREATE TABLE runs (
@@ -234,11 +251,6 @@ void AppendEvent(SQLite::Database* db, const std::string& run_id,
   put.exec();
 }
 
-// A run that is being cancelled stays so until it has ended.
-v1::RunState NextState(v1::RunState stored, v1::RunState asked) {
-  return stored == v1::RUN_STATE_CANCELLING && !IsFinal(asked) ? stored : asked;
-}
-
 // Keeps the longest chain seen: replies of parallel runs may arrive in any
 // order.
 void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
@@ -276,6 +288,22 @@ std::int64_t SystemSeconds() {
       .count();
 }
 
+// Makes the directory's name durable; SQLite does so for the files in it. A
+// parent that may not be read was made by others.
+absl::Status SyncParentOf(const std::string& directory) {
+  const std::string parent =
+      std::filesystem::path(directory + "/..").lexically_normal().string();
+  const int file = DPNMF_SYSTEM(open)(parent.empty() ? "." : parent.c_str(),
+                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0 && errno == EACCES) return absl::OkStatus();
+  const bool synced = file >= 0 && DPNMF_SYSTEM(fsync)(file) == 0;
+  if (file >= 0) ::close(file);
+  if (synced) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("The state directory ", directory,
+                              " cannot be made durable; check the device."));
+}
+
 absl::Status MakeDirectory(const std::string& directory) {
   std::error_code error;
   if (std::filesystem::create_directories(directory, error)) {
@@ -288,7 +316,7 @@ absl::Status MakeDirectory(const std::string& directory) {
         absl::StrCat("The state directory ", directory,
                      " cannot be made; check its parent's permissions."));
   }
-  return absl::OkStatus();
+  return SyncParentOf(directory);
 }
 
 // Checks a database that exists, makes the tables of one that is new.
@@ -298,6 +326,11 @@ absl::Status Prepare(SQLite::Database* db) {
   db->exec("PRAGMA journal_mode = WAL");
   db->exec("PRAGMA synchronous = FULL");
   db->exec("BEGIN EXCLUSIVE; COMMIT");
+  if (db->execAndGet("PRAGMA journal_mode").getString() != "wal") {
+    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                   "The state directory's file system does not support "
+                   "SQLite's write-ahead log; choose a local --state-dir.");
+  }
   SQLite::Statement check(*db, "PRAGMA quick_check(1)");
   if (!check.executeStep() || check.getColumn(0).getString() != "ok") {
     return Damaged("the database fails its check");
@@ -308,23 +341,30 @@ absl::Status Prepare(SQLite::Database* db) {
                    "The state directory was written by a newer program; "
                    "install that version.");
   }
-  if (version == kSchemaVersion) return absl::OkStatus();
   if (version < 0) return Damaged("its version is not one");
-  SQLite::Transaction transaction(*db);
-  if (version == 0) db->exec(kSchema);
-  for (int from = std::max(version, 1); from < kSchemaVersion; ++from)
-    db->exec(kMigrations[from - 1]);
-  db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
-  transaction.commit();
+  if (version < kSchemaVersion) {
+    SQLite::Transaction transaction(*db);
+    if (version == 0) db->exec(kSchema);
+    for (int from = std::max(version, 1); from < kSchemaVersion; ++from)
+      db->exec(kMigrations[from - 1]);
+    db->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
+    transaction.commit();
+  }
+  db->exec(kReceipts);
   return absl::OkStatus();
 }
 
-}  // namespace
-
-bool IsFinal(v1::RunState state) {
-  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
-         state == v1::RUN_STATE_FAILED;
+void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  SQLite::Statement put(*db,
+                        "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)");
+  put.bind(1, receipt.ledger_id());
+  put.bind(2, static_cast<std::int64_t>(receipt.sequence()));
+  put.bind(3, receipt.dataset());
+  BindBlob(&put, 4, receipt.SerializeAsString());
+  put.exec();
 }
+
+}  // namespace
 
 struct RunStore::State {
   explicit State(const std::string& file)
@@ -418,6 +458,21 @@ absl::StatusOr<std::vector<RunRecord>> RunStore::List() {
         }
         return records;
       });
+}
+
+absl::StatusOr<int> RunStore::CountOpen(const std::string& started_by) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<int> {
+    SQLite::Statement count(
+        *db,
+        "SELECT count(*) FROM runs WHERE started_by = ? AND state NOT IN (?, "
+        "?, ?)");
+    count.bind(1, started_by);
+    count.bind(2, static_cast<int>(v1::RUN_STATE_COMPLETED));
+    count.bind(3, static_cast<int>(v1::RUN_STATE_CANCELLED));
+    count.bind(4, static_cast<int>(v1::RUN_STATE_FAILED));
+    count.executeStep();
+    return count.getColumn(0).getInt();
+  });
 }
 
 absl::StatusOr<LearnerState> RunStore::ReadLearner(const std::string& run_id) {
@@ -521,6 +576,8 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
     put.bind(4, now);
     put.bind(5, run_id);
     put.exec();
+    if (finished.charge.receipt.has_value())
+      PutReceipt(db, *finished.charge.receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     SeeChain(db, finished.event.position());
     v1::RunEvent event = finished.event;
@@ -553,6 +610,30 @@ absl::StatusOr<std::vector<v1::RunEvent>> RunStore::Events(
       });
 }
 
+absl::StatusOr<std::vector<v1::Receipt>> RunStore::Receipts(
+    const std::string& dataset, const v1::Receipt& after, int limit) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::vector<v1::Receipt>> {
+        SQLite::Statement row(
+            *db,
+            "SELECT receipt FROM receipts WHERE (ledger_id, sequence) > (?1, "
+            "?2) AND (?3 = '' OR dataset = ?3) ORDER BY ledger_id, sequence "
+            "LIMIT ?4");
+        row.bind(1, after.ledger_id());
+        row.bind(2, static_cast<std::int64_t>(after.sequence()));
+        row.bind(3, dataset);
+        row.bind(4, limit);
+        std::vector<v1::Receipt> receipts;
+        while (row.executeStep()) {
+          v1::Receipt receipt;
+          if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
+            return Damaged("a receipt");
+          receipts.push_back(std::move(receipt));
+        }
+        return receipts;
+      });
+}
+
 absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
   return state_->Transact([&](SQLite::Database* db)
                               -> absl::StatusOr<MirrorView> {
@@ -575,8 +656,10 @@ absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {
           MuSquared::FromUnitsText(row.getColumn(2).getString());
       if (!cost.has_value()) return Damaged("a mirrored charge");
       view.charges.push_back({row.getColumn(0).getString(),
-                              row.getColumn(1).getUInt(), *cost,
-                              BlobOf(row.getColumn(3))});
+                              row.getColumn(1).getUInt(),
+                              *cost,
+                              BlobOf(row.getColumn(3)),
+                              {}});
     }
     return view;
   });

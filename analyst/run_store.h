@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_states.h"
 #include "common/privacy/mu_squared.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -36,6 +37,7 @@ struct MirroredCharge {
   std::uint32_t round = 0;
   MuSquared cost;
   std::string row_hash;  // 32 bytes
+  std::optional<v1::Receipt> receipt;
 };
 
 // What this analyst has recorded of a population.
@@ -69,8 +71,6 @@ struct Model {
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
 };
 
-bool IsFinal(v1::RunState state);
-
 // Thread-safe. Every method is one transaction. Besides the errors named,
 // UNAVAILABLE "storage-failed" (disk full, device error) and DATA_LOSS
 // "state-damaged". NOT_FOUND "run-unknown" where a run is named.
@@ -92,6 +92,8 @@ class RunStore {
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();
+  // Runs of a client that have not ended.
+  absl::StatusOr<int> CountOpen(const std::string& started_by);
   absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
   absl::StatusOr<Model> ReadModel(const std::string& run_id);
 
@@ -119,6 +121,11 @@ class RunStore {
   // The runs that ended before `unix_seconds`, oldest first.
   absl::StatusOr<std::vector<std::string>> EndedBefore(
       std::int64_t unix_seconds);
+  // The receipts of a data set (empty: of all) by ledger and row, at most
+  // `limit` that come after `after` (no fields set: from the first).
+  absl::StatusOr<std::vector<v1::Receipt>> Receipts(const std::string& dataset,
+                                                    const v1::Receipt& after,
+                                                    int limit);
 
  private:
   struct State;

@@ -13,6 +13,7 @@
 #include "analyst/standard_errors.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/rpc/call_record.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
@@ -39,7 +40,7 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
       RealMatrixReader::Create(shape, shape.rows(), shape.columns()));
   v1::StartRunRequest request;
   bool any = false;
-  while (reader->Read(&request)) {
+  while (DPNMF_TRANSFER("client-receive", reader->Read(&request))) {
     if (!request.has_dictionary()) return SpecificationMissing();
     DPNMF_RETURN_IF_ERROR(matrix.Add(request.dictionary()));
     any = true;
@@ -54,7 +55,8 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
 
 class AnalystServiceImpl final : public v1::AnalystService::Service {
  public:
-  explicit AnalystServiceImpl(ServiceParts parts) : parts_(std::move(parts)) {}
+  explicit AnalystServiceImpl(ServiceParts parts)
+      : parts_(std::move(parts)), quota_(parts_.limits) {}
 
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest* request,
@@ -89,15 +91,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::RunEvent>* writer) override {
     CallRecord record = Begin("WatchRun", *context);
-    const auto client = Authorise(*context, Permission::kRead);
-    if (!client.ok()) return ToGrpc(record.Finish(client.status()));
+    const auto admitted = Admit(*context, Permission::kRead);
+    if (!admitted.ok()) return ToGrpc(record.Finish(admitted.status()));
     absl::Status refused;
     const absl::Status watched = parts_.runs->Watch(
         request->run_id(), request->cursor(),
         [&](const v1::RunEvent& event) {
           refused = StillAllowed(*context);
           record.Count(0, event.ByteSizeLong());
-          return refused.ok() && writer->Write(event);
+          return refused.ok() &&
+                 DPNMF_TRANSFER("client-send", writer->Write(event));
         },
         [&] { return context->IsCancelled(); });
     return ToGrpc(record.Finish(refused.ok() ? watched : refused,
@@ -156,13 +159,20 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         const v1::GetModelRequest* request,
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
     CallRecord record = Begin("GetModel", *context);
-    return ToGrpc(record.Finish(SendModel(*context, *request,
-                                          [&](const v1::ModelReply& reply) {
-                                            record.Count(0,
-                                                         reply.ByteSizeLong());
-                                            return writer->Write(reply);
-                                          }),
-                                {{"run", request->run_id()}}));
+    return ToGrpc(record.Finish(
+        SendModel(*context, *request,
+                  [&](const v1::ModelReply& reply) {
+                    record.Count(0, reply.ByteSizeLong());
+                    return DPNMF_TRANSFER("client-send", writer->Write(reply));
+                  }),
+        {{"run", request->run_id()}}));
+  }
+
+  grpc::Status GetReceipts(grpc::ServerContext* context,
+                           const v1::GetReceiptsRequest* request,
+                           grpc::ServerWriter<v1::Receipt>* writer) override {
+    CallRecord record = Begin("GetReceipts", *context);
+    return ToGrpc(record.Finish(SendReceipts(*context, *request, writer)));
   }
 
   grpc::Status GetBudget(grpc::ServerContext* context,
@@ -184,7 +194,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
   absl::Status StillAllowed(const grpc::ServerContext& context) const {
     if (parts_.check_peer) DPNMF_RETURN_IF_ERROR(parts_.check_peer(context));
-    return Authorise(context, Permission::kRead).status();
+    return parts_.clients
+        .Authorise(parts_.identities_of(context), Permission::kRead)
+        .status();
   }
 
   // A run may be ended by who started it, and by an operator.
@@ -198,14 +210,15 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   absl::Status SendModel(
       const grpc::ServerContext& context, const v1::GetModelRequest& request,
       const std::function<bool(const v1::ModelReply&)>& write) {
-    DPNMF_ASSIGN_OR_RETURN(const std::string client,
-                           Authorise(context, Permission::kRead));
+    DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                           Admit(context, Permission::kRead));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
                            parts_.store->ReadModel(request.run_id()));
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
-    DPNMF_RETURN_IF_ERROR(AuditEntry(
-        "model-sent", {{"identity", client}, {"run", request.run_id()}}));
+    DPNMF_RETURN_IF_ERROR(
+        AuditEntry("model-sent",
+                   {{"identity", admitted.client}, {"run", request.run_id()}}));
     v1::ModelReply reply;
     v1::ModelHeader& header = *reply.mutable_header();
     header.mutable_shape()->set_rows(
@@ -227,6 +240,26 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       return write(reply);
     });
     return absl::OkStatus();
+  }
+
+  absl::Status SendReceipts(const grpc::ServerContext& context,
+                            const v1::GetReceiptsRequest& request,
+                            grpc::ServerWriter<v1::Receipt>* writer) {
+    constexpr int kPage = 256;
+    DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                           Admit(context, Permission::kRead));
+    v1::Receipt last;
+    while (true) {
+      DPNMF_ASSIGN_OR_RETURN(
+          const std::vector<v1::Receipt> page,
+          parts_.store->Receipts(request.dataset(), last, kPage));
+      if (page.empty()) return absl::OkStatus();
+      last = page.back();
+      for (const v1::Receipt& receipt : page) {
+        if (!DPNMF_TRANSFER("client-send", writer->Write(receipt)))
+          return absl::OkStatus();
+      }
+    }
   }
 
   // Before something is done or handed out that cannot be taken back.
@@ -261,9 +294,18 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                           [&context] { return context.IsCancelled(); });
   }
 
-  absl::StatusOr<std::string> Authorise(const grpc::ServerContext& context,
-                                        Permission permission) const {
-    return parts_.clients.Authorise(parts_.identities_of(context), permission);
+  // A call that is under way.
+  struct Admitted {
+    std::string client;
+    Quota::Lease lease;
+  };
+  absl::StatusOr<Admitted> Admit(const grpc::ServerContext& context,
+                                 Permission permission) {
+    DPNMF_ASSIGN_OR_RETURN(
+        std::string client,
+        parts_.clients.Authorise(parts_.identities_of(context), permission));
+    DPNMF_ASSIGN_OR_RETURN(Quota::Lease lease, quota_.Enter(client));
+    return Admitted{std::move(client), std::move(lease)};
   }
 
   // Authorises, calls, writes down, and puts the value into *reply.
@@ -276,15 +318,15 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     AuditFields about;
     if (!run_id.empty()) about.push_back({"run", run_id});
     const auto value = [&]() -> absl::StatusOr<Reply> {
-      DPNMF_ASSIGN_OR_RETURN(const std::string client,
-                             Authorise(*context, permission));
+      DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                             Admit(*context, permission));
       if (permission != Permission::kRead) {
         AuditFields asked = {{"method", std::string(method)},
-                             {"identity", client}};
+                             {"identity", admitted.client}};
         asked.insert(asked.end(), about.begin(), about.end());
         DPNMF_RETURN_IF_ERROR(AuditEntry("call-asked", asked));
       }
-      return call(client);
+      return call(admitted.client);
     }();
     if constexpr (std::is_same_v<Reply, v1::Run>) {
       if (value.ok() && run_id.empty())
@@ -301,7 +343,8 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       const std::string& client,
       grpc::ServerReader<v1::StartRunRequest>* reader) {
     v1::StartRunRequest first;
-    if (!reader->Read(&first) || !first.has_specification())
+    if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
+        !first.has_specification())
       return SpecificationMissing();
     DPNMF_ASSIGN_OR_RETURN(
         const PlannedRun planned,
@@ -316,6 +359,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
   const ServiceParts parts_;
+  Quota quota_;
   std::atomic<bool> computing_errors_ = false;
 };
 

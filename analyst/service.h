@@ -12,6 +12,7 @@
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
 #include "common/rpc/observers.h"
+#include "common/rpc/quota.h"
 #include "grpcpp/impl/codegen/service_type.h"
 #include "grpcpp/server_context.h"
 
@@ -31,6 +32,8 @@ struct ServiceParts {
   Observers observers = {};
   // Whether a watching peer may still be served; null: always.
   std::function<absl::Status(const grpc::ServerContextBase&)> check_peer = {};
+  // Of one client.
+  Quota::Limits limits = {.calls = 256};
 };
 
 std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);

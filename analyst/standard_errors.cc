@@ -1,11 +1,14 @@
 #include "analyst/standard_errors.h"
 
+#include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/nmf/moments.h"
+#include "common/nmf/statistics_update.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -13,7 +16,7 @@ namespace {
 absl::Status Unavailable() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
                  "Standard errors are known of completed runs of `moments` "
-                 "alone; leave `--errors` out.");
+                 "and of `statistics`; leave `--errors` out.");
 }
 
 const v1::PartPlan* FindPart(const v1::RunPlan& plan, std::string_view name) {
@@ -45,20 +48,58 @@ absl::Status Damaged() {
                  "the state directory from a backup.");
 }
 
+absl::Status Stopped() {
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "Nobody waits for the standard errors any more.");
+}
+
+constexpr int kReplicates = 16;
+
+// Of the averages that the last round of statistics left.
+absl::StatusOr<Eigen::MatrixXd> ErrorsOfStatistics(const v1::Run& run,
+                                                   const LearnerState& state) {
+  const v1::PartPlan* const part_a = FindPart(run.plan(), "A");
+  const v1::PartPlan* const part_b = FindPart(run.plan(), "B");
+  const Eigen::MatrixXd* const a = Kept(state, "A");
+  const Eigen::Index rank = state.w.cols();
+  if (part_a == nullptr || part_b == nullptr) return Unavailable();
+  if (a == nullptr || !a->allFinite() || a->rows() != rank ||
+      a->cols() != rank || !state.w.allFinite())
+    return Damaged();
+  const double shrinkage =
+      std::sqrt(VarianceShareOfAverage(run.plan().stages().rbegin()->rounds()));
+  const v1::LearnerOptions& learner = run.specification().learner();
+  return StatisticsStandardErrors(
+      *a, state.w,
+      {.stddev_a = shrinkage * part_a->stddev(),
+       .diagonal_stddev_a = shrinkage * part_a->diagonal_stddev(),
+       .stddev_b = shrinkage * part_b->stddev()},
+      {.stddev_a = shrinkage * part_a->stddev(),
+       .step_size = learner.step_size(),
+       .steps = learner.steps_per_round()},
+      learner.seed(), kReplicates);
+}
+
 }  // namespace
 
 absl::Status CheckHasStandardErrors(const v1::Run& run) {
-  const bool fitted = run.state() == v1::RUN_STATE_COMPLETED &&
-                      FindPart(run.plan(), "G") != nullptr &&
-                      run.plan().stages().rbegin()->release() == "moments";
-  return fitted ? absl::OkStatus() : Unavailable();
+  if (run.state() != v1::RUN_STATE_COMPLETED || run.plan().stages().empty())
+    return Unavailable();
+  const std::string& last = run.plan().stages().rbegin()->release();
+  return last == "moments" || last == "statistics" ? absl::OkStatus()
+                                                   : Unavailable();
 }
 
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(
     const v1::Run& run, const LearnerState& state,
     const std::function<bool()>& stopped) {
   DPNMF_RETURN_IF_ERROR(CheckHasStandardErrors(run));
+  if (run.plan().stages().rbegin()->release() == "statistics") {
+    if (stopped()) return Stopped();
+    return ErrorsOfStatistics(run, state);
+  }
   const v1::PartPlan* const part = FindPart(run.plan(), "G");
+  if (part == nullptr) return Unavailable();
   const Eigen::MatrixXd* const g = Kept(state, "G");
   if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
       g->rows() < 1 || g->rows() > state.w.rows())
@@ -72,6 +113,7 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   options.threads = DefaultThreads();
   options.stop = stopped;
   BootstrapOptions bootstrap;
+  bootstrap.replicates = kReplicates;
   LiftedBy lift;
   const Eigen::MatrixXd* const rows = Kept(state, "rows");
   const Eigen::MatrixXd* const mean = Kept(state, "mean");

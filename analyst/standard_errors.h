@@ -13,14 +13,15 @@
 namespace dpnmf::analyst {
 
 // FAILED_PRECONDITION "errors-unavailable" but for completed runs that end with
-// moments.
+// moments or statistics.
 absl::Status CheckHasStandardErrors(const v1::Run& run);
 
-// Standard errors of a completed run of moments (D x K): 16 draws of the noise
-// around the denoised release (DictionaryStandardErrors), all cores. They are
-// themselves uncertain by about a fifth. Errors of
-// CheckHasStandardErrors; "errors-unavailable" too if the mean was lost;
-// DATA_LOSS "state-damaged"; CANCELLED "cancelled" once `stopped` says so.
+// Standard errors of a completed run (D x K): 16 draws of the noise around the
+// denoised release (DictionaryStandardErrors, all cores), or around the
+// averages of A and B (StatisticsStandardErrors). They are themselves uncertain
+// by about a fifth. Errors of CheckHasStandardErrors; "errors-unavailable" too
+// if the mean was lost; DATA_LOSS "state-damaged"; CANCELLED "cancelled" once
+// `stopped` says so.
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(
     const v1::Run& run, const LearnerState& state,
     const std::function<bool()>& stopped);

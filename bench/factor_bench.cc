@@ -1,6 +1,8 @@
-// The H step and the exact statistics against plain matrix products of the same
-// shapes in the same run. Rates are flops a second of processor time, so that a
-// busy machine disturbs little; `of_gemm` is the share of Eigen's double GEMM.
+// The kernels of curator/factor and whole rounds beside what the machine can do
+// in the same run: `of_gemm` is the share of Eigen's double GEMM compiled for
+// this very machine, on the same shape and thread count (dpnmf_roofline).
+// Rates are flops a second of processor time times the threads, so that a busy
+// machine disturbs little.
 //
 //   dpnmf_factor_bench --benchmark_filter=...
 //
@@ -8,20 +10,23 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
-#include <functional>
-#include <map>
 #include <memory>
 #include <random>
-#include <tuple>
+#include <thread>
 #include <vector>
 
 #include "Eigen/Core"
-#include "common/base/parallel.h"
+#include "bench/machine.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/dataset.h"
+#include "curator/factor/block_data.h"
+#include "curator/factor/exact_products.h"
+#include "curator/factor/h_step.h"
+#include "curator/factor/moments.h"
+#include "curator/factor/quantise.h"
 #include "curator/factor/statistics.h"
 
 namespace dpnmf::curator {
@@ -29,59 +34,11 @@ namespace {
 
 struct Shape {
   int features, rank, users, threads;
-  auto operator<=>(const Shape&) const = default;
 };
 
 Shape ShapeOf(const benchmark::State& state) {
   return {static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
           static_cast<int>(state.range(2)), static_cast<int>(state.range(3))};
-}
-
-// Processor time of all threads.
-double SecondsOf(const std::function<void()>& work) {
-  const std::clock_t start = std::clock();
-  work();
-  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-}
-
-// Users in parts of this many for the plain product.
-constexpr int kGemmUsers = 2048;
-
-// W'V over all users, every thread its own parts.
-void PlainProduct(const Shape& shape, const Eigen::MatrixXd& w,
-                  const Eigen::MatrixXd& v, Eigen::MatrixXd* c) {
-  const int parts = (shape.users + kGemmUsers - 1) / kGemmUsers;
-  ParallelFor(parts, shape.threads, [&](std::size_t part, int) {
-    const int first = static_cast<int>(part) * kGemmUsers;
-    const int count = std::min(kGemmUsers, shape.users - first);
-    c->middleCols(first, count).noalias() =
-        w.transpose() * v.middleCols(first, count);
-  });
-}
-
-// The rate of the plain product, GFLOP/s; the median of five, once a shape.
-double GemmRate(const Shape& shape) {
-  static std::map<Shape, double> known;
-  if (const auto found = known.find(shape); found != known.end()) {
-    return found->second;
-  }
-  const Eigen::MatrixXd w = Eigen::MatrixXd::Random(shape.features, shape.rank);
-  const Eigen::MatrixXd v =
-      Eigen::MatrixXd::Random(shape.features, shape.users);
-  Eigen::MatrixXd c(shape.rank, shape.users);
-  PlainProduct(shape, w, v, &c);
-  const double flops = 2.0 * shape.features * shape.rank * shape.users;
-  std::vector<double> rates;
-  const int repeats = static_cast<int>(2e9 / flops) + 1;
-  for (int run = 0; run < 5; ++run) {
-    rates.push_back(flops * repeats * 1e-9 / SecondsOf([&] {
-                      for (int i = 0; i < repeats; ++i) {
-                        PlainProduct(shape, w, v, &c);
-                      }
-                    }));
-  }
-  std::nth_element(rates.begin(), rates.begin() + 2, rates.end());
-  return known[shape] = rates[2];
 }
 
 std::unique_ptr<Dataset> DenseData(const Shape& shape) {
@@ -119,6 +76,173 @@ std::unique_ptr<Dataset> SparseData(const Shape& shape, int nonzeros_a_user) {
                               std::move(values));
 }
 
+double ProductFlops(const Shape& shape) {
+  return 2.0 * shape.features * shape.rank * shape.users;
+}
+
+double SweepFlops(const Shape& shape) {
+  return 2.0 * shape.rank * shape.rank * shape.users;
+}
+
+void Report(benchmark::State& state, double flops, double seconds) {
+  const Shape shape = ShapeOf(state);
+  const double rate = flops * 1e-9 * static_cast<double>(state.iterations()) /
+                      seconds * shape.threads;
+  const double gemm =
+      GemmRate(shape.features, shape.rank, shape.users, shape.threads);
+  state.counters["GFLOP/s"] = rate;
+  state.counters["gemm"] = gemm;
+  state.counters["of_gemm"] = rate / gemm;
+}
+
+// ---- kernels, on one block of 64 users that stays in the cache
+
+constexpr int kBlockUsers = 64;
+constexpr int kBlockStrips = kBlockUsers / kStripUsers;
+
+struct Block {
+  Shape shape;
+  Eigen::MatrixXd w;
+  PackedDictionary packed;
+  BlockBuffers buffers;
+  OutlierRule rule{0.05, 1};
+
+  Block(const benchmark::State& state, bool outliers)
+      : shape(ShapeOf(state)),
+        w(RandomDictionary(shape.features, shape.rank, 1)),
+        packed(w, outliers, /*sparse=*/false) {
+    const auto data =
+        DenseData({shape.features, shape.rank, kBlockUsers, shape.threads});
+    const UserRange users{0, kBlockUsers};
+    LoadData(*data, users, &buffers.v);
+    LoadData(*data, users, &buffers.u);
+    buffers.h.assign(kBlockStrips * StripSize(shape.rank), 0.01);
+    buffers.c.assign(kBlockStrips * StripSize(shape.rank), 0.0);
+    shape.users = kBlockUsers;
+  }
+};
+
+// Rates of kernels are for one thread; the shape of the GEMM beside is that of
+// all users.
+template <typename Work>
+void RunKernel(benchmark::State& state, double flops, const Work& work) {
+  work();
+  double seconds = 0;
+  for (auto _ : state) seconds += ProcessorSeconds(work);
+  Report(state, flops, seconds);
+}
+
+// c = W'u.
+void BM_KernelProduct(benchmark::State& state) {
+  Block block(state, false);
+  RunKernel(state, 16 * ProductFlops(block.shape), [&] {
+    for (int i = 0; i < 16; ++i)
+      Correlate(block.packed, kBlockStrips, &block.buffers);
+  });
+}
+
+// One pass over the residual with its clip: 4 D K flops a user, and a sweep.
+void BM_KernelOutliers(benchmark::State& state) {
+  Block block(state, true);
+  RunKernel(state,
+            16 * (2 * ProductFlops(block.shape) + SweepFlops(block.shape)) +
+                ProductFlops(block.shape),
+            [&] {
+              HStepWithOutliers(block.packed, block.rule, 16, kBlockStrips,
+                                &block.buffers);
+            });
+}
+
+// c = W'(W h), the products of the residual pass alone, panel by panel as
+// there.
+void ReconstructAndCorrelate(const PackedDictionary& w, BlockBuffers* block) {
+  constexpr int kRowsAtOnce = 96;
+  std::fill(block->c.begin(), block->c.end(), 0.0);
+  block->partial.resize(StripSize(kRowsAtOnce));
+  const RowCut& cut = w.by_feature->cut();
+  for (int panel = 0; panel < cut.panels(); panel += 16) {
+    const int first = cut.First(panel);
+    const int count = cut.First(std::min(panel + 16, cut.panels())) - first;
+    PanelView part = w.by_feature->view();
+    part.values += static_cast<std::size_t>(first) * part.inner;
+    part.rows = count;
+    for (int strip = 0; strip < kBlockStrips; ++strip) {
+      std::fill_n(block->partial.begin(), StripSize(count), 0.0);
+      Kernels().add_product(part, 0, w.rank,
+                            block->h.data() + strip * StripSize(w.rank),
+                            block->partial.data());
+      AddProduct(*w.by_component, first, count, block->partial.data(),
+                 block->c.data() + strip * StripSize(w.rank));
+    }
+  }
+}
+
+// The same pass without the clip: u = W h, c = W'u. `clip` is what the clip
+// costs: time with it over time without.
+void BM_KernelClip(benchmark::State& state) {
+  Block block(state, true);
+  constexpr int kPasses = 16;
+  const auto without = [&] {
+    for (int pass = 0; pass < kPasses; ++pass)
+      ReconstructAndCorrelate(block.packed, &block.buffers);
+  };
+  const auto with = [&] {
+    for (int pass = 0; pass < kPasses; ++pass)
+      CorrelateWithoutOutliers(block.packed, block.rule, kBlockStrips,
+                               &block.buffers);
+  };
+  with();
+  without();
+  double with_seconds = 0, without_seconds = 0;
+  for (auto _ : state) {
+    with_seconds += ProcessorSeconds(with);
+    without_seconds += ProcessorSeconds(without);
+  }
+  Report(state, kPasses * 2 * ProductFlops(block.shape), with_seconds);
+  state.counters["clip"] = with_seconds / without_seconds;
+}
+
+// Sweeps of coordinate descent: 2 K^2 flops a user.
+void BM_KernelSweep(benchmark::State& state) {
+  Block block(state, false);
+  Correlate(block.packed, kBlockStrips, &block.buffers);
+  RunKernel(state, 64 * SweepFlops(block.shape), [&] {
+    SweepBlock(block.packed, 64, kBlockStrips, &block.buffers);
+  });
+}
+
+// From u and h to exact sums: clip, quantise, gate, A (its upper half) and B.
+void BM_KernelExactSums(benchmark::State& state) {
+  const Block block(state, false);
+  const int features = block.shape.features, rank = block.shape.rank;
+  const int padded = PaddedColumns(rank);
+  const LatticeBounds bounds = LatticeBoundsOf(1, 20).value();
+  AlignedVector<double> u(block.buffers.u.size());
+  AlignedVector<double> k(kBlockStrips * StripSize(padded));
+  std::vector<std::uint64_t> a(static_cast<std::size_t>(rank) * padded);
+  std::vector<std::uint64_t> b(static_cast<std::size_t>(features) * padded);
+  const auto work = [&] {
+    std::copy(block.buffers.u.begin(), block.buffers.u.end(), u.begin());
+    std::fill(k.begin(), k.end(), 0.0);
+    for (int strip = 0; strip < kBlockStrips; ++strip) {
+      std::copy_n(block.buffers.h.data() + strip * StripSize(rank),
+                  StripSize(rank), k.data() + strip * StripSize(padded));
+      QuantiseStrip(bounds, rank, k.data() + strip * StripSize(padded));
+      QuantiseStrip(bounds, features, u.data() + strip * StripSize(features));
+    }
+    const StripMatrix h{k.data(), rank, padded};
+    AddExactProducts(h, h, kBlockStrips, bounds.largest_entry,
+                     bounds.largest_entry, true, a.data());
+    AddExactProducts({u.data(), features, features}, h, kBlockStrips,
+                     bounds.largest_entry, bounds.largest_entry, false,
+                     b.data());
+  };
+  RunKernel(state, ProductFlops(block.shape) + SweepFlops(block.shape) / 2,
+            work);
+}
+
+// ---- whole rounds: from the data set to the sums
+
 StatisticsRequest RequestFor(const Eigen::MatrixXd& w, bool outliers,
                              int iterations) {
   StatisticsRequest request;
@@ -138,64 +262,140 @@ void Run(benchmark::State& state, const Dataset& data, bool outliers,
   Coefficients h(shape.rank, shape.users);
   double seconds = 0;
   for (auto _ : state) {
-    seconds += SecondsOf([&] {
+    seconds += ProcessorSeconds([&] {
       benchmark::DoNotOptimize(
           ComputeStatistics(data, request, {.threads = shape.threads}, &h));
     });
   }
-  if (flops == 0) return;
-  const double rate =
-      flops * 1e-9 * static_cast<double>(state.iterations()) / seconds;
-  state.counters["GFLOP/s"] = rate;
-  state.counters["of_gemm"] = rate / GemmRate(shape);
+  state.counters["cpu_ms"] =
+      1e3 * seconds / static_cast<double>(state.iterations());
+  if (flops > 0) Report(state, flops, seconds);
 }
 
-double ProductFlops(const Shape& shape) {
-  return 2.0 * shape.features * shape.rank * shape.users;
-}
-
-double SweepFlops(const Shape& shape) {
-  return 2.0 * shape.rank * shape.rank * shape.users;
-}
-
-// A plain product W'V.
-void BM_Gemm(benchmark::State& state) {
-  const Shape shape = ShapeOf(state);
-  const Eigen::MatrixXd w = Eigen::MatrixXd::Random(shape.features, shape.rank);
-  const Eigen::MatrixXd v =
-      Eigen::MatrixXd::Random(shape.features, shape.users);
-  Eigen::MatrixXd c(shape.rank, shape.users);
-  for (auto _ : state) PlainProduct(shape, w, v, &c);
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      ProductFlops(shape) * 1e-9 * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate);
-}
-
-// Exact sums A and B, clipping, quantising and the gate; the H step left out.
-// (c = W'v is formed once and counts.)
+// The H step left out: c = W'v, quantising, the gate, A and B.
 void BM_Statistics(benchmark::State& state) {
   const Shape shape = ShapeOf(state);
   Run(state, *DenseData(shape), false, 0,
       2 * ProductFlops(shape) + SweepFlops(shape) / 2);
 }
 
-// A whole round without outliers: ten sweeps in Gram form.
+// Without outliers: ten sweeps in Gram form.
 void BM_RoundGram(benchmark::State& state) {
   const Shape shape = ShapeOf(state);
   Run(state, *DenseData(shape), false, 10,
       2 * ProductFlops(shape) + 10.5 * SweepFlops(shape));
 }
 
-// A whole round with outliers: ten passes over the residual and its clip.
+// With outliers: ten passes over the residual and its clip.
 void BM_RoundOutliers(benchmark::State& state) {
   const Shape shape = ShapeOf(state);
   Run(state, *DenseData(shape), true, 10,
       22 * ProductFlops(shape) + 10.5 * SweepFlops(shape));
 }
 
-// Without outliers, 100 nonzeros a user: the time follows the nonzeros.
+// 100 nonzeros a user: the time follows the nonzeros and not D.
 void BM_RoundSparse(benchmark::State& state) {
   Run(state, *SparseData(ShapeOf(state), 100), false, 10, 0);
+}
+void BM_RoundSparseOutliers(benchmark::State& state) {
+  Run(state, *SparseData(ShapeOf(state), 100), true, 10, 0);
+}
+
+// S_G: N D^2 flops for the upper half of V V'.
+void BM_Moments(benchmark::State& state) {
+  const Shape shape = ShapeOf(state);
+  const auto data = DenseData(shape);
+  double seconds = 0;
+  for (auto _ : state) {
+    seconds += ProcessorSeconds([&] {
+      benchmark::DoNotOptimize(
+          ComputeMoments(*data, {}, 1, 20, {.threads = shape.threads}));
+    });
+  }
+  Report(state, 1.0 * shape.users * shape.features * shape.features, seconds);
+}
+
+// A pass over more data than any cache holds: W'v and sums with K = 4, bytes of
+// the data set a second against the triad's.
+void BM_Stream(benchmark::State& state) {
+  const Shape shape = ShapeOf(state);
+  const auto data = DenseData(shape);
+  const Eigen::MatrixXd w = RandomDictionary(shape.features, shape.rank, 1);
+  const StatisticsRequest request = RequestFor(w, false, 1);
+  Coefficients h(shape.rank, shape.users);
+  double seconds = 0;
+  for (auto _ : state) {
+    seconds += ProcessorSeconds([&] {
+      benchmark::DoNotOptimize(
+          ComputeStatistics(*data, request, {.threads = shape.threads}, &h));
+    });
+  }
+  const double rate = 4e-9 * shape.features * shape.users *
+                      static_cast<double>(state.iterations()) / seconds *
+                      shape.threads;
+  state.counters["GB/s"] = rate;
+  state.counters["triad"] =
+      MachineRate("triad " + std::to_string(shape.threads));
+  state.counters["of_triad"] = rate / state.counters["triad"];
+}
+
+double WallSeconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// What two threads gain over one (`scaling`), over what two independent GEMMs
+// gain in the same run (`gemm_scaling`). By the clock on the wall: other load
+// spoils it.
+void BM_Scaling(benchmark::State& state) {
+  const Shape shape = ShapeOf(state);
+  const auto data = DenseData(shape);
+  const Eigen::MatrixXd w = RandomDictionary(shape.features, shape.rank, 1);
+  const StatisticsRequest request = RequestFor(w, true, 10);
+  Coefficients h(shape.rank, shape.users);
+  const auto round = [&](int threads) {
+    return WallSeconds([&] {
+      benchmark::DoNotOptimize(
+          ComputeStatistics(*data, request, {.threads = threads}, &h));
+    });
+  };
+  const Eigen::MatrixXd v =
+      Eigen::MatrixXd::Random(shape.features, shape.users);
+  Eigen::MatrixXd c[2] = {Eigen::MatrixXd(shape.rank, shape.users),
+                          Eigen::MatrixXd(shape.rank, shape.users)};
+  const auto product = [&](int which) {
+    for (int i = 0; i < 20; ++i) c[which].noalias() = w.transpose() * v;
+  };
+  std::vector<double> gains, gemm_gains;
+  for (auto _ : state) {
+    const double one = WallSeconds([&] { product(0); });
+    const double two = WallSeconds([&] {
+      std::thread other([&] { product(1); });
+      product(0);
+      other.join();
+    });
+    gemm_gains.push_back(2 * one / two);
+    gains.push_back(round(1) / round(2));
+  }
+  const auto median = [](std::vector<double>* values) {
+    const auto middle =
+        values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
+    std::nth_element(values->begin(), middle, values->end());
+    return *middle;
+  };
+  state.counters["scaling"] = median(&gains);
+  state.counters["gemm_scaling"] = median(&gemm_gains);
+  state.counters["ratio"] =
+      state.counters["scaling"] / state.counters["gemm_scaling"];
+}
+
+void KernelShapes(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Args({361, 50, 2432, 1});
+  benchmark->Args({1000, 30, 4096, 1});
+  benchmark->Args({64, 10, 20000, 1});
+  benchmark->UseRealTime()->Unit(benchmark::kMicrosecond);
 }
 
 void Shapes(benchmark::internal::Benchmark* benchmark) {
@@ -214,11 +414,35 @@ void SparseShapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 
-BENCHMARK(BM_Gemm)->Apply(Shapes);
+// 138,000 users, 27,000 items, 13.8 million nonzeros (100 a user).
+void LargeSparseShape(benchmark::internal::Benchmark* benchmark) {
+  benchmark->Args({27000, 30, 138000, 2});
+  benchmark->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+
+BENCHMARK(BM_KernelProduct)->Apply(KernelShapes);
+BENCHMARK(BM_KernelOutliers)->Apply(KernelShapes);
+BENCHMARK(BM_KernelClip)->Apply(KernelShapes);
+BENCHMARK(BM_KernelSweep)->Apply(KernelShapes);
+BENCHMARK(BM_KernelExactSums)->Apply(KernelShapes);
 BENCHMARK(BM_Statistics)->Apply(Shapes);
 BENCHMARK(BM_RoundGram)->Apply(Shapes);
 BENCHMARK(BM_RoundOutliers)->Apply(Shapes);
-BENCHMARK(BM_RoundSparse)->Apply(SparseShapes);
+BENCHMARK(BM_RoundSparse)->Apply(SparseShapes)->Apply(LargeSparseShape);
+BENCHMARK(BM_RoundSparseOutliers)->Apply(SparseShapes)->Apply(LargeSparseShape);
+BENCHMARK(BM_Moments)
+    ->Args({361, 50, 2432, 2})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Stream)
+    ->Args({256, 4, 1 << 20, 2})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Scaling)
+    ->Args({361, 50, 2432 * 4, 2})
+    ->UseRealTime()
+    ->Iterations(9)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace dpnmf::curator

@@ -8,7 +8,8 @@
 # all stands on standard output and in OUTPUT/utility.md. Without files: the
 # example's digits. Declares the data public: never for private data.
 #
-# From the environment: EPSILON (1,4,16), DELTA (1e-5), REPEATS (5), MECHANISM
+# From the environment: EPSILON (1,4,16), DELTA (1e-5), CONVERSION (gaussian; or
+# rdp, rdp_optimal), REPEATS (5), MECHANISM
 # (all), CURATOR (build/bin/dpnmf-curator). Names of files hold no comma and no
 # colon. Ctrl-C ends it; the finished evaluations stay.
 set -euo pipefail
@@ -28,7 +29,7 @@ for specification in "$@"; do
   name=$(basename "$file")
   "${CURATOR:-$root/build/bin/dpnmf-curator}" evaluate --input "$file" --users "$users" \
     --rank "$rank" --format-in "${format:-auto}" --epsilon "$epsilon" --delta "${DELTA:-1e-5}" \
-    --mechanism "${MECHANISM:-all}" --repeats "${REPEATS:-5}" --public --output "$output/$name" >&2
+    --mechanism "${MECHANISM:-all}" --conversion "${CONVERSION:-gaussian}" --repeats "${REPEATS:-5}" --public --output "$output/$name" >&2
   tables+=("$output/$name/results.csv")
 done
 # Medians and ranges over repeats; of the published algorithm and statistics the
@@ -69,15 +70,15 @@ awk -F, -v epsilons="$epsilon" '
   }
   END {
     count = split(epsilons, epsilon, ",")
-    split("none moments statistics paper paper-nndsvd nndsvd", mechanism, " ")
+    count_of_mechanisms = split("none mean moments statistics paper paper-nndsvd nndsvd", mechanism, " ")
     line = "| data | mechanism |"; rule = "|---|---|"
     for (e = 1; e <= count; ++e) { line = line " epsilon " epsilon[e] " |"; rule = rule "---|" }
     print line; print rule
     for (f = 1; f <= files; ++f)
-      for (m = 1; m <= 6; ++m) {
+      for (m = 1; m <= count_of_mechanisms; ++m) {
         line = ""; some = 0
         for (e = 1; e <= count; ++e) {
-          value = cell(names[f], mechanism[m], mechanism[m] == "none" || mechanism[m] == "nndsvd" ? (e == 1 ? "" : "-") : epsilon[e])
+          value = cell(names[f], mechanism[m], mechanism[m] ~ /^(none|mean|nndsvd)$/ ? (e == 1 ? "" : "-") : epsilon[e])
           some = some || value != ""; line = line " " value " |"
         }
         if (some) print "| " names[f] " | " mechanism[m] " |" line

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
@@ -59,9 +60,10 @@ std::string CodeOrText(const absl::Status& status) {
 // One stream: messages in, messages out, a Session between.
 class TrainStream {
  public:
-  TrainStream(const ServiceOptions& options, grpc::ServerContext* context,
-              Stream* stream)
+  TrainStream(const ServiceOptions& options, const Quota::Lease* lease,
+              grpc::ServerContext* context, Stream* stream)
       : options_(options),
+        lease_(lease),
         context_(context),
         record_(options.observers, "Train", *context,
                 options.identify(*context)),
@@ -81,9 +83,10 @@ class TrainStream {
  private:
   absl::Status Exchange() {
     v1::TrainRequest request;
-    while (stream_->Read(&request)) {
+    while (DPNMF_TRANSFER("curator-receive", stream_->Read(&request))) {
       idle_.Pause();
       record_.Count(request.ByteSizeLong(), 0);
+      DPNMF_RETURN_IF_ERROR(lease_->Message());
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
       idle_.Touch();
@@ -179,15 +182,18 @@ class TrainStream {
     DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
                            session_.Round(round_, input_));
     DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, Ledger());
+    std::optional<v1::Receipt> receipt;
+    if (options_.receipts != nullptr) {
+      DPNMF_ASSIGN_OR_RETURN(
+          receipt, options_.receipts->ReceiptOf(released.value().row));
+    }
     spdlog::info("run {} round {} {}", run_id_, round_,
                  released.value().lost ? "is lost" : "released");
     DPNMF_RETURN_IF_ERROR(NoteReleased(released.value(), begin));
     AwaitTick(options_);
     const bool written =
-        WriteRelease(released, position, [&](const v1::TrainReply& reply) {
-          record_.Count(0, reply.ByteSizeLong());
-          return stream_->Write(reply);
-        });
+        WriteRelease(released, position, receipt,
+                     [&](const v1::TrainReply& reply) { return Send(reply); });
     return written ? absl::OkStatus() : PeerGone();
   }
 
@@ -226,8 +232,14 @@ class TrainStream {
 
   absl::Status Write(const v1::TrainReply& reply) {
     AwaitTick(options_);
+    return Send(reply) ? absl::OkStatus() : PeerGone();
+  }
+
+  // The peer has as long to take a message as it has to send one.
+  bool Send(const v1::TrainReply& reply) {
     record_.Count(0, reply.ByteSizeLong());
-    return stream_->Write(reply) ? absl::OkStatus() : PeerGone();
+    idle_.Touch();
+    return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
   }
 
   absl::StatusOr<v1::LedgerPosition> Ledger() {
@@ -243,6 +255,7 @@ class TrainStream {
   }
 
   const ServiceOptions& options_;
+  const Quota::Lease* const lease_;
   grpc::ServerContext* const context_;
   CallRecord record_;
   Session session_;
@@ -258,10 +271,18 @@ class TrainStream {
 }  // namespace
 
 CuratorServiceImpl::CuratorServiceImpl(ServiceOptions options)
-    : options_(std::move(options)) {}
+    : options_(std::move(options)), quota_(options_.limits) {}
+
+absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
+    const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
+                                                options_.identify(context)));
+  return quota_.Enter(grant.identity);
+}
 
 absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
     const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
                                                 options_.identify(context)));
   v1::ListDatasetsReply reply;
@@ -283,6 +304,7 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
     const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
+  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(const Grant grant,
                          options_.context.access->Require(
                              options_.identify(context),
@@ -344,8 +366,15 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
 
 grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
                                        Stream* stream) {
-  TrainStream train(options_, context, stream);
-  const absl::Status status = train.Serve();
+  const absl::Status status = [&]() -> absl::Status {
+    const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+    if (lease.ok())
+      return TrainStream(options_, &*lease, context, stream).Serve();
+    // Who is refused at once is written down, too.
+    return CallRecord(options_.observers, "Train", *context,
+                      options_.identify(*context))
+        .Finish(lease.status());
+  }();
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
   AwaitTick(options_);

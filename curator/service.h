@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "common/rpc/call_record.h"
+#include "common/rpc/quota.h"
+#include "curator/receipt_signer.h"
 #include "curator/session.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 
@@ -26,6 +28,8 @@ struct ServiceOptions {
   IdentifyPeer identify;
   // Asked before every round; null: never.
   CheckPeer check_peer;
+  // Signs for each charge that is answered; null: no receipts.
+  const ReceiptSigner* receipts = nullptr;
   // Printed in ListDatasetsReply.
   std::string version;
   // A training stream whose peer sends nothing for this long is cancelled.
@@ -33,6 +37,8 @@ struct ServiceOptions {
   // Audit log and metrics. Without an entry in the audit log nothing is
   // charged, and no release leaves: UNAVAILABLE "audit-failed".
   Observers observers = {};
+  // Of one identity.
+  Quota::Limits limits;
 };
 
 // Thread-safe, as gRPC asks. Every status that leaves carries a reason code and
@@ -61,7 +67,11 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
   absl::StatusOr<v1::GetLedgerReply> LedgerOf(
       const grpc::ServerContext& context, const v1::GetLedgerRequest& request);
 
+  // A call of an identity that the allow-list knows, within its quota.
+  absl::StatusOr<Quota::Lease> Admit(const grpc::ServerContext& context);
+
   const ServiceOptions options_;
+  Quota quota_;
 };
 
 }  // namespace dpnmf::curator

@@ -16,11 +16,12 @@ void SetBytes(const Digest& digest, std::string* bytes) {
 // ReleaseEnd and RoundLost carry the same facts.
 template <typename Message>
 void SetOutcome(const ReleasedRound& round, const v1::LedgerPosition& position,
-                Message* message) {
+                const std::optional<v1::Receipt>& receipt, Message* message) {
   message->set_round(round.round);
   *message->mutable_charged() = ToProto(round.cost);
   SetBytes(round.row_hash, message->mutable_row_hash());
   *message->mutable_ledger() = position;
+  if (receipt.has_value()) *message->mutable_receipt() = *receipt;
 }
 
 }  // namespace
@@ -86,11 +87,12 @@ v1::LedgerCharge ChargeOf(const LedgerRow& row) {
 
 bool WriteRelease(const Released<ReleasedRound>& released,
                   const v1::LedgerPosition& position,
+                  const std::optional<v1::Receipt>& receipt,
                   const std::function<bool(const v1::TrainReply&)>& write) {
   const ReleasedRound& round = released.value();
   v1::TrainReply reply;
   if (round.lost) {
-    SetOutcome(round, position, reply.mutable_lost());
+    SetOutcome(round, position, receipt, reply.mutable_lost());
     return write(reply);
   }
   reply.mutable_release()->set_round(round.round);
@@ -111,7 +113,7 @@ bool WriteRelease(const Released<ReleasedRound>& released,
         });
     if (!written) return false;
   }
-  SetOutcome(round, position, reply.mutable_end());
+  SetOutcome(round, position, receipt, reply.mutable_end());
   return write(reply);
 }
 

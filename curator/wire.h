@@ -4,6 +4,7 @@
 #define DPNMF_CURATOR_WIRE_H_
 
 #include <functional>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
@@ -28,6 +29,7 @@ v1::LedgerCharge ChargeOf(const LedgerRow& row);
 // Writes a released round as messages; false as soon as `write` returns false.
 bool WriteRelease(const Released<ReleasedRound>& released,
                   const v1::LedgerPosition& position,
+                  const std::optional<v1::Receipt>& receipt,
                   const std::function<bool(const v1::TrainReply&)>& write);
 
 }  // namespace dpnmf::curator

@@ -9,7 +9,7 @@ build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev prometheus-cpp-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
-ci=(clang clang-tidy clang-format libclang-rt-14-dev ccache)
+ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
 
 case "${1:-}" in
   list) printf '%s\n' "${build[@]}"; exit 0 ;;

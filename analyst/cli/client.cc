@@ -116,6 +116,20 @@ absl::StatusOr<v1::Run> AnalystClient::GetRun(const std::string& run_id) const {
   return Call(stub_.get(), &Stub::GetRun, request);
 }
 
+absl::StatusOr<std::vector<v1::Receipt>> AnalystClient::GetReceipts(
+    const std::string& dataset) const {
+  grpc::ClientContext context;
+  v1::GetReceiptsRequest request;
+  request.set_dataset(dataset);
+  const auto reader = stub_->GetReceipts(&context, request);
+  std::vector<v1::Receipt> receipts;
+  v1::Receipt receipt;
+  while (reader->Read(&receipt)) receipts.push_back(receipt);
+  const absl::Status status = FromGrpc(reader->Finish());
+  if (!status.ok()) return status;
+  return receipts;
+}
+
 absl::StatusOr<v1::ListRunsReply> AnalystClient::ListRuns() const {
   return Call(stub_.get(), &Stub::ListRuns, v1::ListRunsRequest());
 }

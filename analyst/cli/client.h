@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/status.h"
@@ -41,6 +42,9 @@ class AnalystClient {
   absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;
   absl::StatusOr<v1::ForgetRunReply> ForgetRun(const std::string& run_id) const;
   absl::StatusOr<v1::GetBudgetReply> GetBudget(
+      const std::string& dataset) const;
+  // Of a data set; empty: of all.
+  absl::StatusOr<std::vector<v1::Receipt>> GetReceipts(
       const std::string& dataset) const;
   // Standard errors take the server a while.
   absl::StatusOr<Model> GetModel(const std::string& run_id,

@@ -51,6 +51,7 @@ void AddCommands(CLI::App* app, Session* session) {
   AddWatchCommand(app, session);
   AddRunCommands(app, session);
   AddBudgetCommand(app, session);
+  AddReceiptsCommand(app, session);
   AddModelCommand(app, session);
   AddObjectiveCommand(app, session);
   AddAccountCommand(app, session);

@@ -67,8 +67,8 @@ void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
       ->capture_default_str()
       ->type_name("N");
   app->add_option("--share-of-a", flags->share_of_a,
-                  "Share of a round's cost that is spent on A")
-      ->capture_default_str()
+                  "Share of a round's cost that is spent on A; 0.1 if not "
+                  "given")
       ->type_name("X");
 }
 

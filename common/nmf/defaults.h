@@ -8,11 +8,10 @@ namespace dpnmf {
 
 inline constexpr std::uint32_t kDefaultRounds = 30;  // not of moments
 inline constexpr double kDefaultShareOfMoments = 0.5;
-inline constexpr double kDefaultShareOfMean = 0.1;
 inline constexpr double kDefaultStepSize = 1;
 inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
 inline constexpr std::uint32_t kDefaultInnerIterations = 10;
-inline constexpr double kDefaultShareOfA = 0.5;
+inline constexpr double kDefaultShareOfA = 0.1;
 
 }  // namespace dpnmf
 

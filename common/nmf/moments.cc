@@ -5,13 +5,14 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
-#include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/coordinate_descent.h"
+#include "common/nmf/draws.h"
+#include "common/nmf/empirical_bayes.h"
+#include "common/nmf/moment_estimates.h"
 
 namespace dpnmf {
 namespace {
@@ -48,156 +49,38 @@ absl::Status CheckMoments(const NoisedMoments& moments) {
   return absl::OkStatus();
 }
 
-// Eigenpairs, largest first.
-struct Spectrum {
-  VectorXd values;
-  MatrixXd vectors;
+// How much of each estimate.
+struct Shares {
+  double spectral = 1, entries = 0;
 };
 
-Spectrum SpectrumOf(const MatrixXd& symmetric) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
-  return {solver.eigenvalues().reverse(),
-          solver.eigenvectors().rowwise().reverse()};
-}
-
-// Y's eigenvalues above the edge, shrunk: y = l + s^2 M / l solved for l, then
-// l (1 - s^2 M / l^2), the weight times the squared cosine.
-VectorXd ShrunkSpikes(const VectorXd& values, double edge) {
-  std::vector<double> spikes;
-  for (const double y : values) {
-    if (!(y > edge)) break;
-    const double l = (y + std::sqrt(y * y - edge * edge)) / 2;
-    spikes.push_back(l - edge * edge / (4 * l));
-  }
-  return Eigen::Map<VectorXd>(spikes.data(), spikes.size());
-}
-
-// A pair of features i < j: how far apart their loadings are, the rest of Y
-// that the base leaves, and the unit sqrt(p_i p_j) in which it is measured.
-struct FeaturePair {
-  double distance, rest, unit;
-  int i, j;
-};
-
-std::vector<FeaturePair> PairsOf(const MatrixXd& loadings, const MatrixXd& rest,
-                                 const VectorXd& unit) {
-  const int count = static_cast<int>(rest.rows());
-  std::vector<FeaturePair> pairs;
-  pairs.reserve(static_cast<std::size_t>(count) * (count - 1) / 2);
-  const MatrixXd rows = loadings.transpose();
-  for (int j = 0; j < count; ++j) {
-    for (int i = 0; i < j; ++i) {
-      pairs.push_back({(rows.col(i) - rows.col(j)).squaredNorm(), rest(i, j),
-                       unit(i) * unit(j), i, j});
-    }
-  }
-  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.distance, a.j, a.i) < std::tie(b.distance, b.j, b.i);
-  });
-  return pairs;
-}
-
-// A level of the falling function: weighted mean `rest / unit` at a distance.
-struct Level {
-  double distance, weight, value;
-};
-
-// Least squares of rest = unit * value over pairs, by bins of equal count.
-std::vector<Level> BinnedLevels(const std::vector<FeaturePair>& pairs) {
-  constexpr std::size_t kPairsPerBin = 20, kMostBins = 400;
-  const std::size_t bins =
-      std::clamp(pairs.size() / kPairsPerBin, std::size_t{1}, kMostBins);
-  std::vector<Level> levels;
-  for (std::size_t bin = 0; bin < bins; ++bin) {
-    const std::size_t first = bin * pairs.size() / bins,
-                      end = (bin + 1) * pairs.size() / bins;
-    Level level{0, 0, 0};
-    for (std::size_t at = first; at < end; ++at) {
-      level.distance += pairs[at].distance;
-      level.weight += pairs[at].unit * pairs[at].unit;
-      level.value += pairs[at].unit * pairs[at].rest;
-    }
-    if (!(level.weight > 0)) continue;
-    level.distance /= static_cast<double>(end - first);
-    level.value /= level.weight;
-    levels.push_back(level);
-  }
-  return levels;
-}
-
-// Pool adjacent violators: the nearest falling values in weighted least squares
-// (Barlow et al. 1972).
-void MakeFalling(std::vector<Level>* levels) {
-  struct Pool {
-    double weight, value;
-    std::size_t count;
+// Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
+// independent (Oliveira, Lei and Tibshirani 2021). Shares >= 0 that bring the
+// estimates from Y1 nearest to Y2 off the diagonal; |Y2 - .|^2 differs from the
+// error of the mix by a constant, in expectation.
+Shares SharesOf(const NoisedMoments& moments) {
+  constexpr double kThinning = 0.5;
+  constexpr std::uint64_t kSeed = 1;
+  Draws draws(kSeed);
+  const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
+                                        moments.stddev_diagonal, &draws);
+  const MatrixXd fitted = moments.g + kThinning * noise;
+  MatrixXd held_out = moments.g - noise / kThinning;
+  const double stddev =
+      moments.stddev_off * std::sqrt(1 + kThinning * kThinning);
+  MatrixXd spectral = EstimateBySpectrum(fitted, stddev).g;
+  MatrixXd entries = EstimateByEntries(fitted, stddev);
+  for (MatrixXd* matrix : {&held_out, &spectral, &entries})
+    matrix->diagonal().setZero();
+  const auto product = [](const MatrixXd& a, const MatrixXd& b) {
+    return a.cwiseProduct(b).sum();
   };
-  std::vector<Pool> pools;
-  for (const Level& level : *levels) {
-    pools.push_back({level.weight, level.value, 1});
-    while (pools.size() > 1 &&
-           pools[pools.size() - 2].value < pools.back().value) {
-      const Pool last = pools.back();
-      pools.pop_back();
-      Pool& into = pools.back();
-      const double weight = into.weight + last.weight;
-      into.value =
-          (into.weight * into.value + last.weight * last.value) / weight;
-      into.weight = weight;
-      into.count += last.count;
-    }
-  }
-  std::size_t at = 0;
-  for (const Pool& pool : pools) {
-    for (std::size_t i = 0; i < pool.count; ++i) {
-      (*levels)[at++].value = pool.value;
-    }
-  }
-}
-
-// The rest that likeness of features explains, off the diagonal (M x M).
-MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
-                             const VectorXd& unit) {
-  MatrixXd explained = MatrixXd::Zero(rest.rows(), rest.cols());
-  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit);
-  std::vector<Level> levels = BinnedLevels(pairs);
-  if (levels.empty()) return explained;
-  MakeFalling(&levels);
-  std::size_t right = 0;  // first level at or past the pair's distance
-  for (const FeaturePair& pair : pairs) {
-    while (right < levels.size() && levels[right].distance < pair.distance) {
-      ++right;
-    }
-    double value;
-    if (right == 0) {
-      value = levels.front().value;
-    } else if (right == levels.size()) {
-      value = levels.back().value;
-    } else {
-      const Level &a = levels[right - 1], &b = levels[right];
-      const double share =
-          (pair.distance - a.distance) / (b.distance - a.distance);
-      value = a.value + share * (b.value - a.value);
-    }
-    explained(pair.i, pair.j) = explained(pair.j, pair.i) = value * pair.unit;
-  }
-  return explained;
-}
-
-// Each eigenvalue x of `noised` to x - 2 s^2 M h(x), h(x) = 1/M sum_j (x - x_j)
-// / ((x - x_j)^2 + (2 s)^2): one noise eigenvalue spacing smooths the sum.
-MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev) {
-  if (stddev == 0) return noised;
-  const Spectrum spectrum = SpectrumOf(noised);
-  const Eigen::Index count = spectrum.values.size();
-  VectorXd shrunk(count);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    const Eigen::ArrayXd gap = spectrum.values(i) - spectrum.values.array();
-    const double sum =
-        (gap / (gap.square() + 4 * stddev * stddev)).sum();  // M h(x)
-    shrunk(i) = spectrum.values(i) - 2 * stddev * stddev * sum;
-  }
-  return spectrum.vectors * shrunk.asDiagonal() * spectrum.vectors.transpose();
+  MatrixXd gram(2, 2), c(2, 1), shares = MatrixXd::Zero(2, 1);
+  gram << product(spectral, spectral), product(spectral, entries),
+      product(spectral, entries), product(entries, entries);
+  c << product(spectral, held_out), product(entries, held_out);
+  SweepNonNegative(gram, c, 1000, 1, &shares);
+  return {shares(0), shares(1)};
 }
 
 }  // namespace
@@ -207,30 +90,29 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments) {
   const MatrixXd& y = moments.g;
   const double s = moments.stddev_off;
   DenoisedMoments result;
-  result.noise_edge = 2 * s * std::sqrt(static_cast<double>(y.rows()));
+  result.noise_edge = NoiseEdge(y, s);
   result.trace = std::max(result.noise_edge, y.trace());
   if (!(result.trace > 0)) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "moments-empty",
                    "The second moment is zero: there is nothing to fit.");
   }
   result.diagonal = y.diagonal().cwiseMax(0.0);
-
-  const Spectrum spectrum = SpectrumOf(y);
-  result.spikes = ShrunkSpikes(spectrum.values, result.noise_edge);
-  const MatrixXd loadings =  // F: M x directions
-      spectrum.vectors.leftCols(result.directions()) *
-      result.spikes.cwiseSqrt().asDiagonal();
-  const MatrixXd base = loadings * loadings.transpose();
-
-  // p: what the base leaves of the diagonal, not below 1/1000 of its mean.
-  const VectorXd p =
-      (y.diagonal() - base.diagonal()).cwiseMax(1e-3 * base.diagonal().mean());
-  MatrixXd prior =
-      base + ExplainedByLikeness(loadings, y - base, p.cwiseSqrt());
-  prior.diagonal() += p;
-
-  const MatrixXd estimate = prior + RotationInvariantShrinkage(y - prior, s);
-  result.g = ((estimate + estimate.transpose()) / 2).cwiseMax(0.0);
+  SpectralEstimate spectral = EstimateBySpectrum(y, s);
+  result.spikes = std::move(spectral.spikes);
+  result.g = std::move(spectral.g);
+  if (s > 0 && y.rows() > 1) {
+    const Shares shares = SharesOf(moments);
+    const double sum = shares.spectral + shares.entries;
+    const VectorXd diagonal =
+        sum > 0 ? VectorXd((shares.spectral * result.g.diagonal() +
+                            shares.entries * y.diagonal()) /
+                           sum)
+                : y.diagonal();
+    result.g =
+        shares.spectral * result.g + shares.entries * EstimateByEntries(y, s);
+    result.g.diagonal() = diagonal;
+  }
+  result.g = result.g.cwiseMax(0.0);
   if (!(result.g.maxCoeff() > 0)) {  // all noise: no feature before another
     result.g.setZero();
     result.g.diagonal().setConstant(result.trace /
@@ -273,11 +155,8 @@ MatrixXd LiftDictionary(const MatrixXd& w, const std::vector<int>& rows,
   MatrixXd usage = MatrixXd::Zero(w.cols(), 1);  // a
   SweepNonNegative(w.transpose() * w, w.transpose() * mean(rows).cwiseMax(0.0),
                    kSweeps, 1, &usage);
-  const double threshold =
-      stddev * std::sqrt(2 * std::log(static_cast<double>(mean.size())));
   VectorXd fill = VectorXd::Zero(mean.size());
-  if (usage.sum() > 0)
-    fill = (mean.array() - threshold).cwiseMax(0.0) / usage.sum();
+  if (usage.sum() > 0) fill = PosteriorMeans(mean, stddev) / usage.sum();
   MatrixXd lifted = fill.replicate(1, w.cols());
   for (std::size_t i = 0; i < rows.size(); ++i) lifted.row(rows[i]) = w.row(i);
   for (auto column : lifted.colwise()) {
@@ -299,6 +178,11 @@ MomentsForecast PredictMoments(double users, int rows, double mu_squared) {
   forecast.typical_directions =
       directions(0.75 * std::pow(forecast.noise_edge, -0.55));
   return forecast;
+}
+
+double DefaultShareOfMean(double users, double mu_squared) {
+  return std::clamp(3 * PredictMoments(users, 200, mu_squared).noise_edge,
+                    kLeastShareOfMean, kLargestShareOfMean);
 }
 
 }  // namespace dpnmf

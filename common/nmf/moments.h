@@ -43,19 +43,12 @@ struct DenoisedMoments {
   int directions() const { return static_cast<int>(spikes.size()); }
 };
 
-// The estimate of G. With s = stddev_off, edge = 2 s sqrt(M):
-//   1. Eigenvalues y > edge of Y are those of a spiked Wigner matrix; the
-//      population's is l = (y + sqrt(y^2 - edge^2)) / 2 and the loss-optimal
-//      one is l - s^2 M / l (Benaych-Georges and Nadakuditi 2011, Theorem 2.1;
-//      Gavish and Donoho 2017). They make the base B = F F'.
-//   2. Features alike in F share what lies below the edge: the rest Y - B off
-//      the diagonal is regressed on |F_i - F_j|, falling (isotonic), in units
-//      of sqrt(p_i p_j) with p = diag(Y - B). P is B plus that fit, plus p.
-//   3. What P does not explain: P + (Y - P) with each eigenvalue x of Y - P
-//      moved to x - 2 s^2 M h(x), h the Hilbert transform of its spectrum: the
-//      rotationally invariant estimator of least error (Bun, Allez, Bouchaud
-//      and Potters 2016, additive noise).
-//   4. Entries of G are >= 0: the positive part.
+// The estimate of G: a mix of two (common/nmf/moment_estimates.h), one by
+// directions that features share and one by entries, in the shares >= 0 that
+// foretell best. What they are to foretell is made of Y: with Z a fresh copy of
+// the noise, Y + Z/2 and Y - 2 Z have independent noise, so the first is
+// estimated from and the second is held out (Oliveira, Lei and Tibshirani
+// 2021). The diagonal is the first estimate's; negative entries become 0.
 // Without noise it returns Y (its positive part).
 //
 // INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,
@@ -126,8 +119,8 @@ std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
 // distinct, in [0, D), one for each row of w (M x K). On `rows` it is w. On
 // another feature i all columns are alike, so that the mean is explained: with
 // a >= 0 the best fit of w a to the mean on `rows`,
-//   max(0, mean_i - stddev sqrt(2 log D)) / sum_k a_k
-// (the universal threshold of Donoho and Johnstone 1994), zero if a is.
+//   E(exact mean_i | mean) / sum_k a_k
+// (PosteriorMeans of common/nmf/empirical_bayes.h), zero if a is.
 Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
                                const std::vector<int>& rows,
                                const Eigen::VectorXd& mean, double stddev);
@@ -148,6 +141,14 @@ struct MomentsForecast {
 
 // users N >= 1, rows M >= 1, mu^2 > 0 of the release of G.
 MomentsForecast PredictMoments(double users, int rows, double mu_squared);
+
+// Share of mu^2 for the mean that comes before G when D is above
+// kMostMomentRows: three times the noise's edge in a G of 200 rows, from 0.1 to
+// 0.3. Where G will tell little, the mean is what can be had. users >= 1,
+// mu^2 > 0, of the whole run.
+inline constexpr double kLeastShareOfMean = 0.1;
+inline constexpr double kLargestShareOfMean = 0.3;
+double DefaultShareOfMean(double users, double mu_squared);
 
 }  // namespace dpnmf
 

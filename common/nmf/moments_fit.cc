@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <random>
 #include <utility>
 
 #include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/coordinate_descent.h"
+#include "common/nmf/draws.h"
 #include "common/nmf/moments.h"
 
 namespace dpnmf {
@@ -52,35 +51,6 @@ int StartCount(Eigen::Index rows, int rank) {
   return static_cast<int>(
       std::clamp<Eigen::Index>(40'000 / (rows * rank), 1, 4));
 }
-
-// Random numbers of the fit, the same on every machine. Never for privacy.
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : bits_(seed) {}
-
-  // In (0, 1).
-  double Uniform() {
-    return std::ldexp(static_cast<double>(bits_() >> 12) + 0.5, -52);
-  }
-  double Exponential() { return -std::log(Uniform()); }
-  // Box and Muller 1958.
-  double Normal() {
-    const double radius = std::sqrt(2 * Exponential());
-    return radius * std::cos(2 * std::numbers::pi * Uniform());
-  }
-  VectorXd Normals(Eigen::Index count) {
-    VectorXd normals(count);
-    for (double& normal : normals) normal = Normal();
-    return normals;
-  }
-  Eigen::Index Index(Eigen::Index count) {
-    return std::min(count - 1, static_cast<Eigen::Index>(
-                                   Uniform() * static_cast<double>(count)));
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
 
 // The law of the synthetic columns: directions q_i sqrt(l_i), the first fixed,
 // and a deviation a feature for what they leave of the trace.
@@ -263,14 +233,8 @@ absl::Status CheckFit(const DenoisedMoments& moments,
 NoisedMoments Renoised(const NoisedMoments& moments, const MatrixXd& g,
                        Draws* draws) {
   NoisedMoments result = moments;
-  result.g = g;
-  for (Eigen::Index j = 0; j < g.cols(); ++j) {
-    for (Eigen::Index i = 0; i < j; ++i) {
-      result.g(i, j) += moments.stddev_off * draws->Normal();
-      result.g(j, i) = result.g(i, j);
-    }
-    result.g(j, j) += moments.stddev_diagonal * draws->Normal();
-  }
+  result.g = g + SymmetricNoise(g.rows(), moments.stddev_off,
+                                moments.stddev_diagonal, draws);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/nmf/dictionary.h"
+#include "common/nmf/draws.h"
 
 namespace dpnmf {
 namespace {
@@ -44,6 +45,34 @@ void UpdateFromStatistics(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
   for (std::uint32_t i = 0; i < step.steps; ++i) {
     ProjectedGradientStep(denoised, positive, step.step_size, w);
   }
+}
+
+Eigen::MatrixXd StatisticsStandardErrors(const Eigen::MatrixXd& a,
+                                         const Eigen::MatrixXd& w,
+                                         const StatisticsNoise& noise,
+                                         const StatisticsStep& step,
+                                         std::uint64_t seed, int replicates) {
+  const Eigen::MatrixXd center_a = NearestPositiveSemidefinite(a);
+  // B of a W that is at rest where A is what UpdateFromStatistics makes of it.
+  const Eigen::MatrixXd center_b = w * DenoiseA(center_a, step.stddev_a);
+  Draws draws(seed);
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(w.rows(), w.cols());
+  Eigen::MatrixXd squares = sum;
+  for (int replicate = 0; replicate < replicates; ++replicate) {
+    Eigen::MatrixXd b = center_b;
+    for (double& entry : b.reshaped()) entry += noise.stddev_b * draws.Normal();
+    Eigen::MatrixXd again = w;
+    UpdateFromStatistics(
+        center_a + SymmetricNoise(a.rows(), noise.stddev_a,
+                                  noise.diagonal_stddev_a, &draws),
+        b, step, &again);
+    again -= w;
+    sum += again;
+    squares += again.cwiseAbs2();
+  }
+  const double count = replicates;
+  return ((squares - sum.cwiseAbs2() / count).cwiseMax(0.0) / (count - 1))
+      .cwiseSqrt();
 }
 
 }  // namespace dpnmf

@@ -36,6 +36,23 @@ struct StatisticsStep {
 void UpdateFromStatistics(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
                           const StatisticsStep& step, Eigen::MatrixXd* w);
 
+// Deviations of the noise in the averages.
+struct StatisticsNoise {
+  double stddev_a = 0, diagonal_stddev_a = 0;  // above, and on the diagonal
+  double stddev_b = 0;
+};
+
+// Standard errors of w, entry by entry (D x K), by the noise of the averaged A
+// and B that it was computed from: parametric bootstrap. `replicates` draws (at
+// least 2) of A + noise and of w A + noise, from each W as above, beginning at
+// w. What the noise did to earlier dictionaries, and so to H, is not in it, nor
+// the sampling error of the users, nor the bias.
+Eigen::MatrixXd StatisticsStandardErrors(const Eigen::MatrixXd& a,
+                                         const Eigen::MatrixXd& w,
+                                         const StatisticsNoise& noise,
+                                         const StatisticsStep& step,
+                                         std::uint64_t seed, int replicates);
+
 }  // namespace dpnmf
 
 #endif  // DPNMF_COMMON_NMF_STATISTICS_UPDATE_H_

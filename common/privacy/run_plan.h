@@ -66,7 +66,7 @@ struct RunParameters {
   double lambda = 0;
   double outlier_bound = 0;  // M
   std::uint32_t inner_iterations = 10;
-  double share_of_a = 0.5;
+  double share_of_a = 0.1;
   std::uint32_t moment_rows = 0;  // M; `moments` alone
   double share_of_moments = 0.5;
   double share_of_mean = 0.1;

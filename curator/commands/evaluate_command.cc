@@ -27,6 +27,7 @@ namespace {
 struct EvaluateFlags {
   EvaluateOptions options;
   std::string users, format_in = "auto", outliers = "off";
+  std::string conversion = "gaussian";
 };
 
 // CLI11 has checked that every word is one of its flag's.
@@ -34,6 +35,7 @@ EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
   EvaluateOptions options = flags.options;
   options.users_are_rows = flags.users == "rows";
   options.format = MatrixFormatOfName(flags.format_in).value();
+  options.conversion = ConversionOfName(flags.conversion).value();
   options.outliers = flags.outliers == "on"     ? OutlierChoice::kOn
                      : flags.outliers == "both" ? OutlierChoice::kBoth
                                                 : OutlierChoice::kOff;
@@ -175,9 +177,15 @@ void AddTrialFlags(CLI::App* command, EvaluateFlags* flags) {
   command->add_option("--delta", options.delta, "Of every epsilon")
       ->capture_default_str();
   command
+      ->add_option("--conversion", flags->conversion,
+                   "How epsilon is counted, but for paper, which has its own: "
+                   "gaussian is exact")
+      ->check(CLI::IsMember({"rdp", "rdp_optimal", "gaussian"}))
+      ->capture_default_str();
+  command
       ->add_option("--mechanism", options.mechanisms,
                    "auto, moments, statistics, paper, paper-nndsvd (with "
-                   "--public), none; or all")
+                   "--public), mean, none; or all")
       ->delimiter(',')
       ->capture_default_str();
   command

@@ -27,7 +27,7 @@ struct ImportFlags {
   std::string users;
   std::string format_in = "auto";
   std::string header = "auto";
-  std::string conversion = "rdp";
+  std::string conversion = "gaussian";
   std::string adjacency = "replace_one";
   std::string normalise = "l2";
   std::string anchor_dir;

@@ -14,6 +14,7 @@
 #include "common/rpc/convert.h"
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
+#include "curator/commands/compare_receipts.h"
 #include "curator/commands/error_report.h"
 #include "curator/release/budget_text.h"
 #include "curator/release/layout.h"
@@ -31,6 +32,7 @@ struct LedgerOptions {
   std::string format = "text";
   std::string population;
   std::uint64_t last = 0;
+  std::string receipts;  // a file; empty: none
 };
 
 Ledger::Options Places(const LedgerOptions& options) {
@@ -228,14 +230,29 @@ v1::LedgerVerifyReport VerifyReportOf(
   return report;
 }
 
+// The ledger, and that it has every row that a receipt is for.
+absl::StatusOr<LedgerAudit> AuditWithReceipts(const LedgerOptions& options,
+                                              std::uint64_t* count) {
+  DPNMF_ASSIGN_OR_RETURN(LedgerAudit audit, Ledger::Audit(Places(options)));
+  if (options.receipts.empty()) return audit;
+  DPNMF_ASSIGN_OR_RETURN(
+      *count, CompareReceipts(options.receipts, options.data_dir, audit.rows));
+  return audit;
+}
+
 absl::Status Verify(const LedgerOptions& options) {
-  const absl::StatusOr<LedgerAudit> audit = Ledger::Audit(Places(options));
-  const v1::LedgerVerifyReport report = VerifyReportOf(audit);
+  std::uint64_t receipts = 0;
+  const absl::StatusOr<LedgerAudit> audit =
+      AuditWithReceipts(options, &receipts);
+  v1::LedgerVerifyReport report = VerifyReportOf(audit);
+  report.set_receipts(receipts);
   if (options.format == "json") {
     Print(ToJson(report));
   } else if (audit.ok()) {
     Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
                           report.row_count(), report.head(), report.anchor()));
+    if (!options.receipts.empty())
+      Print(absl::StrFormat("all %u receipts stand in it\n", receipts));
   }
   return audit.status();
 }
@@ -318,10 +335,14 @@ void AddLedgerCommand(CLI::App* app, int* exit_code) {
                    "Only this population's budget and rows");
   show->add_option("--last", options->last, "Only the last rows [all]")
       ->check(CLI::Range(1, 1'000'000'000));
-  AddReading(AddAction(ledger, "verify",
-                       "Check every row, the hash chain and the anchor",
-                       options, exit_code, Verify),
-             options.get());
+  CLI::App* verify =
+      AddAction(ledger, "verify",
+                "Check every row, the hash chain, the anchor and receipts",
+                options, exit_code, Verify);
+  AddReading(verify, options.get());
+  verify->add_option("--receipts", options->receipts,
+                     "Receipts that analysts hold (dpnmf receipts export): "
+                     "every one must stand in the ledger");
   CLI::App* anchor =
       AddAction(ledger, "anchor", "Anchor the ledger anew after a lost anchor",
                 options, exit_code, AnchorCommand);

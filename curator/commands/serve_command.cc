@@ -38,6 +38,7 @@ struct ServeOptions {
   std::string allow_list;
   int threads = 0;
   int idle_seconds = 600;
+  Quota::Limits limits;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
@@ -51,6 +52,7 @@ struct ServeOptions {
 struct Curator {
   std::unique_ptr<Ledger> ledger;
   std::unique_ptr<ReleaseGate> gate;
+  std::optional<ReceiptSigner> receipts;
   Catalog catalog;
   std::unique_ptr<AccessControl> access;
   RunSeats seats;
@@ -128,6 +130,10 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
       curator->gate,
       ReleaseGate::Create(curator->ledger.get(),
                           ReleaseDirectory(options.data_dir), threads));
+  DPNMF_ASSIGN_OR_RETURN(
+      ReceiptSigner receipts,
+      ReceiptSigner::Open(options.data_dir, curator->ledger.get()));
+  curator->receipts.emplace(std::move(receipts));
   if (options.pace_milliseconds > 0) {
     DPNMF_RETURN_IF_ERROR(
         CheckNonzeros(curator->catalog, options.pace_nonzeros));
@@ -174,9 +180,11 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.check_peer = [tls = options.tls](const auto& context) {
     return CheckPeerStillValid(context, tls);
   };
+  service_options.receipts = &*curator.receipts;
   service_options.version = DPNMF_VERSION;
   service_options.idle_seconds = options.idle_seconds;
   service_options.observers = {curator.audit.get(), curator.metrics.get()};
+  service_options.limits = options.limits;
   CuratorServiceImpl service(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
@@ -287,6 +295,19 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
                    "A stream without a message for this long is ended")
       ->envname("DPNMF_CURATOR_IDLE_SECONDS")
       ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  command
+      ->add_option("--max-calls", options->limits.calls,
+                   "Calls that one identity may have open at once")
+      ->envname("DPNMF_CURATOR_MAX_CALLS")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command
+      ->add_option("--max-messages-per-second",
+                   options->limits.messages_per_second,
+                   "Messages that one identity may send a second")
+      ->envname("DPNMF_CURATOR_MAX_MESSAGES_PER_SECOND")
+      ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
   CLI::Option* const pace =
       command

@@ -104,7 +104,9 @@ std::vector<Setting> SettingsOf(const EvaluateOptions& options) {
 }
 
 // What is one for all repeats needs no second.
-bool IsDeterministic(Method method) { return method == Method::kNndsvd; }
+bool IsDeterministic(Method method) {
+  return method == Method::kNndsvd || method == Method::kMean;
+}
 
 std::string ModelName(const Setting& setting, std::uint32_t repeat) {
   std::string name = absl::StrCat("W-", std::string(NameOf(setting.method)));
@@ -172,6 +174,7 @@ class Evaluator {
     trial.rounds = setting.rounds;
     trial.epsilon = setting.epsilon;
     trial.delta = options_.delta;
+    trial.conversion = options_.conversion;
     trial.outliers = setting.outliers;
     trial.lambda = setting.outliers ? evaluation_->lambda : 0;
     trial.outlier_bound = setting.outliers ? evaluation_->outlier_bound : 0;

@@ -98,11 +98,14 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
     run.moment_rows = static_cast<std::uint32_t>(
         std::min<Index>(place.v.features(), kMaxMomentRows));
     run.share_of_moments = kDefaultShareOfMoments;
-    run.share_of_mean = kDefaultShareOfMean;
+    DPNMF_ASSIGN_OR_RETURN(
+        const MuSquared cost,
+        LargestCost(trial.conversion, trial.epsilon, trial.delta));
+    run.share_of_mean = DefaultShareOfMean(place.users(), cost.ToDouble());
   }
   DatasetFacts facts = FactsOf(place.v.data().description());
   facts.adjacency = Adjacency::kReplaceOne;
-  facts.conversion = Conversion::kRdp;
+  facts.conversion = trial.conversion;
   facts.max_rounds = kMaxRounds;
   return PlanRun(run, facts);
 }
@@ -295,6 +298,21 @@ absl::StatusOr<Learned> LearnNndsvd(const Workplace& place) {
   return learned;
 }
 
+absl::StatusOr<Learned> LearnMean(const Workplace& place) {
+  Learned learned;
+  Stopwatch watch;
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<std::int64_t> sums,
+      ComputeMean(place.v.data(), /*data_bound=*/1, BitsFor(place.users()),
+                  place.execution()));
+  learned.w.resize(place.v.features(), 1);
+  std::copy(sums.begin(), sums.end(), learned.w.data());
+  watch.Stop();
+  learned.seconds = watch.seconds();
+  CurveDrawer(place, 0).Add(0, learned.w, &learned);
+  return learned;
+}
+
 // With outliers: rounds of exact statistics.
 absl::StatusOr<Learned> LearnRobustly(const Workplace& place) {
   constexpr std::uint32_t kRounds = 100;
@@ -350,6 +368,8 @@ absl::StatusOr<Learned> LearnBy(const Workplace& place) {
       return LearnAsPublished(place);
     case Method::kNndsvd:
       return LearnNndsvd(place);
+    case Method::kMean:
+      return LearnMean(place);
     case Method::kNone:
       return LearnWithoutPrivacy(place);
   }
@@ -370,6 +390,8 @@ std::string_view NameOf(Method method) {
       return "paper-nndsvd";
     case Method::kNndsvd:
       return "nndsvd";
+    case Method::kMean:
+      return "mean";
     case Method::kNone:
       return "none";
   }
@@ -377,7 +399,8 @@ std::string_view NameOf(Method method) {
 }
 
 bool TakesEpsilon(Method method) {
-  return method != Method::kNndsvd && method != Method::kNone;
+  return method != Method::kNndsvd && method != Method::kMean &&
+         method != Method::kNone;
 }
 
 bool TakesRounds(Method method) {

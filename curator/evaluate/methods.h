@@ -12,6 +12,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/privacy/accounting.h"
 #include "curator/data/dataset.h"
 #include "curator/evaluate/data_view.h"
 
@@ -23,9 +24,11 @@ enum class Method {
   kPaper,        // the published algorithm, W_0 random
   kPaperNndsvd,  // the same, W_0 = NNDSVD(V): not private
   kNndsvd,       // that W_0 by itself
+  kMean,         // the exact mean of the columns as the only column of W
   kNone          // no privacy
 };
-// "moments", "statistics", "paper", "paper-nndsvd", "nndsvd", "none".
+// "moments", "statistics", "paper", "paper-nndsvd", "nndsvd", "mean",
+// "none".
 std::string_view NameOf(Method method);
 
 // Whether it has an epsilon, rounds of its own, a residual R.
@@ -39,6 +42,7 @@ struct Trial {
   std::uint32_t rounds = 1;  // T; read where TakesRounds
   double epsilon = 1;        // overall
   double delta = 1e-5;
+  Conversion conversion = Conversion::kGaussian;  // not of the paper's
   bool outliers = false;
   double lambda = 0;
   double outlier_bound = 0;
@@ -62,7 +66,7 @@ struct Learned {
 
 // Learns from `v` and measures on `clean` (the same object, or the data before
 // outliers were added): 1/(2N) |V - W H|^2 with the best H >= 0.
-// Moments and statistics: replace one, the conversion `rdp`, columns of length
+// Moments and statistics: replace one, the conversion named, columns of length
 // at most 1 (PlanRun), the analyst's defaults for all that a trial does not
 // name. The paper's rounds: its sensitivities, calibration and accounting
 // (paper.h), symmetric noise in A, one projected gradient step of size 1/|A|_F

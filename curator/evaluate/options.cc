@@ -20,8 +20,9 @@ absl::Status OutOfRange(std::string_view sentence) {
                  "evaluate-option-out-of-range", sentence);
 }
 
-constexpr std::array<std::string_view, 7> kMechanisms = {
-    "auto", "moments", "statistics", "paper", "paper-nndsvd", "none", "all"};
+constexpr std::array<std::string_view, 8> kMechanisms = {
+    "auto",         "moments", "statistics", "paper",
+    "paper-nndsvd", "mean",    "none",       "all"};
 
 bool Names(const EvaluateOptions& options, std::string_view mechanism) {
   return std::find(options.mechanisms.begin(), options.mechanisms.end(),
@@ -52,7 +53,7 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
       return Invalid(
           "mechanism-unknown",
           absl::StrCat("`mechanism` knows auto, moments, statistics, paper, "
-                       "paper-nndsvd, none and all, not \"",
+                       "paper-nndsvd, mean, none and all, not \"",
                        mechanism, "\"."));
     }
   }
@@ -119,6 +120,7 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
     if (wanted) methods.push_back(method);
   };
   add(Names(options, "none") || all, Method::kNone);
+  add(Names(options, "mean") || all, Method::kMean);
   add(Names(options, "moments") || all || (automatic && off), Method::kMoments);
   add(Names(options, "statistics") || all || (automatic && on),
       Method::kStatistics);

@@ -22,7 +22,9 @@ struct EvaluateOptions {
   int rank = 0;                 // K in [1, min(D, N, kMaxRank)]
   std::vector<double> epsilon;  // overall; each in (0, 1000]
   double delta = 1e-5;
-  // "auto", "moments", "statistics", "paper", "paper-nndsvd", "none", "all".
+  Conversion conversion = Conversion::kGaussian;  // of our mechanisms
+  // "auto", "moments", "statistics", "paper", "paper-nndsvd", "mean",
+  // "none", "all".
   std::vector<std::string> mechanisms = {"all"};
   std::uint32_t repeats = 3;  // 1 to 1000
   std::uint64_t seed = 1;

@@ -48,6 +48,16 @@ std::string SettingFields(const EvaluateOptions& options,
   return absl::StrJoin(fields, ",");
 }
 
+// What turns mu^2 into epsilon there; nothing without privacy.
+std::string ConversionFor(const Setting& setting,
+                          const EvaluateOptions& options) {
+  if (!TakesEpsilon(setting.method)) return "";
+  const bool published = setting.method == Method::kPaper ||
+                         setting.method == Method::kPaperNndsvd;
+  return published ? "published"
+                   : std::string(dpnmf::NameOf(options.conversion));
+}
+
 // --- JSON
 
 // NaN becomes null.
@@ -116,6 +126,7 @@ Json JsonOf(const EvaluateOptions& options) {
           {"rank", options.rank},
           {"epsilon", options.epsilon},
           {"delta", options.delta},
+          {"conversion", dpnmf::NameOf(options.conversion)},
           {"mechanism", options.mechanisms},
           {"repeats", options.repeats},
           {"seed", options.seed},
@@ -249,13 +260,14 @@ std::string ResultsCsv(const EvaluateOptions& options,
                        const Evaluation& evaluation) {
   std::string csv =
       "dataset,data,mechanism,outliers,epsilon,delta,rounds,epsilon_per_round,"
-      "repeat,objective,npmi,umass,seconds\n";
+      "repeat,objective,npmi,umass,seconds,conversion\n";
   for (const Result& result : evaluation.results) {
     absl::StrAppend(&csv, SettingFields(options, evaluation, result.setting),
                     ",", Number(result.epsilon_per_round), ",", result.repeat,
                     ",", Number(result.objective), ",", Number(result.npmi),
                     ",", Number(result.umass), ",",
-                    absl::StrFormat("%.3f", result.seconds), "\n");
+                    absl::StrFormat("%.3f", result.seconds), ",",
+                    ConversionFor(result.setting, options), "\n");
   }
   return csv;
 }

@@ -6,7 +6,7 @@
 
 #include "curator/data/dataset.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/lanes.h"
+#include "curator/factor/strips.h"
 
 namespace dpnmf::curator {
 
@@ -16,17 +16,6 @@ struct UserRange {
   int count = 0;
   int strips() const { return (count + kStripUsers - 1) / kStripUsers; }
 };
-
-// Doubles in a strip of so many rows.
-constexpr std::size_t StripSize(int rows) {
-  return static_cast<std::size_t>(rows) * kStripUsers;
-}
-
-// The place of row 0 of a user of the block; rows are kStripUsers apart.
-constexpr std::size_t LaneOf(int user, int rows) {
-  return static_cast<std::size_t>(user / kStripUsers) * StripSize(rows) +
-         user % kStripUsers;
-}
 
 // V of the users as dense strips.
 void LoadData(const Dataset& data, UserRange users,

@@ -5,27 +5,17 @@
 
 #include <cstdint>
 
-#include "curator/factor/lanes.h"
+#include "curator/factor/isa/kernel_table.h"
+#include "curator/factor/strips.h"
 
 namespace dpnmf::curator {
 
-// A matrix with one column per user, as `strips` strips one after another, each
-// of `strip_rows` rows of which the first `rows` count.
-struct StripMatrix {
-  const double* values = nullptr;
-  int rows = 0;
-  int strip_rows = 0;
-};
-
-// Rows of y and columns of the sums are padded to a multiple of this.
-inline constexpr int kProductColumns = 4;
 inline constexpr int PaddedColumns(int columns) {
   return (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
 }
 
 // sums(i, j) += sum over users of x(i, user) y(j, user); row-major with
-// PaddedColumns(y.rows) columns; y.strip_rows is a multiple of kProductColumns
-// and rows past y.rows are zero. If `upper`, only sums with j >= i are wanted
+// PaddedColumns(y.rows) columns. If `upper`, only sums with j >= i are wanted
 // (others may or may not be added).
 //
 // Entries are integers in [0, x_largest] and [0, y_largest], both below 2^32.

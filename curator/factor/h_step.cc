@@ -12,7 +12,35 @@ namespace {
 constexpr int kPanelsAtOnce = 16;
 constexpr int kRowsAtOnce = kPanelsAtOnce * RowCut::kLargestPanel;
 
-// c = W'(v - S(v - W h)), the residual never leaving the first-level cache.
+}  // namespace
+
+PackedDictionary::PackedDictionary(const Eigen::MatrixXd& w, bool outliers,
+                                   bool sparse)
+    : features(static_cast<int>(w.rows())),
+      rank(static_cast<int>(w.cols())),
+      gram(w.transpose() * w) {
+  if (sparse) {
+    rows.emplace(w);
+    return;
+  }
+  by_component.emplace(w.transpose());
+  if (outliers) by_feature.emplace(w);
+}
+
+void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
+  std::fill(block->c.begin(), block->c.end(), 0.0);
+  for (int first = 0; first < w.features; first += kRowsAtOnce) {
+    const int count = std::min(kRowsAtOnce, w.features - first);
+    for (int strip = 0; strip < strips; ++strip) {
+      AddProduct(
+          *w.by_component, first, count,
+          block->u.data() + strip * StripSize(w.features) + StripSize(first),
+          block->c.data() + strip * StripSize(w.rank));
+    }
+  }
+}
+
+// The residual never leaves the first-level cache.
 void CorrelateWithoutOutliers(const PackedDictionary& w,
                               const OutlierRule& rule, int strips,
                               BlockBuffers* block) {
@@ -29,33 +57,8 @@ void CorrelateWithoutOutliers(const PackedDictionary& w,
           block->h.data() + strip * StripSize(w.rank),
           block->v.data() + strip * StripSize(w.features) + StripSize(first),
           block->partial.data());
-      AddProduct(w.by_component, first, count, block->partial.data(),
+      AddProduct(*w.by_component, first, count, block->partial.data(),
                  block->c.data() + strip * StripSize(w.rank));
-    }
-  }
-}
-
-}  // namespace
-
-PackedDictionary::PackedDictionary(const Eigen::MatrixXd& w, bool outliers,
-                                   bool sparse)
-    : features(static_cast<int>(w.rows())),
-      rank(static_cast<int>(w.cols())),
-      by_component(w.transpose()),
-      gram(w.transpose() * w) {
-  if (outliers) by_feature.emplace(w);
-  if (sparse && !outliers) rows.emplace(w);
-}
-
-void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
-  std::fill(block->c.begin(), block->c.end(), 0.0);
-  for (int first = 0; first < w.features; first += kRowsAtOnce) {
-    const int count = std::min(kRowsAtOnce, w.features - first);
-    for (int strip = 0; strip < strips; ++strip) {
-      AddProduct(
-          w.by_component, first, count,
-          block->u.data() + strip * StripSize(w.features) + StripSize(first),
-          block->c.data() + strip * StripSize(w.rank));
     }
   }
 }

@@ -24,10 +24,10 @@ struct PackedDictionary {
   PackedDictionary(const Eigen::MatrixXd& w, bool outliers, bool sparse);
 
   int features, rank;
-  PackedRows by_component;               // W'
-  std::optional<PackedRows> by_feature;  // W, with outliers
-  std::optional<PaddedRows> rows;        // W, sparse without outliers
-  PackedGram gram;                       // W'W
+  std::optional<PackedRows> by_component;  // W', dense
+  std::optional<PackedRows> by_feature;    // W, dense with outliers
+  std::optional<PaddedRows> rows;          // W, sparse
+  PackedGram gram;                         // W'W
 };
 
 // Buffers of one worker for a block of `strips` strips.
@@ -41,6 +41,11 @@ struct BlockBuffers {
 
 // c = W'u.
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block);
+
+// c = W'(v - S(v - W h)): v and h are in the block.
+void CorrelateWithoutOutliers(const PackedDictionary& w,
+                              const OutlierRule& rule, int strips,
+                              BlockBuffers* block);
 
 // c and h are in the block; h becomes the result of `iterations` sweeps.
 void SweepBlock(const PackedDictionary& w, int iterations, int strips,

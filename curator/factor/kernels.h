@@ -1,4 +1,4 @@
-// The inner loops of the H step, on strips of users (curator/factor/lanes.h).
+// The inner loops of the H step, on strips of users (curator/factor/strips.h).
 //
 // Every sum over an inner index runs in ascending order in one accumulator per
 // user, whatever the tile, so that a result is a function of the user's own
@@ -8,28 +8,11 @@
 #define DPNMF_CURATOR_FACTOR_KERNELS_H_
 
 #include "Eigen/Core"
-#include "curator/factor/lanes.h"
+#include "curator/factor/aligned_vector.h"
+#include "curator/factor/isa/kernel_table.h"
+#include "curator/factor/strips.h"
 
 namespace dpnmf::curator {
-
-// Cuts `rows` into ceil(rows / 6) panels whose sizes differ by at most one.
-class RowCut {
- public:
-  static constexpr int kLargestPanel = 6;
-  explicit RowCut(int rows)
-      : panels_((rows + kLargestPanel - 1) / kLargestPanel),
-        base_(panels_ == 0 ? 0 : rows / panels_),
-        longer_(panels_ == 0 ? 0 : rows % panels_) {}
-
-  int panels() const { return panels_; }
-  int First(int panel) const {
-    return panel * base_ + (panel < longer_ ? panel : longer_);
-  }
-  int Rows(int panel) const { return base_ + (panel < longer_ ? 1 : 0); }
-
- private:
-  int panels_, base_, longer_;
-};
 
 // A matrix (rows x inner) stored in the order in which tiles read it: panel by
 // panel, within a panel by inner index.
@@ -40,12 +23,7 @@ class PackedRows {
   int rows() const { return rows_; }
   int inner() const { return inner_; }
   const RowCut& cut() const { return cut_; }
-  // Rows(panel) values for every inner index from `first` on.
-  const double* Panel(int panel, int first = 0) const {
-    return values_.data() +
-           static_cast<std::size_t>(cut_.First(panel)) * inner_ +
-           static_cast<std::size_t>(cut_.Rows(panel)) * first;
-  }
+  PanelView view() const { return {values_.data(), rows_, inner_}; }
 
  private:
   int rows_, inner_;
@@ -57,13 +35,6 @@ class PackedRows {
 // M.rows().
 void AddProduct(const PackedRows& m, int first, int count, const double* x,
                 double* out);
-
-// r = S_{lambda,M}(e) = sign(e) min(max(|e| - lambda, 0), M), written as
-// clip(e - clip(e, -lambda, lambda), -M, M).
-struct OutlierRule {
-  double lambda = 0;
-  double bound = 0;
-};
 
 // u = v - S_{lambda,M}(v - W h) for the rows of panels [first_panel,
 // last_panel) of one strip. v and u begin at the first of these rows.

@@ -7,7 +7,6 @@
 #include "common/base/parallel.h"
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
-#include "curator/factor/lanes.h"
 #include "curator/factor/quantise.h"
 
 namespace dpnmf::curator {

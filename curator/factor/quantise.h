@@ -10,17 +10,10 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "curator/factor/lanes.h"
+#include "curator/factor/isa/kernel_table.h"
+#include "curator/factor/strips.h"
 
 namespace dpnmf::curator {
-
-// Public integers of one kind of vector, bound c and q bits after the point.
-struct LatticeBounds {
-  double bound = 0;                 // c
-  double steps_per_unit = 0;        // 2^q
-  std::uint64_t largest_entry = 0;  // m = floor(c 2^q), below 2^32
-  std::uint64_t norm_bound = 0;     // floor(c^2 4^q)
-};
 
 // INTERNAL "bits-out-of-range" if c is not positive or m would reach 2^32.
 absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits);

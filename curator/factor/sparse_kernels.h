@@ -7,18 +7,17 @@
 
 #include "Eigen/Core"
 #include "curator/data/dataset.h"
-#include "curator/factor/lanes.h"
+#include "curator/factor/aligned_vector.h"
+#include "curator/factor/isa/kernel_table.h"
 
 namespace dpnmf::curator {
 
-// A matrix by rows, every row padded with zeros to whole vectors.
+// A matrix by rows, every row padded with zeros to kRowUnit.
 class PaddedRows {
  public:
   explicit PaddedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix);
   int stride() const { return stride_; }
-  const double* Row(std::int64_t row) const {
-    return values_.data() + row * stride_;
-  }
+  RowView view() const { return {values_.data(), stride_}; }
 
  private:
   int stride_;
@@ -28,6 +27,15 @@ class PaddedRows {
 // c = W'v over the nonzeros of v in ascending order: the bits of the dense sum,
 // to which the zeros of v add +0. c: w.stride() values.
 void SparseProduct(const PaddedRows& w, const SparseColumn& v, double* c);
+
+// For one user and the entries at `rows` (ascending; `count` of them, padded
+// with any valid rows):
+//   u = v - S_{lambda,M}(v - W h), 0 in the padding; c = W'u.
+// h and c: w.stride() values, h zero past the rank. Sums run in the order of
+// the dense kernels: over k ascending, then over rows ascending.
+void GatherInliers(const PaddedRows& w, const std::int32_t* rows, int count,
+                   const double* v, const OutlierRule& rule, const double* h,
+                   double* u, double* c);
 
 // sums(row, j) += l y_j for the nonzeros l of one user, exactly modulo 2^64;
 // row-major with y.size() columns. Entries are integers in [0, 2^32).

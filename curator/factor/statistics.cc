@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "common/base/error.h"
@@ -11,8 +13,8 @@
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/lanes.h"
 #include "curator/factor/quantise.h"
+#include "curator/factor/sparse_h_step.h"
 #include "curator/factor/sparse_kernels.h"
 
 namespace dpnmf::curator {
@@ -31,24 +33,47 @@ struct Round {
   PackedDictionary w;
   LatticeBounds h_bounds;
   LatticeBounds u_bounds;
+  std::optional<LongRows> long_rows;  // sparse data with outliers
 
   int features() const { return w.features; }
   int rank() const { return w.rank; }
   int padded_rank() const { return PaddedColumns(w.rank); }
-  // The nonzeros alone are visited.
-  bool by_nonzeros() const { return data.sparse() && !request.outliers; }
+  // No zero of v is visited that could add nothing.
+  bool by_nonzeros() const { return data.sparse(); }
+};
+
+// l by nonzeros, user after user.
+struct SparseOutput {
+  std::vector<std::int32_t> rows;
+  std::vector<double> l;
+  std::vector<std::size_t> ends;
+
+  void Clear() {
+    rows.clear();
+    l.clear();
+    ends.clear();
+  }
+  std::size_t First(int user) const { return user == 0 ? 0 : ends[user - 1]; }
+  std::size_t Count(int user) const { return ends[user] - First(user); }
+  std::span<const std::int32_t> RowsOf(int user) const {
+    return std::span(rows).subspan(First(user), Count(user));
+  }
+  std::span<const double> LOf(int user) const {
+    return std::span(l).subspan(First(user), Count(user));
+  }
 };
 
 // What one block leaves behind: gated integers.
 struct BlockOutput {
   AlignedVector<double> k;  // strips x padded_rank
-  // l: in the block's u (strips x D), or by nonzeros, user after user.
-  std::vector<double> sparse_l;
+  // l of sparse data; else it is in the block's u (strips x D).
+  SparseOutput sparse;
 };
 
 struct Worker {
   BlockBuffers block;
   BlockOutput output;
+  SparseBlock sparse;
   AlignedVector<double> column_c;
   std::vector<std::uint32_t> column_k;
   std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
@@ -97,9 +122,13 @@ absl::StatusOr<Round> PrepareRound(const Dataset& data,
   DPNMF_ASSIGN_OR_RETURN(
       const LatticeBounds u_bounds,
       LatticeBoundsOf(request.data_bound, request.data_bits));
-  Round round{data, request,
+  Round round{data,
+              request,
               PackedDictionary(*request.w, request.outliers, data.sparse()),
-              h_bounds, u_bounds};
+              h_bounds,
+              u_bounds,
+              std::nullopt};
+  if (data.sparse() && request.outliers) round.long_rows.emplace(*request.w);
   DPNMF_RETURN_IF_ERROR(CheckRoom(round));
   return round;
 }
@@ -108,6 +137,8 @@ int BlockUsers(const Round& round, const Execution& execution) {
   if (execution.block_users > 0) {
     return (execution.block_users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
   }
+  // The rows of W of a strip's nonzeros stay in the cache over its sweeps.
+  if (round.long_rows.has_value()) return kBlockUnit;
   const std::int64_t bytes_a_user =
       (round.by_nonzeros() ? 0
                            : (round.request.outliers ? 12 : 8) *
@@ -145,6 +176,13 @@ void StoreCoefficients(UserRange users, const BlockBuffers& block,
 void HStep(const Round& round, UserRange users, Worker* worker) {
   const StatisticsRequest& request = round.request;
   BlockBuffers& block = worker->block;
+  if (round.long_rows.has_value()) {
+    SparseHStepWithOutliers(round.data, round.w, *round.long_rows,
+                            {request.lambda, request.outlier_bound},
+                            request.inner_iterations, users, &block,
+                            &worker->sparse);
+    return;
+  }
   if (request.outliers) {
     LoadData(round.data, users, &block.v);
     block.u.resize(block.v.size());
@@ -162,6 +200,34 @@ void HStep(const Round& round, UserRange users, Worker* worker) {
   SweepBlock(round.w, request.inner_iterations, users.strips(), &block);
 }
 
+// u of one user by nonzeros, behind what is there.
+void AppendNonzeros(const Round& round, const Worker& worker, UserRange users,
+                    int user, SparseOutput* to) {
+  if (!round.long_rows.has_value()) {
+    const SparseColumn column = round.data.SparseColumnOf(users.first + user);
+    to->rows.insert(to->rows.end(), column.rows.begin(), column.rows.end());
+    to->l.insert(to->l.end(), column.values.begin(), column.values.end());
+    return;
+  }
+  const Support& support = worker.sparse.users[user];
+  for (std::size_t i = 0; i < support.count; ++i) {
+    if (support.u[i] == 0) continue;
+    to->rows.push_back(support.rows[i]);
+    to->l.push_back(support.u[i]);
+  }
+}
+
+void QuantiseNonzeros(const Round& round, UserRange users, Worker* worker) {
+  SparseOutput& output = worker->output.sparse;
+  output.Clear();
+  for (int user = 0; user < users.count; ++user) {
+    AppendNonzeros(round, *worker, users, user, &output);
+    output.ends.push_back(output.l.size());
+    QuantiseColumn(round.u_bounds,
+                   std::span(output.l).subspan(output.First(user)));
+  }
+}
+
 // Steps 3 and 4: gated integers k and l.
 void Quantise(const Round& round, UserRange users, Worker* worker) {
   BlockOutput& output = worker->output;
@@ -177,14 +243,7 @@ void Quantise(const Round& round, UserRange users, Worker* worker) {
                   worker->block.u.data() + strip * StripSize(round.features()));
   }
   if (!round.by_nonzeros()) return;
-  output.sparse_l.clear();
-  for (int user = 0; user < users.count; ++user) {
-    const SparseColumn column = round.data.SparseColumnOf(users.first + user);
-    const std::size_t first = output.sparse_l.size();
-    output.sparse_l.insert(output.sparse_l.end(), column.values.begin(),
-                           column.values.end());
-    QuantiseColumn(round.u_bounds, std::span(output.sparse_l).subspan(first));
-  }
+  QuantiseNonzeros(round, users, worker);
 }
 
 void ProcessBlock(const Round& round, UserRange users, Worker* worker,
@@ -197,7 +256,7 @@ void ProcessBlock(const Round& round, UserRange users, Worker* worker,
 
 // S_B += sum of l k' by the nonzeros of l.
 void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
-  std::span<const double> l = worker->output.sparse_l;
+  const SparseOutput& output = worker->output.sparse;
   std::vector<std::uint32_t>& k = worker->column_k;
   k.assign(round.padded_rank(), 0);
   for (int user = 0; user < users.count; ++user) {
@@ -205,9 +264,8 @@ void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
         worker->output.k.data() + LaneOf(user, round.padded_rank());
     for (int j = 0; j < round.rank(); ++j)
       k[j] = static_cast<std::uint32_t>(from[j * kStripUsers]);
-    const auto rows = round.data.SparseColumnOf(users.first + user).rows;
-    AddExactOuterProduct(rows, l.first(rows.size()), k, worker->sums_b.data());
-    l = l.subspan(rows.size());
+    AddExactOuterProduct(output.RowsOf(user), output.LOf(user), k,
+                         worker->sums_b.data());
   }
 }
 
@@ -364,7 +422,6 @@ absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
   DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, *h));
   std::vector<UserContribution> contributions(data.private_user_count());
   ForEachBlock(round, execution, h, [&](UserRange users, Worker* worker) {
-    std::span<const double> sparse_l = worker->output.sparse_l;
     for (int user = 0; user < users.count; ++user) {
       UserContribution& to = contributions[users.first + user];
       to.k = LaneToIntegers(
@@ -377,10 +434,10 @@ absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
         continue;
       }
       to.l.assign(round.features(), 0);
-      for (const std::int32_t row :
-           data.SparseColumnOf(users.first + user).rows) {
-        to.l[row] = static_cast<std::int64_t>(sparse_l.front());
-        sparse_l = sparse_l.subspan(1);
+      const SparseOutput& sparse = worker->output.sparse;
+      for (std::size_t i = 0; i < sparse.Count(user); ++i) {
+        to.l[sparse.RowsOf(user)[i]] =
+            static_cast<std::int64_t>(sparse.LOf(user)[i]);
       }
     }
   });

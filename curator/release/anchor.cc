@@ -75,7 +75,6 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {
 
 absl::StatusOr<StagedAnchor> StagedAnchor::Stage(const std::string& directory,
                                                  const Anchor& anchor) {
-  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
   DPNMF_ASSIGN_OR_RETURN(StagedFile file,
                          StagedFile::Create(directory, kFileName));
   DPNMF_RETURN_IF_ERROR(file.Write(AnchorText(anchor)));
@@ -85,6 +84,7 @@ absl::StatusOr<StagedAnchor> StagedAnchor::Stage(const std::string& directory,
 absl::Status StagedAnchor::Publish() { return file_.PublishAs(kFileName); }
 
 absl::Status WriteAnchor(const std::string& directory, const Anchor& anchor) {
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
   DPNMF_ASSIGN_OR_RETURN(StagedAnchor staged,
                          StagedAnchor::Stage(directory, anchor));
   return staged.Publish();

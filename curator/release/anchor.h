@@ -40,7 +40,7 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory);
 // volume stops the commit; publishing is a rename and comes after it.
 class StagedAnchor {
  public:
-  // Creates the directory if missing. UNAVAILABLE "storage-failed".
+  // UNAVAILABLE "storage-failed", also if there is no such directory.
   static absl::StatusOr<StagedAnchor> Stage(const std::string& directory,
                                             const Anchor& anchor);
   // Durable on return.
@@ -51,6 +51,7 @@ class StagedAnchor {
   StagedFile file_;
 };
 
+// Stages and publishes. Creates the directory if missing.
 absl::Status WriteAnchor(const std::string& directory, const Anchor& anchor);
 
 }  // namespace dpnmf::curator

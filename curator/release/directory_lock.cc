@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "curator/release/durable_file.h"
 
 namespace dpnmf::curator {
@@ -17,8 +18,8 @@ absl::StatusOr<DirectoryLock> DirectoryLock::Acquire(
     const std::string& directory, std::string_view name) {
   const absl::string_view what(name.data(), name.size());
   const std::string path = absl::StrCat(directory, "/", what, ".lock");
-  const int descriptor =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int descriptor = DPNMF_SYSTEM(open)(
+      path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return StorageFailed("open", path);
   DirectoryLock lock(descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -37,7 +38,8 @@ class Descriptor {
 absl::Status WriteAll(int descriptor, std::string_view content,
                       const std::string& path) {
   while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    const ssize_t written =
+        DPNMF_SYSTEM(write)(descriptor, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return StorageFailed("write", path);
     content.remove_prefix(static_cast<std::size_t>(written));
@@ -58,30 +60,35 @@ absl::Status CreateDurableDirectory(const std::string& path) {
   std::filesystem::path directory =
       std::filesystem::path(path).lexically_normal();
   if (!directory.has_filename()) directory = directory.parent_path();
-  if (::mkdir(directory.c_str(), 0700) != 0) {
-    if (errno == EEXIST && std::filesystem::is_directory(directory))
-      return absl::OkStatus();
-    if (errno != ENOENT || !directory.has_parent_path())
-      return StorageFailed("create directory", path);
-    DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory.parent_path()));
-    if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-      return StorageFailed("create directory", path);
+  const std::string parent =
+      directory.has_parent_path() ? directory.parent_path().string() : ".";
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) == 0)
+    return SyncDirectory(parent);
+  if (errno == EEXIST && std::filesystem::is_directory(directory)) {
+    // Whoever made it may have been stopped before this sync, or have failed.
+    // A parent that may not be read was not made here.
+    const absl::Status synced = SyncDirectory(parent);
+    return ::access(parent.c_str(), R_OK) == 0 ? synced : absl::OkStatus();
   }
-  const std::filesystem::path parent = directory.parent_path();
-  return SyncDirectory(parent.empty() ? "." : parent.string());
+  if (errno != ENOENT || !directory.has_parent_path())
+    return StorageFailed("create directory", path);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return StorageFailed("create directory", path);
+  return SyncDirectory(parent);
 }
 
 absl::Status SyncDirectory(const std::string& path) {
   const Descriptor directory(
-      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.value() < 0) return StorageFailed("open directory", path);
-  if (::fsync(directory.value()) != 0)
+  if (DPNMF_SYSTEM(fsync)(directory.value()) != 0)
     return StorageFailed("sync directory", path);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.value() < 0 && errno == ENOENT) {
     return Refusal(absl::StatusCode::kNotFound, "file-missing",
                    absl::StrCat("there is no file `", path, "`"));
@@ -92,8 +99,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   std::string content(static_cast<std::size_t>(about.st_size), '\0');
   std::size_t filled = 0;
   while (filled < content.size()) {
-    const ssize_t got =
-        ::read(file.value(), content.data() + filled, content.size() - filled);
+    const ssize_t got = DPNMF_SYSTEM(read)(
+        file.value(), content.data() + filled, content.size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return StorageFailed("read", path);
     if (got == 0) break;
@@ -103,12 +110,25 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return content;
 }
 
+absl::Status RewriteDurably(const std::string& path) {
+  const absl::StatusOr<std::string> content = ReadWholeFile(path);
+  if (absl::IsNotFound(content.status())) return absl::OkStatus();
+  if (!content.ok()) return content.status();
+  const Descriptor file(
+      DPNMF_SYSTEM(open)(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.value() < 0) return StorageFailed("open", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), *content, path));
+  if (DPNMF_SYSTEM(fsync)(file.value()) != 0)
+    return StorageFailed("sync", path);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<StagedFile> StagedFile::Create(const std::string& directory,
                                               const std::string& name) {
   std::string path = absl::StrCat(directory, "/", name, ".new");
-  const int descriptor =
-      ::open(path.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int descriptor = DPNMF_SYSTEM(open)(
+      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+      0600);
   if (descriptor < 0) return StorageFailed("create", path);
   return StagedFile(directory, std::move(path), descriptor);
 }
@@ -125,13 +145,13 @@ StagedFile::StagedFile(StagedFile&& other) noexcept
 
 StagedFile::~StagedFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!path_.empty()) DPNMF_SYSTEM(unlink)(path_.c_str());
 }
 
 absl::Status StagedFile::Reserve(std::uint64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   const int failure =
-      ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+      DPNMF_SYSTEM(posix_fallocate)(descriptor_, 0, static_cast<off_t>(bytes));
   if (failure == 0) return absl::OkStatus();
   errno = failure;
   return StorageFailed("reserve space for", path_);
@@ -141,15 +161,17 @@ absl::Status StagedFile::Write(std::string_view content) {
   if (::lseek(descriptor_, 0, SEEK_SET) != 0)
     return StorageFailed("write", path_);
   DPNMF_RETURN_IF_ERROR(WriteAll(descriptor_, content, path_));
-  if (::ftruncate(descriptor_, static_cast<off_t>(content.size())) != 0)
+  if (DPNMF_SYSTEM(ftruncate)(descriptor_,
+                              static_cast<off_t>(content.size())) != 0)
     return StorageFailed("truncate", path_);
-  if (::fsync(descriptor_) != 0) return StorageFailed("sync", path_);
+  if (DPNMF_SYSTEM(fsync)(descriptor_) != 0)
+    return StorageFailed("sync", path_);
   return absl::OkStatus();
 }
 
 absl::Status StagedFile::PublishAs(const std::string& name) {
   const std::string final_path = absl::StrCat(directory_, "/", name);
-  if (::rename(path_.c_str(), final_path.c_str()) != 0)
+  if (DPNMF_SYSTEM(rename)(path_.c_str(), final_path.c_str()) != 0)
     return StorageFailed("rename", path_);
   path_.clear();
   return SyncDirectory(directory_);

@@ -20,7 +20,7 @@ namespace dpnmf::curator {
 absl::Status StorageFailed(std::string_view action, const std::string& path);
 
 // Creates the directory and its missing parents (mode 0700) and syncs the
-// parent of each one made. OK if it exists.
+// parent of each one made, and of the directory also if it exists.
 absl::Status CreateDurableDirectory(const std::string& path);
 
 // fsync of a directory: makes creations and renames in it durable.
@@ -28,6 +28,11 @@ absl::Status SyncDirectory(const std::string& path);
 
 // The whole file. NOT_FOUND "file-missing" if there is none.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
+
+// Writes a file's bytes over themselves and syncs it. What an earlier process
+// has written may be in memory alone, and for good if a sync of it failed: the
+// system then takes it for clean. OK if there is no file.
+absl::Status RewriteDurably(const std::string& path);
 
 // A file written under another name (final name + ".new"), synced, then renamed
 // over the final name. Removed when destroyed unpublished. Not thread-safe.

@@ -12,9 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "curator/release/anchor.h"
-#include "curator/release/crash_point.h"
 #include "curator/release/directory_lock.h"
 #include "curator/release/durable_file.h"
 #include "curator/release/ledger_book.h"
@@ -241,7 +241,8 @@ struct Ledger::State {
       : options(std::move(o)),
         locks(std::move(l)),
         table(std::move(t)),
-        book(std::move(b)) {}
+        book(std::move(b)),
+        id(book.ledger_id()) {}
 
   // Refuses everything after a write whose outcome is not known.
   absl::Status Healthy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -271,6 +272,7 @@ struct Ledger::State {
   mutable Mutex mutex;
   LedgerTable table ABSL_GUARDED_BY(mutex);
   LedgerBook book ABSL_GUARDED_BY(mutex);
+  const std::string id;
   bool poisoned ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -298,18 +300,18 @@ absl::StatusOr<LedgerRow> Ledger::State::Append(LedgerRow row) {
     if (!stage.ok()) return stage.status();
     staged.emplace(*std::move(stage));
   }
-  CrashPoint("before-commit");
+  DPNMF_FAILPOINT("before-commit");
   const WriteOutcome outcome = table.Append(row);
   poisoned = !outcome.known;
   DPNMF_RETURN_IF_ERROR(outcome.status);
-  CrashPoint("after-commit");
+  DPNMF_FAILPOINT("after-commit");
   if (staged.has_value()) {
     if (const absl::Status status = staged->Publish(); !status.ok()) {
       poisoned = true;
       return status;
     }
   }
-  CrashPoint("after-anchor");
+  DPNMF_FAILPOINT("after-anchor");
   book.Add(row);
   return row;
 }
@@ -589,6 +591,14 @@ absl::StatusOr<IdentityPosition> Ledger::PositionOf(
   if (found == known->identities.end()) return IdentityPosition{};
   return IdentityPosition{found->second.charged, found->second.reserved,
                           found->second.charges.size()};
+}
+
+const std::string& Ledger::id() const { return state_->id; }
+
+absl::StatusOr<LedgerRow> Ledger::RowAt(std::uint64_t sequence) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  return state_->table.Read(sequence);
 }
 
 absl::StatusOr<std::vector<LedgerRow>> Ledger::ChargesOf(

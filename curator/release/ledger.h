@@ -219,6 +219,10 @@ class Ledger {
   absl::StatusOr<Position> PositionOf(const std::string& population) const;
   absl::StatusOr<IdentityPosition> PositionOf(
       const std::string& population, const std::string& identity) const;
+  // 32 hexadecimal digits, drawn when the ledger was made.
+  const std::string& id() const;
+  // A row that there is. DATA_LOSS "ledger-damaged" if it cannot be read back.
+  absl::StatusOr<LedgerRow> RowAt(std::uint64_t sequence) const;
   // Charges of one identity on a population with a sequence above `after`.
   absl::StatusOr<std::vector<LedgerRow>> ChargesOf(
       const std::string& population, const std::string& identity,

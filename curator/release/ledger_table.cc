@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/release/durable_file.h"
 #include "curator/release/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -51,13 +53,26 @@ absl::Status Damaged(std::string_view what) {
                               absl::string_view(what.data(), what.size())));
 }
 
+absl::Status Unusable(const std::string& what) {
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("the ledger's file cannot be used: ", what));
+}
+
 absl::Status StatusOf(const SQLite::Exception& error) {
   const int code = error.getErrorCode();
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
     return Damaged(error.what());
-  return Refusal(
-      absl::StatusCode::kUnavailable, "storage-failed",
-      absl::StrCat("the ledger's file cannot be used: ", error.what()));
+  return Unusable(error.what());
+}
+
+// SQLite's check reports a page that the disk did not give with the code of the
+// failure: that is the disk's fault, and may pass.
+bool IsReadFailure(const std::string& finding) {
+  constexpr char kCode[] = "error code=";
+  const std::size_t at = finding.find(kCode);
+  if (at == std::string::npos) return false;
+  const int code = std::atoi(finding.c_str() + at + sizeof(kCode) - 1) & 0xff;
+  return code == SQLITE_IOERR || code == SQLITE_NOMEM || code == SQLITE_FULL;
 }
 
 // Runs `body`, which returns a Status or StatusOr, and turns exceptions into
@@ -152,12 +167,17 @@ std::optional<LedgerRow> RowOf(SQLite::Statement& statement) {
 
 absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
     const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/", kFileName);
+  // The anchor will be told of every row that is read now.
+  DPNMF_RETURN_IF_ERROR(RewriteDurably(absl::StrCat(path, "-wal")));
   return Guarded([&]() -> absl::StatusOr<LedgerTable> {
-    auto database = OpenDatabase(absl::StrCat(directory, "/", kFileName),
-                                 SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    const std::string mode =
-        database->execAndGet("PRAGMA journal_mode = WAL").getString();
+    auto database =
+        OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    // To its end: a first row that says "wal" comes before the commit.
+    database->exec("PRAGMA journal_mode = WAL");
     database->exec("PRAGMA synchronous = FULL");
+    const std::string mode =
+        database->execAndGet("PRAGMA journal_mode").getString();
     constexpr int kFull = 2;
     if (mode != "wal" || IntegerPragma(*database, "synchronous") != kFull) {
       return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
@@ -213,8 +233,8 @@ absl::Status LedgerTable::CheckStructure() {
   if (listing.executeStep()) return Damaged("its schema was changed");
   const std::string finding =
       database_->execAndGet("PRAGMA quick_check(1)").getString();
-  if (finding != "ok") return Damaged(finding);
-  return absl::OkStatus();
+  if (finding == "ok") return absl::OkStatus();
+  return IsReadFailure(finding) ? Unusable(finding) : Damaged(finding);
 }
 
 absl::Status LedgerTable::ForEachRow(

@@ -29,7 +29,8 @@ struct WriteOutcome {
 // rest.
 class LedgerTable {
  public:
-  // Creates the file if missing; the directory must exist.
+  // Creates the file if missing; the directory must exist. What is read
+  // afterwards is durable.
   static absl::StatusOr<LedgerTable> OpenForWriting(
       const std::string& directory);
   // NOT_FOUND "ledger-missing".

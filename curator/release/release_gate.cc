@@ -3,8 +3,8 @@
 #include <span>
 
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/sha256.h"
-#include "curator/release/crash_point.h"
 #include "curator/release/noise.h"
 
 namespace dpnmf::curator {
@@ -198,7 +198,7 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Release(
   DPNMF_ASSIGN_OR_RETURN(const ChargedRow row, ledger_->ChargeRound(charge));
   // Without a row of its own there is no draw, whoever else may have charged.
   if (!row.is_new) return Stored(request.round, row);
-  CrashPoint("after-charge");
+  DPNMF_FAILPOINT("after-charge");
   return DrawAndStore(request, sums, post_process, row, std::move(reserved));
 }
 
@@ -207,7 +207,7 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::DrawAndStore(
     const PostProcess& post_process, const ChargedRow& row,
     ReservedRelease reserved) const {
   const auto noise = draw_noise_(request.parts, threads_);
-  CrashPoint("after-draw");
+  DPNMF_FAILPOINT("after-draw");
   std::vector<NoisedMatrix> noised;
   for (std::size_t i = 0; i < request.parts.size(); ++i) {
     DPNMF_ASSIGN_OR_RETURN(NoisedMatrix part,
@@ -220,7 +220,7 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::DrawAndStore(
   release.cost = row.cost;
   release.parts = post_process(std::move(noised));
   DPNMF_RETURN_IF_ERROR(store_.Write(std::move(reserved), release));
-  CrashPoint("after-store");
+  DPNMF_FAILPOINT("after-store");
   return Stored(request.round, row);
 }
 
@@ -229,6 +229,7 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Stored(
   ReleasedRound released;
   released.round = round;
   released.cost = row.cost;
+  released.row = row.sequence;
   released.row_hash = row.hash;
   absl::StatusOr<StoredRelease> stored = store_.Read(row.hash);
   if (absl::IsUnavailable(stored.status())) return stored.status();

@@ -48,6 +48,7 @@ struct ReleasedRound {
   std::vector<NoisedMatrix> parts;  // empty and lost = true: the row is dead
   bool lost = false;
   MuSquared cost;
+  std::uint64_t row = 0;  // its number in the ledger
   Digest row_hash{};
 };
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -184,16 +185,31 @@ absl::StatusOr<ReleaseStore> ReleaseStore::Open(const std::string& directory) {
   std::error_code failure;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(directory, failure)) {
-    if (entry.path().extension() == kUnfinishedSuffix)
-      fs::remove(entry.path(), failure);
+    if (entry.path().extension() == kUnfinishedSuffix &&
+        DPNMF_SYSTEM(unlink)(entry.path().c_str()) != 0) {
+      return StorageFailed("remove", entry.path().string());
+    }
   }
-  if (!failure) return ReleaseStore(directory);
-  errno = failure.value();
-  return StorageFailed("clear", directory);
+  if (failure) {
+    errno = failure.value();
+    return StorageFailed("clear", directory);
+  }
+  // A process that was stopped between a rename and its sync has left a name
+  // that may yet go; what is answered from now on must stay.
+  DPNMF_RETURN_IF_ERROR(SyncDirectory(directory));
+  return ReleaseStore(directory);
+}
+
+absl::Status ReleaseStore::Healthy() const {
+  if (!*poisoned_) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 "the releases' disk failed; nothing is released until the "
+                 "curator is restarted");
 }
 
 absl::StatusOr<ReservedRelease> ReleaseStore::Reserve(
     const std::string& name, std::uint64_t bytes) const {
+  DPNMF_RETURN_IF_ERROR(Healthy());
   DPNMF_ASSIGN_OR_RETURN(StagedFile file, StagedFile::Create(directory_, name));
   DPNMF_RETURN_IF_ERROR(file.Reserve(bytes));
   return ReservedRelease(std::move(file));
@@ -202,10 +218,14 @@ absl::StatusOr<ReservedRelease> ReleaseStore::Reserve(
 absl::Status ReleaseStore::Write(ReservedRelease reserved,
                                  const StoredRelease& release) const {
   DPNMF_RETURN_IF_ERROR(reserved.file_.Write(EncodeRelease(release)));
-  return reserved.file_.PublishAs(FileNameOf(release.row_hash));
+  const absl::Status published =
+      reserved.file_.PublishAs(FileNameOf(release.row_hash));
+  if (!published.ok()) *poisoned_ = true;
+  return published;
 }
 
 absl::StatusOr<StoredRelease> ReleaseStore::Read(const Digest& row_hash) const {
+  DPNMF_RETURN_IF_ERROR(Healthy());
   DPNMF_ASSIGN_OR_RETURN(
       const std::string bytes,
       ReadWholeFile(absl::StrCat(directory_, "/", FileNameOf(row_hash))));

@@ -10,7 +10,9 @@
 #ifndef DPNMF_CURATOR_RELEASE_RELEASE_STORE_H_
 #define DPNMF_CURATOR_RELEASE_RELEASE_STORE_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,16 +52,18 @@ class ReservedRelease {
 // Thread-safe; distinct rows at once are fine.
 class ReleaseStore {
  public:
-  // Creates the directory if missing and removes what an earlier process left
-  // unfinished. One process at a time (the ledger's lock sees to it).
-  // UNAVAILABLE "storage-failed".
+  // Creates the directory if missing, removes what an earlier process left
+  // unfinished and makes durable what it had finished. One process at a time
+  // (the ledger's lock sees to it). UNAVAILABLE "storage-failed".
   static absl::StatusOr<ReleaseStore> Open(const std::string& directory);
 
   // UNAVAILABLE "storage-failed" if `bytes` do not fit the disk. `name` must
   // not be in use by another reservation at the same time.
   absl::StatusOr<ReservedRelease> Reserve(const std::string& name,
                                           std::uint64_t bytes) const;
-  // Durable (file and directory) on return. UNAVAILABLE "storage-failed".
+  // Durable (file and directory) on return. UNAVAILABLE "storage-failed"; if it
+  // is then not known whether the file will stay, every later call says so too,
+  // until the store is opened again.
   absl::Status Write(ReservedRelease reserved,
                      const StoredRelease& release) const;
   // NOT_FOUND "file-missing", DATA_LOSS "release-damaged" (also if the file is
@@ -68,8 +72,12 @@ class ReleaseStore {
 
  private:
   explicit ReleaseStore(std::string directory)
-      : directory_(std::move(directory)) {}
+      : directory_(std::move(directory)),
+        poisoned_(std::make_unique<std::atomic<bool>>(false)) {}
+  absl::Status Healthy() const;
+
   std::string directory_;
+  std::unique_ptr<std::atomic<bool>> poisoned_;
 };
 
 }  // namespace dpnmf::curator

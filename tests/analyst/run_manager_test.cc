@@ -260,6 +260,24 @@ TEST_F(RunManagerTest, RunsGoOnAfterARestartAndTheListStays) {
   EXPECT_EQ(curator_.charges(), 12u);
 }
 
+TEST_F(RunManagerTest, ACancelAfterARestartGivesBackWhatWasReservedBefore) {
+  // A process that ended after the curator had opened the run and before that
+  // was stored: no worker here, so that the run stays QUEUED.
+  Begin(0);
+  const std::string run_id = Start(3);
+  ASSERT_TRUE(
+      curator_.NewStream()
+          ->Open(run_id, store_->Get(run_id)->run.specification().parameters())
+          .ok());
+  ASSERT_NE(curator_.reserved(), MuSquared());
+  Restart(0);
+  EXPECT_EQ(manager_->Cancel(run_id)->state(), v1::RUN_STATE_CANCELLING);
+  Restart(1);
+  WatchAll(run_id);
+  EXPECT_EQ(manager_->Get(run_id)->state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(curator_.reserved(), MuSquared());
+}
+
 TEST_F(RunManagerTest, StopEndsWatchesAndRefusesNewRuns) {
   Gate gate;
   curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <random>
 
+#include "common/base/failpoint.h"
 #include "common/nmf/dictionary.h"
-#include "curator/release/crash_point.h"
 #include "tests/curator/release/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
@@ -223,13 +223,19 @@ Answer AnswerOf(const absl::StatusOr<Released<ReleasedRound>>& released) {
   answer.lost = round.lost;
   answer.cost = round.cost.units();
   answer.row_hash = HexOf(round.row_hash);
-  for (const NoisedMatrix& part : round.parts) {
-    answer.bytes += part.name + std::to_string(part.rows) + "x" +
-                    std::to_string(part.columns) + ":";
-    AppendBytes(part.lattice, &answer.bytes);
-    AppendBytes(part.reals, &answer.bytes);
-  }
+  answer.bytes = BytesOf(round.parts);
   return answer;
+}
+
+std::string BytesOf(const std::vector<NoisedMatrix>& parts) {
+  std::string bytes;
+  for (const NoisedMatrix& part : parts) {
+    bytes += part.name + std::to_string(part.rows) + "x" +
+             std::to_string(part.columns) + ":";
+    AppendBytes(part.lattice, &bytes);
+    AppendBytes(part.reals, &bytes);
+  }
+  return bytes;
 }
 
 AttackedCurator::AttackedCurator()
@@ -281,10 +287,13 @@ void AttackedCurator::Stop() {
   ledger_.reset();
 }
 
+SessionContext AttackedCurator::Context() const {
+  return {ledger_.get(), gate_.get(), &catalog_, access_.get(),
+          seats_.get(),  1,           nullptr};
+}
+
 Session AttackedCurator::NewSession(const std::string& identity) const {
-  return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                  seats_.get(), 1, nullptr},
-                 {identity});
+  return Session(Context(), {identity});
 }
 
 Answer AttackedCurator::Open(const OpenAttempt& attempt,
@@ -340,12 +349,12 @@ Answer AttackedCurator::Close(const std::string& identity,
 void AttackedCurator::ArmCrash(const std::string& place) {
   crash_at_ = place;
   g_attacked = this;
-  crash_hook_for_testing = OnCrashPoint;
+  failpoint::on_reach = OnCrashPoint;
 }
 
 void AttackedCurator::DisarmCrash() {
   crash_at_.clear();
-  if (g_attacked == this) crash_hook_for_testing = nullptr;
+  if (g_attacked == this) failpoint::on_reach = nullptr;
 }
 
 void AttackedCurator::OnCrashPoint(const char* place) {

@@ -56,6 +56,7 @@ struct Answer {
   Units cost = 0;
 };
 Answer AnswerOf(const absl::StatusOr<Released<ReleasedRound>>& released);
+std::string BytesOf(const std::vector<NoisedMatrix>& parts);
 
 class AttackedCurator {
  public:
@@ -67,6 +68,8 @@ class AttackedCurator {
   void Start();
   void Stop();
 
+  // For a service over the same parts.
+  SessionContext Context() const;
   Session NewSession(const std::string& identity) const;
   // The ledger and the gate without a session before them. Their requests are
   // others than a session's.
@@ -86,7 +89,7 @@ class AttackedCurator {
   const std::vector<PopulationPolicy>& policies() const { return policies_; }
   std::uint64_t draws() const { return draws_; }
 
-  // The next call that comes to `place` (crash_point.h; "drawing" is in the
+  // The next call that comes to `place` (a failpoint; "drawing" is in the
   // midst of a draw) is left by the exception Crashed. What lay on disk then is
   // what Recover starts again from. One thread only.
   struct Crashed {};
@@ -96,6 +99,8 @@ class AttackedCurator {
   // Rows that a crash left without a draw, so that their number is known.
   void AddUndrawn() { ++undrawn_; }
 
+  // All files of the curator lie in it.
+  const std::string& LivePath() const { return live_; }
   std::string LedgerDirectoryPath() const { return live_ + "/ledger"; }
   std::string AnchorDirectoryPath() const { return live_ + "/anchor"; }
   std::string ReleasesPath() const { return live_ + "/releases"; }

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <thread>
 
-#include "curator/release/crash_point.h"
+#include "common/base/failpoint.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attacker.h"
 
@@ -80,7 +80,7 @@ bool AttackUntilKilled(AttackedCurator* curator, std::uint64_t seed, int points,
     curator->Start();
     const Diary diary(diary_path);
     g_points_left = points;
-    crash_hook_for_testing = KillHere;
+    failpoint::on_reach = KillHere;
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/release/crash_point.h"
+#include "common/base/failpoint.h"
 #include "gmock/gmock.h"
 #include "tests/attacks/attacker.h"
 
@@ -73,13 +73,13 @@ class BudgetSync : public testing::Test {
  protected:
   BudgetSync() {
     curator_.Start();
-    crash_hook_for_testing = [](const char* place) {
+    failpoint::on_reach = [](const char* place) {
       const std::string name = place;
       if (name == "after-charge") Note("charged");
       if (name == "after-draw") Note("drawn");
     };
   }
-  ~BudgetSync() override { crash_hook_for_testing = nullptr; }
+  ~BudgetSync() override { failpoint::on_reach = nullptr; }
 
   template <typename Call>
   std::vector<std::string> Seen(const Call& call) {

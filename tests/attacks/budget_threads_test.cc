@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "curator/release/crash_point.h"
+#include "common/base/failpoint.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/budget_history.h"
 
@@ -67,14 +67,14 @@ class Brawl {
     std::vector<Record> records(kThreads);
     std::barrier together(kThreads);
     std::vector<std::thread> threads;
-    crash_hook_for_testing = Jitter;
+    failpoint::on_reach = Jitter;
     for (std::size_t t = 0; t < kThreads; ++t)
       threads.emplace_back([&, t] {
         Stampede(&attackers_[t], &together, bout, &records[t]);
         Fight(&attackers_[t], &together, &records[t]);
       });
     for (std::thread& thread : threads) thread.join();
-    crash_hook_for_testing = nullptr;
+    failpoint::on_reach = nullptr;
     for (Record& record : records) {
       std::move(record.events.begin(), record.events.end(),
                 std::back_inserter(history_.events));

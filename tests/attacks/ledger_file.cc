@@ -13,8 +13,9 @@ namespace {
 constexpr int kBusyTimeoutMs = 10'000;
 
 SQLite::Database OpenFile(const std::string& directory) {
+  // By the system's own calls, whatever stands between it and the product.
   return SQLite::Database(directory + "/ledger.sqlite", SQLite::OPEN_READONLY,
-                          kBusyTimeoutMs);
+                          kBusyTimeoutMs, "unix");
 }
 
 Units UnitsOf(const std::string& digits) {

@@ -254,7 +254,7 @@ TEST_F(TwoParties, MomentsOnChosenRowsThenStatisticsArePaidForOnce) {
       analyst::ReadBudget("planted", connection_.get(), store_.get())->agree());
 }
 
-TEST_F(TwoParties, MomentsHaveStandardErrorsAndRoundsAfterThemDoNot) {
+TEST_F(TwoParties, RunsOfMomentsAndOfStatisticsHaveStandardErrors) {
   Begin();
   RunParameters parameters = curator::SmallRun();
   parameters.mechanism = "moments";
@@ -293,7 +293,16 @@ TEST_F(TwoParties, MomentsHaveStandardErrorsAndRoundsAfterThemDoNot) {
             "state-damaged");
   EXPECT_EQ(code_with("mean", Eigen::VectorXd::Zero(3)), "state-damaged");
   EXPECT_EQ(code_with("G", Eigen::MatrixXd::Zero(2, 3)), "state-damaged");
-  EXPECT_EQ(ReasonCode(errors_after(4, false).status()), "errors-unavailable");
+  // Rounds of statistics after the second moment.
+  const auto errors_of_rounds = errors_after(4, false);
+  ASSERT_TRUE(errors_of_rounds.ok()) << errors_of_rounds.status();
+  EXPECT_EQ(errors_of_rounds->rows(), kFeatures);
+  EXPECT_EQ(errors_of_rounds->cols(), 3);
+  EXPECT_GT(errors_of_rounds->maxCoeff(), 1e-4);
+  EXPECT_LE(errors_of_rounds->maxCoeff(), 1);
+  EXPECT_EQ(ReasonCode(errors_after(4, true).status()), "cancelled");
+  parameters.mechanism = "gradient";
+  EXPECT_EQ(ReasonCode(errors_after(2, false).status()), "errors-unavailable");
 }
 
 TEST_F(TwoPartiesWithoutNoise, ARunOfObjectiveReleasesTheLossOfItsDictionary) {

@@ -7,9 +7,9 @@ bool Send(const Released<ReleasedRound>& released, const ExactSums& sums) {
   const auto write = [](const v1::TrainReply&) { return true; };
   static_cast<void>(sums);
 #ifdef MUST_NOT_COMPILE
-  return WriteRelease(sums, {}, write);
+  return WriteRelease(sums, {}, {}, write);
 #else
-  return WriteRelease(released, {}, write);
+  return WriteRelease(released, {}, {}, write);
 #endif
 }
 

@@ -16,6 +16,8 @@ void AddWatchCommand(CLI::App* app, Session* session);
 // runs, show and cancel.
 void AddRunCommands(CLI::App* app, Session* session);
 void AddBudgetCommand(CLI::App* app, Session* session);
+// export and verify.
+void AddReceiptsCommand(CLI::App* app, Session* session);
 void AddModelCommand(CLI::App* app, Session* session);
 void AddObjectiveCommand(CLI::App* app, Session* session);
 void AddAccountCommand(CLI::App* app, Session* session);

@@ -191,6 +191,13 @@ std::string RdpCurveText(const v1::GetBudgetReply& reply) {
                       table.Render(kIndent));
 }
 
+std::string ReasonText(const v1::PlanRunReply& reply) {
+  if (reply.reason().empty()) return "";
+  return absl::StrCat(
+      "why ", reply.specification().parameters().mechanism(), "\n  ",
+      absl::StrReplaceAll(reply.reason(), {{". ", ".\n  "}}), "\n\n");
+}
+
 std::string ForecastText(const v1::PlanRunReply& reply) {
   if (!reply.has_forecast()) return "";
   // A sentence a line.
@@ -238,8 +245,8 @@ std::string PlanText(const v1::PlanRunReply& reply) {
   return absl::StrCat(KeyValueText(lines), "\n",
                       PriceText(reply.plan(), reply.guarantee().conversion()),
                       "\n", PlanBudgetText(reply), "\n",
-                      NoiseText(reply.plan()), "\n", ForecastText(reply),
-                      verdict);
+                      NoiseText(reply.plan()), "\n", ReasonText(reply),
+                      ForecastText(reply), verdict);
 }
 
 std::string RunsText(const v1::ListRunsReply& reply) {

@@ -10,6 +10,7 @@ root.textContent = '';
 // by their dashes.
 const STYLES = {
   'none': {label: 'no privacy', color: '#1b1b1b', dash: [6, 4]},
+  'mean': {label: 'mean alone, no privacy', color: '#777777', dash: [1, 3]},
   'moments': {label: 'moments', color: '#0072b2', dash: []},
   'statistics': {label: 'statistics', color: '#009e73', dash: []},
   'paper': {label: 'published', color: '#d55e00', dash: []},
@@ -217,7 +218,7 @@ function addOverEpsilon() {
   add(root, 'h2', 'Objective against overall epsilon');
   add(root, 'p', 'Columns of V of length 1, the best H ≥ 0 for each W; lower is better. Points are medians over ' +
     'repeats, bands their range. Epsilon is that of all releases together at delta ' + short(data.options.delta) +
-    ' (rdp conversion, replace one); “published” is the algorithm of Saha and Imtiaz (arXiv 2211.01451) with its own ' +
+    ' (conversion ' + data.options.conversion + ', replace one); “published” is the algorithm of Saha and Imtiaz (arXiv 2211.01451) with its own ' +
     'sensitivities, calibration and accounting; what a W₀ made of V tells is in no epsilon. Where a mechanism ran with several numbers of rounds T, the best one is drawn: that choice ' +
     'is a favour, since in earnest it would cost budget or public data.', 'note');
   addPlot(root, {title: 'Median objective', xLabel: 'overall epsilon (log scale)', xShort: 'epsilon', yLabel: OBJECTIVE,
@@ -286,7 +287,7 @@ function addLearningCurves() {
     const lines = [];
     for (const row of rows.filter((one) => one.epsilon === epsilon || one.epsilon === null)) {
       const style = {...STYLES[row.mechanism], label: nameOf(row, true)};
-      if (row.mechanism === 'moments' || row.mechanism === 'nndsvd') lines.push({...style, level: row.median});
+      if (['mean', 'moments', 'nndsvd'].includes(row.mechanism)) lines.push({...style, level: row.median});
       else if (row.rounds === null || row.rounds === largest(row.mechanism))
         lines.push({...style, points: curveOf(row)});
     }

@@ -258,6 +258,13 @@ grpc::Status FakeAnalyst::ForgetRun(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeAnalyst::GetReceipts(grpc::ServerContext*,
+                                      const v1::GetReceiptsRequest*,
+                                      grpc::ServerWriter<v1::Receipt>* writer) {
+  for (const v1::Receipt& receipt : receipts) writer->Write(receipt);
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
                                    const v1::GetModelRequest*,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {

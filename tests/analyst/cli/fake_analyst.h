@@ -36,6 +36,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
   std::vector<v1::RunEvent> events;
+  std::vector<v1::Receipt> receipts;
   // What happens after `sent` events of a stream (attempts count from 1); OK
   // sends on, another status ends that stream with it.
   std::function<grpc::Status(int attempt, std::uint64_t sent)> after_event;
@@ -68,6 +69,8 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   grpc::Status ForgetRun(grpc::ServerContext* context,
                          const v1::ForgetRunRequest* request,
                          v1::ForgetRunReply* reply) override;
+  grpc::Status GetReceipts(grpc::ServerContext*, const v1::GetReceiptsRequest*,
+                           grpc::ServerWriter<v1::Receipt>* writer) override;
   grpc::Status GetModel(grpc::ServerContext*, const v1::GetModelRequest*,
                         grpc::ServerWriter<v1::ModelReply>* writer) override;
   grpc::Status GetBudget(grpc::ServerContext*,

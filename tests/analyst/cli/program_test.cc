@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/trace.h"
+#include "common/rpc/receipt.h"
 #include "common/rpc/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -500,6 +501,59 @@ TEST_F(Program, ModelRefusesWhatItCannotWrite) {
   EXPECT_EQ(Run({"model", "3f9a", "--output", Path("no/w.npy")}),
             kExitNotFound);
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+class Receipts : public Program {
+ protected:
+  Receipts() {
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      v1::Receipt receipt;
+      receipt.set_sequence(4 + round);
+      receipt.set_round(round);
+      receipt.set_row_hash(std::string(32, 'h'));
+      Sign(key_, &receipt);
+      analyst().receipts.push_back(receipt);
+    }
+    std::ofstream(key_file_) << PemOf(key_.public_key());
+  }
+  int Export() { return Run({"receipts", "export", "--output", file_}); }
+  int Verify() {
+    return Run({"receipts", "verify", file_, "--key", key_file_});
+  }
+
+  const SigningKey key_ = SigningKey::Generate();
+  const std::string file_ = (directory_ / "receipts.jsonl").string();
+  const std::string key_file_ = (directory_ / "receipt.pub").string();
+};
+
+TEST_F(Receipts, AreExportedAndVerifiedWithoutAServer) {
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_EQ(Verify(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+}
+
+TEST_F(Receipts, OfAnotherKeyAreRefused) {
+  ASSERT_EQ(Export(), kExitOk);
+  std::ofstream(key_file_) << PemOf(SigningKey::Generate().public_key());
+  EXPECT_EQ(Verify(), kExitState);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-key-differs]"));
+}
+
+TEST_F(Receipts, ThatWereChangedAreRefused) {
+  analyst().receipts[1].set_round(7);
+  ASSERT_EQ(Export(), kExitOk);
+  EXPECT_EQ(Verify(), kExitDataLoss);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-invalid]"));
+}
+
+TEST_F(Receipts, NeedAFileAndAKeyThatAreSuch) {
+  EXPECT_EQ(Verify(), kExitNotFound);
+  std::ofstream(file_) << "hello\n";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-malformed]"));
+  std::ofstream(key_file_) << "hello\n";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-key-malformed]"));
 }
 
 }  // namespace

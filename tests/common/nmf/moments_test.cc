@@ -8,6 +8,8 @@
 
 #include "common/base/error.h"
 #include "common/nmf/coordinate_descent.h"
+#include "common/nmf/empirical_bayes.h"
+#include "common/nmf/moment_estimates.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -188,16 +190,48 @@ TEST(DenoiseMoments, FindsWhatLikeFeaturesShareBelowTheEdge) {
   EXPECT_GE(found, 0.42 * truth);  // a quarter without the regression
 }
 
-TEST(DenoiseMoments, FollowsARenumberingOfFeatures) {
+TEST(MomentEstimates, FollowARenumberingOfFeatures) {
   const NoisedMoments moments =
       Noised(SecondMoment(PlantedUsers(30, 4, 500, 5)), 2e-3, 6);
   std::vector<int> order(30);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), std::mt19937_64(8));
-  NoisedMoments renumbered = moments;
-  renumbered.g = moments.g(order, order).eval();
-  const MatrixXd expected = DenoiseMoments(moments)->g(order, order).eval();
-  EXPECT_LE((DenoiseMoments(renumbered)->g - expected).norm(), 1e-10);
+  const MatrixXd renumbered = moments.g(order, order);
+  const double stddev = moments.stddev_off;
+  EXPECT_LE((EstimateBySpectrum(renumbered, stddev).g -
+             EstimateBySpectrum(moments.g, stddev).g(order, order))
+                .norm(),
+            1e-10);
+  EXPECT_LE((EstimateByEntries(renumbered, stddev) -
+             EstimateByEntries(moments.g, stddev)(order, order))
+                .norm(),
+            1e-10);
+}
+
+// Few shared directions in the one, a few large entries anywhere in the other:
+// the mix is nearly as good as the better of the two, without being told which.
+TEST(DenoiseMoments, TakesTheEstimateThatForetells) {
+  constexpr int kSize = 120;
+  constexpr double kStddev = 1e-3;
+  const MatrixXd shared = SecondMoment(PlantedUsers(kSize, 3, 3000, 2));
+  MatrixXd scattered = MatrixXd::Identity(kSize, kSize) / kSize;
+  std::mt19937_64 random(21);
+  for (int pair = 0; pair < 300; ++pair) {
+    const auto i = static_cast<int>(random() % kSize),
+               j = static_cast<int>(random() % kSize);
+    scattered(i, j) = scattered(j, i) = 0.008;
+  }
+  for (const bool few_directions : {true, false}) {
+    const MatrixXd& g = few_directions ? shared : scattered;
+    const NoisedMoments moments = Noised(g, kStddev, 22);
+    const double spectral =
+        (EstimateBySpectrum(moments.g, kStddev).g - g).norm();
+    const double entries = (EstimateByEntries(moments.g, kStddev) - g).norm();
+    EXPECT_EQ(spectral < entries, few_directions);
+    EXPECT_LE((DenoiseMoments(moments)->g - g).norm(),
+              1.05 * std::min(spectral, entries))
+        << spectral << " " << entries;
+  }
 }
 
 TEST(DenoiseMoments, FollowsAChangeOfUnits) {
@@ -397,9 +431,12 @@ TEST(LiftDictionary, ExplainsTheMeanOfTheOtherFeatures) {
   EXPECT_NEAR(exact(0, 0), 1 / length, 1e-9);
   EXPECT_NEAR(exact(2, 1), 1 / length, 1e-9);
   EXPECT_EQ(exact.row(3).norm(), 0);
+  // With noise the mean is replaced by its posterior mean.
+  mean.tail(1).setZero();
+  const VectorXd expected = PosteriorMeans(mean, 0.1) / 0.6;
   const MatrixXd noisy = LiftDictionary(w, {0, 2}, mean, 0.1);
-  EXPECT_EQ(noisy.row(1).norm(), 0);  // below the threshold
-  EXPECT_EQ(noisy(0, 0), 1);
+  EXPECT_NEAR(noisy(1, 0) / noisy(0, 0), expected(1), 1e-9);
+  EXPECT_NEAR(noisy(3, 1) / noisy(2, 1), expected(3), 1e-9);
 }
 
 TEST(PredictMoments, IsTheDeviationThatMuAsksFor) {
@@ -411,6 +448,13 @@ TEST(PredictMoments, IsTheDeviationThatMuAsksFor) {
   EXPECT_EQ(forecast.typical_directions, 2);
   EXPECT_EQ(PredictMoments(1e9, 5, 1).most_directions, 5);
   EXPECT_EQ(PredictMoments(1, 5, 1e-6).most_directions, 0);
+}
+
+TEST(DefaultShareOfMean, GrowsWithTheNoiseWithinItsRange) {
+  EXPECT_EQ(DefaultShareOfMean(1e6, 1), kLeastShareOfMean);
+  EXPECT_EQ(DefaultShareOfMean(10, 1e-3), kLargestShareOfMean);
+  // Edge 2 sqrt(200) / (1000 * 0.5) = 0.0566.
+  EXPECT_NEAR(DefaultShareOfMean(1000, 0.25), 0.1697, 1e-4);
 }
 
 }  // namespace

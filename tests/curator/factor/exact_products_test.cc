@@ -44,8 +44,12 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
         (std::uint64_t{1} << 24) + 1, (std::uint64_t{1} << 26) - 1,
         (std::uint64_t{1} << 29) - 1}) {
     for (const auto& [rows, columns, strips] :
-         std::vector<std::tuple<int, int, int>>{
-             {1, 1, 1}, {3, 4, 2}, {7, 5, 9}, {8, 9, 40}}) {
+         std::vector<std::tuple<int, int, int>>{{1, 1, 1},
+                                                {3, 4, 2},
+                                                {7, 5, 9},
+                                                {8, 9, 40},
+                                                {11, 17, 3},
+                                                {13, 26, 5}}) {
       const Random x(rows, rows + 2, strips, largest, 1);
       const Random y(columns, PaddedColumns(columns), strips, largest, 2);
       const int stride = PaddedColumns(columns);
@@ -53,6 +57,15 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
                                       7);  // added to what is there
       AddExactProducts(x.matrix, y.matrix, strips, largest, largest, false,
                        sums.data());
+      const KernelTables runnable = RunnableKernels();
+      for (int table = 0; table < runnable.count; ++table) {
+        UseKernels(runnable.tables[table]);
+        std::vector<std::uint64_t> again(rows * stride, 7);
+        AddExactProducts(x.matrix, y.matrix, strips, largest, largest, false,
+                         again.data());
+        EXPECT_EQ(again, sums) << runnable.tables[table]->name;
+      }
+      UseKernels(nullptr);
       for (int i = 0; i < rows; ++i) {
         for (int j = 0; j < columns; ++j) {
           std::uint64_t expected = 7;

@@ -24,24 +24,32 @@ LatticeBounds Bounds(double bound, int bits) {
   return *LatticeBoundsOf(bound, bits);
 }
 
-// Runs a vector through the strip kernel in one lane (beside given company) and
-// through the column kernel; expects the same and returns it.
+// Runs a vector through the strip kernel in every lane (beside given company)
+// and through the column kernel, of every instruction set; expects the same and
+// returns it.
 template <typename Strip, typename Column>
 std::vector<double> Through(const Strip& strip_kernel,
                             const Column& column_kernel,
                             const LatticeBounds& bounds,
                             const std::vector<double>& x) {
-  std::vector<double> column = x;
-  column_kernel(bounds, std::span(column));
-  for (int lane = 0; lane < kStripUsers; ++lane) {
-    std::vector<double> strip(x.size() * kStripUsers, 1e300);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      strip[i * kStripUsers + lane] = x[i];
-    strip_kernel(bounds, static_cast<int>(x.size()), strip.data());
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      EXPECT_EQ(strip[i * kStripUsers + lane], column[i]) << i;
+  std::vector<double> column;
+  const KernelTables runnable = RunnableKernels();
+  for (int table = runnable.count - 1; table >= 0; --table) {
+    UseKernels(runnable.tables[table]);
+    column = x;
+    column_kernel(bounds, std::span(column));
+    for (int lane = 0; lane < kStripUsers; ++lane) {
+      std::vector<double> strip(x.size() * kStripUsers, 1e300);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        strip[i * kStripUsers + lane] = x[i];
+      strip_kernel(bounds, static_cast<int>(x.size()), strip.data());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(strip[i * kStripUsers + lane], column[i])
+            << i << ' ' << runnable.tables[table]->name;
+      }
     }
   }
+  UseKernels(nullptr);
   return column;
 }
 

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "SQLiteCpp/SQLiteCpp.h"
+#include "common/base/failpoint.h"
 #include "curator/release/anchor.h"
-#include "curator/release/crash_point.h"
 #include "curator/release/ledger.h"
 #include "gmock/gmock.h"
 #include "tests/curator/release/release_fixtures.h"
@@ -28,7 +28,7 @@ void StopHere(const char* place) {
 void CrashAt(const char* place, const std::function<void()>& body) {
   const int status = InChild([&] {
     g_crash_at = place;
-    crash_hook_for_testing = StopHere;
+    failpoint::on_reach = StopHere;
     body();
     return 0;
   });
@@ -197,10 +197,10 @@ TEST(LedgerDisk, AnAnchorLostAfterTheCommitStopsTheLedger) {
   BeginRun(home);
   auto ledger = home.Open();
   g_anchor_directory = home.options.anchor_directory;
-  crash_hook_for_testing = LoseTheAnchor;
+  failpoint::on_reach = LoseTheAnchor;
   const RunOpening opening = OpeningFor("run");
   EXPECT_CODE(ledger->ChargeRound(ChargeFor(opening, 1)), "storage-failed");
-  crash_hook_for_testing = nullptr;
+  failpoint::on_reach = nullptr;
   EXPECT_CODE(ledger->ChargeRound(ChargeFor(opening, 1)), "storage-failed");
   ledger.reset();
   EXPECT_EQ(home.OpenCode(), "ledger-behind-anchor");

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "curator/release/crash_point.h"
+#include "common/base/failpoint.h"
 #include "tests/curator/release/gate_fixtures.h"
 
 namespace dpnmf::curator {
@@ -26,7 +26,7 @@ void CrashReleasing(GateHome* home, const char* place) {
   const int status = InChild([&] {
     home->Reopen();
     g_crash_at = place;
-    crash_hook_for_testing = StopHere;
+    failpoint::on_reach = StopHere;
     (void)home->Release(1);
     return 0;
   });
@@ -105,9 +105,9 @@ void LoseTheStore(const char* place) {
 TEST(ReleaseGateDisk, AStoreLostAfterTheChargeLosesTheRoundAlone) {
   GateHome home;
   g_home = &home;
-  crash_hook_for_testing = LoseTheStore;
+  failpoint::on_reach = LoseTheStore;
   EXPECT_CODE(home.Release(1), "storage-failed");
-  crash_hook_for_testing = nullptr;
+  failpoint::on_reach = nullptr;
   home.Reopen();
   EXPECT_TRUE(home.Release(1).value().value().lost);
   EXPECT_EQ(home.Charged(), home.run.cost_per_round);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -96,7 +97,9 @@ class CuratorFixture : public ::testing::Test {
                 : ReleaseGateForTesting::Create(ledger_.get(), store,
                                                 ReleaseGateForTesting::Zeros)
                       .value();
+    receipts_.emplace(ReceiptSigner::Open(directory_, ledger_.get()).value());
     ServiceOptions service;
+    service.receipts = &*receipts_;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
                        &seats_,       1,           pacer_};
     service.identify = [this](const grpc::ServerContextBase&) {
@@ -117,6 +120,7 @@ class CuratorFixture : public ::testing::Test {
     if (server_ != nullptr) server_->Shutdown();
     server_.reset();
     service_.reset();
+    receipts_.reset();
     gate_.reset();
     ledger_.reset();
   }
@@ -132,6 +136,7 @@ class CuratorFixture : public ::testing::Test {
   std::function<std::int64_t()> clock_;  // of the ledger, likewise
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;
+  std::optional<ReceiptSigner> receipts_;
   std::unique_ptr<CuratorServiceImpl> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::CuratorService::Stub> stub_;

@@ -1,36 +1,34 @@
-// Users as SIMD lanes.
+// Vectors of doubles of one instruction set. For the kernels alone: everything
+// is in the namespace of the instruction set (DPNMF_ISA) and inlined.
 //
-// A strip holds kStripUsers users side by side: entry (row, user) of a matrix
-// with one column per user lies at strip[row * kStripUsers + user]. Every
-// kernel does the same operations on every lane and never mixes two, so that
-// the bits of a user's results cannot depend on the user's place, on the
-// neighbours or on how many there are. A multiplication and an addition become
-// one rounding where MultiplyAdd says so and nowhere else (-ffp-contract=off on
-// all of this folder): the compiler has no choice that could differ between two
-// kernels.
-#ifndef DPNMF_CURATOR_FACTOR_LANES_H_
-#define DPNMF_CURATOR_FACTOR_LANES_H_
+// A multiplication and an addition become one rounding where MultiplyAdd says
+// so and nowhere else (-ffp-contract=off on all of curator/factor): the
+// compiler has no choice that could differ between two kernels.
+#ifndef DPNMF_CURATOR_FACTOR_ISA_LANES_H_
+#define DPNMF_CURATOR_FACTOR_ISA_LANES_H_
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
-#include "Eigen/Core"
+#include "curator/factor/strips.h"
 
-namespace dpnmf::curator {
+namespace dpnmf::curator::DPNMF_ISA {
+namespace {
 
 #if defined(__AVX512F__)
 inline constexpr int kLaneCount = 8;
 #else
 inline constexpr int kLaneCount = 4;
 #endif
-// Two vectors side by side; divides 16, the unit of a block.
-inline constexpr int kStripUsers = 2 * kLaneCount;
+constexpr double kTwo52 = 4503599627370496.0;
+
+// Users of a strip that a tile takes: two vectors side by side.
+inline constexpr int kTileUsers = 2 * kLaneCount;
+static_assert(kStripUsers % kTileUsers == 0);
 
 // Doubles, and 64-bit words of the same shape (also the type of comparisons).
 typedef double Lanes __attribute__((vector_size(kLaneCount * 8), may_alias));
@@ -38,12 +36,6 @@ typedef std::uint64_t Words
     __attribute__((vector_size(kLaneCount * 8), may_alias));
 typedef std::int64_t Mask
     __attribute__((vector_size(kLaneCount * 8), may_alias));
-
-// Storage for strips, aligned to whole vectors (for speed alone).
-template <typename T>
-using AlignedVector = std::vector<T, Eigen::aligned_allocator<T>>;
-
-#define DPNMF_INLINE inline __attribute__((always_inline))
 
 // The strips need no alignment: memcpy becomes one unaligned move.
 DPNMF_INLINE Lanes Load(const double* from) {
@@ -75,7 +67,7 @@ DPNMF_INLINE Lanes Broadcast(double x) {
 // where it has not; the same for vectors and for single numbers.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 DPNMF_INLINE double MultiplyAdd(double a, double b, double c) {
-  return std::fma(a, b, c);
+  return __builtin_fma(a, b, c);
 }
 #else
 DPNMF_INLINE double MultiplyAdd(double a, double b, double c) {
@@ -110,18 +102,43 @@ DPNMF_INLINE Lanes MultiplySubtract(Lanes a, Lanes b, Lanes c) {
 }
 #endif
 
-// max(0, x); NaN becomes 0.
-DPNMF_INLINE Lanes PositivePart(Lanes x) {
-  const Lanes zero = {};
-  return x > zero ? x : zero;
+// a < b ? a : b and a > b ? a : b: b if either is NaN.
+DPNMF_INLINE Lanes Lesser(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_min_pd(a, b);
+#elif defined(__AVX__)
+  return _mm256_min_pd(a, b);
+#else
+  return a < b ? a : b;
+#endif
 }
+DPNMF_INLINE Lanes Greater(Lanes a, Lanes b) {
+#if defined(__AVX512F__)
+  return _mm512_max_pd(a, b);
+#elif defined(__AVX__)
+  return _mm256_max_pd(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+// max(0, x); NaN becomes 0.
+DPNMF_INLINE Lanes PositivePart(Lanes x) { return Greater(x, Lanes{}); }
 
 // max(low, min(x, high)); NaN stays.
 DPNMF_INLINE Lanes Clip(Lanes x, Lanes low, Lanes high) {
-  const Lanes below = high < x ? high : x;
-  return below < low ? low : below;
+  return Greater(low, Lesser(high, x));
 }
 
-}  // namespace dpnmf::curator
+// v - S_{lambda,M}(v - W h).
+DPNMF_INLINE Lanes Inlier(Lanes v, Lanes reconstruction, Lanes lambda,
+                          Lanes bound) {
+  const Lanes e = v - reconstruction;
+  const Lanes r = Clip(e - Clip(e, -lambda, lambda), -bound, bound);
+  return v - r;
+}
 
-#endif  // DPNMF_CURATOR_FACTOR_LANES_H_
+}  // namespace
+}  // namespace dpnmf::curator::DPNMF_ISA
+
+#endif  // DPNMF_CURATOR_FACTOR_ISA_LANES_H_

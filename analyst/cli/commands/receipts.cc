@@ -1,0 +1,126 @@
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/cli/commands/commands.h"
+#include "analyst/cli/model_file.h"
+#include "common/base/error.h"
+#include "common/base/sha256.h"
+#include "common/rpc/receipt.h"
+#include "dpnmf/v1/local.pb.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct Flags {
+  std::string dataset, output;
+  std::string file, key;
+};
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Refusal(absl::StatusCode::kNotFound, "file-not-found",
+                   absl::StrCat("The file ", path, " cannot be read."));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+absl::StatusOr<PublicKey> ReadKey(const std::string& path) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadText(path));
+  const auto key = PublicKeyOfPem(pem);
+  if (key.has_value()) return *key;
+  return Refusal(absl::StatusCode::kInvalidArgument, "receipt-key-malformed",
+                 absl::StrCat(path,
+                              " is no Ed25519 public key in PEM; ask "
+                              "the curator's operator for receipt.pub."));
+}
+
+v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
+  v1::ReceiptsReport report;
+  report.set_receipts(receipts.size());
+  report.set_ok(true);
+  for (const v1::Receipt& receipt : receipts) {
+    report.set_last_row(std::max(report.last_row(), receipt.sequence()));
+  }
+  return report;
+}
+
+absl::StatusOr<ExitCode> Export(const Session& session, const Flags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
+                         client.GetReceipts(flags.dataset));
+  std::string text;
+  for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
+  DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, text));
+  session.Print(ReportOf(receipts),
+                absl::StrCat("wrote ", receipts.size(), " receipts to ",
+                             flags.output, "\n"));
+  return kExitOk;
+}
+
+// Every signature, by the key that the operator handed out.
+absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadKey(flags.key));
+  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadText(flags.file));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
+                         ParseReceipts(text));
+  for (const v1::Receipt& receipt : receipts) {
+    DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
+    if (KeyOf(receipt) == key) continue;
+    return Refusal(absl::StatusCode::kFailedPrecondition, "receipt-key-differs",
+                   absl::StrCat("The receipt for row ", receipt.sequence(),
+                                " is signed with another key than ", flags.key,
+                                "; ask the curator's operator."));
+  }
+  v1::ReceiptsReport report = ReportOf(receipts);
+  report.set_public_key(HexOf(key));
+  session.Print(report, absl::StrCat("all ", receipts.size(),
+                                     " receipts are signed by the curator's "
+                                     "key ",
+                                     HexOf(key), "\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddReceiptsCommand(CLI::App* app, Session* session) {
+  CLI::App* command = app->add_subcommand(
+      "receipts", "The curator's signed receipts for what was charged");
+  command->require_subcommand(1);
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* written = command->add_subcommand(
+      "export", "Write the receipts that the analyst holds to a file");
+  written
+      ->add_option("--dataset", flags->dataset, "Of this data set alone [all]")
+      ->type_name("NAME");
+  written
+      ->add_option("--output", flags->output, "File to write, a receipt a line")
+      ->required()
+      ->type_name("FILE");
+  written->footer(
+      "Keep the file away from both servers. The curator's operator compares "
+      "it with\nthe ledger: dpnmf-curator ledger verify --receipts FILE. A "
+      "ledger that was rolled\nback lacks rows that receipts are for."
+      "\n\nExample:\n  dpnmf receipts export --output receipts.jsonl");
+  written->callback(
+      [session, flags] { session->Finish(Export(*session, *flags)); });
+  CLI::App* verified = command->add_subcommand(
+      "verify", "Check the signatures of a file; needs no server");
+  verified->add_option("FILE", flags->file, "File of receipts")->required();
+  verified
+      ->add_option("--key", flags->key,
+                   "The curator's public key (receipt.pub), from its operator")
+      ->required()
+      ->type_name("FILE");
+  verified->footer(
+      "Example:\n  dpnmf receipts verify receipts.jsonl --key receipt.pub");
+  verified->callback(
+      [session, flags] { session->Finish(Verify(*session, *flags)); });
+}
+
+}  // namespace dpnmf::cli

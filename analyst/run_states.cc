@@ -1,0 +1,32 @@
+#include "analyst/run_states.h"
+
+namespace dpnmf::analyst {
+
+bool IsFinal(v1::RunState state) {
+  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
+         state == v1::RUN_STATE_FAILED;
+}
+
+v1::RunState NextState(v1::RunState stored, v1::RunState asked) {
+  return stored == v1::RUN_STATE_CANCELLING && !IsFinal(asked) ? stored : asked;
+}
+
+v1::RunState StateAtCancel(bool untouched) {
+  return untouched ? v1::RUN_STATE_CANCELLED : v1::RUN_STATE_CANCELLING;
+}
+
+v1::RunState StateAtClosed(bool failing, bool all_rounds_done) {
+  if (failing) return v1::RUN_STATE_FAILED;
+  // A cancel that came while the last round was under way changes nothing.
+  return all_rounds_done ? v1::RUN_STATE_COMPLETED : v1::RUN_STATE_CANCELLED;
+}
+
+v1::RunState StateAtRefusal(const Refused& refused) {
+  // What it has reserved is given back first.
+  if (refused.opened) return v1::RUN_STATE_CANCELLING;
+  // It never held a reservation.
+  if (refused.cancelled && refused.over_budget) return v1::RUN_STATE_CANCELLED;
+  return v1::RUN_STATE_FAILED;
+}
+
+}  // namespace dpnmf::analyst

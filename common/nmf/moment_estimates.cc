@@ -1,0 +1,232 @@
+#include "common/nmf/moment_estimates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "Eigen/Eigenvalues"
+#include "common/nmf/empirical_bayes.h"
+
+namespace dpnmf {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Eigenpairs, largest first.
+struct Spectrum {
+  VectorXd values;
+  MatrixXd vectors;
+};
+
+Spectrum SpectrumOf(const MatrixXd& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
+  return {solver.eigenvalues().reverse(),
+          solver.eigenvectors().rowwise().reverse()};
+}
+
+// Y's eigenvalues above the edge, shrunk: y = l + s^2 M / l solved for l, then
+// l (1 - s^2 M / l^2), the weight times the squared cosine.
+VectorXd ShrunkSpikes(const VectorXd& values, double edge) {
+  std::vector<double> spikes;
+  for (const double y : values) {
+    if (!(y > edge)) break;
+    const double l = (y + std::sqrt(y * y - edge * edge)) / 2;
+    spikes.push_back(l - edge * edge / (4 * l));
+  }
+  return Eigen::Map<VectorXd>(spikes.data(), spikes.size());
+}
+
+// A pair of features i < j: how far apart their loadings are, the rest of Y
+// that the base leaves, and the unit sqrt(p_i p_j) in which it is measured.
+struct FeaturePair {
+  double distance, rest, unit;
+  int i, j;
+};
+
+std::vector<FeaturePair> PairsOf(const MatrixXd& loadings, const MatrixXd& rest,
+                                 const VectorXd& unit) {
+  const int count = static_cast<int>(rest.rows());
+  std::vector<FeaturePair> pairs;
+  pairs.reserve(static_cast<std::size_t>(count) * (count - 1) / 2);
+  const MatrixXd rows = loadings.transpose();
+  for (int j = 0; j < count; ++j) {
+    for (int i = 0; i < j; ++i) {
+      pairs.push_back({(rows.col(i) - rows.col(j)).squaredNorm(), rest(i, j),
+                       unit(i) * unit(j), i, j});
+    }
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.distance, a.j, a.i) < std::tie(b.distance, b.j, b.i);
+  });
+  return pairs;
+}
+
+// A level of the falling function: weighted mean `rest / unit` at a distance.
+struct Level {
+  double distance, weight, value;
+};
+
+// Least squares of rest = unit * value over pairs, by bins of equal count.
+std::vector<Level> BinnedLevels(const std::vector<FeaturePair>& pairs) {
+  constexpr std::size_t kPairsPerBin = 20, kMostBins = 400;
+  const std::size_t bins =
+      std::clamp(pairs.size() / kPairsPerBin, std::size_t{1}, kMostBins);
+  std::vector<Level> levels;
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    const std::size_t first = bin * pairs.size() / bins,
+                      end = (bin + 1) * pairs.size() / bins;
+    Level level{0, 0, 0};
+    for (std::size_t at = first; at < end; ++at) {
+      level.distance += pairs[at].distance;
+      level.weight += pairs[at].unit * pairs[at].unit;
+      level.value += pairs[at].unit * pairs[at].rest;
+    }
+    if (!(level.weight > 0)) continue;
+    level.distance /= static_cast<double>(end - first);
+    level.value /= level.weight;
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+// Pool adjacent violators: the nearest falling values in weighted least squares
+// (Barlow et al. 1972).
+void MakeFalling(std::vector<Level>* levels) {
+  struct Pool {
+    double weight, value;
+    std::size_t count;
+  };
+  std::vector<Pool> pools;
+  for (const Level& level : *levels) {
+    pools.push_back({level.weight, level.value, 1});
+    while (pools.size() > 1 &&
+           pools[pools.size() - 2].value < pools.back().value) {
+      const Pool last = pools.back();
+      pools.pop_back();
+      Pool& into = pools.back();
+      const double weight = into.weight + last.weight;
+      into.value =
+          (into.weight * into.value + last.weight * last.value) / weight;
+      into.weight = weight;
+      into.count += last.count;
+    }
+  }
+  std::size_t at = 0;
+  for (const Pool& pool : pools) {
+    for (std::size_t i = 0; i < pool.count; ++i) {
+      (*levels)[at++].value = pool.value;
+    }
+  }
+}
+
+// The rest that likeness of features explains, off the diagonal (M x M).
+MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
+                             const VectorXd& unit) {
+  MatrixXd explained = MatrixXd::Zero(rest.rows(), rest.cols());
+  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit);
+  std::vector<Level> levels = BinnedLevels(pairs);
+  if (levels.empty()) return explained;
+  MakeFalling(&levels);
+  std::size_t right = 0;  // first level at or past the pair's distance
+  for (const FeaturePair& pair : pairs) {
+    while (right < levels.size() && levels[right].distance < pair.distance) {
+      ++right;
+    }
+    double value;
+    if (right == 0) {
+      value = levels.front().value;
+    } else if (right == levels.size()) {
+      value = levels.back().value;
+    } else {
+      const Level &a = levels[right - 1], &b = levels[right];
+      const double share =
+          (pair.distance - a.distance) / (b.distance - a.distance);
+      value = a.value + share * (b.value - a.value);
+    }
+    explained(pair.i, pair.j) = explained(pair.j, pair.i) = value * pair.unit;
+  }
+  return explained;
+}
+
+// Each eigenvalue x of `noised` to x - 2 s^2 M h(x), h(x) = 1/M sum_j (x - x_j)
+// / ((x - x_j)^2 + (2 s)^2): one noise eigenvalue spacing smooths the sum.
+MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev) {
+  if (stddev == 0) return noised;
+  const Spectrum spectrum = SpectrumOf(noised);
+  const Eigen::Index count = spectrum.values.size();
+  VectorXd shrunk(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Eigen::ArrayXd gap = spectrum.values(i) - spectrum.values.array();
+    const double sum =
+        (gap / (gap.square() + 4 * stddev * stddev)).sum();  // M h(x)
+    shrunk(i) = spectrum.values(i) - 2 * stddev * stddev * sum;
+  }
+  return spectrum.vectors * shrunk.asDiagonal() * spectrum.vectors.transpose();
+}
+
+}  // namespace
+
+double NoiseEdge(const MatrixXd& y, double stddev) {
+  return 2 * stddev * std::sqrt(static_cast<double>(y.rows()));
+}
+
+SpectralEstimate EstimateBySpectrum(const MatrixXd& y, double stddev) {
+  SpectralEstimate result;
+  const Spectrum spectrum = SpectrumOf(y);
+  result.spikes = ShrunkSpikes(spectrum.values, NoiseEdge(y, stddev));
+  const MatrixXd loadings =  // F: M x directions
+      spectrum.vectors.leftCols(result.spikes.size()) *
+      result.spikes.cwiseSqrt().asDiagonal();
+  const MatrixXd base = loadings * loadings.transpose();
+
+  // p: what the base leaves of the diagonal, not below 1/1000 of its mean.
+  const VectorXd p =
+      (y.diagonal() - base.diagonal()).cwiseMax(1e-3 * base.diagonal().mean());
+  MatrixXd prior =
+      base + ExplainedByLikeness(loadings, y - base, p.cwiseSqrt());
+  prior.diagonal() += p;
+
+  const MatrixXd estimate =
+      prior + RotationInvariantShrinkage(y - prior, stddev);
+  result.g = (estimate + estimate.transpose()) / 2;
+  return result;
+}
+
+MatrixXd EstimateByEntries(const MatrixXd& y, double stddev) {
+  constexpr std::size_t kMostGroups = 10, kPairsPerGroup = 200;
+  struct Pair {
+    double size;
+    Index i, j;
+  };
+  std::vector<Pair> pairs;
+  const VectorXd level = y.diagonal().cwiseMax(0.0);
+  for (Index j = 0; j < y.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) pairs.push_back({level(i) * level(j), i, j});
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.size, a.j, a.i) < std::tie(b.size, b.j, b.i);
+  });
+  MatrixXd estimate = y;
+  const std::size_t groups =
+      std::clamp(pairs.size() / kPairsPerGroup, std::size_t{1}, kMostGroups);
+  for (std::size_t group = 0; group < groups; ++group) {
+    const std::size_t first = group * pairs.size() / groups,
+                      end = (group + 1) * pairs.size() / groups;
+    VectorXd values(static_cast<Index>(end - first));
+    for (std::size_t at = first; at < end; ++at)
+      values(static_cast<Index>(at - first)) = y(pairs[at].i, pairs[at].j);
+    values = PosteriorMeans(values, stddev);
+    for (std::size_t at = first; at < end; ++at) {
+      const Pair& pair = pairs[at];
+      estimate(pair.i, pair.j) = estimate(pair.j, pair.i) =
+          values(static_cast<Index>(at - first));
+    }
+  }
+  return estimate;
+}
+
+}  // namespace dpnmf

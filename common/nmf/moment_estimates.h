@@ -1,0 +1,44 @@
+// Two estimates of a second moment G (M x M) from Y = G + E, E symmetric
+// Gaussian noise of deviation `stddev` above the diagonal. One sees few
+// directions that many features share, the other few large entries. The steps
+// of DenoiseMoments (common/nmf/moments.h), which combines them.
+//
+// Post-processing; pure functions; y square and symmetric, finite, M >= 1,
+// stddev > 0 (the first takes 0 as well and gives y back).
+#ifndef DPNMF_COMMON_NMF_MOMENT_ESTIMATES_H_
+#define DPNMF_COMMON_NMF_MOMENT_ESTIMATES_H_
+
+#include "Eigen/Core"
+
+namespace dpnmf {
+
+// 2 stddev sqrt(M): where the eigenvalues of the noise end.
+double NoiseEdge(const Eigen::MatrixXd& y, double stddev);
+
+struct SpectralEstimate {
+  Eigen::MatrixXd g;       // M x M, symmetric
+  Eigen::VectorXd spikes;  // shrunk eigenvalues above the edge, falling
+};
+
+// With s = stddev, edge = NoiseEdge:
+//   1. Eigenvalues y > edge of Y are those of a spiked Wigner matrix; the
+//      population's is l = (y + sqrt(y^2 - edge^2)) / 2 and the loss-optimal
+//      one is l - s^2 M / l (Benaych-Georges and Nadakuditi 2011, Theorem 2.1;
+//      Gavish and Donoho 2017). They make the base B = F F'.
+//   2. Features alike in F share what lies below the edge: the rest Y - B off
+//      the diagonal is regressed on |F_i - F_j|, falling (isotonic), in units
+//      of sqrt(p_i p_j) with p = diag(Y - B). P is B plus that fit, plus p.
+//   3. What P does not explain: P + (Y - P) with each eigenvalue x of Y - P
+//      moved to x - 2 s^2 M h(x), h the Hilbert transform of its spectrum: the
+//      rotationally invariant estimator of least error (Bun, Allez, Bouchaud
+//      and Potters 2016, additive noise).
+SpectralEstimate EstimateBySpectrum(const Eigen::MatrixXd& y, double stddev);
+
+// Posterior means of the entries above the diagonal (empirical_bayes.h), in up
+// to ten groups of equal count by Y_ii Y_jj, which has no noise in common with
+// Y_ij. The diagonal is Y's.
+Eigen::MatrixXd EstimateByEntries(const Eigen::MatrixXd& y, double stddev);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_NMF_MOMENT_ESTIMATES_H_

@@ -1,0 +1,167 @@
+// Sums of products over users (curator/factor/exact_products.h).
+#ifndef DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
+#define DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
+
+#include "curator/factor/isa/dense.h"
+#include "curator/factor/isa/kernel_table.h"
+#include "curator/factor/isa/lanes.h"
+
+namespace dpnmf::curator::DPNMF_ISA {
+namespace {
+
+static_assert(kProductColumns % kLaneCount == 0 && kLaneCount % 4 == 0);
+
+// Columns of y in groups of two vectors (the last may have one), in each group
+// user after user: lanes are columns here.
+constexpr int kGroupVectors = 2;
+
+DPNMF_INLINE int VectorsOf(int columns) {
+  return (columns + kLaneCount - 1) / kLaneCount;
+}
+
+typedef double Quad __attribute__((vector_size(32), may_alias));
+
+DPNMF_INLINE Quad LoadQuad(const double* from) {
+  Quad quad;
+  std::memcpy(&quad, from, sizeof quad);
+  return quad;
+}
+
+DPNMF_INLINE void StoreQuad(Quad quad, double* to) {
+  std::memcpy(to, &quad, sizeof quad);
+}
+
+DPNMF_INLINE void Transpose(Quad (&q)[4]) {
+  const Quad ab_even = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6);
+  const Quad ab_odd = __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
+  const Quad cd_even = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6);
+  const Quad cd_odd = __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
+  q[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
+  q[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
+  q[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
+  q[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+}
+
+// Four columns of one strip of y, from `column` on (zero past y.rows), to
+// to[user * step].
+DPNMF_INLINE void PackFourColumns(const double* strip, int rows, int column,
+                                  int step, double* to) {
+  for (int user = 0; user < kStripUsers; user += 4) {
+    Quad quads[4] = {};
+    for (int j = 0; j < 4; ++j) {
+      if (column + j < rows)
+        quads[j] = LoadQuad(strip + StripSize(column + j) + user);
+    }
+    Transpose(quads);
+    for (int j = 0; j < 4; ++j) StoreQuad(quads[j], to + (user + j) * step);
+  }
+}
+
+void PackColumns(StripMatrix y, int first_strip, int strips, double* packed) {
+  const int vectors = VectorsOf(y.rows);
+  for (int vector = 0; vector < vectors; vector += kGroupVectors) {
+    const int width =
+        (vectors - vector >= kGroupVectors ? kGroupVectors : 1) * kLaneCount;
+    for (int strip = 0; strip < strips; ++strip) {
+      const double* const from =
+          y.values + (first_strip + strip) * StripSize(y.strip_rows);
+      for (int j = 0; j < width; j += 4) {
+        PackFourColumns(from, y.rows, vector * kLaneCount + j, width,
+                        packed + j);
+      }
+      packed += kStripUsers * width;
+    }
+  }
+}
+
+// An integer below 2^52 in each lane: exact.
+DPNMF_INLINE void AddLanes(Lanes sum, std::uint64_t* to) {
+  const Lanes two52 = Broadcast(kTwo52);
+  Words total;
+  std::memcpy(&total, to, sizeof total);
+  total +=
+      reinterpret_cast<Words>(sum + two52) - reinterpret_cast<Words>(two52);
+  std::memcpy(to, &total, sizeof total);
+}
+
+DPNMF_INLINE void AddLanes(Lanes sum, double* to) { Store(Load(to) + sum, to); }
+
+// kRows rows of x against one group of columns; `sums` has `stride` columns.
+template <int kRows, int kVectors, typename Sum>
+DPNMF_INLINE void AddTile(const double* x, std::size_t x_step,
+                          const double* packed, int strips, std::size_t stride,
+                          Sum* sums) {
+  Lanes tile[kRows][kVectors] = {};
+  for (int strip = 0; strip < strips; ++strip) {
+    for (int user = 0; user < kStripUsers; ++user) {
+      Lanes right[kVectors];
+#pragma GCC unroll 2
+      for (int j = 0; j < kVectors; ++j)
+        right[j] = Load(packed + j * kLaneCount);
+#pragma GCC unroll 6
+      for (int r = 0; r < kRows; ++r) {
+        const Lanes left = Broadcast(x[r * kStripUsers + user]);
+#pragma GCC unroll 2
+        for (int j = 0; j < kVectors; ++j)
+          tile[r][j] = MultiplyAdd(left, right[j], tile[r][j]);
+      }
+      packed += kVectors * kLaneCount;
+    }
+    x += x_step;
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int j = 0; j < kVectors; ++j)
+      AddLanes(tile[r][j], sums + r * stride + j * kLaneCount);
+  }
+}
+
+template <typename Sum>
+DPNMF_INLINE void AddAll(const StripMatrix& x, int first_strip, int strips,
+                         int columns, const double* packed, bool upper,
+                         Sum* sums) {
+  const std::size_t stride =
+      (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
+  const std::size_t x_step = StripSize(x.strip_rows);
+  const double* const x_first = x.values + first_strip * x_step;
+  const int vectors = VectorsOf(columns);
+  const RowCut cut(x.rows);
+  for (int panel = 0; panel < cut.panels(); ++panel) {
+    const int row = cut.First(panel);
+    ForPanelSize(cut.Rows(panel), [&]<int kRows>() {
+      const double* group = packed;
+      for (int vector = 0; vector < vectors; vector += kGroupVectors) {
+        const bool whole = vectors - vector >= kGroupVectors;
+        const int width = (whole ? kGroupVectors : 1) * kLaneCount;
+        const int column = vector * kLaneCount;
+        Sum* const to = sums + row * stride + column;
+        if (upper && column + width <= row) {
+          // Below the diagonal.
+        } else if (whole) {
+          AddTile<kRows, kGroupVectors>(x_first + StripSize(row), x_step, group,
+                                        strips, stride, to);
+        } else {
+          AddTile<kRows, 1>(x_first + StripSize(row), x_step, group, strips,
+                            stride, to);
+        }
+        group += static_cast<std::size_t>(strips) * kStripUsers * width;
+      }
+    });
+  }
+}
+
+void AddExactProducts(StripMatrix x, int first_strip, int strips, int columns,
+                      const double* packed, bool upper, std::uint64_t* sums) {
+  AddAll(x, first_strip, strips, columns, packed, upper, sums);
+}
+
+void AddProducts(StripMatrix x, int first_strip, int strips, int columns,
+                 const double* packed, bool upper, double* sums) {
+  AddAll(x, first_strip, strips, columns, packed, upper, sums);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator::DPNMF_ISA
+
+#endif  // DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_

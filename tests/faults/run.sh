@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# run.sh [--trials N] [--seed S] [--build DIR]: N trials of what the curator and
+# the analyst promise, on disks that fail and lose power. 500 if N is left out.
+# A violation prints the seed that repeats its trial alone; exit code 1.
+set -euo pipefail
+trials=500
+seed=
+build=$(cd "$(dirname "$0")/../.." && pwd)/build
+while [ $# -gt 0 ]; do
+  case $1 in
+    --trials) trials=$2; shift 2 ;;
+    --seed) seed=$2; shift 2 ;;
+    --build) build=$2; shift 2 ;;
+    *) echo "usage: $0 [--trials N] [--seed S] [--build DIR]" >&2; exit 2 ;;
+  esac
+done
+export DPNMF_FAULT_TRIALS=$trials
+if [ -n "$seed" ]; then export DPNMF_FAULT_SEED=$seed; fi
+status=0
+for program in fault_trials_test server_trials_test; do
+  "$build/tests/$program" --gtest_brief=1 || status=1
+done
+exit $status

@@ -1,0 +1,437 @@
+// Load: 64 watching clients, 16 runs at once over 4 data sets, over loopback;
+// and peers that are slow or silent. Waves follow one another; in each, every
+// run must end, all watchers must see its end, and no run may wait for
+// another's end before its own first round. Between waves memory, threads and
+// descriptors are read.
+//
+// DPNMF_LOAD_MINUTES=M goes on for M minutes and then compares the figures with
+// those after the first waves (tests/load/run.sh). No speed is asserted.
+#include <sys/resource.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "analyst/curator_client.h"
+#include "analyst/planner.h"
+#include "analyst/run_manager.h"
+#include "analyst/service.h"
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/rpc/convert.h"
+#include "common/rpc/matrix_stream.h"
+#include "common/rpc/status.h"
+#include "curator/service.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "spdlog/spdlog.h"
+#include "tests/curator/release/release_fixtures.h"
+
+namespace dpnmf {
+namespace {
+
+using curator::TempDirectory;
+using std::chrono::steady_clock;
+
+constexpr int kDatasets = 4, kRunsEach = 4, kWatchersEach = 4;
+constexpr std::uint32_t kRounds = 6;
+
+struct Figures {
+  std::uint64_t resident_kib = 0, threads = 0, descriptors = 0;
+};
+
+Figures FiguresNow() {
+  Figures figures;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:"))
+      figures.resident_kib = std::stoull(line.substr(6));
+    if (line.starts_with("Threads:"))
+      figures.threads = std::stoull(line.substr(8));
+  }
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++figures.descriptors;
+  }
+  return figures;
+}
+
+std::unique_ptr<curator::Dataset> DatasetOf(const std::string& name,
+                                            std::uint64_t features,
+                                            std::uint64_t users) {
+  curator::DatasetDescription description;
+  description.name = name;
+  description.population = "of-" + name;
+  description.features = features;
+  description.users = users;
+  description.epsilon = 900;
+  description.delta = 1e-5;
+  std::vector<float> values(features * users);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = 0.001f * static_cast<float>((i * 7919) % 97);
+  return curator::Dataset::FromDense(description, std::move(values)).value();
+}
+
+class Load : public testing::Test {
+ protected:
+  Load() {
+    spdlog::set_level(spdlog::level::off);
+    StartCurator();
+    connection_ = analyst::ConnectCurator(
+        analyst::CuratorChannel(curator_address_,
+                                grpc::InsecureChannelCredentials()),
+        std::chrono::seconds(60));
+    store_ = analyst::RunStore::Open(root_ / "state").value();
+    analyst::RunManager::Settings settings;
+    settings.max_running = kDatasets * kRunsEach;
+    manager_ =
+        analyst::RunManager::Create(store_.get(), connection_.get(), settings)
+            .value();
+    StartAnalyst();
+  }
+  ~Load() override {
+    manager_->Stop();
+    analyst_->Shutdown(std::chrono::system_clock::now());
+    analyst_.reset();
+    manager_.reset();
+    connection_.reset();
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+  }
+
+  static constexpr std::uint64_t kLargeFeatures = 40'000;
+
+  void StartCurator() {
+    std::vector<std::unique_ptr<curator::Dataset>> datasets;
+    for (int i = 0; i < kDatasets; ++i)
+      datasets.push_back(DatasetOf("data-" + std::to_string(i), 64, 500));
+    datasets.push_back(DatasetOf("large", kLargeFeatures, 4));
+    catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
+    access_ = curator::AccessControl::FromGrants(
+        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+    curator::Ledger::Options options;
+    options.directory = root_ / "ledger";
+    options.anchor_directory = root_ / "anchor";
+    ledger_ = curator::Ledger::Open(options).value();
+    for (const curator::Dataset* dataset : catalog_.All()) {
+      const auto& d = dataset->description();
+      ASSERT_TRUE(
+          ledger_
+              ->DeclarePopulation({d.population, Adjacency::kReplaceOne,
+                                   Conversion::kRdp, d.epsilon, d.delta})
+              .ok());
+    }
+    gate_ = curator::ReleaseGate::Create(ledger_.get(), root_ / "releases", 1)
+                .value();
+    curator::ServiceOptions service;
+    service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
+                       &seats_,       1,           nullptr};
+    service.identify = [](const grpc::ServerContextBase&) {
+      return std::vector<std::string>{"dns:analyst"};
+    };
+    service.idle_seconds = 1;
+    service.limits.calls = 24;
+    curator_service_ = std::make_unique<curator::CuratorServiceImpl>(service);
+    server_ = Serve(curator_service_.get(), &curator_address_);
+  }
+
+  void StartAnalyst() {
+    analyst::ServiceParts parts;
+    parts.runs = manager_.get();
+    parts.store = store_.get();
+    parts.curator = connection_.get();
+    const std::string clients = root_ / "clients.json";
+    std::ofstream(clients) << R"({"clients": [{"identity": "dns:client",
+        "roles": ["analyst"]}]})";
+    parts.clients = analyst::ClientList::Read(clients).value();
+    parts.identities_of = [](const grpc::ServerContextBase&) {
+      return std::vector<std::string>{"dns:client"};
+    };
+    parts.limits.calls = 100;
+    analyst_service_ = analyst::MakeAnalystService(std::move(parts));
+    analyst_ = Serve(analyst_service_.get(), &analyst_address_);
+  }
+
+  static std::unique_ptr<grpc::Server> Serve(grpc::Service* service,
+                                             std::string* address) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port);
+    builder.RegisterService(service);
+    auto server = builder.BuildAndStart();
+    *address = "127.0.0.1:" + std::to_string(port);
+    return server;
+  }
+
+  std::unique_ptr<v1::AnalystService::Stub> Client() const {
+    return v1::AnalystService::NewStub(grpc::CreateChannel(
+        analyst_address_, grpc::InsecureChannelCredentials()));
+  }
+
+  static v1::RunSpecification Specification(int dataset) {
+    RunParameters parameters;
+    parameters.dataset = "data-" + std::to_string(dataset);
+    parameters.mechanism = "statistics";
+    parameters.rank = 4;
+    parameters.rounds = kRounds;
+    parameters.epsilon = 0.5;
+    parameters.delta = 1e-5;
+    v1::RunSpecification specification;
+    *specification.mutable_parameters() = ToProto(parameters);
+    specification.mutable_learner()->set_initialisation(
+        v1::INITIALISATION_RANDOM);
+    specification.mutable_learner()->set_steps_per_round(20);
+    return specification;
+  }
+
+  std::string StartRun(v1::AnalystService::Stub* client, int dataset) {
+    grpc::ClientContext context;
+    v1::Run run;
+    const auto writer = client->StartRun(&context, &run);
+    v1::StartRunRequest request;
+    *request.mutable_specification() = Specification(dataset);
+    writer->Write(request);
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return run.run_id();
+  }
+
+  // All events of a run to its end; false if the last is not COMPLETED.
+  static bool WatchToTheEnd(
+      v1::AnalystService::Stub* client, const std::string& run,
+      const std::function<void(std::uint32_t)>& at_round) {
+    grpc::ClientContext context;
+    v1::WatchRunRequest request;
+    request.set_run_id(run);
+    const auto reader = client->WatchRun(&context, request);
+    v1::RunEvent event;
+    v1::RunState last = v1::RUN_STATE_UNSPECIFIED;
+    while (reader->Read(&event)) {
+      last = event.state();
+      at_round(event.round());
+    }
+    return reader->Finish().ok() && last == v1::RUN_STATE_COMPLETED;
+  }
+
+  // A client that asks for events and never reads them.
+  struct Silent {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReader<v1::RunEvent>> reader;
+  };
+
+  void Wave() {
+    const auto starter = Client();
+    std::vector<std::string> runs;
+    for (int i = 0; i < kDatasets * kRunsEach; ++i)
+      runs.push_back(StartRun(starter.get(), i % kDatasets));
+    std::vector<Silent> silent(4);
+    for (Silent& one : silent) {
+      v1::WatchRunRequest request;
+      request.set_run_id(runs[0]);
+      one.reader = starter->WatchRun(&one.context, request);
+    }
+    std::atomic<int> begun{0}, ended{0}, begun_at_first_end{-1};
+    std::vector<std::thread> watchers;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      for (int w = 0; w < kWatchersEach; ++w) {
+        watchers.emplace_back([&, i, w] {
+          const auto client = Client();
+          bool first = true;
+          const bool completed =
+              WatchToTheEnd(client.get(), runs[i], [&](std::uint32_t round) {
+                if (w == 0 && round > 0 && first) {
+                  first = false;
+                  ++begun;
+                }
+              });
+          EXPECT_TRUE(completed);
+          if (w != 0) return;
+          int none = -1;
+          begun_at_first_end.compare_exchange_strong(none, begun);
+          ++ended;
+        });
+      }
+    }
+    for (std::thread& watcher : watchers) watcher.join();
+    for (Silent& one : silent) one.context.TryCancel();
+    EXPECT_EQ(ended, kDatasets * kRunsEach) << "a run is stuck";
+    fewest_begun_ = std::min(fewest_begun_, begun_at_first_end.load());
+  }
+
+  const TempDirectory root_;
+  curator::Catalog catalog_;
+  std::unique_ptr<curator::AccessControl> access_;
+  curator::RunSeats seats_;
+  std::unique_ptr<curator::Ledger> ledger_;
+  std::unique_ptr<curator::ReleaseGate> gate_;
+  std::unique_ptr<curator::CuratorServiceImpl> curator_service_;
+  std::unique_ptr<grpc::Server> server_, analyst_;
+  std::string curator_address_, analyst_address_;
+  std::unique_ptr<analyst::CuratorConnection> connection_;
+  std::unique_ptr<analyst::RunStore> store_;
+  std::unique_ptr<analyst::RunManager> manager_;
+  std::unique_ptr<grpc::Service> analyst_service_;
+  int fewest_begun_ = kDatasets * kRunsEach;
+};
+
+void Print(const char* when, double minutes, int waves, const Figures& f) {
+  std::printf(
+      "load: %s %.1f min, %d waves, %llu MiB, %llu threads, %llu "
+      "descriptors\n",
+      when, minutes, waves,
+      static_cast<unsigned long long>(f.resident_kib / 1024),
+      static_cast<unsigned long long>(f.threads),
+      static_cast<unsigned long long>(f.descriptors));
+  std::fflush(stdout);
+}
+
+TEST_F(Load, SixtyFourWatchersAndSixteenRunsOverFourDataSets) {
+  const char* const text = std::getenv("DPNMF_LOAD_MINUTES");
+  const double minutes = text != nullptr ? std::atof(text) : 0;
+  const auto begin = steady_clock::now();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(steady_clock::now() - begin).count() /
+           60;
+  };
+  Figures warm;
+  double printed = 0;
+  int waves = 0;
+  constexpr int kWarm = 3;
+  while ((waves < kWarm + 1 || passed() < minutes) && !HasFailure()) {
+    Wave();
+    if (++waves == kWarm) {
+      warm = FiguresNow();
+      Print("warm after", passed(), waves, warm);
+    }
+    if (passed() - printed >= 0.25) {
+      printed = passed();
+      Print("at", printed, waves, FiguresNow());
+    }
+  }
+  const Figures last = FiguresNow();
+  Print("end after", passed(), waves, last);
+  // The ledger's book and the list of runs grow by some hundred bytes a row;
+  // gRPC keeps a pool of threads that breathes, and closes sockets late.
+  EXPECT_LE(last.resident_kib, warm.resident_kib + warm.resident_kib / 4 +
+                                   static_cast<std::uint64_t>(waves) * 200);
+  EXPECT_LE(last.threads, warm.threads + 32);
+  EXPECT_LE(last.descriptors, warm.descriptors + 80);
+  // Fair: with room for all sixteen, none waits for the end of another.
+  std::printf(
+      "load: when the first run of a wave ended, at least %d of %d had "
+      "their first round\n",
+      fewest_begun_, kDatasets * kRunsEach);
+  EXPECT_GE(fewest_begun_, kDatasets * kRunsEach / 2);
+}
+
+// A training stream, driven by hand.
+struct Stream {
+  explicit Stream(v1::CuratorService::Stub* stub)
+      : stream(stub->Train(&context)) {}
+  void Open(const std::string& run_id) {
+    RunParameters parameters;
+    parameters.dataset = "large";
+    parameters.mechanism = "statistics";
+    parameters.rank = 4;
+    parameters.rounds = 1;
+    parameters.epsilon = 1;
+    parameters.delta = 1e-5;
+    parameters.inner_iterations = 1;
+    v1::TrainRequest request;
+    request.mutable_open()->set_run_id(run_id);
+    *request.mutable_open()->mutable_parameters() = ToProto(parameters);
+    stream->Write(request);
+  }
+  void Ask(const Eigen::MatrixXd& w) {
+    v1::TrainRequest request;
+    request.mutable_round()->set_round(1);
+    request.mutable_round()->mutable_shape()->set_rows(
+        static_cast<std::uint64_t>(w.rows()));
+    request.mutable_round()->mutable_shape()->set_columns(
+        static_cast<std::uint64_t>(w.cols()));
+    stream->Write(request);
+    WriteChunks(w, [&](const v1::RealChunk& chunk) {
+      v1::TrainRequest part;
+      *part.mutable_dictionary() = chunk;
+      return stream->Write(part);
+    });
+  }
+  // Whether all of the round came.
+  bool ReadToEnd() {
+    v1::TrainReply reply;
+    while (stream->Read(&reply))
+      if (reply.has_end()) return true;
+    return false;
+  }
+  absl::Status Finish() {
+    v1::TrainReply reply;
+    while (stream->Read(&reply)) {
+    }
+    return FromGrpc(stream->Finish());
+  }
+
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::TrainRequest, v1::TrainReply>>
+      stream;
+};
+
+TEST_F(Load, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
+  const auto stub = v1::CuratorService::NewStub(grpc::CreateChannel(
+      curator_address_, grpc::InsecureChannelCredentials()));
+  const Eigen::MatrixXd w = RandomDictionary(kLargeFeatures, 4, 1);
+  const std::string run(32, 'a');
+  Stream silent(stub.get());
+  silent.Open(run);
+  v1::TrainReply opened;
+  ASSERT_TRUE(silent.stream->Read(&opened));
+  silent.Ask(w);  // and reads nothing: the release is larger than any window
+  // Another stream takes the run over; its bytes are those of the first asking,
+  // so it has been charged once.
+  {
+    const auto other = v1::CuratorService::NewStub(grpc::CreateChannel(
+        curator_address_ + "", grpc::InsecureChannelCredentials()));
+    Stream reader(other.get());
+    reader.Open(run);
+    reader.Ask(w);
+    EXPECT_TRUE(reader.ReadToEnd());
+    reader.context.TryCancel();
+  }
+  EXPECT_EQ(ledger_->PositionOf("of-large", "dns:analyst")->charge_count, 1u);
+  // The silent one is ended after idle_seconds, not served for ever.
+  while (seats_.SeatOf("dns:analyst", run).use_count() > 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(silent.Finish().ok());
+}
+
+TEST_F(Load, OneIdentityHasItsNumberOfCallsAndNoMore) {
+  const auto stub = v1::CuratorService::NewStub(grpc::CreateChannel(
+      curator_address_, grpc::InsecureChannelCredentials()));
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 24; ++i) {
+    streams.push_back(std::make_unique<Stream>(stub.get()));
+    streams.back()->Open(std::string(31, 'b') +
+                         static_cast<char>(i < 10 ? '0' + i : 'a' + i % 6));
+    v1::TrainReply reply;
+    if (i < 10) {
+      ASSERT_TRUE(streams.back()->stream->Read(&reply));
+    }
+  }
+  std::string code;
+  for (int attempt = 0; attempt < 50 && code != "too-many-calls"; ++attempt) {
+    Stream more(stub.get());
+    more.Open(std::string(32, 'c'));
+    more.stream->WritesDone();
+    code = ReasonCode(more.Finish());
+  }
+  EXPECT_EQ(code, "too-many-calls");
+  for (const auto& stream : streams) stream->context.TryCancel();
+}
+
+}  // namespace
+}  // namespace dpnmf
