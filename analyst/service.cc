@@ -1,6 +1,7 @@
 #include "analyst/service.h"
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -58,10 +59,10 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       : parts_(std::move(parts)), quota_(parts_.limits) {}
 
   grpc::Status ListDatasets(grpc::ServerContext* context,
-                            const v1::ListDatasetsRequest*,
+                            const v1::ListDatasetsRequest* request,
                             v1::ListDatasetsReply* reply) override {
     return Answer(
-        "ListDatasets", context, Permission::kRead, reply,
+        "ListDatasets", context, *request, Permission::kRead, reply,
         [&](const std::string&) { return parts_.curator->ListDatasets(); });
   }
 
@@ -69,7 +70,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                        const v1::PlanRunRequest* request,
                        v1::PlanRunReply* reply) override {
     return Answer(
-        "PlanRun", context, Permission::kRead, reply,
+        "PlanRun", context, *request, Permission::kRead, reply,
         [&](const std::string&) -> absl::StatusOr<v1::PlanRunReply> {
           DPNMF_ASSIGN_OR_RETURN(
               PlannedRun planned,
@@ -82,7 +83,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         grpc::ServerReader<v1::StartRunRequest>* reader,
                         v1::Run* reply) override {
     return Answer(
-        "StartRun", context, Permission::kStart, reply,
+        "StartRun", context, v1::StartRunRequest(), Permission::kStart, reply,
         [&](const std::string& client) { return Start(client, reader); });
   }
 
@@ -97,6 +98,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         request->run_id(), request->cursor(),
         [&](const v1::RunEvent& event) {
           refused = StillAllowed(*context);
+          record.Count(0, event.ByteSizeLong());
           return refused.ok() &&
                  DPNMF_TRANSFER("client-send", writer->Write(event));
         },
@@ -108,16 +110,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status GetRun(grpc::ServerContext* context,
                       const v1::GetRunRequest* request,
                       v1::Run* reply) override {
-    return Answer("GetRun", context, Permission::kRead, reply,
+    return Answer("GetRun", context, *request, Permission::kRead, reply,
                   [&](const std::string&) {
                     return parts_.runs->Get(request->run_id());
                   });
   }
 
   grpc::Status ListRuns(grpc::ServerContext* context,
-                        const v1::ListRunsRequest*,
+                        const v1::ListRunsRequest* request,
                         v1::ListRunsReply* reply) override {
-    return Answer("ListRuns", context, Permission::kRead, reply,
+    return Answer("ListRuns", context, *request, Permission::kRead, reply,
                   [&](const std::string&) -> absl::StatusOr<v1::ListRunsReply> {
                     DPNMF_ASSIGN_OR_RETURN(std::vector<v1::Run> runs,
                                            parts_.runs->List());
@@ -131,7 +133,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                          const v1::CancelRunRequest* request,
                          v1::Run* reply) override {
     return Answer(
-        "CancelRun", context, Permission::kEnd, reply,
+        "CancelRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::Run> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
           spdlog::info("{} cancels run {}", client, request->run_id());
@@ -144,7 +146,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                          const v1::ForgetRunRequest* request,
                          v1::ForgetRunReply* reply) override {
     return Answer(
-        "ForgetRun", context, Permission::kEnd, reply,
+        "ForgetRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::ForgetRunReply> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
           spdlog::info("{} forgets run {}", client, request->run_id());
@@ -157,8 +159,13 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         const v1::GetModelRequest* request,
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
     CallRecord record = Begin("GetModel", *context);
-    return ToGrpc(record.Finish(SendModel(*context, *request, writer),
-                                {{"run", request->run_id()}}));
+    return ToGrpc(record.Finish(
+        SendModel(*context, *request,
+                  [&](const v1::ModelReply& reply) {
+                    record.Count(0, reply.ByteSizeLong());
+                    return DPNMF_TRANSFER("client-send", writer->Write(reply));
+                  }),
+        {{"run", request->run_id()}}));
   }
 
   grpc::Status GetReceipts(grpc::ServerContext* context,
@@ -171,7 +178,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status GetBudget(grpc::ServerContext* context,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override {
-    return Answer("GetBudget", context, Permission::kRead, reply,
+    return Answer("GetBudget", context, *request, Permission::kRead, reply,
                   [&](const std::string&) {
                     return ReadBudget(request->dataset(), parts_.curator,
                                       parts_.store);
@@ -200,9 +207,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                                       record.run.started_by());
   }
 
-  absl::Status SendModel(const grpc::ServerContext& context,
-                         const v1::GetModelRequest& request,
-                         grpc::ServerWriter<v1::ModelReply>* writer) {
+  absl::Status SendModel(
+      const grpc::ServerContext& context, const v1::GetModelRequest& request,
+      const std::function<bool(const v1::ModelReply&)>& write) {
     DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
                            Admit(context, Permission::kRead));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
@@ -220,18 +227,17 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model.w.cols()));
     header.set_rounds_done(model.rounds_done);
     header.set_state(model.state);
-    if (!DPNMF_TRANSFER("client-send", writer->Write(reply)))
-      return absl::OkStatus();
+    if (!write(reply)) return absl::OkStatus();
     WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;
-      return DPNMF_TRANSFER("client-send", writer->Write(reply));
+      return write(reply);
     });
     if (!request.standard_errors()) return absl::OkStatus();
     DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd errors,
                            ErrorsOf(request.run_id(), context));
     WriteChunks(errors, [&](const v1::RealChunk& chunk) {
       *reply.mutable_standard_errors() = chunk;
-      return DPNMF_TRANSFER("client-send", writer->Write(reply));
+      return write(reply);
     });
     return absl::OkStatus();
   }
@@ -305,6 +311,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   // Authorises, calls, writes down, and puts the value into *reply.
   template <typename Reply, typename Call>
   grpc::Status Answer(const char* method, grpc::ServerContext* context,
+                      const google::protobuf::Message& request,
                       Permission permission, Reply* reply, Call call,
                       const std::string& run_id = "") {
     CallRecord record = Begin(method, *context);
@@ -328,6 +335,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     const absl::Status outcome = record.Finish(value.status(), about);
     if (!outcome.ok()) return ToGrpc(outcome);
     *reply = *value;
+    record.Count(request.ByteSizeLong(), reply->ByteSizeLong());
     return grpc::Status::OK;
   }
 

@@ -85,7 +85,7 @@ class TrainStream {
     v1::TrainRequest request;
     while (DPNMF_TRANSFER("curator-receive", stream_->Read(&request))) {
       idle_.Pause();
-      Count(request.ByteSizeLong(), 0);
+      record_.Count(request.ByteSizeLong(), 0);
       DPNMF_RETURN_IF_ERROR(lease_->Message());
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
@@ -95,9 +95,6 @@ class TrainStream {
   }
 
   Metrics* metrics() const { return options_.observers.metrics; }
-  void Count(std::uint64_t received, std::uint64_t sent) {
-    if (metrics() != nullptr) metrics()->Bytes(received, sent);
-  }
   // An entry about this run. Where something is about to be charged or to
   // leave, no entry means no more of it.
   absl::Status Audit(std::string_view event, AuditFields more,
@@ -240,7 +237,7 @@ class TrainStream {
 
   // The peer has as long to take a message as it has to send one.
   bool Send(const v1::TrainReply& reply) {
-    Count(0, reply.ByteSizeLong());
+    record_.Count(0, reply.ByteSizeLong());
     idle_.Touch();
     return DPNMF_TRANSFER("curator-send", stream_->Write(reply));
   }
@@ -370,8 +367,13 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
 grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
                                        Stream* stream) {
   const absl::Status status = [&]() -> absl::Status {
-    DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(*context));
-    return TrainStream(options_, &lease, context, stream).Serve();
+    const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+    if (lease.ok())
+      return TrainStream(options_, &*lease, context, stream).Serve();
+    // Who is refused at once is written down, too.
+    return CallRecord(options_.observers, "Train", *context,
+                      options_.identify(*context))
+        .Finish(lease.status());
   }();
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));

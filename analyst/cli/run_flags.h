@@ -29,7 +29,7 @@ struct RunFlags {
   std::optional<double> lambda;         // else DefaultLambda
   std::optional<double> outlier_bound;  // else the column bound
   std::uint32_t inner_iterations = 10;
-  double share_of_a = 0;  // 0: the server's default
+  double share_of_a = 0;              // 0: the server's default
   double step_size = 0;               // 0: the server's default
   std::uint32_t steps_per_round = 0;  // 0: the server's default
   std::uint64_t seed = 0;

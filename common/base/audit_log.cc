@@ -127,7 +127,7 @@ absl::Status AuditLog::Append(const std::string& line, AuditSync sync) {
   const bool regular =
       fstat(descriptor_, &before) == 0 && S_ISREG(before.st_mode);
   if (!WriteWhole(descriptor_, line)) {
-    const absl::Status failed = Failed(path_);
+    absl::Status failed = Failed(path_);
     // Half a line is taken back; where that fails, opening again sees to it.
     if (!regular || ftruncate(descriptor_, before.st_size) != 0) {
       close(descriptor_);

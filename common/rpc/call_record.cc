@@ -52,4 +52,8 @@ absl::Status CallRecord::Finish(absl::Status outcome, AuditFields more) {
   return outcome;
 }
 
+void CallRecord::Count(std::uint64_t received, std::uint64_t sent) const {
+  if (observers_.metrics != nullptr) observers_.metrics->Bytes(received, sent);
+}
+
 }  // namespace dpnmf

@@ -4,6 +4,7 @@
 #define DPNMF_COMMON_RPC_CALL_RECORD_H_
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class CallRecord {
   // Writes the call's entry. A call whose entry cannot be written is refused:
   // UNAVAILABLE "audit-failed" in place of an OK outcome.
   absl::Status Finish(absl::Status outcome, AuditFields more = {});
+
+  // Bytes of messages, as they come and go.
+  void Count(std::uint64_t received, std::uint64_t sent) const;
 
   const std::string& identity() const { return identity_; }
 

@@ -90,6 +90,10 @@ void ReadTransportLog(gpr_log_func_args* line) {
   } else if (text.find("wrong version number") != std::string_view::npos ||
              text.find("http request") != std::string_view::npos) {
     TellRefusal("tls-missing", "The peer does not speak TLS.");
+  } else if (text.find("certificate verify failed") != std::string_view::npos) {
+    TellRefusal("certificate-refused",
+                "The server's certificate has expired or is not signed by the "
+                "CA that is trusted here; doctor says which.");
   } else {
     TellRefusal("tls-failed",
                 absl::StrCat("The TLS handshake failed: ", line->message));

@@ -54,6 +54,14 @@ absl::Status Restore(const KeepOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(
       const BackupReport report,
       RestoreBackup(options.backup, options.data_dir, AnchorOf(options)));
+  DPNMF_ASSIGN_OR_RETURN(const auto log,
+                         AuditLog::Open(AuditFile(options.data_dir)));
+  DPNMF_RETURN_IF_ERROR(log->Write(
+      "restored",
+      {{"from", options.backup},
+       {"rows", static_cast<std::int64_t>(report.row_count)},
+       {"anchor", options.no_anchor ? std::string("none") : AnchorOf(options)}},
+      AuditSync::kDurable));
   Print("restored " + options.data_dir + ": " + TextOf(report));
   return absl::OkStatus();
 }

@@ -1,12 +1,14 @@
 // dpnmf-curator ledger: what the ledger says, whether it is whole, and the
 // operator's act after a lost anchor.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/rpc/convert.h"
@@ -260,6 +262,14 @@ absl::Status Verify(const LedgerOptions& options) {
 absl::Status AnchorCommand(const LedgerOptions& options) {
   const Ledger::Options places = Places(options);
   if (!options.accept) return Verify(options);
+  // The operator's word is written down before it counts.
+  if (std::filesystem::is_directory(places.directory)) {
+    DPNMF_ASSIGN_OR_RETURN(const auto audit,
+                           AuditLog::Open(AuditFile(options.data_dir)));
+    DPNMF_RETURN_IF_ERROR(audit->Write("anchor-accept-asked",
+                                       {{"anchor", places.anchor_directory}},
+                                       AuditSync::kDurable));
+  }
   DPNMF_ASSIGN_OR_RETURN(const AcceptedAnchor accepted,
                          Ledger::AcceptAnchor(places));
   Print(absl::StrFormat(

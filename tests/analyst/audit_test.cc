@@ -122,7 +122,9 @@ TEST_F(AnalystAudit, ARunsRoundsAreWrittenDownUnderItsOwnTrace) {
     EXPECT_EQ(std::string(entry["row"]).size(), 64u);
   }
   EXPECT_EQ(Entries("run-ended").size(), 1u);
-  EXPECT_NE(metrics_->Page().find("dpnmf_analyst_round_seconds_count"),
+  const std::string page = metrics_->Page();
+  EXPECT_NE(page.find("dpnmf_analyst_round_seconds_count"), std::string::npos);
+  EXPECT_EQ(page.find("dpnmf_analyst_bytes_total{direction=\"sent\"} 0\n"),
             std::string::npos);
 }
 

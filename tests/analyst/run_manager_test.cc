@@ -326,5 +326,25 @@ TEST_F(RunManagerTest, ChecksThePublicDictionary) {
   EXPECT_LE(curator_.Requests().front().second.col(0).norm(), 1);
 }
 
+TEST_F(RunManagerTest, RunsThatEndedLongAgoAreForgottenAtTheNextStart) {
+  std::int64_t now = 1'000;  // decades ago
+  store_.reset();
+  store_ = *RunStore::Open(directory_.path(), [&] { return now; });
+  Begin();
+  const std::string old = Start(2);
+  WatchAll(old);
+  manager_.reset();
+  store_.reset();
+  store_ = *RunStore::Open(directory_.path());
+  RunManager::Settings settings;
+  settings.retain_seconds = 1'000'000;
+  manager_ = *RunManager::Create(store_.get(), &curator_, settings);
+  EXPECT_EQ(ReasonCode(manager_->Get(old).status()), "run-unknown");
+  const std::string recent = Start(2);
+  WatchAll(recent);
+  EXPECT_TRUE(manager_->Get(recent).ok());
+  EXPECT_EQ(store_->Mirror("people")->charges.size(), 4u);
+}
+
 }  // namespace
 }  // namespace dpnmf::analyst

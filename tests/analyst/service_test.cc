@@ -153,7 +153,9 @@ TEST_F(ServiceTest, TrainsWatchesShowsAndAccounts) {
 }
 
 TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {
-  const v1::Run run = Start(FakeSpecification(3, 2));
+  v1::RunSpecification specification = FakeSpecification(3, 2);
+  specification.mutable_parameters()->set_mechanism("gradient");
+  const v1::Run run = Start(specification);
   Watch(run.run_id());
   const auto context = AsAlice();
   v1::GetModelRequest request;

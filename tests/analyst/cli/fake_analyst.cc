@@ -246,6 +246,18 @@ grpc::Status FakeAnalyst::CancelRun(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeAnalyst::ForgetRun(grpc::ServerContext* context,
+                                    const v1::ForgetRunRequest* request,
+                                    v1::ForgetRunReply* reply) {
+  forgotten = request->run_id();
+  const auto trace = context->client_metadata().find("traceparent");
+  if (trace != context->client_metadata().end())
+    traceparent = std::string(trace->second.data(), trace->second.size());
+  reply->set_run_id(forgotten);
+  reply->set_charge_count(30);
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeAnalyst::GetReceipts(grpc::ServerContext*,
                                       const v1::GetReceiptsRequest*,
                                       grpc::ServerWriter<v1::Receipt>* writer) {

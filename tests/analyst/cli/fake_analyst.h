@@ -45,6 +45,8 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::vector<double> last_dictionary;
   std::vector<std::uint64_t> watch_cursors;  // of each WatchRun
   std::string cancelled;
+  std::string forgotten;    // the run of the last ForgetRun
+  std::string traceparent;  // of the last ForgetRun
 
   grpc::Status ListDatasets(grpc::ServerContext*,
                             const v1::ListDatasetsRequest*,
@@ -64,6 +66,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   grpc::Status CancelRun(grpc::ServerContext*,
                          const v1::CancelRunRequest* request,
                          v1::Run* run) override;
+  grpc::Status ForgetRun(grpc::ServerContext* context,
+                         const v1::ForgetRunRequest* request,
+                         v1::ForgetRunReply* reply) override;
   grpc::Status GetReceipts(grpc::ServerContext*, const v1::GetReceiptsRequest*,
                            grpc::ServerWriter<v1::Receipt>* writer) override;
   grpc::Status GetModel(grpc::ServerContext*, const v1::GetModelRequest*,

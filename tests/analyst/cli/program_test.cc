@@ -15,6 +15,7 @@
 #include "analyst/cli/model_file.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/base/trace.h"
 #include "common/rpc/receipt.h"
 #include "common/rpc/status.h"
 #include "gmock/gmock.h"
@@ -104,7 +105,7 @@ TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
 TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
   for (const char* command :
        {"datasets", "plan", "train", "watch", "runs", "show", "cancel",
-        "budget", "model", "account", "doctor"}) {
+        "forget", "budget", "model", "account", "doctor"}) {
     EXPECT_EQ(Run({command, "--help"}), kExitOk) << command;
     EXPECT_THAT(out_.str(), HasSubstr(std::string("dpnmf ") + command));
     EXPECT_THAT(out_.str(), HasSubstr("Example")) << command;
@@ -114,7 +115,7 @@ TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
 TEST_F(Program, HelpFitsEightyColumns) {
   for (const char* command :
        {"", "datasets", "plan", "train", "watch", "runs", "show", "cancel",
-        "budget", "model", "account", "doctor"}) {
+        "forget", "budget", "model", "account", "doctor"}) {
     EXPECT_EQ(*command == '\0' ? Run({"--help"}) : Run({command, "--help"}),
               kExitOk);
     std::istringstream lines(out_.str());
@@ -443,6 +444,16 @@ TEST_F(Program, AUniquePrefixNamesARun) {
   EXPECT_EQ(Run({"cancel", "3F9A"}), kExitOk);
   EXPECT_EQ(analyst().cancelled, kRunId);
   EXPECT_EQ(out_.str(), "run 3f9a01234567 is cancelling.\n");
+}
+
+TEST_F(Program, ForgetDeletesARunUnderATraceOfTheCommandsOwn) {
+  EXPECT_EQ(Run({"forget", "3f9a"}), kExitOk);
+  EXPECT_EQ(analyst().forgotten, kRunId);
+  EXPECT_EQ(out_.str(),
+            "run 3f9a01234567 is deleted; its charges stay in both ledgers "
+            "(30).\n");
+  EXPECT_TRUE(ParseTraceparent(analyst().traceparent).has_value())
+      << analyst().traceparent;
 }
 
 TEST_F(Program, AnAmbiguousOrUnknownOrMalformedPrefixIsRefused) {

@@ -293,6 +293,32 @@ TEST_F(RefusedPeers, AnIntermediateIsFollowedAndItsPurposeHeld) {
   EXPECT_NE(told_.Next(), "");
 }
 
+// The other way round: what a client's log says of a server.
+TEST_F(RefusedPeers, AServerOfAnotherNameOrARevokedOneHasItsSentence) {
+  files_ = ca_.Issue("server", "--dns other.example --dns localhost");
+  MakeList();
+  Serve();
+  TlsFiles alice = ca_.Issue("alice");
+  alice.crl_file = ca_.directory() + "/ca/ca.crl";
+  const auto ask = [&](const char* host) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto stub = v1::CuratorService::NewStub(grpc::CreateCustomChannel(
+        absl::StrCat(host, ":", port_), ChannelTls(alice).value(), arguments));
+    return ReasonCode(Ask(stub.get()));
+  };
+  ASSERT_EQ(ask("localhost"), "");
+  EXPECT_EQ(ask("127.0.0.1"), "unreachable");
+  EXPECT_EQ(told_.Next(), "certificate-wrong-name");
+  Certs("revoke " + ca_.directory() + " " + files_.certificate_file);
+  EXPECT_EQ(ask("localhost"), "unreachable");
+  EXPECT_EQ(told_.Next(), "certificate-revoked");
+  TestCertificates other;
+  alice = other.Issue("alice");
+  EXPECT_EQ(ask("localhost"), "unreachable");
+  EXPECT_NE(told_.Next(), "");
+}
+
 TEST(PeerName, IsTheOneThatWasDialled) {
   TestCertificates ca;
   const auto chain =
