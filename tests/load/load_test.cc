@@ -38,7 +38,7 @@ using curator::TempDirectory;
 using std::chrono::steady_clock;
 
 constexpr int kDatasets = 4, kRunsEach = 4, kWatchersEach = 4;
-constexpr std::uint32_t kRounds = 6;
+constexpr std::uint32_t kRounds = 40;
 
 struct Figures {
   std::uint64_t resident_kib = 0, threads = 0, descriptors = 0;
@@ -390,12 +390,15 @@ TEST_F(Load, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
   silent.Open(run);
   v1::TrainReply opened;
   ASSERT_TRUE(silent.stream->Read(&opened));
-  silent.Ask(w);  // and reads nothing: the release is larger than any window
+  silent.Ask(w);
+  // The release has begun; it is larger than any window, and nobody reads on.
+  ASSERT_TRUE(silent.stream->Read(&opened));
+  ASSERT_TRUE(opened.has_release());
   // Another stream takes the run over; its bytes are those of the first asking,
   // so it has been charged once.
   {
     const auto other = v1::CuratorService::NewStub(grpc::CreateChannel(
-        curator_address_ + "", grpc::InsecureChannelCredentials()));
+        curator_address_, grpc::InsecureChannelCredentials()));
     Stream reader(other.get());
     reader.Open(run);
     reader.Ask(w);
