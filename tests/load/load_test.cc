@@ -76,9 +76,9 @@ std::unique_ptr<curator::Dataset> DatasetOf(const std::string& name,
   return curator::Dataset::FromDense(description, std::move(values)).value();
 }
 
-class Load : public testing::Test {
+class ServerLoad : public testing::Test {
  protected:
-  Load() {
+  ServerLoad() {
     spdlog::set_level(spdlog::level::off);
     StartCurator();
     connection_ = analyst::ConnectCurator(
@@ -93,7 +93,7 @@ class Load : public testing::Test {
             .value();
     StartAnalyst();
   }
-  ~Load() override {
+  ~ServerLoad() override {
     manager_->Stop();
     analyst_->Shutdown(std::chrono::system_clock::now());
     analyst_.reset();
@@ -291,7 +291,7 @@ void Print(const char* when, double minutes, int waves, const Figures& f) {
   std::fflush(stdout);
 }
 
-TEST_F(Load, SixtyFourWatchersAndSixteenRunsOverFourDataSets) {
+TEST_F(ServerLoad, SixtyFourWatchersAndSixteenRunsOverFourDataSets) {
   const char* const text = std::getenv("DPNMF_LOAD_MINUTES");
   const double minutes = text != nullptr ? std::atof(text) : 0;
   const auto begin = steady_clock::now();
@@ -381,7 +381,7 @@ struct Stream {
       stream;
 };
 
-TEST_F(Load, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
+TEST_F(ServerLoad, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
   const auto stub = v1::CuratorService::NewStub(grpc::CreateChannel(
       curator_address_, grpc::InsecureChannelCredentials()));
   const Eigen::MatrixXd w = RandomDictionary(kLargeFeatures, 4, 1);
@@ -412,7 +412,7 @@ TEST_F(Load, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
   EXPECT_FALSE(silent.Finish().ok());
 }
 
-TEST_F(Load, OneIdentityHasItsNumberOfCallsAndNoMore) {
+TEST_F(ServerLoad, OneIdentityHasItsNumberOfCallsAndNoMore) {
   const auto stub = v1::CuratorService::NewStub(grpc::CreateChannel(
       curator_address_, grpc::InsecureChannelCredentials()));
   std::vector<std::unique_ptr<Stream>> streams;
