@@ -316,8 +316,8 @@ TEST_F(ServerLoad, SixtyFourWatchersAndSixteenRunsOverFourDataSets) {
   }
   const Figures last = FiguresNow();
   Print("end after", passed(), waves, last);
-  // The ledger's book and the list of runs grow by some hundred bytes a row;
-  // gRPC keeps a pool of threads that breathes, and closes sockets late.
+  // The ledger's book grows with the charges, 640 a wave: some hundred bytes
+  // each. gRPC keeps a pool of threads that breathes, and closes sockets late.
   EXPECT_LE(last.resident_kib, warm.resident_kib + warm.resident_kib / 4 +
                                    static_cast<std::uint64_t>(waves) * 200);
   EXPECT_LE(last.threads, warm.threads + 32);
