@@ -103,7 +103,7 @@ class ServerLoad : public testing::Test {
     server_.reset();
   }
 
-  static constexpr std::uint64_t kLargeFeatures = 40'000;
+  static constexpr std::uint64_t kLargeFeatures = 400'000;
 
   void StartCurator() {
     std::vector<std::unique_ptr<curator::Dataset>> datasets;
