@@ -37,7 +37,7 @@ struct MirroredCharge {
   std::uint32_t round = 0;
   MuSquared cost;
   std::string row_hash;  // 32 bytes
-  std::optional<v1::Receipt> receipt;
+  std::optional<v1::Receipt> receipt = {};
 };
 
 // What this analyst has recorded of a population.

@@ -110,6 +110,14 @@ class Curious {
 
   // What is drawn, and what depends on the time, is blotted out; its size not.
   static void Blot(std::string* bytes) { bytes->assign(bytes->size(), '#'); }
+  // The ledger's id and the key are drawn; the hash and the signature follow
+  // from them.
+  static void Blot(v1::Receipt* receipt) {
+    Blot(receipt->mutable_ledger_id());
+    Blot(receipt->mutable_row_hash());
+    Blot(receipt->mutable_public_key());
+    Blot(receipt->mutable_signature());
+  }
   static v1::TrainReply Blotted(v1::TrainReply reply) {
     switch (reply.message_case()) {
       case v1::TrainReply::kOpened:
@@ -125,6 +133,7 @@ class Curious {
       case v1::TrainReply::kEnd:
         Blot(reply.mutable_end()->mutable_row_hash());
         Blot(reply.mutable_end()->mutable_ledger()->mutable_head());
+        Blot(reply.mutable_end()->mutable_receipt());
         break;
       case v1::TrainReply::kClosed:
         Blot(reply.mutable_closed()->mutable_ledger()->mutable_head());

@@ -196,7 +196,7 @@ struct World {
   int late = 0, late_round = 0;
   bool late_holds = false;  // that stream holds the run's seat
   // Left to happen.
-  int cancels = 2, losses = 2, ends = 2;
+  int cancels = 2, losses = 2, ends = 2, refusals = 1;
   bool over_budget = false;  // the curator refuses a first opening
   // What the client was told by the first cancel that it got an answer to.
   bool told_client_cancelled = false;
@@ -204,7 +204,7 @@ struct World {
   auto Key() const {
     return std::make_tuple(stored, error, done, at, untouched, told, next_round,
                            ledger, charged, late, late_round, late_holds,
-                           cancels, losses, ends, over_budget,
+                           cancels, losses, ends, refusals, over_budget,
                            told_client_cancelled);
   }
 };
@@ -305,6 +305,13 @@ void StepLearner(const World& w, Worlds* next) {
       next->push_back(n);
       return;
     case At::kRound: {
+      if (w.refusals > 0) {  // the request, or what came, is no good
+        World refused = w;
+        --refused.refusals;
+        Refuse(&refused,
+               {true, w.stored == v1::RUN_STATE_CANCELLING && !w.error, false});
+        next->push_back(refused);
+      }
       if (w.losses > 0 && w.late == 0) next->push_back(Lose(w, 2));
       if (HandleRound(&n, w.done + 1)) {
         if (w.losses > 0) {

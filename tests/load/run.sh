@@ -13,4 +13,4 @@ while [ $# -gt 0 ]; do
   esac
 done
 DPNMF_LOAD_MINUTES=$minutes exec "$build/tests/load_test" --gtest_brief=1 \
-  --gtest_filter='Load.SixtyFour*'
+  --gtest_filter='ServerLoad.SixtyFour*'

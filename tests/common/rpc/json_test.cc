@@ -28,7 +28,7 @@ TEST(Json, PrintsOneLineWithoutANewline) {
   report.set_row_count(12);
   EXPECT_EQ(ToJsonLine(report),
             "{\"ok\":false,\"row_count\":\"12\",\"head\":\"\",\"anchor\":\"\","
-            "\"problem\":\"\",\"code\":\"\"}");
+            "\"problem\":\"\",\"code\":\"\",\"receipts\":\"0\"}");
 }
 
 TEST(Json, LeavesSpacesWithinStringsAlone) {
