@@ -140,17 +140,15 @@ class ServerLoad : public testing::Test {
   }
 
   void StartAnalyst() {
-    analyst::ServiceParts parts;
-    parts.runs = manager_.get();
-    parts.store = store_.get();
-    parts.curator = connection_.get();
     const std::string clients = root_ / "clients.json";
     std::ofstream(clients) << R"({"clients": [{"identity": "dns:client",
         "roles": ["analyst"]}]})";
-    parts.clients = analyst::ClientList::Read(clients).value();
-    parts.identities_of = [](const grpc::ServerContextBase&) {
-      return std::vector<std::string>{"dns:client"};
-    };
+    analyst::ServiceParts parts = {
+        manager_.get(), store_.get(), connection_.get(),
+        analyst::ClientList::Read(clients).value(),
+        [](const grpc::ServerContextBase&) {
+          return std::vector<std::string>{"dns:client"};
+        }};
     parts.limits.calls = 100;
     analyst_service_ = analyst::MakeAnalystService(std::move(parts));
     analyst_ = Serve(analyst_service_.get(), &analyst_address_);
