@@ -60,6 +60,7 @@ RunPlan PlanFor(double epsilon, std::uint32_t rounds, Adjacency adjacency) {
   parameters.rounds = rounds;
   parameters.epsilon = epsilon;
   parameters.delta = kAttackDelta;
+  parameters.share_of_a = 0.5;  // what A tells and what B tells count alike
   parameters.conversion = Conversion::kGaussian;
   parameters.adjacency = adjacency;
   return PlanRun(parameters, facts).value();

@@ -80,7 +80,8 @@ void CuratorProcess::Import(const ImportedFile& file) {
   WriteAll(path, file.content);
   MustRun(Sandboxed(absl::StrCat("import --name ", file.name, " --population ",
                                  file.name, "-people --input ", path,
-                                 " --epsilon 20 --delta 1e-6 ", file.options)));
+                                 " --epsilon 20 --delta 1e-6 --conversion rdp ",
+                                 file.options)));
 }
 
 void CuratorProcess::Serve() {

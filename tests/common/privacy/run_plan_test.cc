@@ -39,6 +39,7 @@ RunParameters Parameters() {
   parameters.rounds = 50;
   parameters.epsilon = 1;
   parameters.delta = 1e-5;
+  parameters.share_of_a = 0.5;
   return parameters;
 }
 

@@ -75,11 +75,12 @@ TEST(Csv, HasOneRowATrialUnderItsColumns) {
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0],
             "dataset,data,mechanism,outliers,epsilon,delta,rounds,"
-            "epsilon_per_round,repeat,objective,npmi,umass,seconds");
+            "epsilon_per_round,repeat,objective,npmi,umass,seconds,conversion");
   EXPECT_EQ(lines[1], std::string(kHostileName) +
-                          ",as given,none,off,,,,,1,0.25,0.5,-1,0.000");
-  EXPECT_EQ(lines[2], std::string(kHostileName) +
-                          ",as given,paper,off,2,1e-05,4,0.125,1,0.75,,,0.000");
+                          ",as given,none,off,,,,,1,0.25,0.5,-1,0.000,");
+  EXPECT_EQ(lines[2],
+            std::string(kHostileName) +
+                ",as given,paper,off,2,1e-05,4,0.125,1,0.75,,,0.000,published");
 }
 
 TEST(Csv, QuotesNames) {
