@@ -218,7 +218,7 @@ absl::StatusOr<ReservedRelease> ReleaseStore::Reserve(
 absl::Status ReleaseStore::Write(ReservedRelease reserved,
                                  const StoredRelease& release) const {
   DPNMF_RETURN_IF_ERROR(reserved.file_.Write(EncodeRelease(release)));
-  const absl::Status published =
+  absl::Status published =
       reserved.file_.PublishAs(FileNameOf(release.row_hash));
   if (!published.ok()) *poisoned_ = true;
   return published;
