@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
 #include "common/base/error.h"
@@ -41,6 +42,10 @@ bool IsTransient(const absl::Status& status) {
 }
 
 // |W' - W|_F / |W|_F; 0 where W is zero.
+double Seconds(steady_clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 double RelativeChange(const Eigen::MatrixXd& before,
                       const Eigen::MatrixXd& after) {
   const double norm = before.norm();
@@ -211,7 +216,10 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
                          kind.mechanism->input(facts, state_));
   DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
+  const auto asked = steady_clock::now();
   DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
+  const auto answered = steady_clock::now();
+  time_.curator += Seconds(answered - asked);
   DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
                               {{"round", std::int64_t{round}},
                                {"row", absl::BytesToHexString(result.row_hash)},
@@ -228,14 +236,15 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     // A release that cannot be used is recorded all the same: it was charged.
     if (!updated.ok()) finished.lost = true;
   }
+  time_.learning += Seconds(steady_clock::now() - answered);
+  ++time_.rounds;
   DPNMF_ASSIGN_OR_RETURN(const MuSquared before,
                          FromProto(record_.run.charged()));
   const MuSquared charged =
       MuSquared::Add(before, result.cost).value_or(before);
   finished.event = EventNow(result.ledger, charged);
   finished.event.set_round(round);
-  finished.event.set_round_seconds(
-      std::chrono::duration<double>(steady_clock::now() - begin).count());
+  finished.event.set_round_seconds(Seconds(steady_clock::now() - begin));
   finished.event.set_relative_change(
       RelativeChange(state_.w, finished.state.w));
   if (result.lost) {
@@ -273,9 +282,19 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
   change.state = state;
   change.event = EventNow(position, charged);
   change.event.set_message(record_.run.error());
+  if (state == v1::RUN_STATE_COMPLETED) change.event.set_message(TimeText());
   DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
   on_change_();
   return Audit("run-ended", {{"state", v1::RunState_Name(state)}});
+}
+
+std::string Learner::TimeText() const {
+  return absl::StrFormat(
+      "%d %s took %.3g s: %.3g s the curator and the way there and back, %.3g "
+      "s "
+      "learning.",
+      time_.rounds, time_.rounds == 1 ? "round" : "rounds",
+      time_.curator + time_.learning, time_.curator, time_.learning);
 }
 
 absl::Status Learner::Audit(std::string_view event, AuditFields more) const {

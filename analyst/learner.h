@@ -68,6 +68,8 @@ class Learner {
   // An entry of this run in the audit log, under the stream's request.
   absl::Status Audit(std::string_view event, AuditFields more) const;
   void ShowRound(const RoundResult& result, double seconds) const;
+  // Where the time of this learner's rounds went, in a sentence.
+  std::string TimeText() const;
   void NoteWaiting(const absl::Status& failure);
   void Pause();
 
@@ -93,6 +95,11 @@ class Learner {
   bool round_refused_ = false;
   bool close_refused_ = false;
   std::chrono::milliseconds pause_;
+  // Of the rounds that this learner has carried: since the server's start.
+  struct {
+    int rounds = 0;
+    double curator = 0, learning = 0;  // seconds
+  } time_;
 };
 
 }  // namespace dpnmf::analyst
