@@ -48,7 +48,7 @@ struct DenoisedMoments {
 // foretell best. What they are to foretell is made of Y: with Z a fresh copy of
 // the noise, Y + Z/2 and Y - 2 Z have independent noise, so the first is
 // estimated from and the second is held out (Oliveira, Lei and Tibshirani
-// 2021). The diagonal is the first estimate's; negative entries become 0.
+// 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
 //
 // INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,

@@ -56,15 +56,6 @@ std::int64_t UnixSeconds(const ASN1_TIME* time) {
   return timegm(&parts);
 }
 
-std::string DateOf(std::int64_t unix_seconds) {
-  const std::time_t time = unix_seconds;
-  std::tm parts{};
-  char text[32] = "";
-  gmtime_r(&time, &parts);
-  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
-  return text;
-}
-
 // The text of a name; empty unless it is printable ASCII.
 std::string TextOf(const ASN1_IA5STRING* string) {
   const std::string_view text(
@@ -106,6 +97,15 @@ void AppendName(const GENERAL_NAME& name, SubjectNames* names) {
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 }  // namespace
+
+std::string TimeText(std::int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm parts{};
+  char text[32] = "";
+  gmtime_r(&time, &parts);
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+  return text;
+}
 
 std::vector<X509Pointer> ParseCertificates(std::string_view pem) {
   std::vector<X509Pointer> certificates;
@@ -161,11 +161,11 @@ absl::Status CheckDates(const X509& certificate, std::int64_t now,
   if (now < NotBefore(certificate)) {
     return BadCertificate(absl::StrCat(
         "The certificate ", path, " is not valid before ",
-        DateOf(NotBefore(certificate)), "; check this machine's clock."));
+        TimeText(NotBefore(certificate)), "; check this machine's clock."));
   }
   if (now > NotAfter(certificate)) {
     return BadCertificate(absl::StrCat("The certificate ", path, " expired on ",
-                                       DateOf(NotAfter(certificate)),
+                                       TimeText(NotAfter(certificate)),
                                        "; issue a new one."));
   }
   return absl::OkStatus();

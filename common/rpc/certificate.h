@@ -41,6 +41,9 @@ std::vector<X509Pointer> ParseCertificates(std::string_view pem);
 absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(
     const std::string& path);
 
+// "2026-01-31 23:59 UTC".
+std::string TimeText(std::int64_t unix_seconds);
+
 SubjectNames NamesOf(const X509& certificate);
 // Seconds since 1970.
 std::int64_t NotBefore(const X509& certificate);

@@ -162,15 +162,6 @@ bool CheckOwnCertificate(const TlsFiles& files, Purpose purpose,
 
 }  // namespace
 
-std::string TimeText(std::int64_t unix_seconds) {
-  const std::time_t time = unix_seconds;
-  std::tm parts{};
-  char text[32] = "";
-  gmtime_r(&time, &parts);
-  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
-  return text;
-}
-
 std::string DatesText(const X509& certificate) {
   return absl::StrCat("valid from ", TimeText(NotBefore(certificate)), " to ",
                       TimeText(NotAfter(certificate)));

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/rpc/certificate.h"
 #include "common/rpc/tls.h"
 #include "dpnmf/v1/local.pb.h"
 
@@ -61,7 +62,6 @@ std::string TextOf(const v1::DoctorReport& report);
 
 // "valid from ... to ...".
 std::string DatesText(const X509& certificate);
-std::string TimeText(std::int64_t unix_seconds);
 
 // What a certificate is for. A server dials, too (its own health check, the
 // curator): it must serve both ways.

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
+#include "curator/commands/place_flags.h"
 #include "curator/keep/backup.h"
 #include "curator/keep/retention.h"
 #include "curator/release/layout.h"
@@ -105,15 +106,7 @@ absl::Status Forget(const KeepOptions& options) {
 }
 
 void AddPlaces(CLI::App* command, KeepOptions* options) {
-  command
-      ->add_option("--data-dir", options->data_dir,
-                   "Directory of data sets, ledger and releases")
-      ->required()
-      ->envname("DPNMF_CURATOR_DATA_DIR");
-  command
-      ->add_option("--anchor-dir", options->anchor_dir,
-                   "Directory of the ledger's anchor [DATA_DIR.anchor]")
-      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
+  AddPlaceFlags(command, &options->data_dir, &options->anchor_dir);
   command->add_flag("--no-anchor", options->no_anchor,
                     "The curator is served without an anchor");
 }

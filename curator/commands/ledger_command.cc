@@ -16,6 +16,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/compare_receipts.h"
 #include "curator/commands/error_report.h"
+#include "curator/commands/place_flags.h"
 #include "curator/release/budget_text.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
@@ -283,20 +284,8 @@ absl::Status AnchorCommand(const LedgerOptions& options) {
 
 // ---- flags
 
-void AddPlaces(CLI::App* command, LedgerOptions* options) {
-  command
-      ->add_option("--data-dir", options->data_dir,
-                   "Directory of data sets, ledger and releases")
-      ->required()
-      ->envname("DPNMF_CURATOR_DATA_DIR");
-  command
-      ->add_option("--anchor-dir", options->anchor_dir,
-                   "Directory of the ledger's anchor [DATA_DIR.anchor]")
-      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
-}
-
 void AddReading(CLI::App* command, LedgerOptions* options) {
-  AddPlaces(command, options);
+  AddPlaceFlags(command, &options->data_dir, &options->anchor_dir);
   command->add_flag("--no-anchor", options->no_anchor,
                     "The curator is served without an anchor");
   command->add_option("--format", options->format, "text or json")
@@ -346,7 +335,7 @@ void AddLedgerCommand(CLI::App* app, int* exit_code) {
   CLI::App* anchor =
       AddAction(ledger, "anchor", "Anchor the ledger anew after a lost anchor",
                 options, exit_code, AnchorCommand);
-  AddPlaces(anchor, options.get());
+  AddPlaceFlags(anchor, &options->data_dir, &options->anchor_dir);
   anchor->add_flag(
       "--accept", options->accept,
       "Take the ledger as it stands for the latest. Without it: only check");

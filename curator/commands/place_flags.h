@@ -1,0 +1,18 @@
+// Where a command of dpnmf-curator finds the ledger.
+#ifndef DPNMF_CURATOR_COMMANDS_PLACE_FLAGS_H_
+#define DPNMF_CURATOR_COMMANDS_PLACE_FLAGS_H_
+
+#include <string>
+
+#include "CLI/CLI.hpp"
+
+namespace dpnmf::curator {
+
+// --data-dir (required) and --anchor-dir, or their environment. Both strings
+// outlive the command.
+void AddPlaceFlags(CLI::App* command, std::string* data_dir,
+                   std::string* anchor_dir);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_COMMANDS_PLACE_FLAGS_H_
