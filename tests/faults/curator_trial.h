@@ -29,6 +29,8 @@ struct TrialCounts {
 class CuratorTrial {
  public:
   CuratorTrial(std::uint64_t seed, TrialCounts* counts);
+  // The ledger closes its files on the disk before the disk goes.
+  ~CuratorTrial() { curator_.Stop(); }
   void Run(int calls);
 
  private:

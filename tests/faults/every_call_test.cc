@@ -4,6 +4,7 @@
 // the fault the curator is started again, asked the same again, and must end at
 // the same ledger, with each row drawn once at most.
 #include <cerrno>
+#include <ostream>
 #include <set>
 
 #include "common/base/error.h"
@@ -24,11 +25,17 @@ struct Kind {
   Fault::Kind kind;
   int error;
   Survival survival = Survival::kSynced;
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) {
+    *out << kind.name;
+  }
 };
 
 class Story {
  public:
   explicit Story(std::uint64_t seed) : disk_(curator_.LivePath(), seed) {}
+  // The ledger closes its files on the disk before the disk goes.
+  ~Story() { curator_.Stop(); }
 
   // Returns the number of calls of the system.
   std::uint64_t TellWith(const Fault& fault, Survival survival) {
