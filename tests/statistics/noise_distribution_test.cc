@@ -28,6 +28,10 @@ std::vector<std::int64_t> Draw(std::size_t size, std::uint64_t numerator,
   return noise;
 }
 
+void PrintTo(const GaussianCase& sigma, std::ostream* out) {
+  *out << sigma.name;
+}
+
 class NoiseOfSigma : public testing::TestWithParam<GaussianCase> {
  protected:
   void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
