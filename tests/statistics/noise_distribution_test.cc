@@ -14,6 +14,11 @@
 #include "tests/statistics/noise_key_for_testing.h"
 
 namespace dpnmf::curator {
+
+void PrintTo(const GaussianCase& sigma, std::ostream* out) {
+  *out << sigma.name;
+}
+
 namespace {
 
 constexpr std::uint64_t kSeed = 20160615;
@@ -26,10 +31,6 @@ std::vector<std::int64_t> Draw(std::size_t size, std::uint64_t numerator,
   FillGaussian(NoiseKeyForTesting::FromSeed(kSeed), stream, numerator,
                denominator, 2, noise);
   return noise;
-}
-
-void PrintTo(const GaussianCase& sigma, std::ostream* out) {
-  *out << sigma.name;
 }
 
 class NoiseOfSigma : public testing::TestWithParam<GaussianCase> {
