@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 #include <regex>
+#include <set>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -548,18 +549,17 @@ void AddPrivateNumbers(const MatrixXd& people, Taint* taint) {
   }
 }
 
-// What an output shows of the private numbers, "" if nothing. Hashes are masked
-// in files: their digits are drawn anew, and may be any number.
-std::string LeakIn(const Seen& seen, const Taint& taint) {
+// The outputs that show a private number, each once. Hashes are masked in
+// files: their digits are drawn anew, and may be any number.
+std::set<std::string> LeaksIn(const Seen& seen, const Taint& taint) {
+  std::set<std::string> leaks;
   for (const std::string& reply : seen.replies) {
-    const std::string found = taint.FoundIn(reply);
-    if (!found.empty()) return "a reply: " + found;
+    if (taint.FoundIn(reply).empty()) continue;
+    leaks.insert(reply.starts_with("metadata") ? "metadata" : "a reply");
   }
-  for (const auto& [name, content] : seen.files) {
-    const std::string found = taint.FoundIn(Masked(content));
-    if (!found.empty()) return name + ": " + found;
-  }
-  return "";
+  for (const auto& [name, content] : seen.files)
+    if (!taint.FoundIn(Masked(content)).empty()) leaks.insert(name);
+  return leaks;
 }
 
 // The noised values themselves are what may leave; they are blotted out above.
@@ -576,7 +576,8 @@ TEST_F(SideOutputs, HoldNoPrivateNumber) {
   for (const auto& [name, content] : seen.files) bytes += content.size();
   std::printf("attack: taint: in %zu replies and %zu files, %zu bytes\n",
               seen.replies.size(), seen.files.size(), bytes);
-  EXPECT_EQ(LeakIn(seen, taint), "");
+  const std::set<std::string> none;
+  EXPECT_EQ(LeaksIn(seen, taint), none);
 
   // The search sees what it is for: one number of one person, as each output
   // would show it.
@@ -588,13 +589,13 @@ TEST_F(SideOutputs, HoldNoPrivateNumber) {
           absl::StrFormat("[info] round 1 released, norm %f", entry)}) {
       Seen leaky = seen;
       absl::StrAppend(&leaky.files[name], planted, "\n");
-      EXPECT_EQ(LeakIn(leaky, taint).rfind(name, 0), 0u) << planted;
+      EXPECT_EQ(LeaksIn(leaky, taint), std::set<std::string>{name}) << planted;
     }
   }
   for (std::size_t i = 0; i < seen.replies.size(); i += 40) {
     Seen leaky = seen;
     absl::StrAppendFormat(&leaky.replies[i], " x-norm: %.7g", entry);
-    EXPECT_EQ(LeakIn(leaky, taint).rfind("a reply", 0), 0u);
+    EXPECT_EQ(LeaksIn(leaky, taint).size(), 1u);
   }
 }
 
