@@ -261,7 +261,7 @@ void CuratorTrial::Damage() {
       curator::ReadLedgerFile(curator_.LedgerDirectoryPath()).size();
   curator_.PutBack(good);  // reading may have changed the log
   const std::string harmed = files[Below(files.size())];
-  bool must_refuse = false;
+  bool must_refuse = false, put_back = false;
   switch (Below(5)) {
     case 0: {
       std::fstream file(harmed,
@@ -284,6 +284,7 @@ void CuratorTrial::Damage() {
     case 3:
       if (old_copy_.empty()) break;
       must_refuse = old_rows_ < rows;
+      put_back = true;
       curator_.PutBack(old_copy_);
       fs::remove_all(curator_.AnchorDirectoryPath());
       fs::copy(good + "/anchor", curator_.AnchorDirectoryPath());
@@ -304,6 +305,11 @@ void CuratorTrial::Damage() {
     const auto releases = releases_;
     const auto bytes = bytes_;
     const std::uint64_t dead = counts_->dead;
+    if (put_back) {
+      for (auto& [row, release] : releases_)
+        if (release.standing == Standing::kDead)
+          release.standing = Standing::kUnknown;
+    }
     ASSERT_NO_FATAL_FAILURE(ExpectAgreement());
     releases_ = releases;
     bytes_ = bytes;
