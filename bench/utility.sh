@@ -71,7 +71,7 @@ awk -F, -v epsilons="$epsilon" '
   }
   END {
     count = split(epsilons, epsilon, ",")
-    count_of_mechanisms = split("none mean moments statistics paper paper-nndsvd nndsvd", mechanism, " ")
+    count_of_mechanisms = split("none mean moments statistics gradient paper paper-nndsvd nndsvd", mechanism, " ")
     line = "| data | mechanism |"; rule = "|---|---|"
     for (e = 1; e <= count; ++e) { line = line " epsilon " epsilon[e] " |"; rule = rule "---|" }
     print line; print rule

@@ -105,7 +105,8 @@ TEST_F(EvaluationTest, AStartMadeOfTheDataNeedsPublicData) {
 
 TEST_F(EvaluationTest, AllLeavesOutWhatIsNotForPrivateData) {
   EXPECT_THAT(NamesOf(MethodsOf(options_)),
-              ElementsAre("none", "mean", "moments", "statistics", "paper"));
+              ElementsAre("none", "mean", "moments", "statistics", "gradient",
+                          "paper"));
   options_.is_public = true;
   EXPECT_EQ(MethodsOf(options_).size(), 7u);
 }
