@@ -227,9 +227,9 @@ void BM_KernelExactSums(benchmark::State& state) {
     for (int strip = 0; strip < kBlockStrips; ++strip) {
       std::copy_n(block.buffers.h.data() + strip * StripSize(rank),
                   StripSize(rank), k.data() + strip * StripSize(padded));
-      QuantiseStrip(bounds, rank, k.data() + strip * StripSize(padded));
-      QuantiseStrip(bounds, features, u.data() + strip * StripSize(features));
     }
+    QuantiseStrips(bounds, rank, padded, kBlockStrips, k.data());
+    QuantiseStrips(bounds, features, features, kBlockStrips, u.data());
     const StripMatrix h{k.data(), rank, padded};
     AddExactProducts(h, h, kBlockStrips, bounds.largest_entry,
                      bounds.largest_entry, true, a.data());

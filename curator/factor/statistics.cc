@@ -237,13 +237,12 @@ void Quantise(const Round& round, UserRange users, Worker* worker) {
     double* const k = output.k.data() + strip * StripSize(round.padded_rank());
     std::copy_n(worker->block.h.data() + strip * StripSize(rank),
                 StripSize(rank), k);
-    QuantiseStrip(round.h_bounds, rank, k);
-    if (round.by_nonzeros()) continue;
-    QuantiseStrip(round.u_bounds, round.features(),
-                  worker->block.u.data() + strip * StripSize(round.features()));
   }
-  if (!round.by_nonzeros()) return;
-  QuantiseNonzeros(round, users, worker);
+  QuantiseStrips(round.h_bounds, rank, round.padded_rank(), users.strips(),
+                 output.k.data());
+  if (round.by_nonzeros()) return QuantiseNonzeros(round, users, worker);
+  QuantiseStrips(round.u_bounds, round.features(), round.features(),
+                 users.strips(), worker->block.u.data());
 }
 
 void ProcessBlock(const Round& round, UserRange users, Worker* worker,

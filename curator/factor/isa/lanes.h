@@ -122,6 +122,31 @@ DPNMF_INLINE Lanes Greater(Lanes a, Lanes b) {
 #endif
 }
 
+// Whether any lane of a comparison holds.
+DPNMF_INLINE bool Any(Mask mask) {
+#if defined(__AVX512DQ__)
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;
+#elif defined(__AVX__)
+  return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;
+#else
+  std::int64_t all = 0;
+  for (int lane = 0; lane < kLaneCount; ++lane) all |= mask[lane];
+  return all != 0;
+#endif
+}
+
+DPNMF_INLINE Lanes SquareRoot(Lanes x) {
+#if defined(__AVX512F__)
+  return _mm512_sqrt_pd(x);
+#elif defined(__AVX__)
+  return _mm256_sqrt_pd(x);
+#else
+  for (int lane = 0; lane < kLaneCount; ++lane)
+    x[lane] = __builtin_sqrt(x[lane]);
+  return x;
+#endif
+}
+
 // max(0, x); NaN becomes 0.
 DPNMF_INLINE Lanes PositivePart(Lanes x) { return Greater(x, Lanes{}); }
 
