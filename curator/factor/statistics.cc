@@ -65,7 +65,7 @@ struct SparseOutput {
 
 // What one block leaves behind: gated integers.
 struct BlockOutput {
-  AlignedVector<double> k;  // strips x padded_rank
+  AlignedVector<double> k;  // strips x K
   // l of sparse data; else it is in the block's u (strips x D).
   SparseOutput sparse;
 };
@@ -150,25 +150,53 @@ int BlockUsers(const Round& round, const Execution& execution) {
       std::clamp<std::int64_t>(fitting, kBlockUnit, kLargestBlock));
 }
 
+// All users in blocks: towards the end smaller ones, so that no thread waits
+// long for the last. What a user adds does not depend on it.
+std::vector<UserRange> BlocksOf(const Round& round,
+                                const Execution& execution) {
+  constexpr std::uint64_t kSharesLeft = 4;  // of every thread
+  const std::uint64_t users = round.data.private_user_count();
+  const auto width = static_cast<std::uint64_t>(BlockUsers(round, execution));
+  const bool chosen = execution.block_users > 0;
+  const std::uint64_t shares =
+      chosen || execution.threads <= 1
+          ? 1
+          : kSharesLeft * static_cast<std::uint64_t>(execution.threads);
+  std::vector<UserRange> blocks;
+  blocks.reserve(users / width + 1);
+  for (std::uint64_t first = 0; first < users;) {
+    const std::uint64_t left = users - first;
+    const std::uint64_t fair =
+        (left / shares + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+    const std::uint64_t count =
+        std::min(left, std::clamp<std::uint64_t>(fair, kBlockUnit, width));
+    blocks.push_back({first, static_cast<int>(count)});
+    first += count;
+  }
+  return blocks;
+}
+
 void LoadCoefficients(const Coefficients& h, UserRange users,
                       BlockBuffers* block) {
   const int rank = static_cast<int>(h.rank());
-  block->h.assign(users.strips() * StripSize(rank), 0.0);
+  block->h.resize(users.strips() * StripSize(rank));
   block->c.resize(block->h.size());
-  for (int user = 0; user < users.count; ++user) {
-    const double* const from = h.Of(users.first + user);
-    double* const to = block->h.data() + LaneOf(user, rank);
-    for (int k = 0; k < rank; ++k) to[k * kStripUsers] = from[k];
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    const double* columns[kStripUsers] = {};
+    for (int lane = 0; lane < users.InStrip(strip); ++lane)
+      columns[lane] = h.Of(users.first + strip * kStripUsers + lane);
+    LoadStrip(columns, rank, block->h.data() + strip * StripSize(rank));
   }
 }
 
 void StoreCoefficients(UserRange users, const BlockBuffers& block,
                        Coefficients* h) {
   const int rank = static_cast<int>(h->rank());
-  for (int user = 0; user < users.count; ++user) {
-    const double* const from = block.h.data() + LaneOf(user, rank);
-    double* const to = h->Of(users.first + user);
-    for (int k = 0; k < rank; ++k) to[k] = from[k * kStripUsers];
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    double* columns[kStripUsers] = {};
+    for (int lane = 0; lane < users.InStrip(strip); ++lane)
+      columns[lane] = h->Of(users.first + strip * kStripUsers + lane);
+    StoreStrip(block.h.data() + strip * StripSize(rank), rank, columns);
   }
 }
 
@@ -232,14 +260,8 @@ void QuantiseNonzeros(const Round& round, UserRange users, Worker* worker) {
 void Quantise(const Round& round, UserRange users, Worker* worker) {
   BlockOutput& output = worker->output;
   const int rank = round.rank();
-  output.k.assign(users.strips() * StripSize(round.padded_rank()), 0.0);
-  for (int strip = 0; strip < users.strips(); ++strip) {
-    double* const k = output.k.data() + strip * StripSize(round.padded_rank());
-    std::copy_n(worker->block.h.data() + strip * StripSize(rank),
-                StripSize(rank), k);
-  }
-  QuantiseStrips(round.h_bounds, rank, round.padded_rank(), users.strips(),
-                 output.k.data());
+  output.k = worker->block.h;
+  QuantiseStrips(round.h_bounds, rank, rank, users.strips(), output.k.data());
   if (round.by_nonzeros()) return QuantiseNonzeros(round, users, worker);
   QuantiseStrips(round.u_bounds, round.features(), round.features(),
                  users.strips(), worker->block.u.data());
@@ -260,7 +282,7 @@ void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
   k.assign(round.padded_rank(), 0);
   for (int user = 0; user < users.count; ++user) {
     const double* const from =
-        worker->output.k.data() + LaneOf(user, round.padded_rank());
+        worker->output.k.data() + LaneOf(user, round.rank());
     for (int j = 0; j < round.rank(); ++j)
       k[j] = static_cast<std::uint32_t>(from[j * kStripUsers]);
     AddExactOuterProduct(output.RowsOf(user), output.LOf(user), k,
@@ -275,7 +297,7 @@ void AddBlock(const Round& round, UserRange users, Worker* worker) {
     worker->sums_b.assign(static_cast<std::size_t>(round.features()) * padded,
                           0);
   }
-  const StripMatrix k{worker->output.k.data(), round.rank(), padded};
+  const StripMatrix k{worker->output.k.data(), round.rank(), round.rank()};
   const std::uint64_t m_h = round.h_bounds.largest_entry;
   const std::uint64_t m_u = round.u_bounds.largest_entry;
   AddExactProducts(k, k, users.strips(), m_h, m_h, /*upper=*/true,
@@ -310,17 +332,13 @@ ExactSums Collect(const Round& round, const std::vector<Worker>& workers) {
 template <typename Visit>
 std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
                                  Coefficients* h, const Visit& visit) {
-  const std::uint64_t users = round.data.private_user_count();
-  const std::uint64_t width = BlockUsers(round, execution);
+  const std::vector<UserRange> blocks = BlocksOf(round, execution);
   std::vector<Worker> workers(std::max(1, execution.threads));
-  ParallelFor((users + width - 1) / width, execution.threads,
+  ParallelFor(blocks.size(), execution.threads,
               [&](std::size_t index, int worker) {
                 if (execution.Stopped()) return;
-                const std::uint64_t first = index * width;
-                const UserRange range{
-                    first, static_cast<int>(std::min(width, users - first))};
-                ProcessBlock(round, range, &workers[worker], h);
-                visit(range, &workers[worker]);
+                ProcessBlock(round, blocks[index], &workers[worker], h);
+                visit(blocks[index], &workers[worker]);
               });
   return workers;
 }
@@ -424,8 +442,7 @@ absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
     for (int user = 0; user < users.count; ++user) {
       UserContribution& to = contributions[users.first + user];
       to.k = LaneToIntegers(
-          worker->output.k.data() + LaneOf(user, round.padded_rank()),
-          round.rank());
+          worker->output.k.data() + LaneOf(user, round.rank()), round.rank());
       if (!round.by_nonzeros()) {
         to.l = LaneToIntegers(
             worker->block.u.data() + LaneOf(user, round.features()),

@@ -70,6 +70,8 @@ struct KernelTable {
                 const double* c, double* h);
   void (*load_floats)(const float* const* columns, int rows, float* strip);
   void (*load_doubles)(const float* const* columns, int rows, double* strip);
+  void (*load_columns)(const double* const* columns, int rows, double* strip);
+  void (*store_columns)(const double* strip, int rows, double* const* columns);
   // y of some strips in the order in which add_exact_products (if `exact`) or
   // add_products reads it: at most PaddedColumns(y.rows) values a user.
   void (*pack_columns)(StripMatrix y, int first_strip, int strips, bool exact,

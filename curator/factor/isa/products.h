@@ -26,29 +26,6 @@ DPNMF_INLINE int TailColumns(int columns) {
   return tail <= kLaneCount / 2 ? tail : 0;
 }
 
-typedef double Quad __attribute__((vector_size(32), may_alias));
-
-DPNMF_INLINE Quad LoadQuad(const double* from) {
-  Quad quad;
-  std::memcpy(&quad, from, sizeof quad);
-  return quad;
-}
-
-DPNMF_INLINE void StoreQuad(Quad quad, double* to) {
-  std::memcpy(to, &quad, sizeof quad);
-}
-
-DPNMF_INLINE void Transpose(Quad (&q)[4]) {
-  const Quad ab_even = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6);
-  const Quad ab_odd = __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
-  const Quad cd_even = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6);
-  const Quad cd_odd = __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
-  q[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
-  q[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
-  q[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
-  q[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
-}
-
 // Four columns of one strip of y, from `column` on (zero past y.rows), to
 // to[user * step].
 DPNMF_INLINE void PackFourColumns(const double* strip, int rows, int column,
