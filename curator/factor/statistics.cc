@@ -76,9 +76,9 @@ struct Worker {
   SparseBlock sparse;
   AlignedVector<double> column_c;
   std::vector<std::uint32_t> column_k;
-  std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
-  std::vector<std::uint64_t> sums_b;  // D x padded_rank, row-major
-  std::uint64_t loss = 0;             // of the objective
+  AlignedVector<std::uint64_t> sums_a;  // K x padded_rank, row-major
+  AlignedVector<std::uint64_t> sums_b;  // D x padded_rank, row-major
+  std::uint64_t loss = 0;               // of the objective
 };
 
 absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
@@ -309,23 +309,42 @@ void AddBlock(const Round& round, UserRange users, Worker* worker) {
                    worker->sums_b.data());
 }
 
+// to += from, modulo 2^64.
+void Add(std::uint64_t from, std::int64_t* to) {
+  *to = static_cast<std::int64_t>(static_cast<std::uint64_t>(*to) + from);
+}
+
 // Sums of all workers, in the order of ExactSums.
-ExactSums Collect(const Round& round, const std::vector<Worker>& workers) {
+ExactSums Collect(const Round& round, const std::vector<Worker>& workers,
+                  int threads) {
   const std::size_t rank = round.rank(), features = round.features();
   const std::size_t padded = round.padded_rank();
-  std::vector<std::uint64_t> a(rank * (rank + 1) / 2), b(features * rank);
+  ExactSums sums;
+  sums.a.resize(rank * (rank + 1) / 2);
+  sums.b.resize(features * rank);
   for (const Worker& worker : workers) {
     if (worker.sums_a.empty()) continue;
     for (std::size_t column = 0, at = 0; column < rank; ++column) {
       for (std::size_t row = 0; row <= column; ++row)
-        a[at++] += worker.sums_a[row * padded + column];
-    }
-    for (std::size_t column = 0, at = 0; column < rank; ++column) {
-      for (std::size_t row = 0; row < features; ++row)
-        b[at++] += worker.sums_b[row * padded + column];
+        Add(worker.sums_a[row * padded + column], &sums.a[at++]);
     }
   }
-  return {{a.begin(), a.end()}, {b.begin(), b.end()}};
+  // A few rows at a time: both orders then stay in the cache.
+  constexpr std::size_t kRows = 64;
+  ParallelFor((features + kRows - 1) / kRows,
+              features < 16 * kRows ? 1 : threads, [&](std::size_t index, int) {
+                const std::size_t first = index * kRows;
+                const std::size_t end = std::min(first + kRows, features);
+                for (const Worker& worker : workers) {
+                  if (worker.sums_b.empty()) continue;
+                  for (std::size_t column = 0; column < rank; ++column) {
+                    for (std::size_t row = first; row < end; ++row)
+                      Add(worker.sums_b[row * padded + column],
+                          &sums.b[column * features + row]);
+                  }
+                }
+              });
+  return sums;
 }
 
 // Calls visit(users, worker) for every block after it was processed.
@@ -404,7 +423,7 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
       round, execution, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
-  return Collect(round, workers);
+  return Collect(round, workers, execution.threads);
 }
 
 absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,

@@ -147,6 +147,20 @@ DPNMF_INLINE Lanes SquareRoot(Lanes x) {
 #endif
 }
 
+// Products of the low halves of 64-bit words.
+DPNMF_INLINE Words MultiplyLow(Words x, Words y) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Words>(_mm512_mul_epu32(
+      reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(y)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Words>(_mm256_mul_epu32(
+      reinterpret_cast<__m256i>(x), reinterpret_cast<__m256i>(y)));
+#else
+  const Words half = Words{} + 0xffffffffu;
+  return (x & half) * (y & half);
+#endif
+}
+
 // max(0, x); NaN becomes 0.
 DPNMF_INLINE Lanes PositivePart(Lanes x) { return Greater(x, Lanes{}); }
 

@@ -56,20 +56,6 @@ DPNMF_INLINE Lanes ShiftedFloor(Lanes x) {
 #endif
 }
 
-// The squares of the low halves of 64-bit words.
-DPNMF_INLINE Words SquareLow(Words x) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<Words>(_mm512_mul_epu32(
-      reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(x)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<Words>(_mm256_mul_epu32(
-      reinterpret_cast<__m256i>(x), reinterpret_cast<__m256i>(x)));
-#else
-  const Words low = x & (Words{} + 0xffffffffu);
-  return low * low;
-#endif
-}
-
 // The gate, what it keeps of some columns of integers x, given as x + 2^52.
 // Integers of [0, 2^52) change no more than the low 52 bits of 2^52; all else
 // (what is negative, larger, not a number) changes one above.
@@ -79,7 +65,7 @@ struct Gate {
   std::uint64_t most_squares;  // also below (m + 1)^2, so that no x is above m
   bool wide;                   // squares of entry_bits bits may sum to 2^64
 
-  DPNMF_INLINE Gate(const LatticeBounds& of, int rows) : bounds(of) {
+  DPNMF_INLINE Gate(const LatticeBounds& of, std::size_t rows) : bounds(of) {
     const unsigned __int128 one = 1, m = bounds.largest_entry;
     entry_bits = 0;
     while (m >> entry_bits != 0) ++entry_bits;
@@ -87,7 +73,7 @@ struct Gate {
     most_squares = bounds.norm_bound < above
                        ? bounds.norm_bound
                        : static_cast<std::uint64_t>(above - 1);
-    wide = ((one << 2 * entry_bits) * static_cast<unsigned>(rows)) >> 64 != 0;
+    wide = ((one << 2 * entry_bits) * rows) >> 64 != 0;
   }
 };
 
@@ -99,13 +85,25 @@ struct GateSums {
   DPNMF_INLINE void Take(int vector, Lanes shifted) {
     const Words word = reinterpret_cast<Words>(shifted);
     bits[vector] |= word ^ reinterpret_cast<Words>(Broadcast(kTwo52));
-    const Words square = SquareLow(word);
+    const Words square = MultiplyLow(word, word);
     if constexpr (kWide) {
       low[vector] += square & (Words{} + 0xffffffffu);
       high[vector] += square >> 32;
     } else {
       low[vector] += square;
     }
+  }
+
+  // Whether all lanes of the first vector together pass as one column.
+  DPNMF_INLINE bool SumPasses(const Gate& gate) const {
+    std::uint64_t any = 0;
+    unsigned __int128 sum = 0;
+    for (int lane = 0; lane < kLaneCount; ++lane) {
+      any |= bits[0][lane];
+      sum +=
+          (static_cast<unsigned __int128>(high[0][lane]) << 32) + low[0][lane];
+    }
+    return any >> gate.entry_bits == 0 && sum <= gate.most_squares;
   }
 
   // All bits set where a column fails.
@@ -277,6 +275,30 @@ void GateColumn(const LatticeBounds& bounds, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) column[i] = 0;
 }
 
+// Floor and the gate of one column: its entries are the lanes, as integers add
+// up in any order.
+template <bool kWide>
+DPNMF_INLINE bool FloorColumn(const Gate& gate, std::size_t count, double scale,
+                              double* column) {
+  GateSums<1, kWide> sums;
+  const Lanes two52 = Broadcast(kTwo52), scales = Broadcast(scale);
+  const auto floor = [&](Lanes x) {
+    const Lanes shifted = ShiftedFloor(x * scales);
+    sums.Take(0, shifted);
+    return shifted - two52;
+  };
+  std::size_t i = 0;
+  for (; i + kLaneCount <= count; i += kLaneCount)
+    Store(floor(Load(column + i)), column + i);
+  if (i < count) {
+    double rest[kLaneCount] = {};
+    std::memcpy(rest, column + i, (count - i) * sizeof(double));
+    Store(floor(Load(rest)), rest);
+    std::memcpy(column + i, rest, (count - i) * sizeof(double));
+  }
+  return sums.SumPasses(gate);
+}
+
 void QuantiseColumn(const LatticeBounds& bounds, std::size_t count,
                     double* column) {
   double squared_length = 0;
@@ -286,9 +308,12 @@ void QuantiseColumn(const LatticeBounds& bounds, std::size_t count,
     squared_length = MultiplyAdd(x, x, squared_length);
   }
   const double scale = Scale(bounds, squared_length);
-  for (std::size_t i = 0; i < count; ++i)
-    column[i] = __builtin_floor(column[i] * scale);
-  GateColumn(bounds, count, column);
+  const Gate gate(bounds, count);
+  const bool passes = gate.wide
+                          ? FloorColumn<true>(gate, count, scale, column)
+                          : FloorColumn<false>(gate, count, scale, column);
+  if (passes) return;
+  for (std::size_t i = 0; i < count; ++i) column[i] = 0;
 }
 
 }  // namespace
