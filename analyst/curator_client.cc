@@ -8,7 +8,6 @@
 #include "common/rpc/convert.h"
 #include "common/rpc/idle_guard.h"
 #include "common/rpc/matrix_stream.h"
-#include "common/rpc/receipt.h"
 #include "common/rpc/status.h"
 #include "common/rpc/trace_metadata.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
@@ -73,8 +72,6 @@ class GrpcStream : public RunStream {
                                  const v1::RunParameters& parameters) override {
     v1::TrainRequest request;
     request.mutable_open()->set_run_id(run_id);
-    run_id_ = run_id;
-    dataset_ = parameters.dataset();
     *request.mutable_open()->mutable_parameters() = parameters;
     const Working working(&guard_);
     v1::TrainReply reply;
@@ -84,7 +81,8 @@ class GrpcStream : public RunStream {
     v1::RunOpened& opened = *reply.mutable_opened();
     plan_ = opened.plan();
     return OpenedRun{std::move(*opened.mutable_plan()), opened.next_round(),
-                     opened.users(), std::move(*opened.mutable_ledger())};
+                     opened.users(), std::move(*opened.mutable_ledger()),
+                     std::move(*opened.mutable_receipt_key())};
   }
 
   absl::StatusOr<RoundResult> Round(std::uint32_t round,
@@ -117,8 +115,7 @@ class GrpcStream : public RunStream {
     DPNMF_ASSIGN_OR_RETURN(result.cost, FromProto(reply.end().charged()));
     result.row_hash = reply.end().row_hash();
     result.ledger = reply.end().ledger();
-    if (reply.end().has_receipt())
-      DPNMF_RETURN_IF_ERROR(TakeReceipt(reply.end().receipt(), round, &result));
+    if (reply.end().has_receipt()) result.receipt = reply.end().receipt();
     return result;
   }
 
@@ -168,25 +165,8 @@ class GrpcStream : public RunStream {
     DPNMF_ASSIGN_OR_RETURN(result.cost, FromProto(lost.charged()));
     result.row_hash = lost.row_hash();
     result.ledger = lost.ledger();
-    if (lost.has_receipt())
-      DPNMF_RETURN_IF_ERROR(TakeReceipt(lost.receipt(), round, &result));
+    if (lost.has_receipt()) result.receipt = lost.receipt();
     return result;
-  }
-
-  // A receipt that does not fit what it is for proves nothing.
-  absl::Status TakeReceipt(const v1::Receipt& receipt, std::uint32_t round,
-                           RoundResult* result) const {
-    DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
-    if (receipt.run_id() != run_id_ || receipt.dataset() != dataset_ ||
-        receipt.round() != round || receipt.row_hash() != result->row_hash ||
-        receipt.charged().units() != result->cost.UnitsText() ||
-        receipt.population() != result->ledger.population()) {
-      return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
-                     "The curator's receipt is for another round than it came "
-                     "with. Ask the operator.");
-    }
-    result->receipt = receipt;
-    return absl::OkStatus();
   }
 
   // No release is larger than the sums that it is made of: A and B, or what the
@@ -256,7 +236,6 @@ class GrpcStream : public RunStream {
   }
 
   grpc::ClientContext context_;
-  std::string run_id_, dataset_;
   v1::RunPlan plan_;  // of Open
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};

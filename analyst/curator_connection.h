@@ -27,6 +27,7 @@ struct OpenedRun {
   std::uint32_t next_round = 1;  // first round that has not been charged
   std::uint64_t users = 0;       // N or N0: sums are divided by it
   v1::LedgerPosition ledger;
+  std::string receipt_key;  // as announced: nothing vouches for it yet
 };
 
 struct RoundResult {
@@ -35,8 +36,7 @@ struct RoundResult {
   MuSquared cost;
   std::string row_hash;  // 32 bytes: SHA-256 of the row that paid
   v1::LedgerPosition ledger;
-  // Of a curator that gives one. Its signature, and what it says of the round,
-  // were checked.
+  // As it came: see receipt_check.h.
   std::optional<v1::Receipt> receipt;
 };
 

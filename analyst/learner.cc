@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
+#include "analyst/receipt_check.h"
 #include "common/base/error.h"
 #include "common/base/trace.h"
 #include "common/rpc/convert.h"
@@ -195,6 +196,11 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
                    "charged; ask the "
                    "operator whether it was restored from a backup.");
   }
+  // What was paid for is fetched and the run closed, whatever key signs.
+  if (!ending()) {
+    DPNMF_RETURN_IF_ERROR(CheckAnnouncedKey(
+        record_.run.specification().parameters().dataset(), opened, store_));
+  }
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));
   StateChange change;
@@ -220,6 +226,9 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
   const auto answered = steady_clock::now();
   time_.curator += Seconds(answered - asked);
+  DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(
+      {run_id_, record_.run.specification().parameters().dataset(), round},
+      result, store_));
   DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
                               {{"round", std::int64_t{round}},
                                {"row", absl::BytesToHexString(result.row_hash)},

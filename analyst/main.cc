@@ -17,11 +17,13 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/base/sha256.h"
 #include "common/rpc/call_gate.h"
 #include "common/rpc/health.h"
 #include "common/rpc/json.h"
 #include "common/rpc/machine_checks.h"
 #include "common/rpc/metrics.h"
+#include "common/rpc/receipt.h"
 #include "common/rpc/server.h"
 #include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
@@ -37,6 +39,7 @@ struct ServeFlags {
   TlsFiles tls;
   std::string client_ca;
   std::string clients;
+  std::string receipt_key;  // empty: recorded at the first receipt
   std::string log_level = "info";
   bool log_json = false;
   std::string audit_log;       // empty: STATE_DIR/audit.jsonl
@@ -114,6 +117,10 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       "network alone [off]");
   add("clients", &flags->clients, "JSON file: who may connect, and their roles")
       ->required();
+  add("receipt-key", &flags->receipt_key,
+      "PEM file: the curator's receipt.pub. Releases whose receipts are signed "
+      "with another key are refused; it takes the place of a key that was "
+      "recorded [recorded at the first receipt of a data set]");
   serve
       ->add_option("--retain-days", flags->retain_days,
                    "Runs that ended so long ago are deleted, at start and "
@@ -169,6 +176,19 @@ std::string AuditFileOf(const ServeFlags& flags) {
                                  : flags.audit_log;
 }
 
+// Written down before it counts.
+absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
+                            RunStore* store) {
+  if (path.empty()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadReceiptKey(path));
+  DPNMF_RETURN_IF_ERROR(audit->Write("receipt-key-given", {{"key", HexOf(key)}},
+                                     AuditSync::kDurable));
+  DPNMF_ASSIGN_OR_RETURN(const bool changed, store->GiveReceiptKey(std::string(
+                                                 key.begin(), key.end())));
+  if (changed) spdlog::warn("receipts must be signed with {} now", HexOf(key));
+  return absl::OkStatus();
+}
+
 absl::Status Serve(const ServeFlags& flags) {
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
@@ -191,6 +211,8 @@ absl::Status Serve(const ServeFlags& flags) {
     spdlog::info("metrics at http://{}/metrics", metrics->address());
   DPNMF_RETURN_IF_ERROR(audit->Write(
       "server-started", {{"version", DPNMF_VERSION}}, AuditSync::kDurable));
+  DPNMF_RETURN_IF_ERROR(
+      TakeReceiptKey(flags.receipt_key, audit.get(), store.get()));
   const Observers observers{audit.get(), metrics.get()};
   RunManager::Settings settings;
   settings.learner.observers = observers;
@@ -239,6 +261,7 @@ int Examine(const ServeFlags& flags, const std::string& format) {
   doctor.tls = doctor.client_tls = flags.tls;
   if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;
   doctor.clients = flags.clients;
+  doctor.receipt_key = flags.receipt_key;
   doctor.audit_log = AuditFileOf(flags);
   doctor.metrics_listen = flags.metrics_listen;
   doctor.now = std::time(nullptr);

@@ -27,7 +27,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "matrices are stored as little-endian doubles");
 
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 // The dictionary's name among a run's matrices; a mechanism's own have a
 // prefix.
 constexpr char kDictionary[] = "W";
@@ -109,8 +109,17 @@ CREATE TABLE forgotten (
 ) WITHOUT ROWID;
 )sql";
 
+// Version 3: which key signs the curator's receipts.
+constexpr char kReceiptKeys[] = R"sql(
+CREATE TABLE receipt_keys (
+  dataset      TEXT PRIMARY KEY,  -- empty: of all, by the operator's word
+  public_key   BLOB NOT NULL,     -- Ed25519, 32 bytes
+  unix_seconds INTEGER NOT NULL
+) WITHOUT ROWID;
+)sql";
+
 // What brings a state of version i + 1 to version i + 2.
-constexpr const char* kMigrations[] = {kForgotten};
+constexpr const char* kMigrations[] = {kForgotten, kReceiptKeys};
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
 absl::Status Damaged(absl::string_view what) {
@@ -361,6 +370,40 @@ void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
   put.bind(2, static_cast<std::int64_t>(receipt.sequence()));
   put.bind(3, receipt.dataset());
   BindBlob(&put, 4, receipt.SerializeAsString());
+  put.exec();
+}
+
+// At most one row is the data set's: where the operator's word stands, no other
+// key is recorded.
+std::optional<std::string> FindReceiptKey(SQLite::Database* db,
+                                          const std::string& dataset) {
+  SQLite::Statement row(
+      *db, "SELECT public_key FROM receipt_keys WHERE dataset IN ('', ?)");
+  row.bind(1, dataset);
+  if (!row.executeStep()) return std::nullopt;
+  return BlobOf(row.getColumn(0));
+}
+
+// The key of the latest receipt that was stored before keys were recorded.
+absl::StatusOr<std::optional<std::string>> KeyOfStoredReceipt(
+    SQLite::Database* db, const std::string& dataset) {
+  SQLite::Statement row(*db,
+                        "SELECT receipt FROM receipts WHERE dataset = ? ORDER "
+                        "BY sequence DESC LIMIT 1");
+  row.bind(1, dataset);
+  if (!row.executeStep()) return std::nullopt;
+  v1::Receipt receipt;
+  if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
+    return Damaged("a receipt");
+  return receipt.public_key();
+}
+
+void PutReceiptKey(SQLite::Database* db, const std::string& dataset,
+                   const std::string& key, std::int64_t now) {
+  SQLite::Statement put(*db, "INSERT INTO receipt_keys VALUES (?, ?, ?)");
+  put.bind(1, dataset);
+  BindBlob(&put, 2, key);
+  put.bind(3, now);
   put.exec();
 }
 
@@ -632,6 +675,40 @@ absl::StatusOr<std::vector<v1::Receipt>> RunStore::Receipts(
         }
         return receipts;
       });
+}
+
+absl::StatusOr<std::optional<std::string>> RunStore::ReceiptKeyOf(
+    const std::string& dataset) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::optional<std::string>> {
+        std::optional<std::string> key = FindReceiptKey(db, dataset);
+        if (key.has_value()) return key;
+        return KeyOfStoredReceipt(db, dataset);
+      });
+}
+
+absl::StatusOr<std::string> RunStore::RecordReceiptKey(
+    const std::string& dataset, const std::string& key) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::string> {
+        const std::optional<std::string> known = FindReceiptKey(db, dataset);
+        if (known.has_value()) return *known;
+        DPNMF_ASSIGN_OR_RETURN(const std::optional<std::string> earlier,
+                               KeyOfStoredReceipt(db, dataset));
+        PutReceiptKey(db, dataset, earlier.value_or(key), now);
+        return earlier.value_or(key);
+      });
+}
+
+absl::StatusOr<bool> RunStore::GiveReceiptKey(const std::string& key) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<bool> {
+    if (FindReceiptKey(db, "") == key) return false;
+    db->exec("DELETE FROM receipt_keys");
+    PutReceiptKey(db, "", key, now);
+    return true;
+  });
 }
 
 absl::StatusOr<MirrorView> RunStore::Mirror(const std::string& population) {

@@ -121,6 +121,17 @@ class RunStore {
   // The runs that ended before `unix_seconds`, oldest first.
   absl::StatusOr<std::vector<std::string>> EndedBefore(
       std::int64_t unix_seconds);
+  // The key that signs the receipts of a data set: the one that the operator
+  // gave, else the one that was recorded.
+  absl::StatusOr<std::optional<std::string>> ReceiptKeyOf(
+      const std::string& dataset);
+  // Records `key` for the data set unless there is one; returns the one that
+  // stands.
+  absl::StatusOr<std::string> RecordReceiptKey(const std::string& dataset,
+                                               const std::string& key);
+  // The operator's word: this key, for all data sets, in place of what was
+  // recorded. Returns whether that changed anything.
+  absl::StatusOr<bool> GiveReceiptKey(const std::string& key);
   // The receipts of a data set (empty: of all) by ledger and row, at most
   // `limit` that come after `after` (no fields set: from the first).
   absl::StatusOr<std::vector<v1::Receipt>> Receipts(const std::string& dataset,

@@ -6,6 +6,7 @@
 #include "analyst/client_list.h"
 #include "analyst/curator_client.h"
 #include "common/rpc/machine_checks.h"
+#include "common/rpc/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -16,6 +17,22 @@ void CheckClients(const std::string& path, Findings* findings) {
                       absl::StrCat(path, " can be read."),
                       "Until it is mended everybody is refused."))
     CheckNotWritableByOthers("list of clients mode", path, findings);
+}
+
+void CheckReceiptKey(const std::string& path, Findings* findings) {
+  constexpr char kRemedy[] =
+      "Have the curator's operator hand over receipt.pub by another way than "
+      "this connection, and give it with --receipt-key.";
+  if (path.empty()) {
+    findings->Warn("receipt key",
+                   "The key that signs the curator's receipts is recorded at a "
+                   "data set's first receipt, whoever sends it.",
+                   kRemedy);
+    return;
+  }
+  findings->Judge("receipt key", ReadReceiptKey(path).status(),
+                  absl::StrCat(path, " is the key of the curator's receipts."),
+                  kRemedy);
 }
 
 void CheckCurator(const AnalystDoctorOptions& options, Findings* findings) {
@@ -61,6 +78,7 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
                    "They are good.", "Mend what the sentence names.");
   }
   CheckClients(options.clients, &findings);
+  CheckReceiptKey(options.receipt_key, &findings);
   CheckPrivateDirectory("state directory", options.state_dir, &findings);
   CheckAuditLog(options.audit_log, &findings);
   CheckMetricsAddress(options.metrics_listen, &findings);

@@ -17,6 +17,7 @@ struct AnalystDoctorOptions {
   TlsFiles tls;         // towards the curator
   TlsFiles client_tls;  // towards clients
   std::string clients;
+  std::string receipt_key;  // the curator's receipt.pub; empty: not given
   std::string audit_log;
   std::string metrics_listen;
   std::int64_t now = 0;  // seconds since 1970

@@ -27,6 +27,7 @@ class ReceiptSigner {
   // Of a charge: a function of its row and the key, the same at every call.
   // Errors of Ledger::RowAt.
   absl::StatusOr<v1::Receipt> ReceiptOf(std::uint64_t sequence) const;
+  const PublicKey& public_key() const { return key_.public_key(); }
 
  private:
   ReceiptSigner(SigningKey key, const Ledger* ledger)

@@ -132,6 +132,10 @@ class TrainStream {
                            ToProto(opened.plan, parameters, opened.facts));
     message->set_next_round(opened.next_round);
     message->set_users(opened.facts.users);
+    if (options_.receipts != nullptr) {
+      const PublicKey& key = options_.receipts->public_key();
+      message->set_receipt_key(key.data(), key.size());
+    }
     DPNMF_ASSIGN_OR_RETURN(*message->mutable_ledger(), Ledger());
     spdlog::info("run {} of data set {} opened, next round {}", open.run_id(),
                  parameters.dataset, opened.next_round);

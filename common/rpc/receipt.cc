@@ -1,6 +1,8 @@
 #include "common/rpc/receipt.h"
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -49,6 +51,22 @@ void Sign(const SigningKey& key, v1::Receipt* receipt) {
   const Signature signature = key.Sign(SignedBytes(*receipt));
   receipt->set_public_key(key.public_key().data(), key.public_key().size());
   receipt->set_signature(signature.data(), signature.size());
+}
+
+absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Refusal(absl::StatusCode::kNotFound, "file-not-found",
+                   absl::StrCat("The file ", path, " cannot be read."));
+  }
+  std::ostringstream pem;
+  pem << file.rdbuf();
+  const auto key = PublicKeyOfPem(pem.str());
+  if (key.has_value()) return *key;
+  return Refusal(absl::StatusCode::kInvalidArgument, "receipt-key-malformed",
+                 absl::StrCat(path,
+                              " is no Ed25519 public key in PEM; ask the "
+                              "curator's operator for receipt.pub."));
 }
 
 std::optional<PublicKey> KeyOf(const v1::Receipt& receipt) {

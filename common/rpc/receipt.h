@@ -21,6 +21,10 @@ void Sign(const SigningKey& key, v1::Receipt* receipt);
 // "receipt-invalid". Says nothing about whose key that is.
 absl::Status CheckReceipt(const v1::Receipt& receipt);
 
+// The public key in a file (PEM, as the curator writes receipt.pub). NOT_FOUND
+// "file-not-found", INVALID_ARGUMENT "receipt-key-malformed".
+absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path);
+
 // The key that the receipt names. Nothing if it is none.
 std::optional<PublicKey> KeyOf(const v1::Receipt& receipt);
 

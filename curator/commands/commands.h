@@ -15,7 +15,7 @@ void AddEvaluateCommand(CLI::App* app, int* exit_code);
 void AddLedgerCommand(CLI::App* app, int* exit_code);
 void AddServeCommand(CLI::App* app, int* exit_code);
 void AddDoctorCommand(CLI::App* app, int* exit_code);
-// backup, restore and forget.
+// backup, restore, forget and close.
 void AddKeepCommands(CLI::App* app, int* exit_code);
 void AddHealthCommand(CLI::App* app, int* exit_code);
 

@@ -1,4 +1,6 @@
-// dpnmf-curator backup, restore and forget.
+// dpnmf-curator backup, restore, forget and close.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "curator/commands/error_report.h"
 #include "curator/commands/place_flags.h"
 #include "curator/keep/backup.h"
+#include "curator/keep/close_run.h"
 #include "curator/keep/retention.h"
 #include "curator/release/layout.h"
 
@@ -22,6 +25,7 @@ struct KeepOptions {
   bool no_anchor = false, check = false, dry_run = false;
   std::vector<std::string> runs;
   int older_than_days = 0;
+  std::string run;  // of close
 };
 
 std::string AnchorOf(const KeepOptions& options) {
@@ -67,11 +71,38 @@ absl::Status Restore(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
+Ledger::Options Places(const KeepOptions& options) {
+  Ledger::Options places;
+  places.directory = LedgerDirectory(options.data_dir);
+  places.anchor_directory = AnchorOf(options);
+  return places;
+}
+
+absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
+    const KeepOptions& options) {
+  return AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
+                                                  : options.audit_log);
+}
+
+absl::Status Close(const KeepOptions& options) {
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(Places(options)).status());
+  DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
+  DPNMF_ASSIGN_OR_RETURN(
+      const AbandonedRun run,
+      CloseAbandonedRun(Places(options), options.run,
+                        absl::StrFormat("operator, uid %d", ::getuid()),
+                        log.get()));
+  Print(absl::StrFormat(
+      "closed run %s of %s: mu^2 %.4g of population %s is free again; %u "
+      "rounds stay charged.\n",
+      options.run, run.identity, run.returned.ToDouble(), run.population,
+      run.charged_rounds));
+  return absl::OkStatus();
+}
+
 absl::Status Forget(const KeepOptions& options) {
-  Ledger::Options ledger;
-  ledger.directory = LedgerDirectory(options.data_dir);
-  ledger.anchor_directory = AnchorOf(options);
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
+                         Ledger::Audit(Places(options)));
   RetentionRequest request;
   request.runs = options.runs;
   request.dry_run = options.dry_run;
@@ -82,10 +113,7 @@ absl::Status Forget(const KeepOptions& options) {
         now.count() - std::int64_t{86'400} * options.older_than_days;
   }
   if (!options.dry_run) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const auto log,
-        AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
-                                                 : options.audit_log));
+    DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
     DPNMF_RETURN_IF_ERROR(
         log->Write("releases-forgotten",
                    {{"runs", static_cast<std::int64_t>(options.runs.size())},
@@ -161,6 +189,20 @@ void AddKeepCommands(CLI::App* app, int* exit_code) {
       ->add_option("--audit-log", options->audit_log,
                    "File of the audit log [DATA_DIR/audit.jsonl]")
       ->envname("DPNMF_CURATOR_AUDIT_LOG");
+  CLI::App* close =
+      AddAction(app, "close", "Close a run whose analyst does not come back",
+                options, exit_code, Close);
+  close->add_option("--run", options->run, "The run, by its whole id")
+      ->required();
+  close
+      ->add_option("--audit-log", options->audit_log,
+                   "File of the audit log [DATA_DIR/audit.jsonl]")
+      ->envname("DPNMF_CURATOR_AUDIT_LOG");
+  close->footer(
+      "Stop the server first. What the run has reserved and not spent is free "
+      "again; what\nwas charged stays charged. The run cannot be opened any "
+      "more, by whoever began it.\nExample:\n  dpnmf-curator close --data-dir "
+      "/var/lib/dpnmf --run 0123456789abcdef0123456789abcdef");
   forget->footer(
       "No row of the ledger is touched: what was charged stays charged, and a "
       "release\nwhose bytes are gone is never drawn again.\nExample:\n"

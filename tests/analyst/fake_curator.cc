@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/rpc/convert.h"
+#include "common/rpc/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -170,6 +171,7 @@ absl::StatusOr<OpenedRun> FakeCurator::Open(
   opened.next_round = static_cast<std::uint32_t>(run.charges.size()) + 1;
   opened.users = facts.users;
   opened.ledger = Position();
+  opened.receipt_key.assign(key->public_key().begin(), key->public_key().end());
   return opened;
 }
 
@@ -179,6 +181,23 @@ Eigen::MatrixXd FakeCurator::Coefficients(const Eigen::MatrixXd& v,
   for (Eigen::Index n = 0; n < h.cols(); ++n)
     h.col(n) /= std::max(1.0, h.col(n).norm());
   return h;
+}
+
+void FakeCurator::AddReceipt(const std::string& run_id, std::uint32_t round,
+                             RoundResult* result) const {
+  v1::Receipt receipt;
+  receipt.set_ledger_id(std::string(32, '1'));
+  receipt.set_sequence(result->ledger.row_count());
+  receipt.set_row_hash(result->row_hash);
+  receipt.set_population(result->ledger.population());
+  receipt.set_dataset("toy");
+  receipt.set_identity("dns:analyst");
+  receipt.set_run_id(run_id);
+  receipt.set_round(round);
+  *receipt.mutable_charged() = ToProto(result->cost);
+  Sign(*key, &receipt);
+  result->receipt = std::move(receipt);
+  if (forge) forge(result);
 }
 
 absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
@@ -216,6 +235,7 @@ absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
     result.row_hash = run.charges[round - 1].row_hash();
     result.ledger = Position();
   }
+  AddReceipt(run_id, round, &result);
   DPNMF_RETURN_IF_ERROR(Strike(Moment::kAfterCharge, run_id, round));
   if (std::find(lost_rounds.begin(), lost_rounds.end(), round) !=
       lost_rounds.end()) {

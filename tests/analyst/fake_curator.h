@@ -8,12 +8,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "Eigen/Core"
 #include "analyst/curator_connection.h"
+#include "common/base/ed25519.h"
 #include "common/base/mutex.h"
 #include "common/privacy/run_plan.h"
 #include "dpnmf/v1/analyst.pb.h"
@@ -37,6 +39,12 @@ class FakeCurator : public CuratorConnection {
   std::function<absl::Status(Moment, const std::string& run_id,
                              std::uint32_t round)>
       hook;
+
+  // Alters what a round came with before it is handed over, without a lock. Set
+  // before use.
+  std::function<void(RoundResult*)> forge;
+  // The key of the receipts. Changed while no call is under way.
+  std::optional<SigningKey> key = SigningKey::Generate();
 
   // Rounds that are charged and whose bytes are gone. Set before use.
   std::vector<std::uint32_t> lost_rounds;
@@ -77,6 +85,8 @@ class FakeCurator : public CuratorConnection {
   absl::StatusOr<ClosedRun> Close(const std::string& run_id);
   absl::Status Strike(Moment moment, const std::string& run_id,
                       std::uint32_t round);
+  void AddReceipt(const std::string& run_id, std::uint32_t round,
+                  RoundResult* result) const;
   v1::LedgerPosition Position() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddRow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

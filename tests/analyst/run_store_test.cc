@@ -229,7 +229,7 @@ TEST_F(RunStoreTest, FindsTheRunsThatEndedLongAgo) {
   EXPECT_TRUE(store_->EndedBefore(1000)->empty());
 }
 
-// A state as version 1 left it: the same tables without that of version 2.
+// A state as version 1 left it: the same tables without those of later ones.
 TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
   Add("old");
   ASSERT_TRUE(store_->FinishRound("old", Round("old", 1)).ok());
@@ -238,7 +238,9 @@ TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
   {
     SQLite::Database db(directory_.path() + "/analyst.sqlite",
                         SQLite::OPEN_READWRITE);
-    db.exec("DROP TABLE forgotten; PRAGMA user_version = 1");
+    db.exec(
+        "DROP TABLE forgotten; DROP TABLE receipt_keys; "
+        "PRAGMA user_version = 1");
   }
   Reopen();
   EXPECT_TRUE(store_->ReadModel("old").ok());

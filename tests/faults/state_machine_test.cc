@@ -197,6 +197,8 @@ struct World {
   bool late_holds = false;  // that stream holds the run's seat
   // Left to happen.
   int cancels = 2, losses = 2, ends = 2, refusals = 1;
+  int closes = 0;  // by the curator's operator
+  bool closed_by_operator = false;
   bool over_budget = false;  // the curator refuses a first opening
   // What the client was told by the first cancel that it got an answer to.
   bool told_client_cancelled = false;
@@ -205,7 +207,7 @@ struct World {
     return std::make_tuple(stored, error, done, at, untouched, told, next_round,
                            ledger, charged, late, late_round, late_holds,
                            cancels, losses, ends, refusals, over_budget,
-                           told_client_cancelled);
+                           told_client_cancelled, closes, closed_by_operator);
   }
 };
 
@@ -379,6 +381,17 @@ void Cancel(const World& w, Worlds* next) {
   next->push_back(n);
 }
 
+// The curator's operator closes the run (`dpnmf-curator close`), whatever is
+// under way.
+void CloseByOperator(const World& w, Worlds* next) {
+  if (w.closes == 0 || w.ledger != 1) return;
+  World n = w;
+  --n.closes;
+  n.ledger = 2;
+  n.closed_by_operator = true;
+  next->push_back(n);
+}
+
 // The analyst's process ends and comes back.
 void EndProcess(const World& w, Worlds* next) {
   if (w.ends == 0) return;
@@ -415,8 +428,11 @@ std::string Violation(const World& w) {
   const bool ended = analyst::IsFinal(w.stored);
   if (ended && w.ledger == 1 && w.late == 0)
     return "the run has ended and its reservation was not returned";
+  if (w.closed_by_operator && w.ledger != 2)
+    return "what an operator closed was opened again";
+  // What an operator closes is not fetched any more.
   if (w.stored == v1::RUN_STATE_CANCELLED && w.done != w.charged &&
-      w.late == 0) {
+      w.late == 0 && !w.closed_by_operator) {
     return "a round was paid for and not fetched";
   }
   return "";
@@ -447,8 +463,14 @@ Checked CheckFrom(const World& first) {
     StepLearner(w, &next);
     Arrive(w, &next);
     Cancel(w, &next);
+    CloseByOperator(w, &next);
     EndProcess(w, &next);
     for (const World& n : next) {
+      if (n.closed_by_operator && n.charged != w.charged) {
+        checked.violation =
+            "charged after the operator's close: " + Describe(n);
+        return checked;
+      }
       ++checked.transitions;
       before[n.Key()].push_back(here);
       if (seen.emplace(n.Key(), n).second) queue.push_back(n.Key());
@@ -473,14 +495,18 @@ Checked CheckFrom(const World& first) {
 
 TEST(RunStateMachine, EveryInterleavingEndsSoundly) {
   for (const bool over_budget : {false, true}) {
-    World first;
-    first.over_budget = over_budget;
-    const Checked checked = CheckFrom(first);
-    EXPECT_EQ(checked.violation, "");
-    std::printf("run%s: %zu states, %zu transitions\n",
-                over_budget ? " over budget" : "", checked.states,
-                checked.transitions);
-    EXPECT_GT(checked.states, 100u);
+    for (const int closes : {0, 1}) {
+      World first;
+      first.over_budget = over_budget;
+      first.closes = closes;
+      const Checked checked = CheckFrom(first);
+      EXPECT_EQ(checked.violation, "");
+      std::printf("run%s%s: %zu states, %zu transitions\n",
+                  over_budget ? " over budget" : "",
+                  closes > 0 ? ", the operator may close it" : "",
+                  checked.states, checked.transitions);
+      EXPECT_GT(checked.states, 100u);
+    }
   }
 }
 

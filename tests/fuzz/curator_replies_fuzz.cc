@@ -11,6 +11,7 @@
 #include "analyst/curator_client.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/planner.h"
+#include "analyst/receipt_check.h"
 #include "analyst/run_store.h"
 #include "common/base/error.h"
 #include "common/rpc/convert.h"
@@ -342,6 +343,9 @@ void Train(World* world) {
   const auto stream = world->connection->NewStream();
   const auto opened = stream->Open(std::string(32, 'a'), v1::RunParameters());
   if (!Read("opened", opened)) return;
+  const absl::Status announced =
+      analyst::CheckAnnouncedKey("digits", *opened, world->store.get());
+  if (!announced.ok()) DemandRefusal(announced);
   for (const bool with_dictionary : {false, true}) {
     RoundInput input;
     if (with_dictionary)
@@ -349,6 +353,10 @@ void Train(World* world) {
     const auto result = stream->Round(with_dictionary ? 2 : 1, input);
     if (!Read("round", result)) return;
     if (result->lost) Count("round lost");
+    const std::uint32_t round = with_dictionary ? 2 : 1;
+    const absl::Status receipted = analyst::CheckRoundReceipt(
+        {std::string(32, 'a'), "digits", round}, *result, world->store.get());
+    if (!receipted.ok()) DemandRefusal(receipted);
     UseRelease(*result, with_dictionary);
   }
   Read("closed", stream->Close());

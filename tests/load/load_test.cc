@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "analyst/curator_client.h"
@@ -133,6 +134,9 @@ class ServerLoad : public testing::Test {
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
+    receipts_.emplace(
+        curator::ReceiptSigner::Open(root_ / ".", ledger_.get()).value());
+    service.receipts = &*receipts_;
     service.idle_seconds = 1;
     service.limits.calls = 24;
     curator_service_ = std::make_unique<curator::CuratorServiceImpl>(service);
@@ -268,6 +272,7 @@ class ServerLoad : public testing::Test {
   curator::RunSeats seats_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
+  std::optional<curator::ReceiptSigner> receipts_;
   std::unique_ptr<curator::CuratorServiceImpl> curator_service_;
   std::unique_ptr<grpc::Server> server_, analyst_;
   std::string curator_address_, analyst_address_;

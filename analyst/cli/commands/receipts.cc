@@ -30,16 +30,6 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text.str();
 }
 
-absl::StatusOr<PublicKey> ReadKey(const std::string& path) {
-  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadText(path));
-  const auto key = PublicKeyOfPem(pem);
-  if (key.has_value()) return *key;
-  return Refusal(absl::StatusCode::kInvalidArgument, "receipt-key-malformed",
-                 absl::StrCat(path,
-                              " is no Ed25519 public key in PEM; ask "
-                              "the curator's operator for receipt.pub."));
-}
-
 v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   v1::ReceiptsReport report;
   report.set_receipts(receipts.size());
@@ -65,7 +55,7 @@ absl::StatusOr<ExitCode> Export(const Session& session, const Flags& flags) {
 
 // Every signature, by the key that the operator handed out.
 absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
-  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadKey(flags.key));
+  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadReceiptKey(flags.key));
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadText(flags.file));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          ParseReceipts(text));

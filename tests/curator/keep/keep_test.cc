@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "curator/keep/backup.h"
+#include "curator/keep/close_run.h"
 #include "curator/keep/retention.h"
 #include "tests/curator/service/curator_fixture.h"
 
@@ -67,6 +68,91 @@ class Keep : public CuratorFixture {
       fs::remove_all(Place(name));
   }
 };
+
+class CloseByOperator : public Keep {
+ protected:
+  CloseByOperator() : log_(AuditLog::Open(LogFile()).value()) {}
+  std::string LogFile() const { return directory_ + "/operator.jsonl"; }
+  std::string LogText() const {
+    std::ostringstream text;
+    text << std::ifstream(LogFile()).rdbuf();
+    return text.str();
+  }
+  Ledger::Options Places() const {
+    Ledger::Options places;
+    places.directory = directory_ + "/ledger";
+    places.anchor_directory = Anchor();
+    return places;
+  }
+  absl::StatusOr<AbandonedRun> Close(int number) {
+    return CloseAbandonedRun(Places(), RunId(number), "operator", log_.get());
+  }
+  std::unique_ptr<AuditLog> log_;
+};
+
+TEST_F(CloseByOperator, GivesBackWhatWasReservedAndNothingThatWasCharged) {
+  Train(1, 2, false);
+  const Position before = ledger_->PositionOf("people").value();
+  ASSERT_NE(before.reserved, MuSquared());
+  Stop();
+  const auto closed = Close(1);
+  ASSERT_TRUE(closed.ok()) << closed.status();
+  EXPECT_EQ(closed->identity, "dns:analyst");
+  EXPECT_EQ(closed->charged_rounds, 2u);
+  EXPECT_EQ(closed->returned, before.reserved);
+  Start();
+  const Position after = ledger_->PositionOf("people").value();
+  EXPECT_EQ(after.charged, before.charged);
+  EXPECT_EQ(after.reserved, MuSquared());
+  EXPECT_EQ(after.row_count, before.row_count + 1);
+  // Nobody opens it again; the anchor knows the row.
+  EXPECT_EQ(ReasonCode(NewSession().Open(RunId(1), SmallRun()).status()),
+            "run-closed");
+  EXPECT_EQ(Audit().anchor, AnchorState::kAgrees);
+}
+
+TEST_F(CloseByOperator, IsWrittenDownBeforeItIsDone) {
+  Train(1, 1, false);
+  Stop();
+  ASSERT_TRUE(Close(1).ok());
+  const std::size_t asked = LogText().find("run-close-asked");
+  const std::size_t done = LogText().find("run-closed-by-operator");
+  ASSERT_NE(asked, std::string::npos);
+  ASSERT_NE(done, std::string::npos);
+  EXPECT_LT(asked, done);
+  EXPECT_NE(LogText().find("\"by\":\"operator\""), std::string::npos)
+      << LogText();
+  EXPECT_NE(LogText().find(RunId(1)), std::string::npos);
+}
+
+TEST_F(CloseByOperator, IsNotDoneIfItCannotBeWrittenDown) {
+  Train(1, 1, false);
+  const auto rows = Audit().rows.size();
+  Stop();
+  fs::remove(LogFile());
+  fs::create_directory(LogFile());
+  EXPECT_EQ(ReasonCode(Close(1).status()), "audit-failed");
+  EXPECT_EQ(Audit().rows.size(), rows);
+}
+
+TEST_F(CloseByOperator, IsRefusedWhileTheServerRuns) {
+  Train(1, 1, false);
+  EXPECT_EQ(ReasonCode(Close(1).status()), "data-dir-in-use");
+  EXPECT_EQ(LogText(), "");
+}
+
+TEST_F(CloseByOperator, NamesARunThatIsNotThereOrClosed) {
+  Train(1, 1, true);
+  Stop();
+  const auto rows = Audit().rows.size();
+  EXPECT_EQ(ReasonCode(Close(1).status()), "run-closed");
+  EXPECT_EQ(ReasonCode(Close(2).status()), "run-unknown");
+  EXPECT_EQ(Audit().rows.size(), rows);
+  EXPECT_EQ(LogText(), "");
+  fs::remove_all(directory_ + "/ledger");
+  EXPECT_EQ(ReasonCode(Close(1).status()), "ledger-missing");
+  EXPECT_FALSE(fs::exists(directory_ + "/ledger"));
+}
 
 TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
   Train(1, 2, true);
