@@ -48,6 +48,11 @@ absl::Status ForPeer(const absl::Status& status) {
   return status;
 }
 
+// A unary call's request or reply that got lost: only in tests.
+grpc::Status Lost() {
+  return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
+}
+
 void AwaitTick(const ServiceOptions& options) {
   if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
 }
@@ -345,6 +350,7 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
 grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               const v1::ListDatasetsRequest*,
                                               v1::ListDatasetsReply* reply) {
+  if (!DPNMF_TRANSFER("curator-receive", true)) return Lost();
   CallRecord record(options_.observers, "ListDatasets", *context,
                     options_.identify(*context));
   absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
@@ -352,12 +358,13 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
   AwaitTick(options_);
   if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
   *reply = *std::move(result);
-  return grpc::Status::OK;
+  return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
 }
 
 grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            const v1::GetLedgerRequest* request,
                                            v1::GetLedgerReply* reply) {
+  if (!DPNMF_TRANSFER("curator-receive", true)) return Lost();
   CallRecord record(options_.observers, "GetLedger", *context,
                     options_.identify(*context));
   absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
@@ -365,7 +372,7 @@ grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
   AwaitTick(options_);
   if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
   *reply = *std::move(result);
-  return grpc::Status::OK;
+  return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
 }
 
 grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,

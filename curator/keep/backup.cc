@@ -100,8 +100,9 @@ absl::Status CopyLedger(const std::string& from, const std::string& to) {
   return SyncDirectory(fs::path(to).parent_path());
 }
 
-// What is copied besides the ledger: data sets, releases, the fingerprints' key
-// and the audit log; no locks and nothing unfinished.
+// What is copied besides the ledger: data sets, releases, the keys of the
+// fingerprints and the receipts (with another one analysts would take no
+// release) and the audit log; no locks and nothing unfinished.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;
@@ -111,7 +112,8 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string path = fs::relative(at->path(), data_dir).string();
     const bool meant =
         path.starts_with("datasets/") || path.starts_with("releases/") ||
-        path == "fingerprint.key" || path.starts_with("audit.jsonl") ||
+        path == "fingerprint.key" || path == "receipt.key" ||
+        path == "receipt.pub" || path.starts_with("audit.jsonl") ||
         path == "evaluations.log";
     if (meant && at->is_regular_file() && at->path().extension() != ".new")
       files.push_back(path);

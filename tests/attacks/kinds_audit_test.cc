@@ -123,7 +123,14 @@ LinearGame GameOf(const Kind& kind, const RunPlan& plan, double length = 1) {
   return game;
 }
 
-class AuditOfKinds : public ::testing::TestWithParam<Kind (*)()> {
+struct KindCase {
+  const char* name;
+  Kind (*make)();
+};
+
+void PrintTo(const KindCase& kind, std::ostream* out) { *out << kind.name; }
+
+class AuditOfKinds : public ::testing::TestWithParam<KindCase> {
  protected:
   // Seeds of one kind do not meet those of another.
   std::uint64_t Seed(const Kind& kind, std::uint64_t which) const {
@@ -133,7 +140,7 @@ class AuditOfKinds : public ::testing::TestWithParam<Kind (*)()> {
 };
 
 TEST_P(AuditOfKinds, TheProductsBoundComesNearTheClaimFromBelow) {
-  const Kind kind = GetParam()();
+  const Kind kind = GetParam().make();
   const double bound =
       Surely("product, " + kind.name, kind.plan,
              Play(GameOf(kind, kind.plan), kPlays, Seed(kind, 0)));
@@ -143,7 +150,7 @@ TEST_P(AuditOfKinds, TheProductsBoundComesNearTheClaimFromBelow) {
 }
 
 TEST_P(AuditOfKinds, SeesHalvedNoise) {
-  const Kind kind = GetParam()();
+  const Kind kind = GetParam().make();
   LinearGame game = GameOf(kind, kind.plan);
   for (std::uint64_t& stddev : game.stddevs) stddev /= 2;
   EXPECT_GT(Surely("twin: halved noise, " + kind.name, kind.plan,
@@ -153,7 +160,7 @@ TEST_P(AuditOfKinds, SeesHalvedNoise) {
 
 // A person four times as long as was declared.
 TEST_P(AuditOfKinds, SeesAMissingClip) {
-  const Kind kind = GetParam()();
+  const Kind kind = GetParam().make();
   const auto play = [&](double bound, std::uint64_t which) {
     RunPlan plan = kind.plan;
     plan.data_bound = plan.coefficient_bound = bound;
@@ -166,14 +173,16 @@ TEST_P(AuditOfKinds, SeesAMissingClip) {
             MuOf(kind.plan));
 }
 
-std::string TestName(const ::testing::TestParamInfo<Kind (*)()>& kind) {
-  const char* names[] = {"Moments", "MeanAndMoments", "Objective", "Outliers"};
-  return names[kind.index];
+std::string TestName(const ::testing::TestParamInfo<KindCase>& kind) {
+  return kind.param.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, AuditOfKinds,
-                         ::testing::Values(Moments, MeanAndMoments, Objective,
-                                           Outliers),
+                         ::testing::Values(KindCase{"Moments", Moments},
+                                           KindCase{"MeanAndMoments",
+                                                    MeanAndMoments},
+                                           KindCase{"Objective", Objective},
+                                           KindCase{"Outliers", Outliers}),
                          TestName);
 
 // G with the sigma off the diagonal on it too.

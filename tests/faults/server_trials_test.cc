@@ -6,14 +6,14 @@
 // DPNMF_FAULT_TRIALS=N, DPNMF_FAULT_SEED=S as in curator_trials_test.cc. The
 // threads' interleaving is not repeated by a seed.
 #include <atomic>
+#include <set>
 #include <thread>
 
-#include "analyst/budget.h"
-#include "analyst/planner.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/receipt.h"
+#include "common/rpc/status.h"
 #include "gtest/gtest.h"
 #include "spdlog/spdlog.h"
 #include "tests/faults/trials.h"
@@ -43,7 +43,8 @@ Fate FateOf(const char* /*place*/) {
 
 struct Counts {
   std::uint64_t runs = 0, completed = 0, cancelled = 0, failed = 0,
-                curator_restarts = 0, analyst_restarts = 0, rounds = 0;
+                curator_restarts = 0, analyst_restarts = 0, rounds = 0,
+                calls = 0, calls_failed = 0;
 };
 
 class ServerTrial {
@@ -52,8 +53,8 @@ class ServerTrial {
       : random_(seed), servers_(seed + 1), counts_(counts) {}
 
   void Run() {
-    StartRuns();
     g_odds = Below(3) == 0 ? 0 : 5 + Below(60);
+    StartRuns();
     if (Below(2) == 0) servers_.curator_disk().Arm(RandomFault());
     if (Below(2) == 0) servers_.analyst_disk().Arm(RandomFault());
     constexpr int kTroubledSteps = 60, kAllSteps = 20'000;
@@ -92,34 +93,92 @@ class ServerTrial {
       v1::LearnerOptions& learner = *specification.mutable_learner();
       learner.set_initialisation(v1::INITIALISATION_RANDOM);
       learner.set_steps_per_round(5);
-      const auto planned =
-          analyst::PlanWithCurator(specification, &servers_.line());
-      if (!planned.ok()) continue;
-      const auto run =
-          servers_.manager().Start(*planned, std::nullopt, "dns:client");
-      if (run.ok()) runs_.push_back(run->run_id());
+      StartRun(specification);
     }
-    counts_->runs += runs_.size();
   }
 
-  bool AllEnded() {
-    for (const std::string& run : runs_) {
-      const auto record = servers_.store().Get(run);
-      if (!record.ok() || !analyst::IsFinal(record->run.state())) return false;
+  // ---- calls of a client, whose request or reply may be lost
+
+  // False if it failed; then with a code.
+  bool Answered(const grpc::Status& status) {
+    ++counts_->calls;
+    if (status.ok()) return true;
+    ++counts_->calls_failed;
+    EXPECT_NE(ReasonCode(FromGrpc(status)), "") << status.error_message();
+    return false;
+  }
+  static void SetDeadline(grpc::ClientContext* context) {
+    context->set_deadline(std::chrono::system_clock::now() +
+                          std::chrono::seconds(5));
+  }
+
+  void StartRun(const v1::RunSpecification& specification) {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    v1::Run run;
+    const auto client = servers_.Client();
+    const auto writer = client->StartRun(&context, &run);
+    v1::StartRunRequest request;
+    *request.mutable_specification() = specification;
+    writer->Write(request);
+    writer->WritesDone();
+    if (Answered(writer->Finish())) started_.insert(run.run_id());
+  }
+
+  void CancelRun(const std::string& run_id) {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    v1::CancelRunRequest request;
+    request.set_run_id(run_id);
+    v1::Run run;
+    if (Answered(servers_.Client()->CancelRun(&context, request, &run)) &&
+        run.state() == v1::RUN_STATE_CANCELLED)
+      told_cancelled_.insert(run_id);
+  }
+
+  // What only reads.
+  void Look() {
+    const auto client = servers_.Client();
+    grpc::ClientContext contexts[4];
+    for (grpc::ClientContext& context : contexts) SetDeadline(&context);
+    v1::ListDatasetsReply datasets;
+    Answered(client->ListDatasets(&contexts[0], {}, &datasets));
+    v1::ListRunsReply runs;
+    if (Answered(client->ListRuns(&contexts[1], {}, &runs)) &&
+        runs.runs_size() > 0) {
+      v1::GetRunRequest request;
+      request.set_run_id(runs.runs(0).run_id());
+      v1::Run run;
+      Answered(client->GetRun(&contexts[2], request, &run));
     }
+    v1::GetBudgetRequest budget;
+    budget.set_dataset("first");
+    v1::GetBudgetReply reply;
+    Answered(client->GetBudget(&contexts[3], budget, &reply));
+  }
+
+  // A run whose start was not answered may be there all the same.
+  bool AllEnded() {
+    const auto records = servers_.store().List();
+    if (!records.ok()) return false;
+    for (const analyst::RunRecord& record : *records)
+      if (!analyst::IsFinal(record.run.state())) return false;
     return true;
   }
 
   void Trouble() {
     switch (Below(40)) {
       case 0:
-        if (!runs_.empty())
-          (void)servers_.manager().Cancel(runs_[Below(runs_.size())]);
+        if (const auto runs = servers_.store().List();
+            runs.ok() && !runs->empty())
+          CancelRun((*runs)[Below(runs->size())].run.run_id());
         return;
       case 1:
         return RestartCurator(Survival::kAll);
       case 2:
         return RestartAnalyst(Survival::kAll);
+      case 3:
+        return Look();
       default:
         return;
     }
@@ -159,7 +218,16 @@ class ServerTrial {
         curator::ReadLedgerFile(servers_.curator().LedgerDirectoryPath());
     ExpectChained(rows);
     ExpectLawful(rows);
-    for (const std::string& run : runs_) ExpectStoryOf(run, rows);
+    const auto records = servers_.store().List();
+    ASSERT_TRUE(records.ok()) << records.status();
+    std::set<std::string> known;
+    for (const analyst::RunRecord& record : *records) {
+      known.insert(record.run.run_id());
+      ExpectStoryOf(record.run, rows);
+    }
+    counts_->runs += records->size();
+    for (const std::string& run : started_)
+      EXPECT_TRUE(known.contains(run)) << "a run that was started is lost";
     for (const curator::PopulationPolicy& policy :
          servers_.curator().policies()) {
       const auto position =
@@ -168,16 +236,21 @@ class ServerTrial {
       EXPECT_LE(position.charged, position.cap);
     }
     for (const char* dataset : {"first", "third"}) {
-      const auto budget =
-          analyst::ReadBudget(dataset, &servers_.line(), &servers_.store());
-      ASSERT_TRUE(budget.ok()) << budget.status();
-      EXPECT_TRUE(budget->agree()) << budget->disagreement();
+      grpc::ClientContext context;
+      SetDeadline(&context);
+      v1::GetBudgetRequest request;
+      request.set_dataset(dataset);
+      v1::GetBudgetReply budget;
+      ASSERT_TRUE(
+          Answered(servers_.Client()->GetBudget(&context, request, &budget)));
+      EXPECT_TRUE(budget.agree()) << budget.disagreement();
     }
     ExpectReceipts(rows);
   }
 
-  void ExpectStoryOf(const std::string& run_id,
+  void ExpectStoryOf(const v1::Run& run,
                      const std::vector<curator::FileRow>& rows) {
+    const std::string& run_id = run.run_id();
     SCOPED_TRACE("run " + run_id);
     std::uint32_t charged = 0;
     bool opened = false, closed = false;
@@ -190,9 +263,9 @@ class ServerTrial {
       ++charged;
       cost += row.cost;
     }
-    const auto record = servers_.store().Get(run_id);
-    ASSERT_TRUE(record.ok()) << "a run that was started is lost";
-    const v1::Run& run = record->run;
+    if (told_cancelled_.contains(run_id)) {
+      EXPECT_EQ(run.state(), v1::RUN_STATE_CANCELLED);
+    }
     counts_->rounds += charged;
     EXPECT_EQ(opened, closed) << v1::RunState_Name(run.state());
     EXPECT_EQ(run.rounds_done(), charged);
@@ -237,7 +310,7 @@ class ServerTrial {
 
   std::mt19937_64 random_;
   TwoServers servers_;
-  std::vector<std::string> runs_;
+  std::set<std::string> started_, told_cancelled_;  // as answered
   Counts* const counts_;
 };
 
@@ -264,11 +337,12 @@ TEST(ServerTrials, EveryRunEndsAndBothSidesTellOneStory) {
   std::printf(
       "servers: %llu trials, %llu runs (%llu completed, %llu cancelled, %llu "
       "failed), %llu rounds, %llu curator restarts, %llu analyst restarts, "
-      "%llu of %llu transfers failed\n",
+      "%llu of %llu transfers failed, %llu of %llu client calls failed\n",
       number(trials), number(counts.runs), number(counts.completed),
       number(counts.cancelled), number(counts.failed), number(counts.rounds),
       number(counts.curator_restarts), number(counts.analyst_restarts),
-      number(g_failed), number(g_transfers));
+      number(g_failed), number(g_transfers), number(counts.calls_failed),
+      number(counts.calls));
 }
 
 }  // namespace

@@ -31,6 +31,26 @@ class HeldStream : public analyst::RunStream {
   const std::unique_ptr<analyst::RunStream> stream_;
 };
 
+// Loopback: a call on an in-process channel whose server is gone crashes in
+// gRPC 1.51.
+std::unique_ptr<grpc::Server> Serve(grpc::Service* service,
+                                    std::string* address) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                           &port);
+  builder.RegisterService(service);
+  auto server = builder.BuildAndStart();
+  *address = "127.0.0.1:" + std::to_string(port);
+  return server;
+}
+
+void Shutdown(std::unique_ptr<grpc::Server>* server) {
+  (*server)->Shutdown(std::chrono::system_clock::now());
+  (*server)->Wait();
+  server->reset();
+}
+
 }  // namespace
 
 void Line::Connect(std::shared_ptr<analyst::CuratorConnection> connection) {
@@ -90,24 +110,15 @@ void TwoServers::StartCurator() {
   };
   options.receipts = &*receipts_;
   service_ = std::make_unique<curator::CuratorServiceImpl>(options);
-  grpc::ServerBuilder builder;
-  // Loopback: a call on an in-process channel whose server is gone crashes in
-  // gRPC 1.51.
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                           &port);
-  builder.RegisterService(service_.get());
-  server_ = builder.BuildAndStart();
+  std::string address;
+  server_ = Serve(service_.get(), &address);
   line_.Connect(analyst::ConnectCurator(
-      analyst::CuratorChannel("127.0.0.1:" + std::to_string(port),
-                              grpc::InsecureChannelCredentials()),
+      analyst::CuratorChannel(address, grpc::InsecureChannelCredentials()),
       kSilence));
 }
 
 void TwoServers::StopCurator() {
-  server_->Shutdown(std::chrono::system_clock::now());
-  server_->Wait();
-  server_.reset();
+  Shutdown(&server_);
   service_.reset();
   receipts_.reset();
   curator_.Stop();
@@ -130,9 +141,26 @@ void TwoServers::StartAnalyst() {
   settings.learner.longest_pause = std::chrono::milliseconds(8);
   manager_ =
       analyst::RunManager::Create(store_.get(), &line_, settings).value();
+  analyst_service_ = analyst::MakeAnalystService(
+      {manager_.get(), store_.get(), &line_,
+       analyst::ClientList::Parse(R"({"clients": [{"identity": "dns:client",
+           "roles": ["analyst"]}]})")
+           .value(),
+       [](const grpc::ServerContextBase&) {
+         return std::vector<std::string>{"dns:client"};
+       }});
+  analyst_server_ = Serve(analyst_service_.get(), &analyst_address_);
+}
+
+std::unique_ptr<v1::AnalystService::Stub> TwoServers::Client() const {
+  return v1::AnalystService::NewStub(grpc::CreateChannel(
+      analyst_address_, grpc::InsecureChannelCredentials()));
 }
 
 void TwoServers::StopAnalyst() {
+  manager_->Stop();
+  Shutdown(&analyst_server_);
+  analyst_service_.reset();
   manager_.reset();
   store_.reset();
 }

@@ -1,5 +1,6 @@
-// Both servers in one process, each on a disk of its own: the curator's service
-// and the analyst's runs, with a line between them that outlives restarts.
+// Both servers in one process, each on a disk of its own: the services of the
+// curator and the analyst on loopback, the analyst's runs, and a line between
+// the two that outlives restarts.
 #ifndef DPNMF_TESTS_FAULTS_TWO_SERVERS_H_
 #define DPNMF_TESTS_FAULTS_TWO_SERVERS_H_
 
@@ -9,7 +10,9 @@
 
 #include "analyst/curator_client.h"
 #include "analyst/run_manager.h"
+#include "analyst/service.h"
 #include "curator/service.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/attacks/attacked_curator.h"
 #include "tests/faults/faulty_disk.h"
@@ -43,8 +46,8 @@ class TwoServers {
 
   curator::AttackedCurator& curator() { return curator_; }
   analyst::RunStore& store() { return *store_; }
-  analyst::RunManager& manager() { return *manager_; }
-  Line& line() { return line_; }
+  // Of the analyst's server as it runs now; to the analyst "dns:client".
+  std::unique_ptr<v1::AnalystService::Stub> Client() const;
   FaultyDisk& curator_disk() { return curator_disk_; }
   FaultyDisk& analyst_disk() { return analyst_disk_; }
 
@@ -64,6 +67,9 @@ class TwoServers {
   Line line_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
+  std::unique_ptr<grpc::Service> analyst_service_;
+  std::unique_ptr<grpc::Server> analyst_server_;
+  std::string analyst_address_;
 };
 
 }  // namespace dpnmf::faults

@@ -2,7 +2,7 @@
 # operations.sh SOURCE BIN: what an operator does, with the real programs over
 # mutual TLS on loopback: health, doctor, lists that are read again, audit logs,
 # metrics, cancel at once, kill -9 and the truth afterwards, backup, restore,
-# deletion, revocation.
+# deletion, a run that nobody comes back for, another receipt key, revocation.
 set -uo pipefail
 source=$1
 PATH=$2:$PATH
@@ -62,9 +62,9 @@ analyst_flags() {
   echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst) \
     --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0
 }
-start_analyst() {
+start_analyst() { # ARGUMENT...
   : >"$work/analyst.log"
-  dpnmf-analyst serve $(analyst_flags) --log-json --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
+  dpnmf-analyst serve $(analyst_flags) "$@" --log-json --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
   analyst_pid=$!
   await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
   analyst_port=$(port_in "listens on" "$work/analyst.log")
@@ -226,6 +226,39 @@ exits 0 "the latest backup" restore "$work/second"
 start_curator || fail "the restored curator does not serve"
 exits 0 "a run on what was restored" as alice "${train[@]}" --wait
 agrees
+
+# The operator closes a run whose analyst does not come back.
+start_run 400 0.2
+eventually "the run begins" past "$id" 5
+kill -KILL $analyst_pid
+wait $analyst_pid 2>/dev/null
+close_run() { dpnmf-curator close --run "$id" --data-dir "$data" --anchor-dir "$work/anchor"; }
+exits 7 "no run is closed under a server" close_run
+says data-dir-in-use
+kill -TERM $curator_pid
+wait $curator_pid || fail "the curator's exit code"
+exits 0 "the operator closes it" close_run
+says "free again"
+exits 7 "it is closed" close_run
+says run-closed
+grep -q '"event":"run-closed-by-operator"' "$data/audit.jsonl" || fail "the close is not in the audit log"
+dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
+grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
+
+# The curator comes back with another receipt key: nothing is charged until the analyst's operator agrees.
+mv "$data/receipt.key" "$work/old.key"
+start_curator || fail "the curator does not come back"
+start_analyst || fail "the analyst does not come back"
+eventually "the closed run has failed" is "$id" FAILED
+before=$(charged)
+exits 9 "a run with another receipt key" as alice "${train[@]}" --wait
+says receipt-key-changed
+[ "$(charged | cut -d' ' -f1)" -le $((${before% rows} + 2)) ] || fail "a round was charged"
+kill -TERM $analyst_pid
+wait $analyst_pid || fail "the analyst's exit code"
+start_analyst --receipt-key "$data/receipt.pub" || fail "the analyst does not come back"
+grep -q '"event":"receipt-key-given"' "$work/state/audit.jsonl" || fail "the key is not in the audit log"
+exits 0 "a run with the key that was given" as alice "${train[@]}" --wait
 
 # Revocation, at the next call.
 exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"

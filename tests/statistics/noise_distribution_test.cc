@@ -14,6 +14,11 @@
 #include "tests/statistics/noise_key_for_testing.h"
 
 namespace dpnmf::curator {
+
+void PrintTo(const GaussianCase& sigma, std::ostream* out) {
+  *out << sigma.name;
+}
+
 namespace {
 
 constexpr std::uint64_t kSeed = 20160615;

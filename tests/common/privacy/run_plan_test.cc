@@ -219,6 +219,10 @@ struct BadField {
   std::function<void(RunParameters&)> spoil;
 };
 
+void PrintTo(const BadField& bad, std::ostream* out) {
+  *out << bad.field << " " << bad.code;
+}
+
 class CheckRunParametersTest : public testing::TestWithParam<BadField> {};
 
 TEST_P(CheckRunParametersTest, NamesTheFieldThatIsWrong) {

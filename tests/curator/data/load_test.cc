@@ -57,6 +57,8 @@ struct TextCase {
   const char* content;
 };
 
+void PrintTo(const TextCase& text, std::ostream* out) { *out << text.name; }
+
 class EveryText : public testing::TestWithParam<TextCase> {};
 
 TEST_P(EveryText, GivesOneColumnPerUserInBothOrientations) {
@@ -309,6 +311,10 @@ struct Refused {
   const char* code;
   MatrixFormat format = MatrixFormat::kAuto;
 };
+
+void PrintTo(const Refused& refused, std::ostream* out) {
+  *out << refused.name << refused.place << " " << refused.code;
+}
 
 class EveryRefusal : public testing::TestWithParam<Refused> {};
 

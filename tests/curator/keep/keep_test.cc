@@ -51,6 +51,11 @@ class Keep : public CuratorFixture {
   }
   std::string Anchor() const { return directory_ + "/anchor"; }
   std::string Releases() const { return directory_ + "/releases"; }
+  static std::string Text(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
   std::string Place(const std::string& name) const {
     return directory_ + "." + name;
   }
@@ -73,11 +78,7 @@ class CloseByOperator : public Keep {
  protected:
   CloseByOperator() : log_(AuditLog::Open(LogFile()).value()) {}
   std::string LogFile() const { return directory_ + "/operator.jsonl"; }
-  std::string LogText() const {
-    std::ostringstream text;
-    text << std::ifstream(LogFile()).rdbuf();
-    return text.str();
-  }
+  std::string LogText() const { return Text(LogFile()); }
   Ledger::Options Places() const {
     Ledger::Options places;
     places.directory = directory_ + "/ledger";
@@ -163,6 +164,11 @@ TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
       RestoreBackup(Place("one"), Place("restored"), Anchor());
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_EQ(restored->head, before.head);
+  // Analysts know the key of the receipts: it comes back, its owner's alone.
+  for (const std::string key : {"/receipt.key", "/receipt.pub"})
+    EXPECT_EQ(Text(Place("restored") + key), Text(directory_ + key));
+  EXPECT_EQ(fs::status(Place("restored") + "/receipt.key").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
   MoveTo(Place("restored"));
   Start();
   EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
