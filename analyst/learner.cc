@@ -42,11 +42,11 @@ bool IsTransient(const absl::Status& status) {
          status.code() == absl::StatusCode::kUnauthenticated;
 }
 
-// |W' - W|_F / |W|_F; 0 where W is zero.
 double Seconds(steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
+// |W' - W|_F / |W|_F; 0 where W is zero.
 double RelativeChange(const Eigen::MatrixXd& before,
                       const Eigen::MatrixXd& after) {
   const double norm = before.norm();
@@ -291,19 +291,25 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
   change.state = state;
   change.event = EventNow(position, charged);
   change.event.set_message(record_.run.error());
-  if (state == v1::RUN_STATE_COMPLETED) change.event.set_message(TimeText());
+  if (state == v1::RUN_STATE_COMPLETED) AddTime(&change.event);
   DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));
   on_change_();
   return Audit("run-ended", {{"state", v1::RunState_Name(state)}});
 }
 
-std::string Learner::TimeText() const {
-  return absl::StrFormat(
-      "%d %s took %.3g s: %.3g s the curator and the way there and back, %.3g "
-      "s "
-      "learning.",
+void Learner::AddTime(v1::RunEvent* event) const {
+  event->set_message(absl::StrFormat(
+      "%d %s took %.3g s: %.3g s the curator and the way there and back, "
+      "%.3g s learning.",
       time_.rounds, time_.rounds == 1 ? "round" : "rounds",
-      time_.curator + time_.learning, time_.curator, time_.learning);
+      time_.curator + time_.learning, time_.curator, time_.learning));
+  const auto add = [event](const char* stage, double seconds) {
+    v1::StageTime* const time = event->add_time();
+    time->set_stage(stage);
+    time->set_seconds(seconds);
+  };
+  add("curator", time_.curator);
+  add("learning", time_.learning);
 }
 
 absl::Status Learner::Audit(std::string_view event, AuditFields more) const {

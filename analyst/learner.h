@@ -68,8 +68,8 @@ class Learner {
   // An entry of this run in the audit log, under the stream's request.
   absl::Status Audit(std::string_view event, AuditFields more) const;
   void ShowRound(const RoundResult& result, double seconds) const;
-  // Where the time of this learner's rounds went, in a sentence.
-  std::string TimeText() const;
+  // Where the time of this learner's rounds went, as a sentence and in seconds.
+  void AddTime(v1::RunEvent* event) const;
   void NoteWaiting(const absl::Status& failure);
   void Pause();
 

@@ -227,9 +227,9 @@ void BM_KernelExactSums(benchmark::State& state) {
     for (int strip = 0; strip < kBlockStrips; ++strip) {
       std::copy_n(block.buffers.h.data() + strip * StripSize(rank),
                   StripSize(rank), k.data() + strip * StripSize(padded));
-      QuantiseStrip(bounds, rank, k.data() + strip * StripSize(padded));
-      QuantiseStrip(bounds, features, u.data() + strip * StripSize(features));
     }
+    QuantiseStrips(bounds, rank, padded, kBlockStrips, k.data());
+    QuantiseStrips(bounds, features, features, kBlockStrips, u.data());
     const StripMatrix h{k.data(), rank, padded};
     AddExactProducts(h, h, kBlockStrips, bounds.largest_entry,
                      bounds.largest_entry, true, a.data());
@@ -346,49 +346,85 @@ double WallSeconds(const std::function<void()>& work) {
       .count();
 }
 
+// Seconds on the wall and of all threads' processor time.
+struct Times {
+  std::vector<double> wall, processor;
+  void Take(const std::function<void()>& work) {
+    processor.push_back(0);
+    wall.push_back(
+        WallSeconds([&] { processor.back() = ProcessorSeconds(work); }));
+  }
+  static double Median(std::vector<double> values) {
+    const auto middle =
+        values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+};
+
 // What two threads gain over one (`scaling`), over what two independent GEMMs
-// gain in the same run (`gemm_scaling`). By the clock on the wall: other load
-// spoils it.
+// gain in the same run (`gemm_scaling`), by the clock on the wall, which other
+// load spoils; and `ratio_cpu`, the same by processor time: two threads take
+// what both used, and the serial part (a round of one strip) once more, while
+// one of them waits.
 void BM_Scaling(benchmark::State& state) {
   const Shape shape = ShapeOf(state);
   const auto data = DenseData(shape);
+  const auto strip_data =
+      DenseData({shape.features, shape.rank, kStripUsers, 1});
   const Eigen::MatrixXd w = RandomDictionary(shape.features, shape.rank, 1);
   const StatisticsRequest request = RequestFor(w, true, 10);
   Coefficients h(shape.rank, shape.users);
+  Coefficients strip_h(shape.rank, kStripUsers);
   const auto round = [&](int threads) {
-    return WallSeconds([&] {
-      benchmark::DoNotOptimize(
-          ComputeStatistics(*data, request, {.threads = threads}, &h));
-    });
+    benchmark::DoNotOptimize(
+        ComputeStatistics(*data, request, {.threads = threads}, &h));
   };
-  const Eigen::MatrixXd v =
-      Eigen::MatrixXd::Random(shape.features, shape.users);
-  Eigen::MatrixXd c[2] = {Eigen::MatrixXd(shape.rank, shape.users),
-                          Eigen::MatrixXd(shape.rank, shape.users)};
+  // Independent: each has its own users and its own result.
+  Eigen::MatrixXd v[2], c[2];
+  for (int which = 0; which < 2; ++which) {
+    v[which] = Eigen::MatrixXd::Random(shape.features, shape.users / 2);
+    c[which].resize(shape.rank, shape.users / 2);
+  }
   const auto product = [&](int which) {
-    for (int i = 0; i < 20; ++i) c[which].noalias() = w.transpose() * v;
+    for (int i = 0; i < 20; ++i) c[which].noalias() = w.transpose() * v[which];
   };
-  std::vector<double> gains, gemm_gains;
+  round(1);
+  Times gemm_one, gemm_two, one, two, serial;
   for (auto _ : state) {
-    const double one = WallSeconds([&] { product(0); });
-    const double two = WallSeconds([&] {
+    gemm_one.Take([&] {
+      product(0);
+      product(1);
+    });
+    gemm_two.Take([&] {
       std::thread other([&] { product(1); });
       product(0);
       other.join();
     });
-    gemm_gains.push_back(2 * one / two);
-    gains.push_back(round(1) / round(2));
+    one.Take([&] { round(1); });
+    two.Take([&] { round(2); });
+    serial.Take([&] {
+      benchmark::DoNotOptimize(
+          ComputeStatistics(*strip_data, request, {.threads = 1}, &strip_h));
+    });
   }
-  const auto median = [](std::vector<double>* values) {
-    const auto middle =
-        values->begin() + static_cast<std::ptrdiff_t>(values->size() / 2);
-    std::nth_element(values->begin(), middle, values->end());
-    return *middle;
+  const auto gain = [](const std::vector<double>& before,
+                       const std::vector<double>& after) {
+    std::vector<double> gains;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      gains.push_back(before[i] / after[i]);
+    return Times::Median(gains);
   };
-  state.counters["scaling"] = median(&gains);
-  state.counters["gemm_scaling"] = median(&gemm_gains);
+  state.counters["scaling"] = gain(one.wall, two.wall);
+  state.counters["gemm_scaling"] = gain(gemm_one.wall, gemm_two.wall);
   state.counters["ratio"] =
       state.counters["scaling"] / state.counters["gemm_scaling"];
+  std::vector<double> both = two.processor;
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] += serial.processor[i];
+  state.counters["serial"] =
+      Times::Median(serial.processor) / Times::Median(one.processor);
+  state.counters["ratio_cpu"] =
+      gain(one.processor, both) / gain(gemm_one.processor, gemm_two.processor);
 }
 
 void KernelShapes(benchmark::internal::Benchmark* benchmark) {
@@ -440,8 +476,9 @@ BENCHMARK(BM_Stream)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Scaling)
     ->Args({361, 50, 2432 * 4, 2})
+    ->Args({361, 50, 2432, 2})
     ->UseRealTime()
-    ->Iterations(9)
+    ->Iterations(11)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

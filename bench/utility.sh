@@ -14,10 +14,11 @@
 # colon. Ctrl-C ends it; the finished evaluations stay.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [ $# -lt 1 ]; then
+case "${1:-}" in "" | -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
-  exit 2
-fi
+  exit 0
+  ;;
+esac
 output=$1
 shift
 [ $# -gt 0 ] || set -- "$root/examples/digits/digits.csv.gz:rows:16"
@@ -70,7 +71,7 @@ awk -F, -v epsilons="$epsilon" '
   }
   END {
     count = split(epsilons, epsilon, ",")
-    count_of_mechanisms = split("none mean moments statistics paper paper-nndsvd nndsvd", mechanism, " ")
+    count_of_mechanisms = split("none mean moments statistics gradient paper paper-nndsvd nndsvd", mechanism, " ")
     line = "| data | mechanism |"; rule = "|---|---|"
     for (e = 1; e <= count; ++e) { line = line " epsilon " epsilon[e] " |"; rule = rule "---|" }
     print line; print rule

@@ -4,6 +4,11 @@
 #
 #   DPNMF_TARGET   what to build [all]
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
 shift || true

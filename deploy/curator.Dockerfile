@@ -5,7 +5,7 @@ ARG DPNMF_UNPINNED=
 COPY deploy/install_pinned.sh deploy/build.lock deploy/
 RUN deploy/install_pinned.sh deploy/build.lock
 COPY . .
-RUN deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
+RUN DPNMF_TARGET=dpnmf-curator deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
 
 FROM debian:bookworm-slim
 ARG DPNMF_UNPINNED=

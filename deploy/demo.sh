@@ -7,6 +7,11 @@
 #   DPNMF_DEMO_DIR    where everything goes; emptied at the start [.demo]
 #   DPNMF_BUILD_DIR   where the programs are built [build]
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 demo=${DPNMF_DEMO_DIR:-$top/.demo}
 build=${DPNMF_BUILD_DIR:-$top/build}

@@ -5,6 +5,11 @@
 #
 #   DPNMF_UNPINNED=1   takes the versions that the mirror has
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 common=(CMakeLists.txt cmake proto common deploy)
 context() { git -C "$top" archive --format=tar HEAD "${common[@]}" "$@"; }

@@ -12,6 +12,11 @@
 #                   and everybody once the list has expired. This script makes
 #                   the list anew (30 days) each time; have a timer do so. [off]
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 export DPNMF_SECRETS=${DPNMF_SECRETS:-$top/secrets} DPNMF_PORT=${DPNMF_PORT:-7432}

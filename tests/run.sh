@@ -2,6 +2,11 @@
 # tests/run.sh [CTEST_ARGUMENT...]: installs what is missing, builds, runs every
 # test. Slow statistical tests are left out; run them with `tests/run.sh -L slow`.
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${DPNMF_BUILD_DIR:-$top/build}
 "$top/deploy/install.sh" test

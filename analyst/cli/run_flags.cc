@@ -87,7 +87,7 @@ void AddLearnerFlags(CLI::App* app, RunFlags* flags) {
       ->type_name("X");
   app->add_option("--steps-per-round", flags->steps_per_round,
                   "W steps on each release, which cost nothing; 200 if not "
-                  "given (gradient: always 1)")
+                  "given")
       ->type_name("N");
 }
 

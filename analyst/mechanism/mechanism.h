@@ -80,8 +80,9 @@ const Mechanism* FindMechanism(std::string_view name);
 absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
                                   const RoundFacts& facts, LearnerState* state);
 
-// "gradient": noised W A - B (D x K), averaged over rounds; one projected step.
-// gradient.cc.
+// "gradient": noised W A - B (D x K). A and B are fitted to all rounds, then
+// steps_per_round projected gradient steps (without facts.average: one step
+// along -G). gradient.cc.
 absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
                                 const RoundFacts& facts, LearnerState* state);
 

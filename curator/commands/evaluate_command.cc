@@ -184,14 +184,15 @@ void AddTrialFlags(CLI::App* command, EvaluateFlags* flags) {
       ->capture_default_str();
   command
       ->add_option("--mechanism", options.mechanisms,
-                   "auto, moments, statistics, paper, paper-nndsvd (with "
-                   "--public), mean, none; or all")
+                   "auto, moments, statistics, gradient, paper, "
+                   "paper-nndsvd (with --public), mean, none; or all")
       ->delimiter(',')
       ->capture_default_str();
   command
-      ->add_option("--rounds", options.rounds,
-                   "Rounds of statistics and paper, separated by commas; if "
-                   "not given 30, and 2,10,50 of paper")
+      ->add_option(
+          "--rounds", options.rounds,
+          "Rounds of statistics, gradient and paper, separated by commas; if "
+          "not given 30, and 2,10,50 of paper")
       ->delimiter(',');
   command
       ->add_option("--outliers", flags->outliers,

@@ -84,7 +84,8 @@ absl::Status WriteNpy(const std::string& path, const Eigen::MatrixXd& w) {
 }
 
 v1::FactorizeReport ReportOf(const FactorizeFlags& flags, const Dataset& data,
-                             const FactorizeResult& result) {
+                             const FactorizeResult& result,
+                             double load_seconds) {
   v1::FactorizeReport report;
   report.set_features(data.features());
   report.set_users(data.private_user_count());
@@ -94,11 +95,19 @@ v1::FactorizeReport ReportOf(const FactorizeFlags& flags, const Dataset& data,
   report.set_seconds(result.seconds);
   report.set_stopped_by(std::string(NameOf(result.stop)));
   report.set_output(flags.output);
+  const auto add = [&report](const char* stage, double seconds) {
+    v1::StageTime* const time = report.add_time();
+    time->set_stage(stage);
+    time->set_seconds(seconds);
+  };
+  add("reading", load_seconds);
+  add("first W", result.start_seconds);
+  add("people", result.users_seconds);
+  add("W", result.seconds - result.start_seconds - result.users_seconds);
   return report;
 }
 
-void PrintText(const v1::FactorizeReport& report, const FactorizeResult& result,
-               double load_seconds) {
+void PrintText(const v1::FactorizeReport& report) {
   absl::PrintF("factorised %d features (D) x %d users (N), rank %d\n",
                report.features(), report.users(), report.rank());
   absl::PrintF(
@@ -107,12 +116,12 @@ void PrintText(const v1::FactorizeReport& report, const FactorizeResult& result,
   absl::PrintF("  iterations  %d, stopped by %s\n", report.iterations(),
                report.stopped_by());
   absl::PrintF("  seconds     %.3f, and %.3f for reading the file\n",
-               report.seconds(), load_seconds);
+               report.seconds(), report.time(0).seconds());
   absl::PrintF(
       "              of these: %.3f for the first W, %.3f for passes over the "
       "people, %.3f for W\n",
-      result.start_seconds, result.users_seconds,
-      result.seconds - result.start_seconds - result.users_seconds);
+      report.time(1).seconds(), report.time(2).seconds(),
+      report.time(3).seconds());
   absl::PrintF("  W           %s\n", report.output());
 }
 
@@ -140,11 +149,12 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   progress.Clear();
   DPNMF_RETURN_IF_ERROR(result.status());
   DPNMF_RETURN_IF_ERROR(WriteNpy(flags->output, result->w));
-  const v1::FactorizeReport report = ReportOf(*flags, *data, *result);
+  const v1::FactorizeReport report =
+      ReportOf(*flags, *data, *result, loading.count());
   if (flags->format == "json") {
     std::fputs(ToJson(report).c_str(), stdout);
   } else {
-    PrintText(report, *result, loading.count());
+    PrintText(report);
   }
   return result->stop == FactorizeStop::kInterrupted ? kExitInterrupted
                                                      : kExitOk;

@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/nmf/defaults.h"
 #include "common/nmf/dictionary.h"
+#include "common/nmf/gradient_update.h"
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/run_plan.h"
@@ -222,26 +223,57 @@ MatrixXd StartOf(const Workplace& place) {
                           place.trial.seed);
 }
 
+// `noised` and `plan` outlive it.
+NoiseOfRound NoisedSums(const Workplace& place, const NoisedMean& noised,
+                        const RunPlan& plan) {
+  return [&](const ExactSums& sums) {
+    const std::vector<PartPlan>& parts = plan.stages[0].parts;
+    return MeansOfRound{noised.Part(parts[0], place.trial.rank, sums.a),
+                        noised.Part(parts[1], place.v.features(), sums.b)};
+  };
+}
+
 absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
                          PlanOf(place, "statistics", place.trial.rounds));
-  const std::vector<PartPlan>& parts = plan.stages[0].parts;
   SeededNoise noise = NoiseOf(place.trial);
   const NoisedMean noised(place.users(), &noise);
-  const double stddev_a = noised.Stddev(parts[0]);
+  const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
   MatrixXd a, b;
   return LearnInRounds(
       place, StartOf(place), place.trial.rounds, plan.coefficient_bits,
-      [&](const ExactSums& sums) {
-        return MeansOfRound{noised.Part(parts[0], place.trial.rank, sums.a),
-                            noised.Part(parts[1], place.v.features(), sums.b)};
-      },
+      NoisedSums(place, noised, plan),
       [&](std::uint32_t round, MeansOfRound means, MatrixXd* w) {
         AverageRounds(round, std::move(means.a), &a);
         AverageRounds(round, std::move(means.b), &b);
         UpdateFromStatistics(
             a, b,
             {.stddev_a = stddev_a * std::sqrt(VarianceShareOfAverage(round)),
+             .step_size = kDefaultStepSize,
+             .steps = kDefaultStepsPerRound},
+            w);
+      });
+}
+
+// What the curator publishes is W A - B of the same noised means.
+absl::StatusOr<Learned> LearnGradient(const Workplace& place) {
+  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
+                         PlanOf(place, "gradient", place.trial.rounds));
+  SeededNoise noise = NoiseOf(place.trial);
+  const NoisedMean noised(place.users(), &noise);
+  const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
+  const double stddev_b = noised.Stddev(plan.stages[0].parts[1]);
+  GradientMemory memory;
+  return LearnInRounds(
+      place, StartOf(place), place.trial.rounds, plan.coefficient_bits,
+      NoisedSums(place, noised, plan),
+      [&](std::uint32_t round, MeansOfRound means, MatrixXd* w) {
+        AddGradient(round, *w, *w * means.a - means.b, &memory);
+        UpdateFromGradients(
+            memory,
+            {.variance = GradientNoiseVariance(stddev_a, stddev_b, *w),
+             .variance_share = VarianceShareOfAverage(round),
+             .largest_a_norm = plan.coefficient_bound * plan.coefficient_bound,
              .step_size = kDefaultStepSize,
              .steps = kDefaultStepsPerRound},
             w);
@@ -364,6 +396,8 @@ absl::StatusOr<Learned> LearnBy(const Workplace& place) {
       return LearnMoments(place);
     case Method::kStatistics:
       return LearnStatistics(place);
+    case Method::kGradient:
+      return LearnGradient(place);
     case Method::kPaper:
     case Method::kPaperNndsvd:
       return LearnAsPublished(place);
@@ -385,6 +419,8 @@ std::string_view NameOf(Method method) {
       return "moments";
     case Method::kStatistics:
       return "statistics";
+    case Method::kGradient:
+      return "gradient";
     case Method::kPaper:
       return "paper";
     case Method::kPaperNndsvd:
@@ -405,8 +441,8 @@ bool TakesEpsilon(Method method) {
 }
 
 bool TakesRounds(Method method) {
-  return method == Method::kStatistics || method == Method::kPaper ||
-         method == Method::kPaperNndsvd;
+  return method == Method::kStatistics || method == Method::kGradient ||
+         method == Method::kPaper || method == Method::kPaperNndsvd;
 }
 
 bool TakesOutliers(Method method) {

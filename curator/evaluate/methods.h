@@ -21,14 +21,15 @@ namespace dpnmf::curator {
 enum class Method {
   kMoments,      // one noised second moment, W fitted to it
   kStatistics,   // rounds of noised A and B, averaged
+  kGradient,     // rounds of noised W A - B, A and B fitted to them
   kPaper,        // the published algorithm, W_0 random
   kPaperNndsvd,  // the same, W_0 = NNDSVD(V): not private
   kNndsvd,       // that W_0 by itself
   kMean,         // the exact mean of the columns as the only column of W
   kNone          // no privacy
 };
-// "moments", "statistics", "paper", "paper-nndsvd", "nndsvd", "mean",
-// "none".
+// "moments", "statistics", "gradient", "paper", "paper-nndsvd", "nndsvd",
+// "mean", "none".
 std::string_view NameOf(Method method);
 
 // Whether it has an epsilon, rounds of its own, a residual R.

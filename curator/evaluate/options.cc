@@ -20,8 +20,8 @@ absl::Status OutOfRange(std::string_view sentence) {
                  "evaluate-option-out-of-range", sentence);
 }
 
-constexpr std::array<std::string_view, 8> kMechanisms = {
-    "auto",         "moments", "statistics", "paper",
+constexpr std::array<std::string_view, 9> kMechanisms = {
+    "auto",         "moments", "statistics", "gradient", "paper",
     "paper-nndsvd", "mean",    "none",       "all"};
 
 bool Names(const EvaluateOptions& options, std::string_view mechanism) {
@@ -52,9 +52,10 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
         kMechanisms.end()) {
       return Invalid(
           "mechanism-unknown",
-          absl::StrCat("`mechanism` knows auto, moments, statistics, paper, "
-                       "paper-nndsvd, mean, none and all, not \"",
-                       mechanism, "\"."));
+          absl::StrCat(
+              "`mechanism` knows auto, moments, statistics, "
+              "gradient, paper, paper-nndsvd, mean, none and all, not \"",
+              mechanism, "\"."));
     }
   }
   if (options.mechanisms.empty()) {
@@ -124,6 +125,7 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
   add(Names(options, "moments") || all || (automatic && off), Method::kMoments);
   add(Names(options, "statistics") || all || (automatic && on),
       Method::kStatistics);
+  add(Names(options, "gradient") || all, Method::kGradient);
   add(Names(options, "paper") || all, Method::kPaper);
   const bool nndsvd =
       Names(options, "paper-nndsvd") || (all && options.is_public);
@@ -136,7 +138,8 @@ std::vector<std::uint32_t> RoundsOf(const EvaluateOptions& options,
                                     Method method) {
   if (!TakesRounds(method)) return {0};
   if (!options.rounds.empty()) return options.rounds;
-  if (method == Method::kStatistics) return {kDefaultRounds};
+  if (method == Method::kStatistics || method == Method::kGradient)
+    return {kDefaultRounds};
   return {2, 10, 50};
 }
 

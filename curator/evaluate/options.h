@@ -23,8 +23,8 @@ struct EvaluateOptions {
   std::vector<double> epsilon;  // overall; each in (0, 1000]
   double delta = 1e-5;
   Conversion conversion = Conversion::kGaussian;  // of our mechanisms
-  // "auto", "moments", "statistics", "paper", "paper-nndsvd", "mean",
-  // "none", "all".
+  // "auto", "moments", "statistics", "gradient", "paper", "paper-nndsvd",
+  // "mean", "none", "all".
   std::vector<std::string> mechanisms = {"all"};
   std::uint32_t repeats = 3;  // 1 to 1000
   std::uint64_t seed = 1;

@@ -11,10 +11,9 @@ void LoadDense(const Dataset& data, UserRange users, AlignedVector<T>* strips) {
   strips->resize(users.strips() * StripSize(features));
   for (int strip = 0; strip < users.strips(); ++strip) {
     const float* columns[kStripUsers] = {};
-    for (int lane = 0; lane < kStripUsers; ++lane) {
-      const int user = strip * kStripUsers + lane;
-      if (user < users.count)
-        columns[lane] = data.DenseColumn(users.first + user).data();
+    for (int lane = 0; lane < users.InStrip(strip); ++lane) {
+      columns[lane] =
+          data.DenseColumn(users.first + strip * kStripUsers + lane).data();
     }
     LoadStrip(columns, features, strips->data() + strip * StripSize(features));
   }

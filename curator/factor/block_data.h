@@ -2,6 +2,7 @@
 #ifndef DPNMF_CURATOR_FACTOR_BLOCK_DATA_H_
 #define DPNMF_CURATOR_FACTOR_BLOCK_DATA_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "curator/data/dataset.h"
@@ -15,6 +16,10 @@ struct UserRange {
   std::uint64_t first = 0;
   int count = 0;
   int strips() const { return (count + kStripUsers - 1) / kStripUsers; }
+  // Users of a strip that are not padding.
+  int InStrip(int strip) const {
+    return std::min(kStripUsers, count - strip * kStripUsers);
+  }
 };
 
 // V of the users as dense strips.

@@ -30,11 +30,12 @@ void AddInIntegers(const StripMatrix& x, const StripMatrix& y, int strips,
 }
 
 // y for the kernel, in a buffer of this thread.
-const double* Packed(const StripMatrix& y, int first_strip, int strips) {
+const double* Packed(const StripMatrix& y, int first_strip, int strips,
+                     bool exact) {
   static thread_local AlignedVector<double> packed;
   packed.resize(static_cast<std::size_t>(strips) * kStripUsers *
                 PaddedColumns(y.rows));
-  Kernels().pack_columns(y, first_strip, strips, packed.data());
+  Kernels().pack_columns(y, first_strip, strips, exact, packed.data());
   return packed.data();
 }
 
@@ -51,15 +52,16 @@ void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
       static_cast<int>(std::min<std::uint64_t>(strips, users / kStripUsers));
   for (int first = 0; first < strips; first += step) {
     const int count = std::min(step, strips - first);
-    Kernels().add_exact_products(x, first, count, y.rows,
-                                 Packed(y, first, count), upper, sums);
+    Kernels().add_exact_products(x, y, first, count,
+                                 Packed(y, first, count, /*exact=*/true), upper,
+                                 sums);
   }
 }
 
 void AddProducts(const StripMatrix& x, const StripMatrix& y, int strips,
                  bool upper, double* sums) {
-  Kernels().add_products(x, 0, strips, y.rows, Packed(y, 0, strips), upper,
-                         sums);
+  Kernels().add_products(x, 0, strips, y.rows,
+                         Packed(y, 0, strips, /*exact=*/false), upper, sums);
 }
 
 }  // namespace dpnmf::curator

@@ -67,5 +67,11 @@ void LoadStrip(const float* const* columns, int rows, float* strip) {
 void LoadStrip(const float* const* columns, int rows, double* strip) {
   Kernels().load_doubles(columns, rows, strip);
 }
+void LoadStrip(const double* const* columns, int rows, double* strip) {
+  Kernels().load_columns(columns, rows, strip);
+}
+void StoreStrip(const double* strip, int rows, double* const* columns) {
+  Kernels().store_columns(strip, rows, columns);
+}
 
 }  // namespace dpnmf::curator

@@ -72,6 +72,9 @@ void ClearNonFinite(std::size_t count, double* values);
 // user (all zero).
 void LoadStrip(const float* const* columns, int rows, float* strip);
 void LoadStrip(const float* const* columns, int rows, double* strip);
+void LoadStrip(const double* const* columns, int rows, double* strip);
+// The other way; what belongs to padding users is left out.
+void StoreStrip(const double* strip, int rows, double* const* columns);
 
 }  // namespace dpnmf::curator
 

@@ -112,11 +112,8 @@ void AddBlock(const Selection& selection, UserRange users, Worker* worker) {
     LoadUser(selection, users.first + static_cast<std::uint64_t>(user),
              worker->strips.data() + LaneOf(user, selection.padded()));
   }
-  for (int strip = 0; strip < users.strips(); ++strip) {
-    QuantiseStrip(
-        selection.bounds, selection.size(),
-        worker->strips.data() + static_cast<std::size_t>(strip) * strip_size);
-  }
+  QuantiseStrips(selection.bounds, selection.size(), selection.padded(),
+                 users.strips(), worker->strips.data());
   const StripMatrix l{worker->strips.data(), selection.size(),
                       selection.padded()};
   const std::uint64_t m = selection.bounds.largest_entry;

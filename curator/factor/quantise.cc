@@ -21,12 +21,14 @@ absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits) {
                        .norm_bound = NormBoundSteps(bound, bits)};
 }
 
-void GateStrip(const LatticeBounds& bounds, int rows, double* strip) {
-  Kernels().gate_strip(bounds, rows, strip);
+void GateStrips(const LatticeBounds& bounds, int rows, int strip_rows,
+                int strips, double* values) {
+  Kernels().gate_strips(bounds, rows, strip_rows, strips, values);
 }
 
-void QuantiseStrip(const LatticeBounds& bounds, int rows, double* strip) {
-  Kernels().quantise_strip(bounds, rows, strip);
+void QuantiseStrips(const LatticeBounds& bounds, int rows, int strip_rows,
+                    int strips, double* values) {
+  Kernels().quantise_strips(bounds, rows, strip_rows, strips, values);
 }
 
 void GateColumn(const LatticeBounds& bounds, std::span<double> column) {

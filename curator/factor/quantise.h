@@ -20,12 +20,14 @@ absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits);
 
 // x <- floor(2^q s x) with negative and non-finite entries as 0 and s such that
 // the length is at most c, then the gate: a user whose integers fail adds zero.
-// One strip of `rows` rows.
-void QuantiseStrip(const LatticeBounds& bounds, int rows, double* strip);
+// `strips` strips, each of `strip_rows` rows of which the first `rows` count.
+void QuantiseStrips(const LatticeBounds& bounds, int rows, int strip_rows,
+                    int strips, double* values);
 
-// The gate on a strip of numbers: a user with an entry that is not an integer
+// The gate on strips of numbers: a user with an entry that is not an integer
 // in [0, m], or whose squares sum to more than norm_bound, becomes zero.
-void GateStrip(const LatticeBounds& bounds, int rows, double* strip);
+void GateStrips(const LatticeBounds& bounds, int rows, int strip_rows,
+                int strips, double* values);
 
 // The same for one user's nonzero entries. The bits are those of the strip with
 // its zeros.

@@ -1,14 +1,20 @@
 #include "curator/factor/sparse_kernels.h"
 
+#include <algorithm>
+
 namespace dpnmf::curator {
 
 PaddedRows::PaddedRows(const Eigen::Ref<const Eigen::MatrixXd>& matrix)
     : stride_(static_cast<int>((matrix.cols() + kRowUnit - 1) / kRowUnit) *
               kRowUnit),
       values_(static_cast<std::size_t>(matrix.rows()) * stride_) {
-  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
-    for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
-      values_[row * stride_ + column] = matrix(row, column);
+  // A few rows at a time: both orders then stay in the cache.
+  constexpr Eigen::Index kRows = 64;
+  for (Eigen::Index first = 0; first < matrix.rows(); first += kRows) {
+    const Eigen::Index end = std::min(first + kRows, matrix.rows());
+    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+      for (Eigen::Index row = first; row < end; ++row)
+        values_[row * stride_ + column] = matrix(row, column);
     }
   }
 }

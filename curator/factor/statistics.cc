@@ -65,7 +65,7 @@ struct SparseOutput {
 
 // What one block leaves behind: gated integers.
 struct BlockOutput {
-  AlignedVector<double> k;  // strips x padded_rank
+  AlignedVector<double> k;  // strips x K
   // l of sparse data; else it is in the block's u (strips x D).
   SparseOutput sparse;
 };
@@ -76,9 +76,9 @@ struct Worker {
   SparseBlock sparse;
   AlignedVector<double> column_c;
   std::vector<std::uint32_t> column_k;
-  std::vector<std::uint64_t> sums_a;  // K x padded_rank, row-major
-  std::vector<std::uint64_t> sums_b;  // D x padded_rank, row-major
-  std::uint64_t loss = 0;             // of the objective
+  AlignedVector<std::uint64_t> sums_a;  // K x padded_rank, row-major
+  AlignedVector<std::uint64_t> sums_b;  // D x padded_rank, row-major
+  std::uint64_t loss = 0;               // of the objective
 };
 
 absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
@@ -150,25 +150,53 @@ int BlockUsers(const Round& round, const Execution& execution) {
       std::clamp<std::int64_t>(fitting, kBlockUnit, kLargestBlock));
 }
 
+// All users in blocks: towards the end smaller ones, so that no thread waits
+// long for the last. What a user adds does not depend on it.
+std::vector<UserRange> BlocksOf(const Round& round,
+                                const Execution& execution) {
+  constexpr std::uint64_t kSharesLeft = 4;  // of every thread
+  const std::uint64_t users = round.data.private_user_count();
+  const auto width = static_cast<std::uint64_t>(BlockUsers(round, execution));
+  const bool chosen = execution.block_users > 0;
+  const std::uint64_t shares =
+      chosen || execution.threads <= 1
+          ? 1
+          : kSharesLeft * static_cast<std::uint64_t>(execution.threads);
+  std::vector<UserRange> blocks;
+  blocks.reserve(users / width + 1);
+  for (std::uint64_t first = 0; first < users;) {
+    const std::uint64_t left = users - first;
+    const std::uint64_t fair =
+        (left / shares + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+    const std::uint64_t count =
+        std::min(left, std::clamp<std::uint64_t>(fair, kBlockUnit, width));
+    blocks.push_back({first, static_cast<int>(count)});
+    first += count;
+  }
+  return blocks;
+}
+
 void LoadCoefficients(const Coefficients& h, UserRange users,
                       BlockBuffers* block) {
   const int rank = static_cast<int>(h.rank());
-  block->h.assign(users.strips() * StripSize(rank), 0.0);
+  block->h.resize(users.strips() * StripSize(rank));
   block->c.resize(block->h.size());
-  for (int user = 0; user < users.count; ++user) {
-    const double* const from = h.Of(users.first + user);
-    double* const to = block->h.data() + LaneOf(user, rank);
-    for (int k = 0; k < rank; ++k) to[k * kStripUsers] = from[k];
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    const double* columns[kStripUsers] = {};
+    for (int lane = 0; lane < users.InStrip(strip); ++lane)
+      columns[lane] = h.Of(users.first + strip * kStripUsers + lane);
+    LoadStrip(columns, rank, block->h.data() + strip * StripSize(rank));
   }
 }
 
 void StoreCoefficients(UserRange users, const BlockBuffers& block,
                        Coefficients* h) {
   const int rank = static_cast<int>(h->rank());
-  for (int user = 0; user < users.count; ++user) {
-    const double* const from = block.h.data() + LaneOf(user, rank);
-    double* const to = h->Of(users.first + user);
-    for (int k = 0; k < rank; ++k) to[k] = from[k * kStripUsers];
+  for (int strip = 0; strip < users.strips(); ++strip) {
+    double* columns[kStripUsers] = {};
+    for (int lane = 0; lane < users.InStrip(strip); ++lane)
+      columns[lane] = h->Of(users.first + strip * kStripUsers + lane);
+    StoreStrip(block.h.data() + strip * StripSize(rank), rank, columns);
   }
 }
 
@@ -232,18 +260,11 @@ void QuantiseNonzeros(const Round& round, UserRange users, Worker* worker) {
 void Quantise(const Round& round, UserRange users, Worker* worker) {
   BlockOutput& output = worker->output;
   const int rank = round.rank();
-  output.k.assign(users.strips() * StripSize(round.padded_rank()), 0.0);
-  for (int strip = 0; strip < users.strips(); ++strip) {
-    double* const k = output.k.data() + strip * StripSize(round.padded_rank());
-    std::copy_n(worker->block.h.data() + strip * StripSize(rank),
-                StripSize(rank), k);
-    QuantiseStrip(round.h_bounds, rank, k);
-    if (round.by_nonzeros()) continue;
-    QuantiseStrip(round.u_bounds, round.features(),
-                  worker->block.u.data() + strip * StripSize(round.features()));
-  }
-  if (!round.by_nonzeros()) return;
-  QuantiseNonzeros(round, users, worker);
+  output.k = worker->block.h;
+  QuantiseStrips(round.h_bounds, rank, rank, users.strips(), output.k.data());
+  if (round.by_nonzeros()) return QuantiseNonzeros(round, users, worker);
+  QuantiseStrips(round.u_bounds, round.features(), round.features(),
+                 users.strips(), worker->block.u.data());
 }
 
 void ProcessBlock(const Round& round, UserRange users, Worker* worker,
@@ -261,7 +282,7 @@ void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
   k.assign(round.padded_rank(), 0);
   for (int user = 0; user < users.count; ++user) {
     const double* const from =
-        worker->output.k.data() + LaneOf(user, round.padded_rank());
+        worker->output.k.data() + LaneOf(user, round.rank());
     for (int j = 0; j < round.rank(); ++j)
       k[j] = static_cast<std::uint32_t>(from[j * kStripUsers]);
     AddExactOuterProduct(output.RowsOf(user), output.LOf(user), k,
@@ -276,7 +297,7 @@ void AddBlock(const Round& round, UserRange users, Worker* worker) {
     worker->sums_b.assign(static_cast<std::size_t>(round.features()) * padded,
                           0);
   }
-  const StripMatrix k{worker->output.k.data(), round.rank(), padded};
+  const StripMatrix k{worker->output.k.data(), round.rank(), round.rank()};
   const std::uint64_t m_h = round.h_bounds.largest_entry;
   const std::uint64_t m_u = round.u_bounds.largest_entry;
   AddExactProducts(k, k, users.strips(), m_h, m_h, /*upper=*/true,
@@ -288,40 +309,55 @@ void AddBlock(const Round& round, UserRange users, Worker* worker) {
                    worker->sums_b.data());
 }
 
+// to += from, modulo 2^64.
+void Add(std::uint64_t from, std::int64_t* to) {
+  *to = static_cast<std::int64_t>(static_cast<std::uint64_t>(*to) + from);
+}
+
 // Sums of all workers, in the order of ExactSums.
-ExactSums Collect(const Round& round, const std::vector<Worker>& workers) {
+ExactSums Collect(const Round& round, const std::vector<Worker>& workers,
+                  int threads) {
   const std::size_t rank = round.rank(), features = round.features();
   const std::size_t padded = round.padded_rank();
-  std::vector<std::uint64_t> a(rank * (rank + 1) / 2), b(features * rank);
+  ExactSums sums;
+  sums.a.resize(rank * (rank + 1) / 2);
+  sums.b.resize(features * rank);
   for (const Worker& worker : workers) {
     if (worker.sums_a.empty()) continue;
     for (std::size_t column = 0, at = 0; column < rank; ++column) {
       for (std::size_t row = 0; row <= column; ++row)
-        a[at++] += worker.sums_a[row * padded + column];
-    }
-    for (std::size_t column = 0, at = 0; column < rank; ++column) {
-      for (std::size_t row = 0; row < features; ++row)
-        b[at++] += worker.sums_b[row * padded + column];
+        Add(worker.sums_a[row * padded + column], &sums.a[at++]);
     }
   }
-  return {{a.begin(), a.end()}, {b.begin(), b.end()}};
+  // A few rows at a time: both orders then stay in the cache.
+  constexpr std::size_t kRows = 64;
+  ParallelFor((features + kRows - 1) / kRows,
+              features < 16 * kRows ? 1 : threads, [&](std::size_t index, int) {
+                const std::size_t first = index * kRows;
+                const std::size_t end = std::min(first + kRows, features);
+                for (const Worker& worker : workers) {
+                  if (worker.sums_b.empty()) continue;
+                  for (std::size_t column = 0; column < rank; ++column) {
+                    for (std::size_t row = first; row < end; ++row)
+                      Add(worker.sums_b[row * padded + column],
+                          &sums.b[column * features + row]);
+                  }
+                }
+              });
+  return sums;
 }
 
 // Calls visit(users, worker) for every block after it was processed.
 template <typename Visit>
 std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
                                  Coefficients* h, const Visit& visit) {
-  const std::uint64_t users = round.data.private_user_count();
-  const std::uint64_t width = BlockUsers(round, execution);
+  const std::vector<UserRange> blocks = BlocksOf(round, execution);
   std::vector<Worker> workers(std::max(1, execution.threads));
-  ParallelFor((users + width - 1) / width, execution.threads,
+  ParallelFor(blocks.size(), execution.threads,
               [&](std::size_t index, int worker) {
                 if (execution.Stopped()) return;
-                const std::uint64_t first = index * width;
-                const UserRange range{
-                    first, static_cast<int>(std::min(width, users - first))};
-                ProcessBlock(round, range, &workers[worker], h);
-                visit(range, &workers[worker]);
+                ProcessBlock(round, blocks[index], &workers[worker], h);
+                visit(blocks[index], &workers[worker]);
               });
   return workers;
 }
@@ -387,7 +423,7 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
       round, execution, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
-  return Collect(round, workers);
+  return Collect(round, workers, execution.threads);
 }
 
 absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
@@ -425,8 +461,7 @@ absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
     for (int user = 0; user < users.count; ++user) {
       UserContribution& to = contributions[users.first + user];
       to.k = LaneToIntegers(
-          worker->output.k.data() + LaneOf(user, round.padded_rank()),
-          round.rank());
+          worker->output.k.data() + LaneOf(user, round.rank()), round.rank());
       if (!round.by_nonzeros()) {
         to.l = LaneToIntegers(
             worker->block.u.data() + LaneOf(user, round.features()),

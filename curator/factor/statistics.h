@@ -23,6 +23,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
+#include "curator/factor/aligned_vector.h"
 
 namespace dpnmf::curator {
 
@@ -63,7 +64,7 @@ class Coefficients {
 
  private:
   std::uint64_t rank_;
-  std::vector<double> values_;
+  AlignedVector<double> values_;
 };
 
 struct Execution {

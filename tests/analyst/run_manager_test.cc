@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 
@@ -102,6 +103,22 @@ TEST_F(RunManagerTest, RunsToTheEndAndTellsEveryRoundOnce) {
             (std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   EXPECT_EQ(events.back().state(), v1::RUN_STATE_COMPLETED);
   EXPECT_GT(manager_->Get(run_id)->spent().rdp(), 0);
+}
+
+TEST_F(RunManagerTest, TheLastEventSaysWhereTheTimeWent) {
+  Begin();
+  const auto events = WatchAll(Start(3));
+  double rounds = 0, stages = 0;
+  for (const auto& event : events) rounds += event.round_seconds();
+  ASSERT_EQ(events.back().time_size(), 2);
+  EXPECT_EQ(events.back().time(0).stage(), "curator");
+  EXPECT_EQ(events.back().time(1).stage(), "learning");
+  for (const auto& time : events.back().time()) {
+    EXPECT_GT(time.seconds(), 0);
+    stages += time.seconds();
+  }
+  EXPECT_LE(stages, rounds);  // a round also writes to the store
+  EXPECT_THAT(events.back().message(), testing::StartsWith("3 rounds took"));
 }
 
 TEST_F(RunManagerTest,

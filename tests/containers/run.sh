@@ -6,6 +6,11 @@
 # command and runs both with a Docker engine; without it the engine of the machine
 # is used.
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top"
 

@@ -26,8 +26,8 @@ struct Kind {
   int error;
   Survival survival = Survival::kSynced;
 
-  friend void PrintTo(const Kind& kind, std::ostream* out) {
-    *out << kind.name;
+  friend void PrintTo(const Kind& self, std::ostream* out) {
+    *out << self.name;
   }
 };
 

@@ -3,6 +3,11 @@
 # the analyst promise, on disks that fail and lose power. 500 if N is left out.
 # A violation prints the seed that repeats its trial alone; exit code 1.
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 trials=500
 seed=
 build=$(cd "$(dirname "$0")/../.." && pwd)/build

@@ -3,6 +3,11 @@
 # over 4 data sets, wave after wave, for M minutes (30 if left out). Prints
 # memory, threads and descriptors four times a minute; exit code 1 if they grew.
 set -euo pipefail
+case "${1:-}" in -h | --help)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
 minutes=30
 build=$(cd "$(dirname "$0")/../.." && pwd)/build
 while [ $# -gt 0 ]; do

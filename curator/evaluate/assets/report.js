@@ -13,6 +13,7 @@ const STYLES = {
   'mean': {label: 'mean alone, no privacy', color: '#777777', dash: [1, 3]},
   'moments': {label: 'moments', color: '#0072b2', dash: []},
   'statistics': {label: 'statistics', color: '#009e73', dash: []},
+  'gradient': {label: 'gradient', color: '#56b4e9', dash: [6, 2]},
   'paper': {label: 'published', color: '#d55e00', dash: []},
   'paper-nndsvd': {label: 'published, W₀ = NNDSVD(V)', color: '#b05a8c', dash: [10, 3]},
   'nndsvd': {label: 'W₀ = NNDSVD(V) alone', color: '#8a7500', dash: [2, 3]},

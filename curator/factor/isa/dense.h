@@ -174,62 +174,112 @@ void Sweep(PanelView gram, const double* inverse_diagonal, int strips,
   }
 }
 
-typedef float FourFloats __attribute__((vector_size(16)));
-typedef double FourDoubles __attribute__((vector_size(32)));
+// Floats of one row of a strip (or of its half): as wide as Lanes.
+constexpr int kFloatLanes = 2 * kLaneCount;
+typedef float FloatLanes
+    __attribute__((vector_size(kFloatLanes * 4), may_alias));
 
-DPNMF_INLINE FourFloats LoadFour(const float* from) {
-  FourFloats four;
-  std::memcpy(&four, from, sizeof four);
-  return four;
+// In the four lanes from 4 j on: entries row .. row + 4 of column 4 j.
+DPNMF_INLINE FloatLanes LoadEveryFourth(const float* const* columns, int row) {
+#if defined(__AVX512F__)
+  __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(columns[0] + row));
+  x = _mm512_insertf32x4(x, _mm_loadu_ps(columns[4] + row), 1);
+  x = _mm512_insertf32x4(x, _mm_loadu_ps(columns[8] + row), 2);
+  return _mm512_insertf32x4(x, _mm_loadu_ps(columns[12] + row), 3);
+#elif defined(__AVX__)
+  return _mm256_insertf128_ps(
+      _mm256_castps128_ps256(_mm_loadu_ps(columns[0] + row)),
+      _mm_loadu_ps(columns[4] + row), 1);
+#else
+  FloatLanes x;
+  for (int lane = 0; lane < kFloatLanes; ++lane)
+    x[lane] = columns[lane / 4 * 4][row + lane % 4];
+  return x;
+#endif
 }
 
-DPNMF_INLINE void StoreFour(FourFloats four, float* to) {
-  std::memcpy(to, &four, sizeof four);
+// Transposes every 4 x 4 block: x[i] has column i of each, then row i.
+DPNMF_INLINE void TransposeBlocks(FloatLanes (&x)[4]) {
+#if defined(__AVX512F__)
+  const __m512 ab_low = _mm512_unpacklo_ps(x[0], x[1]);
+  const __m512 ab_high = _mm512_unpackhi_ps(x[0], x[1]);
+  const __m512 cd_low = _mm512_unpacklo_ps(x[2], x[3]);
+  const __m512 cd_high = _mm512_unpackhi_ps(x[2], x[3]);
+  const auto low = [](__m512 ab, __m512 cd) {
+    return _mm512_castpd_ps(
+        _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd)));
+  };
+  const auto high = [](__m512 ab, __m512 cd) {
+    return _mm512_castpd_ps(
+        _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd)));
+  };
+  x[0] = low(ab_low, cd_low);
+  x[1] = high(ab_low, cd_low);
+  x[2] = low(ab_high, cd_high);
+  x[3] = high(ab_high, cd_high);
+#else
+  const FloatLanes a = x[0], b = x[1], c = x[2], d = x[3];
+  const FloatLanes ab_low =
+      __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  const FloatLanes ab_high =
+      __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+  const FloatLanes cd_low =
+      __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+  const FloatLanes cd_high =
+      __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+  x[0] = __builtin_shufflevector(ab_low, cd_low, 0, 1, 8, 9, 4, 5, 12, 13);
+  x[1] = __builtin_shufflevector(ab_low, cd_low, 2, 3, 10, 11, 6, 7, 14, 15);
+  x[2] = __builtin_shufflevector(ab_high, cd_high, 0, 1, 8, 9, 4, 5, 12, 13);
+  x[3] = __builtin_shufflevector(ab_high, cd_high, 2, 3, 10, 11, 6, 7, 14, 15);
+#endif
 }
 
-DPNMF_INLINE void StoreFour(FourFloats four, double* to) {
-  const FourDoubles doubles = __builtin_convertvector(four, FourDoubles);
-  std::memcpy(to, &doubles, sizeof doubles);
+DPNMF_INLINE void StoreRow(const FloatLanes& row, float* to) {
+  std::memcpy(to, &row, sizeof row);
 }
 
-// Four rows of four columns, transposed.
-template <typename T>
-DPNMF_INLINE void LoadFourByFour(const float* const* columns, int row, T* to) {
-  const FourFloats a = LoadFour(columns[0] + row),
-                   b = LoadFour(columns[1] + row);
-  const FourFloats c = LoadFour(columns[2] + row),
-                   d = LoadFour(columns[3] + row);
-  const FourFloats ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const FourFloats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const FourFloats cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const FourFloats cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  StoreFour(__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5), to);
-  StoreFour(__builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
-            to + kStripUsers);
-  StoreFour(__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
-            to + 2 * kStripUsers);
-  StoreFour(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7),
-            to + 3 * kStripUsers);
+DPNMF_INLINE void StoreRow(const FloatLanes& row, double* to) {
+  float floats[kFloatLanes];
+  std::memcpy(floats, &row, sizeof row);
+  Store(LoadFloats(floats), to);
+  Store(LoadFloats(floats + kLaneCount), to + kLaneCount);
+}
+
+// Whether no user of the strip is padding.
+template <typename Column>
+DPNMF_INLINE bool IsFull(Column* const* columns) {
+  for (int user = 0; user < kStripUsers; ++user)
+    if (columns[user] == nullptr) return false;
+  return true;
+}
+
+// Four rows at a time; the last four may begin among those before.
+template <typename Work>
+DPNMF_INLINE void ForFourRows(int rows, const Work& work) {
+  for (int row = 0; row < rows; row += 4)
+    work(row + 4 <= rows ? row : rows - 4);
 }
 
 template <typename T>
 void LoadStripAs(const float* const* columns, int rows, T* strip) {
-  bool full = true;
-  for (int user = 0; user < kStripUsers; ++user)
-    full = full && columns[user] != nullptr;
-  int first = 0;
-  for (; full && first + 4 <= rows; first += 4) {
-    for (int user = 0; user < kStripUsers; user += 4) {
-      LoadFourByFour(
-          columns + user, first,
-          strip + static_cast<std::size_t>(first) * kStripUsers + user);
-    }
+  if (rows >= 4 && IsFull(columns)) {
+    return ForFourRows(rows, [&](int row) {
+      for (int user = 0; user < kStripUsers; user += kFloatLanes) {
+        FloatLanes x[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+          x[i] = LoadEveryFourth(columns + user + i, row);
+        TransposeBlocks(x);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+          StoreRow(x[i], strip + StripSize(row + i) + user);
+      }
+    });
   }
   for (int user = 0; user < kStripUsers; ++user) {
     const float* column = columns[user];
-    for (int row = first; row < rows; ++row) {
-      strip[static_cast<std::size_t>(row) * kStripUsers + user] =
-          column == nullptr ? T{0} : T{column[row]};
+    for (int row = 0; row < rows; ++row) {
+      strip[StripSize(row) + user] = column == nullptr ? T{0} : T{column[row]};
     }
   }
 }
@@ -239,6 +289,69 @@ void LoadFloatStrip(const float* const* columns, int rows, float* strip) {
 }
 void LoadDoubleStrip(const float* const* columns, int rows, double* strip) {
   LoadStripAs(columns, rows, strip);
+}
+
+typedef double Quad __attribute__((vector_size(32), may_alias));
+
+DPNMF_INLINE Quad LoadQuad(const double* from) {
+  Quad quad;
+  std::memcpy(&quad, from, sizeof quad);
+  return quad;
+}
+
+DPNMF_INLINE void StoreQuad(Quad quad, double* to) {
+  std::memcpy(to, &quad, sizeof quad);
+}
+
+DPNMF_INLINE void Transpose(Quad (&q)[4]) {
+  const Quad ab_even = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6);
+  const Quad ab_odd = __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
+  const Quad cd_even = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6);
+  const Quad cd_odd = __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
+  q[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
+  q[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
+  q[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
+  q[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+}
+
+void LoadColumns(const double* const* columns, int rows, double* strip) {
+  if (rows >= 4 && IsFull(columns)) {
+    return ForFourRows(rows, [&](int row) {
+      for (int user = 0; user < kStripUsers; user += 4) {
+        Quad quads[4];
+        for (int i = 0; i < 4; ++i)
+          quads[i] = LoadQuad(columns[user + i] + row);
+        Transpose(quads);
+        for (int i = 0; i < 4; ++i)
+          StoreQuad(quads[i], strip + StripSize(row + i) + user);
+      }
+    });
+  }
+  for (int user = 0; user < kStripUsers; ++user) {
+    for (int row = 0; row < rows; ++row) {
+      strip[StripSize(row) + user] =
+          columns[user] == nullptr ? 0.0 : columns[user][row];
+    }
+  }
+}
+
+void StoreColumns(const double* strip, int rows, double* const* columns) {
+  if (rows >= 4 && IsFull(columns)) {
+    return ForFourRows(rows, [&](int row) {
+      for (int user = 0; user < kStripUsers; user += 4) {
+        Quad quads[4];
+        for (int i = 0; i < 4; ++i)
+          quads[i] = LoadQuad(strip + StripSize(row + i) + user);
+        Transpose(quads);
+        for (int i = 0; i < 4; ++i)
+          StoreQuad(quads[i], columns[user + i] + row);
+      }
+    });
+  }
+  for (int user = 0; user < kStripUsers; ++user) {
+    for (int row = 0; row < rows && columns[user] != nullptr; ++row)
+      columns[user][row] = strip[StripSize(row) + user];
+  }
 }
 
 }  // namespace

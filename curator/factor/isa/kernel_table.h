@@ -70,18 +70,23 @@ struct KernelTable {
                 const double* c, double* h);
   void (*load_floats)(const float* const* columns, int rows, float* strip);
   void (*load_doubles)(const float* const* columns, int rows, double* strip);
-  // y of some strips in the order in which add_products reads it:
-  // PaddedColumns(y.rows) values a user.
-  void (*pack_columns)(StripMatrix y, int first_strip, int strips,
+  void (*load_columns)(const double* const* columns, int rows, double* strip);
+  void (*store_columns)(const double* strip, int rows, double* const* columns);
+  // y of some strips in the order in which add_exact_products (if `exact`) or
+  // add_products reads it: at most PaddedColumns(y.rows) values a user.
+  void (*pack_columns)(StripMatrix y, int first_strip, int strips, bool exact,
                        double* packed);
-  // sums += x y' over these strips; every sum of integers stays below 2^52.
-  void (*add_exact_products)(StripMatrix x, int first_strip, int strips,
-                             int columns, const double* packed, bool upper,
+  // sums += x y' over these strips, y also packed; every sum of integers stays
+  // below 2^52.
+  void (*add_exact_products)(StripMatrix x, StripMatrix y, int first_strip,
+                             int strips, const double* packed, bool upper,
                              std::uint64_t* sums);
   void (*add_products)(StripMatrix x, int first_strip, int strips, int columns,
                        const double* packed, bool upper, double* sums);
-  void (*quantise_strip)(const LatticeBounds& bounds, int rows, double* strip);
-  void (*gate_strip)(const LatticeBounds& bounds, int rows, double* strip);
+  void (*quantise_strips)(const LatticeBounds& bounds, int rows, int strip_rows,
+                          int strips, double* values);
+  void (*gate_strips)(const LatticeBounds& bounds, int rows, int strip_rows,
+                      int strips, double* values);
   void (*quantise_column)(const LatticeBounds& bounds, std::size_t count,
                           double* column);
   void (*gate_column)(const LatticeBounds& bounds, std::size_t count,

@@ -122,6 +122,45 @@ DPNMF_INLINE Lanes Greater(Lanes a, Lanes b) {
 #endif
 }
 
+// Whether any lane of a comparison holds.
+DPNMF_INLINE bool Any(Mask mask) {
+#if defined(__AVX512DQ__)
+  return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;
+#elif defined(__AVX__)
+  return _mm256_movemask_pd(reinterpret_cast<__m256d>(mask)) != 0;
+#else
+  std::int64_t all = 0;
+  for (int lane = 0; lane < kLaneCount; ++lane) all |= mask[lane];
+  return all != 0;
+#endif
+}
+
+DPNMF_INLINE Lanes SquareRoot(Lanes x) {
+#if defined(__AVX512F__)
+  return _mm512_sqrt_pd(x);
+#elif defined(__AVX__)
+  return _mm256_sqrt_pd(x);
+#else
+  for (int lane = 0; lane < kLaneCount; ++lane)
+    x[lane] = __builtin_sqrt(x[lane]);
+  return x;
+#endif
+}
+
+// Products of the low halves of 64-bit words.
+DPNMF_INLINE Words MultiplyLow(Words x, Words y) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Words>(_mm512_mul_epu32(
+      reinterpret_cast<__m512i>(x), reinterpret_cast<__m512i>(y)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<Words>(_mm256_mul_epu32(
+      reinterpret_cast<__m256i>(x), reinterpret_cast<__m256i>(y)));
+#else
+  const Words half = Words{} + 0xffffffffu;
+  return (x & half) * (y & half);
+#endif
+}
+
 // max(0, x); NaN becomes 0.
 DPNMF_INLINE Lanes PositivePart(Lanes x) { return Greater(x, Lanes{}); }
 

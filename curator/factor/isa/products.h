@@ -19,27 +19,11 @@ DPNMF_INLINE int VectorsOf(int columns) {
   return (columns + kLaneCount - 1) / kLaneCount;
 }
 
-typedef double Quad __attribute__((vector_size(32), may_alias));
-
-DPNMF_INLINE Quad LoadQuad(const double* from) {
-  Quad quad;
-  std::memcpy(&quad, from, sizeof quad);
-  return quad;
-}
-
-DPNMF_INLINE void StoreQuad(Quad quad, double* to) {
-  std::memcpy(to, &quad, sizeof quad);
-}
-
-DPNMF_INLINE void Transpose(Quad (&q)[4]) {
-  const Quad ab_even = __builtin_shufflevector(q[0], q[1], 0, 4, 2, 6);
-  const Quad ab_odd = __builtin_shufflevector(q[0], q[1], 1, 5, 3, 7);
-  const Quad cd_even = __builtin_shufflevector(q[2], q[3], 0, 4, 2, 6);
-  const Quad cd_odd = __builtin_shufflevector(q[2], q[3], 1, 5, 3, 7);
-  q[0] = __builtin_shufflevector(ab_even, cd_even, 0, 1, 4, 5);
-  q[1] = __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5);
-  q[2] = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);
-  q[3] = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7);
+// Few columns past the last whole vector would leave most lanes of one more
+// empty: exact sums, whose order does not matter, take users as lanes there.
+DPNMF_INLINE int TailColumns(int columns) {
+  const int tail = columns % kLaneCount;
+  return tail <= kLaneCount / 2 ? tail : 0;
 }
 
 // Four columns of one strip of y, from `column` on (zero past y.rows), to
@@ -57,8 +41,9 @@ DPNMF_INLINE void PackFourColumns(const double* strip, int rows, int column,
   }
 }
 
-void PackColumns(StripMatrix y, int first_strip, int strips, double* packed) {
-  const int vectors = VectorsOf(y.rows);
+void PackColumns(StripMatrix y, int first_strip, int strips, bool exact,
+                 double* packed) {
+  const int vectors = VectorsOf(exact ? y.rows - TailColumns(y.rows) : y.rows);
   for (int vector = 0; vector < vectors; vector += kGroupVectors) {
     const int width =
         (vectors - vector >= kGroupVectors ? kGroupVectors : 1) * kLaneCount;
@@ -72,6 +57,12 @@ void PackColumns(StripMatrix y, int first_strip, int strips, double* packed) {
       packed += kStripUsers * width;
     }
   }
+}
+
+// Columns of the sums.
+DPNMF_INLINE std::size_t StrideOf(int columns) {
+  return static_cast<std::size_t>((columns + kProductColumns - 1) /
+                                  kProductColumns * kProductColumns);
 }
 
 // An integer below 2^52 in each lane: exact.
@@ -117,12 +108,95 @@ DPNMF_INLINE void AddTile(const double* x, std::size_t x_step,
   }
 }
 
+// out[i] = sum of the lanes of x[i].
+DPNMF_INLINE void SumLanes(Lanes (&x)[kLaneCount], double* out) {
+#if defined(__AVX512F__)
+  Lanes pairs[4];
+  for (int i = 0; i < 4; ++i) {
+    const Lanes a = x[2 * i], b = x[2 * i + 1];
+    pairs[i] = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
+               __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+  }
+  Lanes fours[2];
+  for (int i = 0; i < 2; ++i) {
+    const Lanes a = pairs[2 * i], b = pairs[2 * i + 1];
+    fours[i] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+               __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  const Lanes a = fours[0], b = fours[1];
+  Store(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+            __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15),
+        out);
+#else
+  Quad quads[4] = {x[0], x[1], x[2], x[3]};
+  Transpose(quads);
+  StoreQuad((quads[0] + quads[1]) + (quads[2] + quads[3]), out);
+#endif
+}
+
+// kRows rows of x against kColumns rows of y, lanes are users.
+template <int kRows, int kColumns>
+DPNMF_INLINE void AddTailTile(const double* x, std::size_t x_step,
+                              const double* y, std::size_t y_step, int strips,
+                              std::size_t stride, std::uint64_t* sums) {
+  Lanes tile[kRows][kColumns] = {};
+  for (int strip = 0; strip < strips; ++strip) {
+#pragma GCC unroll 4
+    for (int user = 0; user < kStripUsers; user += kLaneCount) {
+      Lanes right[kColumns];
+#pragma GCC unroll 4
+      for (int j = 0; j < kColumns; ++j)
+        right[j] = Load(y + StripSize(j) + user);
+#pragma GCC unroll 6
+      for (int r = 0; r < kRows; ++r) {
+        const Lanes left = Load(x + StripSize(r) + user);
+#pragma GCC unroll 4
+        for (int j = 0; j < kColumns; ++j)
+          tile[r][j] = MultiplyAdd(left, right[j], tile[r][j]);
+      }
+    }
+    x += x_step;
+    y += y_step;
+  }
+  constexpr int kTiles = kRows * kColumns;
+#pragma GCC unroll 6
+  for (int first = 0; first < kTiles; first += kLaneCount) {
+    Lanes some[kLaneCount] = {};
+#pragma GCC unroll 8
+    for (int i = 0; i < kLaneCount; ++i) {
+      if (first + i < kTiles)
+        some[i] = tile[(first + i) / kColumns][(first + i) % kColumns];
+    }
+    double sum[kLaneCount];
+    SumLanes(some, sum);
+    const int count = kTiles - first < kLaneCount ? kTiles - first : kLaneCount;
+    for (int i = 0; i < count; ++i) {
+      sums[(first + i) / kColumns * stride + (first + i) % kColumns] +=
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(sum[i]));
+    }
+  }
+}
+
+template <int kRows>
+DPNMF_INLINE void AddTail(int columns, const double* x, std::size_t x_step,
+                          const double* y, std::size_t y_step, int strips,
+                          std::size_t stride, std::uint64_t* sums) {
+  switch (columns) {
+    case 1:
+      return AddTailTile<kRows, 1>(x, x_step, y, y_step, strips, stride, sums);
+    case 2:
+      return AddTailTile<kRows, 2>(x, x_step, y, y_step, strips, stride, sums);
+    case 3:
+      return AddTailTile<kRows, 3>(x, x_step, y, y_step, strips, stride, sums);
+    default:
+      return AddTailTile<kRows, 4>(x, x_step, y, y_step, strips, stride, sums);
+  }
+}
+
 template <typename Sum>
 DPNMF_INLINE void AddAll(const StripMatrix& x, int first_strip, int strips,
-                         int columns, const double* packed, bool upper,
-                         Sum* sums) {
-  const std::size_t stride =
-      (columns + kProductColumns - 1) / kProductColumns * kProductColumns;
+                         int columns, std::size_t stride, const double* packed,
+                         bool upper, Sum* sums) {
   const std::size_t x_step = StripSize(x.strip_rows);
   const double* const x_first = x.values + first_strip * x_step;
   const int vectors = VectorsOf(columns);
@@ -151,14 +225,29 @@ DPNMF_INLINE void AddAll(const StripMatrix& x, int first_strip, int strips,
   }
 }
 
-void AddExactProducts(StripMatrix x, int first_strip, int strips, int columns,
+void AddExactProducts(StripMatrix x, StripMatrix y, int first_strip, int strips,
                       const double* packed, bool upper, std::uint64_t* sums) {
-  AddAll(x, first_strip, strips, columns, packed, upper, sums);
+  const int tail = TailColumns(y.rows), whole = y.rows - tail;
+  const std::size_t stride = StrideOf(y.rows);
+  AddAll(x, first_strip, strips, whole, stride, packed, upper, sums);
+  if (tail == 0) return;
+  const std::size_t x_step = StripSize(x.strip_rows);
+  const std::size_t y_step = StripSize(y.strip_rows);
+  const RowCut cut(x.rows);
+  for (int panel = 0; panel < cut.panels(); ++panel) {
+    const int row = cut.First(panel);
+    ForPanelSize(cut.Rows(panel), [&]<int kRows>() {
+      AddTail<kRows>(tail, x.values + first_strip * x_step + StripSize(row),
+                     x_step, y.values + first_strip * y_step + StripSize(whole),
+                     y_step, strips, stride, sums + row * stride + whole);
+    });
+  }
 }
 
 void AddProducts(StripMatrix x, int first_strip, int strips, int columns,
                  const double* packed, bool upper, double* sums) {
-  AddAll(x, first_strip, strips, columns, packed, upper, sums);
+  AddAll(x, first_strip, strips, columns, StrideOf(columns), packed, upper,
+         sums);
 }
 
 }  // namespace

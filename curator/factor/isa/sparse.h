@@ -120,15 +120,44 @@ void SparseProduct(RowView w, const std::int32_t* rows, const float* values,
   }
 }
 
-void AddExactOuterProduct(const std::int32_t* rows, const double* l,
-                          std::size_t count, const std::uint32_t* y,
-                          std::size_t columns, std::uint64_t* sums) {
+// kVectors vectors of columns, which stay in registers.
+template <int kVectors>
+DPNMF_INLINE void AddExactRows(const std::int32_t* rows, const double* l,
+                               std::size_t count, const std::uint32_t* y,
+                               std::size_t columns, std::uint64_t* sums) {
+  Words factor[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    for (int lane = 0; lane < kLaneCount; ++lane)
+      factor[j][lane] = y[j * kLaneCount + lane];
+  }
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t* const to =
         sums + static_cast<std::size_t>(rows[i]) * columns;
-    const std::uint32_t factor = static_cast<std::uint32_t>(l[i]);
-    for (std::size_t j = 0; j < columns; ++j) {
-      to[j] += std::uint64_t{factor} * y[j];
+    const Words entry =
+        Words{} + static_cast<std::uint64_t>(static_cast<std::int64_t>(l[i]));
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      Words sum;
+      std::memcpy(&sum, to + j * kLaneCount, sizeof sum);
+      sum += MultiplyLow(entry, factor[j]);
+      std::memcpy(to + j * kLaneCount, &sum, sizeof sum);
+    }
+  }
+}
+
+void AddExactOuterProduct(const std::int32_t* rows, const double* l,
+                          std::size_t count, const std::uint32_t* y,
+                          std::size_t columns, std::uint64_t* sums) {
+  std::size_t j = 0;
+  for (; j + 4 * kLaneCount <= columns; j += 4 * kLaneCount)
+    AddExactRows<4>(rows, l, count, y + j, columns, sums + j);
+  for (; j + kLaneCount <= columns; j += kLaneCount)
+    AddExactRows<1>(rows, l, count, y + j, columns, sums + j);
+  for (; j < columns; ++j) {
+    for (std::size_t i = 0; i < count; ++i) {
+      sums[static_cast<std::size_t>(rows[i]) * columns + j] +=
+          static_cast<std::uint64_t>(l[i]) * y[j];
     }
   }
 }

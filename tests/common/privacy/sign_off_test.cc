@@ -40,11 +40,11 @@ TEST(SignOff, TheTableIsTheAccountings) {
     ++rows;
     const double epsilon = std::stod(cells[1]);
     const double mu_squared =
-        LargestCost(Conversion::kRdp, epsilon, kDelta).value().ToDouble();
+        LargestCost(Conversion::kGaussian, epsilon, kDelta).value().ToDouble();
     const double mu = std::sqrt(mu_squared);
     EXPECT_NEAR(std::stod(cells[2]), mu, 0.0006) << line;
-    EXPECT_NEAR(std::stod(cells[3]),
-                EpsilonGaussian(mu_squared, kDelta).value(), 0.006)
+    EXPECT_NEAR(std::stod(cells[3]), EpsilonRdp(mu_squared, kDelta)->epsilon,
+                0.006)
         << line;
     EXPECT_NEAR(std::stod(cells[4]), 100 * Phi(mu / 2), 0.06) << line;
     EXPECT_NEAR(std::stod(cells[5]), 100 * Power(0.01, mu), 0.06) << line;

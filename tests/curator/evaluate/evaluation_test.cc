@@ -55,12 +55,12 @@ std::vector<double> Objectives(const Evaluation& evaluation) {
 TEST_F(EvaluationTest, RunsEverySettingAndRepeatOnce) {
   const Evaluation evaluation = Run();
   EXPECT_TRUE(evaluation.complete());
-  // Two repeats of: none; moments, two epsilons; statistics and paper, two
-  // epsilons and two rounds each. The mean is the same each time, and runs
-  // once.
-  EXPECT_EQ(evaluation.results.size(), 2u * (1 + 2 + 4 + 4) + 1);
+  // Two repeats of: none; moments, two epsilons; statistics, gradient
+  // and paper, two epsilons and two rounds each. The mean is the same each
+  // time, and runs once.
+  EXPECT_EQ(evaluation.results.size(), 2u * (1 + 2 + 4 + 4 + 4) + 1);
   const std::vector<Summary> summaries = Summarise(evaluation);
-  EXPECT_EQ(summaries.size(), 12u);
+  EXPECT_EQ(summaries.size(), 16u);
   for (const Summary& summary : summaries) {
     EXPECT_EQ(summary.repeats,
               summary.setting.method == Method::kMean ? 1u : 2u);
@@ -105,9 +105,10 @@ TEST_F(EvaluationTest, AStartMadeOfTheDataNeedsPublicData) {
 
 TEST_F(EvaluationTest, AllLeavesOutWhatIsNotForPrivateData) {
   EXPECT_THAT(NamesOf(MethodsOf(options_)),
-              ElementsAre("none", "mean", "moments", "statistics", "paper"));
+              ElementsAre("none", "mean", "moments", "statistics", "gradient",
+                          "paper"));
   options_.is_public = true;
-  EXPECT_EQ(MethodsOf(options_).size(), 7u);
+  EXPECT_EQ(MethodsOf(options_).size(), 8u);
 }
 
 TEST_F(EvaluationTest, AutoIsWhatAnAnalystGets) {

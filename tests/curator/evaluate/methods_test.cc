@@ -74,8 +74,8 @@ TEST(Methods, StatisticsReachTheDocumentedFigure) {
 
 // With hardly any noise all rounds of A and B learn.
 TEST(Methods, LearnInRoundsWhenNoiseIsSmall) {
-  for (const Method method :
-       {Method::kStatistics, Method::kPaper, Method::kPaperNndsvd}) {
+  for (const Method method : {Method::kStatistics, Method::kGradient,
+                              Method::kPaper, Method::kPaperNndsvd}) {
     const Learned learned =
         LearnDigits({.method = method, .rounds = 40, .epsilon = 1000});
     EXPECT_LT(learned.objective, 0.065) << NameOf(method);
@@ -84,7 +84,8 @@ TEST(Methods, LearnInRoundsWhenNoiseIsSmall) {
 }
 
 TEST(Methods, LessEpsilonIsWorse) {
-  for (const Method method : {Method::kStatistics, Method::kPaper}) {
+  for (const Method method :
+       {Method::kStatistics, Method::kGradient, Method::kPaper}) {
     const double more =
         LearnDigits({.method = method, .rounds = 10, .epsilon = 16}).objective;
     const double less =
@@ -120,8 +121,8 @@ TEST(Methods, EveryDictionaryHasColumnsOfLengthOneAndIsNotNegative) {
   const auto data = DenseOf(GeneratedColumns(12, 200, 4, 1).cast<float>() / 10);
   const DataView view(data.get());
   for (const Method method :
-       {Method::kMoments, Method::kStatistics, Method::kPaper,
-        Method::kPaperNndsvd, Method::kNndsvd, Method::kNone}) {
+       {Method::kMoments, Method::kStatistics, Method::kGradient,
+        Method::kPaper, Method::kPaperNndsvd, Method::kNndsvd, Method::kNone}) {
     const auto learned = Learn(
         view, view,
         {.method = method, .rank = 3, .rounds = 3, .epsilon = 5, .threads = 1});

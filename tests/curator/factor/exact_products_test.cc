@@ -48,6 +48,9 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
                                                 {3, 4, 2},
                                                 {7, 5, 9},
                                                 {8, 9, 40},
+                                                {14, 10, 3},
+                                                {6, 12, 2},
+                                                {25, 20, 2},
                                                 {11, 17, 3},
                                                 {13, 26, 5}}) {
       const Random x(rows, rows + 2, strips, largest, 1);
@@ -81,7 +84,7 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
 }
 
 TEST(ExactProducts, UpperGivesTheUpperTriangle) {
-  for (const int rows : {1, 2, 5, 13}) {
+  for (const int rows : {1, 2, 5, 10, 12, 13, 19, 34}) {
     const Random x(rows, PaddedColumns(rows), 3, 1000, 3);
     const int stride = PaddedColumns(rows);
     std::vector<std::uint64_t> all(rows * stride), upper(rows * stride);

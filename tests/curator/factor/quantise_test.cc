@@ -24,8 +24,9 @@ LatticeBounds Bounds(double bound, int bits) {
   return *LatticeBoundsOf(bound, bits);
 }
 
-// Runs a vector through the strip kernel in every lane (beside given company)
-// and through the column kernel, of every instruction set; expects the same and
+// Runs a vector through the strip kernel in every lane of two strips (beside
+// company that is far too long, and then beside company that is not) and
+// through the column kernel, of every instruction set; expects the same and
 // returns it.
 template <typename Strip, typename Column>
 std::vector<double> Through(const Strip& strip_kernel,
@@ -38,14 +39,19 @@ std::vector<double> Through(const Strip& strip_kernel,
     UseKernels(runnable.tables[table]);
     column = x;
     column_kernel(bounds, std::span(column));
-    for (int lane = 0; lane < kStripUsers; ++lane) {
-      std::vector<double> strip(x.size() * kStripUsers, 1e300);
-      for (std::size_t i = 0; i < x.size(); ++i)
-        strip[i * kStripUsers + lane] = x[i];
-      strip_kernel(bounds, static_cast<int>(x.size()), strip.data());
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        EXPECT_EQ(strip[i * kStripUsers + lane], column[i])
-            << i << ' ' << runnable.tables[table]->name;
+    constexpr int kStrips = 3, kUsers = kStrips * kStripUsers;
+    const int rows = static_cast<int>(x.size()), strip_rows = rows + 1;
+    for (const double company : {1e300, 0x1p-9}) {
+      for (int user = 0; user < kUsers; ++user) {
+        std::vector<double> strips(kStrips * StripSize(strip_rows), company);
+        double* const own = strips.data() + LaneOf(user, strip_rows);
+        for (int i = 0; i < rows; ++i) own[i * kStripUsers] = x[i];
+        strip_kernel(bounds, rows, strip_rows, kStrips, strips.data());
+        for (int i = 0; i < rows; ++i) {
+          EXPECT_EQ(own[i * kStripUsers], column[i])
+              << i << ' ' << company << ' ' << runnable.tables[table]->name;
+        }
+        EXPECT_EQ(strips.back(), company);  // past the rows that count
       }
     }
   }
@@ -55,12 +61,12 @@ std::vector<double> Through(const Strip& strip_kernel,
 
 std::vector<double> Quantised(const LatticeBounds& bounds,
                               const std::vector<double>& x) {
-  return Through(QuantiseStrip, QuantiseColumn, bounds, x);
+  return Through(QuantiseStrips, QuantiseColumn, bounds, x);
 }
 
 std::vector<double> Gated(const LatticeBounds& bounds,
                           const std::vector<double>& x) {
-  return Through(GateStrip, GateColumn, bounds, x);
+  return Through(GateStrips, GateColumn, bounds, x);
 }
 
 TEST(Gate, LetsThroughWhatIsWithinBothBounds) {
@@ -107,24 +113,30 @@ std::vector<double> SquaresThatSumTo(std::uint64_t total,
 
 TEST(Quantise, TheGateStopsWhatClippingInFloatingPointLetsThrough) {
   // Lengths above the bound by less than a rounding error: as doubles their
-  // squares sum to 1, and only the integers tell.
-  const LatticeBounds bounds = Bounds(1, 31);
+  // squares sum to 1, and only the integers tell. With 31 bits their squares
+  // need more than 64 bits, with 29 they do not.
   std::mt19937_64 random(5);
-  for (std::uint64_t excess = 0; excess < 200; ++excess) {
-    const std::vector<double> integers =
-        SquaresThatSumTo((std::uint64_t{1} << 62) + excess, &random);
-    std::vector<double> x = integers;
-    for (double& value : x) value *= 0x1p-31;
-    const std::vector<double> result = Quantised(bounds, x);
-    unsigned __int128 squares = 0;
-    for (const double k : result) {
-      squares +=
-          static_cast<unsigned __int128>(k) * static_cast<std::uint64_t>(k);
+  for (const int bits : {31, 29}) {
+    const LatticeBounds bounds = Bounds(1, bits);
+    bool stopped = false;
+    for (std::uint64_t excess = 0; excess < 100; ++excess) {
+      const std::vector<double> integers =
+          SquaresThatSumTo((std::uint64_t{1} << 2 * bits) + excess, &random);
+      std::vector<double> x = integers;
+      for (double& value : x) value = std::ldexp(value, -bits);
+      const std::vector<double> result = Quantised(bounds, x);
+      unsigned __int128 squares = 0;
+      for (const double k : result) {
+        squares +=
+            static_cast<unsigned __int128>(k) * static_cast<std::uint64_t>(k);
+      }
+      ASSERT_TRUE(squares <= bounds.norm_bound) << excess;
+      stopped = stopped || squares == 0;
+      if (excess == 0) {
+        EXPECT_EQ(result, integers);
+      }
     }
-    ASSERT_TRUE(squares <= bounds.norm_bound) << excess;
-    if (excess == 0) {
-      EXPECT_EQ(result, integers);
-    }
+    EXPECT_TRUE(stopped) << bits;
   }
 }
 

@@ -1,0 +1,82 @@
+#include "common/nmf/gradient_update.h"
+
+#include <cmath>
+
+#include "Eigen/Eigenvalues"
+#include "common/nmf/dictionary.h"
+
+namespace dpnmf {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+// Users' coefficients are few and of length at most c_h: A's entries are some
+// c_h^2/K, larger on the diagonal. Measured on faces, digits and counts
+// (docs/utility.md); twice or half of it changes the objective by 2 %.
+constexpr double kPriorScale = 0.3;
+
+}  // namespace
+
+void AddGradient(std::uint32_t round, const MatrixXd& w,
+                 const MatrixXd& gradient, GradientMemory* memory) {
+  const Eigen::Index rank = w.cols();
+  if (memory->w.size() == 0 || round <= 1) {
+    *memory = {w, gradient, MatrixXd::Zero(rank, rank),
+               MatrixXd::Zero(rank, rank)};
+    return;
+  }
+  const double share = 2.0 / (round + 1.0);
+  const MatrixXd dw = w - memory->w;
+  const MatrixXd dg = gradient - memory->gradient;
+  memory->w += share * dw;
+  memory->gradient += share * dg;
+  // Weighted scatter around the new means (West 1979).
+  memory->ww = (1 - share) * (memory->ww + share * dw.transpose() * dw);
+  memory->wg = (1 - share) * (memory->wg + share * dw.transpose() * dg);
+}
+
+double GradientNoiseVariance(double stddev_a, double stddev_b,
+                             const MatrixXd& w) {
+  const double rows = static_cast<double>(w.rows());
+  return stddev_b * stddev_b + stddev_a * stddev_a * w.squaredNorm() / rows;
+}
+
+StatisticsOfGradients FitStatistics(const GradientMemory& memory,
+                                    const GradientStep& step) {
+  const Eigen::Index rank = memory.ww.rows();
+  const double scale =
+      kPriorScale * step.largest_a_norm / static_cast<double>(rank);
+  MatrixXd prior = MatrixXd::Constant(rank, rank, scale);
+  prior.diagonal().array() += scale;
+  // By directions q_i of W's movement: precision of the rounds s_i / noise.
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> moved(memory.ww);
+  const MatrixXd& q = moved.eigenvectors();
+  const double noise = step.variance * step.variance_share;
+  const double ridge = noise / (scale * scale);
+  // Movement below rounding tells nothing.
+  const double least = 1e-12 * std::max(1.0, moved.eigenvalues().maxCoeff());
+  MatrixXd rows = q.transpose() * prior;
+  const MatrixXd seen = q.transpose() * memory.wg;
+  VectorXd deviation = VectorXd::Constant(rank, scale);
+  for (Eigen::Index i = 0; i < rank; ++i) {
+    const double movement = moved.eigenvalues()(i);
+    if (movement <= least) continue;
+    rows.row(i) = (seen.row(i) + ridge * rows.row(i)) / (movement + ridge);
+    deviation(i) = std::sqrt(noise / (movement + ridge));
+  }
+  StatisticsOfGradients fitted;
+  fitted.a = NearestPositiveSemidefinite(q * rows) +
+             q * deviation.asDiagonal() * q.transpose();
+  fitted.b = (memory.w * fitted.a - memory.gradient).cwiseMax(0);
+  return fitted;
+}
+
+void UpdateFromGradients(const GradientMemory& memory, const GradientStep& step,
+                         MatrixXd* w) {
+  const StatisticsOfGradients fitted = FitStatistics(memory, step);
+  for (std::uint32_t i = 0; i < step.steps; ++i)
+    ProjectedGradientStep(fitted.a, fitted.b, step.step_size, w);
+}
+
+}  // namespace dpnmf
