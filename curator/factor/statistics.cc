@@ -154,7 +154,7 @@ int BlockUsers(const Round& round, const Execution& execution) {
 // long for the last. What a user adds does not depend on it.
 std::vector<UserRange> BlocksOf(const Round& round,
                                 const Execution& execution) {
-  constexpr std::uint64_t kSharesLeft = 4;  // of every thread
+  constexpr std::uint64_t kSharesLeft = 2;  // of every thread
   const std::uint64_t users = round.data.private_user_count();
   const auto width = static_cast<std::uint64_t>(BlockUsers(round, execution));
   const bool chosen = execution.block_users > 0;
