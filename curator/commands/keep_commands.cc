@@ -192,7 +192,9 @@ void AddKeepCommands(CLI::App* app, int* exit_code) {
   CLI::App* close =
       AddAction(app, "close", "Close a run whose analyst does not come back",
                 options, exit_code, Close);
-  close->add_option("--run", options->run, "The run, by its whole id")
+  close
+      ->add_option("--run", options->run,
+                   "The run, by its whole id (ledger show --format json)")
       ->required();
   close
       ->add_option("--audit-log", options->audit_log,

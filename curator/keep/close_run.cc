@@ -25,7 +25,7 @@ absl::StatusOr<AbandonedRun> FindOpenRun(const std::vector<LedgerRow>& rows,
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
                  absl::StrCat("the ledger knows no run ", run_id,
                               ": give its whole id, as `dpnmf-curator ledger "
-                              "show` prints it."));
+                              "show --format json` prints it."));
 }
 
 }  // namespace
