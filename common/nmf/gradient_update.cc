@@ -1,9 +1,11 @@
 #include "common/nmf/gradient_update.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "Eigen/Eigenvalues"
 #include "common/nmf/dictionary.h"
+#include "common/nmf/statistics_update.h"
 
 namespace dpnmf {
 namespace {
@@ -26,7 +28,7 @@ void AddGradient(std::uint32_t round, const MatrixXd& w,
                MatrixXd::Zero(rank, rank)};
     return;
   }
-  const double share = 2.0 / (round + 1.0);
+  const double share = ShareOfRound(round);
   const MatrixXd dw = w - memory->w;
   const MatrixXd dg = gradient - memory->gradient;
   memory->w += share * dw;

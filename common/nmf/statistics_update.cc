@@ -22,9 +22,11 @@ Eigen::MatrixXd DenoiseA(const Eigen::MatrixXd& a, double stddev) {
 
 }  // namespace
 
+double ShareOfRound(std::uint32_t round) { return 2.0 / (round + 1.0); }
+
 void AverageRounds(std::uint32_t round, Eigen::MatrixXd fresh,
                    Eigen::MatrixXd* kept) {
-  const double share = 2.0 / (round + 1.0);
+  const double share = ShareOfRound(round);
   if (kept->size() == 0 || share >= 1) {
     *kept = std::move(fresh);
   } else {

@@ -11,6 +11,9 @@
 
 namespace dpnmf {
 
+// Weight of round t >= 1 in the average below: 2/(t+1).
+double ShareOfRound(std::uint32_t round);
+
 // Mixes `fresh`, of round t >= 1, into the average *kept: weights proportional
 // to t, that is a share of 2/(t+1) for the new one (Lacoste-Julien, Schmidt and
 // Bach 2012, arXiv 1212.2002). The variance of the noise falls like 4/(3t), and
