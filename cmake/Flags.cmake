@@ -39,5 +39,6 @@ endif()
 add_compile_definitions(EIGEN_DONT_PARALLELIZE EIGEN_MPL2_ONLY)
 find_program(DPNMF_CCACHE ccache)
 if(DPNMF_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DPNMF_CCACHE})
+  # The same source compiled in another directory is found too.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${DPNMF_CCACHE})
 endif()

@@ -1,11 +1,8 @@
-# The data's side. Build: deploy/images.sh
-FROM debian:bookworm-slim AS build
-WORKDIR /src
-ARG DPNMF_UNPINNED=
-COPY deploy/install_pinned.sh deploy/build.lock deploy/
-RUN deploy/install_pinned.sh deploy/build.lock
+# The data's side. Build: deploy/images.sh, which makes dpnmf-build: the build stage
+# of analyst.Dockerfile, with the packages and what both sides share.
+FROM dpnmf-build AS build
 COPY . .
-RUN DPNMF_TARGET=dpnmf-curator deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
+RUN DPNMF_TARGET=dpnmf-curator deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/dpnmf-curator
 
 FROM debian:bookworm-slim
 ARG DPNMF_UNPINNED=

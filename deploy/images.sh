@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # deploy/images.sh [DOCKER_BUILD_ARGUMENT...]: builds the images dpnmf-curator and
 # dpnmf-analyst from the committed tree. The analyst's context holds no curator/.
-# Packages are those of deploy/*.lock.
+# The image dpnmf-build, which both are made in, holds the compiler; no container
+# runs it. Packages are those of deploy/*.lock.
 #
 #   DPNMF_UNPINNED=1   takes the versions that the mirror has
 set -euo pipefail
@@ -14,5 +15,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 common=(CMakeLists.txt cmake proto common deploy)
 context() { git -C "$top" archive --format=tar HEAD "${common[@]}" "$@"; }
 arguments=(--build-arg "DPNMF_UNPINNED=${DPNMF_UNPINNED:-}" "$@")
-context curator analyst | docker build "${arguments[@]}" -t dpnmf-curator -f deploy/curator.Dockerfile -
+# The analyst's side first: what both sides share is compiled without curator/ there.
+context analyst | docker build "${arguments[@]}" --target build -t dpnmf-build -f deploy/analyst.Dockerfile -
 context analyst | docker build "${arguments[@]}" -t dpnmf-analyst -f deploy/analyst.Dockerfile -
+context analyst curator | docker build "${arguments[@]}" -t dpnmf-curator -f deploy/curator.Dockerfile -
