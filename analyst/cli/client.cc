@@ -8,6 +8,8 @@
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
 #include "common/rpc/trace_metadata.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
 
@@ -21,7 +23,7 @@ constexpr std::uint64_t kLargestColumns = std::uint64_t{1} << 16;
 using Stub = v1::AnalystService::Stub;
 
 template <typename Request, typename Reply>
-absl::StatusOr<Reply> Call(Stub* stub,
+absl::StatusOr<Reply> Call(const std::shared_ptr<grpc::Channel>& channel,
                            grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                         const Request&, Reply*),
                            const Request& request) {
@@ -30,7 +32,7 @@ absl::StatusOr<Reply> Call(Stub* stub,
   SendTrace(&context);
   Reply reply;
   const absl::Status status =
-      FromGrpc((stub->*method)(&context, request, &reply));
+      FromGrpc((Stub(channel).*method)(&context, request, &reply));
   if (!status.ok()) return status;
   return reply;
 }
@@ -79,14 +81,14 @@ class ModelReader {
 }  // namespace
 
 absl::StatusOr<v1::ListDatasetsReply> AnalystClient::ListDatasets() const {
-  return Call(stub_.get(), &Stub::ListDatasets, v1::ListDatasetsRequest());
+  return Call(channel_, &Stub::ListDatasets, v1::ListDatasetsRequest());
 }
 
 absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
     const v1::RunSpecification& specification) const {
   v1::PlanRunRequest request;
   *request.mutable_specification() = specification;
-  return Call(stub_.get(), &Stub::PlanRun, request);
+  return Call(channel_, &Stub::PlanRun, request);
 }
 
 absl::StatusOr<v1::Run> AnalystClient::StartRun(
@@ -95,7 +97,8 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
   grpc::ClientContext context;
   SendTrace(&context);
   v1::Run run;
-  const auto stream = stub_->StartRun(&context, &run);
+  Stub stub(channel_);
+  const auto stream = stub.StartRun(&context, &run);
   v1::StartRunRequest request;
   *request.mutable_specification() = specification;
   // A write that fails ends the stream; Finish says why.
@@ -113,15 +116,17 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
 absl::StatusOr<v1::Run> AnalystClient::GetRun(const std::string& run_id) const {
   v1::GetRunRequest request;
   request.set_run_id(run_id);
-  return Call(stub_.get(), &Stub::GetRun, request);
+  return Call(channel_, &Stub::GetRun, request);
 }
 
 absl::StatusOr<std::vector<v1::Receipt>> AnalystClient::GetReceipts(
     const std::string& dataset) const {
   grpc::ClientContext context;
+  SendTrace(&context);
   v1::GetReceiptsRequest request;
   request.set_dataset(dataset);
-  const auto reader = stub_->GetReceipts(&context, request);
+  Stub stub(channel_);
+  const auto reader = stub.GetReceipts(&context, request);
   std::vector<v1::Receipt> receipts;
   v1::Receipt receipt;
   while (reader->Read(&receipt)) receipts.push_back(receipt);
@@ -131,28 +136,28 @@ absl::StatusOr<std::vector<v1::Receipt>> AnalystClient::GetReceipts(
 }
 
 absl::StatusOr<v1::ListRunsReply> AnalystClient::ListRuns() const {
-  return Call(stub_.get(), &Stub::ListRuns, v1::ListRunsRequest());
+  return Call(channel_, &Stub::ListRuns, v1::ListRunsRequest());
 }
 
 absl::StatusOr<v1::Run> AnalystClient::CancelRun(
     const std::string& run_id) const {
   v1::CancelRunRequest request;
   request.set_run_id(run_id);
-  return Call(stub_.get(), &Stub::CancelRun, request);
+  return Call(channel_, &Stub::CancelRun, request);
 }
 
 absl::StatusOr<v1::ForgetRunReply> AnalystClient::ForgetRun(
     const std::string& run_id) const {
   v1::ForgetRunRequest request;
   request.set_run_id(run_id);
-  return Call(stub_.get(), &Stub::ForgetRun, request);
+  return Call(channel_, &Stub::ForgetRun, request);
 }
 
 absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
     const std::string& dataset) const {
   v1::GetBudgetRequest request;
   request.set_dataset(dataset);
-  return Call(stub_.get(), &Stub::GetBudget, request);
+  return Call(channel_, &Stub::GetBudget, request);
 }
 
 absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
@@ -162,7 +167,8 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(standard_errors);
-  const auto stream = stub_->GetModel(&context, request);
+  Stub stub(channel_);
+  const auto stream = stub.GetModel(&context, request);
   ModelReader model;
   absl::Status added;
   for (v1::ModelReply reply; added.ok() && stream->Read(&reply);)
@@ -183,7 +189,8 @@ absl::Status AnalystClient::WatchRun(
   request.set_run_id(run_id);
   request.set_cursor(cursor);
   interrupt->OnRaise([&context] { context.TryCancel(); });
-  const auto stream = stub_->WatchRun(&context, request);
+  Stub stub(channel_);
+  const auto stream = stub.WatchRun(&context, request);
   for (v1::RunEvent event; stream->Read(&event);) on_event(event);
   const absl::Status status = FromGrpc(stream->Finish());
   interrupt->OnRaise({});

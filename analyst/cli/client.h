@@ -6,14 +6,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/cli/interrupt.h"
-#include "dpnmf/v1/analyst.grpc.pb.h"
-#include "grpcpp/channel.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace dpnmf::cli {
 
@@ -28,8 +32,8 @@ struct Model {
 // Thread-safe.
 class AnalystClient {
  public:
-  explicit AnalystClient(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(v1::AnalystService::NewStub(channel)) {}
+  explicit AnalystClient(std::shared_ptr<grpc::Channel> channel)
+      : channel_(std::move(channel)) {}
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() const;
   absl::StatusOr<v1::PlanRunReply> PlanRun(
@@ -57,7 +61,7 @@ class AnalystClient {
       const std::function<void(const v1::RunEvent&)>& on_event) const;
 
  private:
-  std::unique_ptr<v1::AnalystService::Stub> stub_;
+  std::shared_ptr<grpc::Channel> channel_;
 };
 
 }  // namespace dpnmf::cli

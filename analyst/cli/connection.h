@@ -7,7 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "common/rpc/tls.h"
-#include "grpcpp/channel.h"
+
+namespace grpc {
+class Channel;
+}
 
 namespace dpnmf::cli {
 

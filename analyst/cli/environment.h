@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "analyst/cli/connection.h"
 #include "analyst/cli/watcher.h"
-#include "grpcpp/channel.h"
 
 namespace dpnmf::cli {
 

@@ -1,7 +1,11 @@
 #include "common/rpc/tls.h"
 
 #include <grpc/support/log.h>
+#include <grpcpp/security/auth_context.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <grpcpp/server_context.h>
 #include <openssl/conf.h>
 #include <openssl/ssl.h>
 

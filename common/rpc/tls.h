@@ -15,10 +15,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "grpcpp/security/auth_context.h"
-#include "grpcpp/security/credentials.h"
-#include "grpcpp/security/server_credentials.h"
-#include "grpcpp/server_context.h"
+
+namespace grpc {
+class AuthContext;
+class ChannelCredentials;
+class ServerContextBase;
+class ServerCredentials;
+}  // namespace grpc
 
 namespace dpnmf {
 
