@@ -1,9 +1,13 @@
 #include "curator/service.h"
 
+#include <atomic>
 #include <chrono>
+#include <exception>
+#include <type_traits>
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/mutex.h"
 #include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
@@ -26,6 +30,12 @@ absl::Status UnexpectedMessage() {
       absl::StatusCode::kFailedPrecondition, "message-out-of-order",
       "the stream must be: open, then rounds each with its dictionary, then "
       "close.");
+}
+
+absl::Status ShuttingDown() {
+  return Refusal(absl::StatusCode::kUnavailable, "shutting-down",
+                 "the curator is being stopped: the run goes on when it is "
+                 "back.");
 }
 
 absl::Status PeerGone() {
@@ -57,6 +67,40 @@ void AwaitTick(const ServiceOptions& options) {
   if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
 }
 
+// What f returns. An exception (memory or threads that the system does not
+// give) is one code for all causes: the log has the rest.
+template <typename F>
+std::invoke_result_t<F> WithoutExceptions(F f) {
+  try {
+    return f();
+  } catch (const std::exception& exception) {
+    spdlog::error("a call failed: {}", exception.what());
+    return Refusal(absl::StatusCode::kInternal, "internal-error",
+                   "the request failed for an internal reason; the server's "
+                   "operator finds it in the server's log.");
+  }
+}
+
+// Whether the call was cancelled; may be asked from several threads, which
+// grpc::ServerContext alone may not.
+class Abandoned {
+ public:
+  explicit Abandoned(const grpc::ServerContext* context) : context_(context) {}
+  bool operator()() {
+    if (seen_.load(std::memory_order_relaxed)) return true;
+    if (!mutex_.TryLock()) return false;
+    const bool cancelled = context_->IsCancelled();
+    mutex_.Unlock();
+    if (cancelled) seen_.store(true, std::memory_order_relaxed);
+    return cancelled;
+  }
+
+ private:
+  const grpc::ServerContext* const context_;
+  std::atomic<bool> seen_{false};
+  Mutex mutex_;
+};
+
 std::string CodeOrText(const absl::Status& status) {
   const std::string code = ReasonCode(status);
   return code.empty() ? std::string(status.ToString()) : code;
@@ -65,21 +109,25 @@ std::string CodeOrText(const absl::Status& status) {
 // One stream: messages in, messages out, a Session between.
 class TrainStream {
  public:
-  TrainStream(const ServiceOptions& options, const Quota::Lease* lease,
+  TrainStream(const ServiceOptions& options,
+              const std::atomic<bool>* shutting_down, const Quota::Lease* lease,
               grpc::ServerContext* context, Stream* stream)
       : options_(options),
+        shutting_down_(shutting_down),
         lease_(lease),
         context_(context),
+        abandoned_(context),
         record_(options.observers, "Train", *context,
                 options.identify(*context)),
-        session_(options.context, options.identify(*context)),
+        session_(options.context, options.identify(*context),
+                 [this] { return abandoned_(); }),
         stream_(stream),
         idle_(std::chrono::seconds(options.idle_seconds),
               [context] { context->TryCancel(); }) {}
 
   // Until the peer closes the run, half-closes the stream, or is refused.
   absl::Status Serve() {
-    const absl::Status ended = Exchange();
+    const absl::Status ended = WithoutExceptions([this] { return Exchange(); });
     if (metrics() != nullptr && session_.opened() && !closed_)
       metrics()->AddRuns("connected", -1);
     return record_.Finish(ended, {{"run", run_id_}});
@@ -92,6 +140,7 @@ class TrainStream {
       idle_.Pause();
       record_.Count(request.ByteSizeLong(), 0);
       DPNMF_RETURN_IF_ERROR(lease_->Message());
+      if (*shutting_down_) return ShuttingDown();
       DPNMF_RETURN_IF_ERROR(Handle(request));
       if (closed_) break;
       idle_.Touch();
@@ -264,8 +313,10 @@ class TrainStream {
   }
 
   const ServiceOptions& options_;
+  const std::atomic<bool>* const shutting_down_;
   const Quota::Lease* const lease_;
   grpc::ServerContext* const context_;
+  Abandoned abandoned_;
   CallRecord record_;
   Session session_;
   Stream* const stream_;
@@ -291,7 +342,6 @@ absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
 
 absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
     const grpc::ServerContext& context) {
-  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
                                                 options_.identify(context)));
   v1::ListDatasetsReply reply;
@@ -313,7 +363,6 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
     const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
-  DPNMF_ASSIGN_OR_RETURN(const Quota::Lease lease, Admit(context));
   DPNMF_ASSIGN_OR_RETURN(const Grant grant,
                          options_.context.access->Require(
                              options_.identify(context),
@@ -347,48 +396,57 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   return reply;
 }
 
-grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
-                                              const v1::ListDatasetsRequest*,
-                                              v1::ListDatasetsReply* reply) {
+template <typename Reply, typename Compute>
+grpc::Status CuratorServiceImpl::Answer(const char* call,
+                                        grpc::ServerContext* context,
+                                        Reply* reply, Compute compute) {
   if (!DPNMF_TRANSFER("curator-receive", true)) return Lost();
-  CallRecord record(options_.observers, "ListDatasets", *context,
+  CallRecord record(options_.observers, call, *context,
                     options_.identify(*context));
-  absl::StatusOr<v1::ListDatasetsReply> result = List(*context);
+  // Held until the reply leaves: a call that waits for its tick is open.
+  const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+  absl::StatusOr<Reply> result =
+      lease.ok() ? WithoutExceptions(compute) : lease.status();
   const absl::Status outcome = record.Finish(result.status());
-  AwaitTick(options_);
+  // Who is not let in learns nothing of V from when that is said.
+  if (lease.ok()) AwaitTick(options_);
   if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
   *reply = *std::move(result);
   return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
+}
+
+grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
+                                              const v1::ListDatasetsRequest*,
+                                              v1::ListDatasetsReply* reply) {
+  return Answer("ListDatasets", context, reply, [&] { return List(*context); });
 }
 
 grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
                                            const v1::GetLedgerRequest* request,
                                            v1::GetLedgerReply* reply) {
-  if (!DPNMF_TRANSFER("curator-receive", true)) return Lost();
-  CallRecord record(options_.observers, "GetLedger", *context,
-                    options_.identify(*context));
-  absl::StatusOr<v1::GetLedgerReply> result = LedgerOf(*context, *request);
-  const absl::Status outcome = record.Finish(result.status());
-  AwaitTick(options_);
-  if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
-  *reply = *std::move(result);
-  return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
+  return Answer("GetLedger", context, reply,
+                [&] { return LedgerOf(*context, *request); });
 }
 
 grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
                                        Stream* stream) {
-  const absl::Status status = [&]() -> absl::Status {
-    const absl::StatusOr<Quota::Lease> lease = Admit(*context);
-    if (lease.ok())
-      return TrainStream(options_, &*lease, context, stream).Serve();
+  // Held until the last reply leaves.
+  const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+  absl::Status status;
+  if (lease.ok()) {
+    status = WithoutExceptions([&] {
+      return TrainStream(options_, &shutting_down_, &*lease, context, stream)
+          .Serve();
+    });
+  } else {
     // Who is refused at once is written down, too.
-    return CallRecord(options_.observers, "Train", *context,
-                      options_.identify(*context))
-        .Finish(lease.status());
-  }();
+    status = CallRecord(options_.observers, "Train", *context,
+                        options_.identify(*context))
+                 .Finish(lease.status());
+  }
   if (!status.ok())
     spdlog::info("a training stream ended: {}", CodeOrText(status));
-  AwaitTick(options_);
+  if (lease.ok()) AwaitTick(options_);
   return ToGrpc(ForPeer(status));
 }
 

@@ -2,6 +2,7 @@
 #ifndef DPNMF_CURATOR_SERVICE_H_
 #define DPNMF_CURATOR_SERVICE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,7 +47,8 @@ struct ServiceOptions {
 // the log, which names no private number.
 //
 // In paced mode (ServiceOptions::context.pacer) every reply and every refusal
-// leaves at a tick.
+// of an admitted call leaves at a tick. Who is not admitted (identity, open
+// calls) is told at once.
 class CuratorServiceImpl final : public v1::CuratorService::Service {
  public:
   explicit CuratorServiceImpl(ServiceOptions options);
@@ -61,6 +63,10 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
                          const v1::GetLedgerRequest* request,
                          v1::GetLedgerReply* reply) override;
 
+  // From now on the rounds under way end and no other begins: UNAVAILABLE
+  // "shutting-down".
+  void BeginShutdown() { shutting_down_ = true; }
+
  private:
   absl::StatusOr<v1::ListDatasetsReply> List(
       const grpc::ServerContext& context);
@@ -70,8 +76,14 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
   // A call of an identity that the allow-list knows, within its quota.
   absl::StatusOr<Quota::Lease> Admit(const grpc::ServerContext& context);
 
+  // A unary call: admitted, computed, written down, answered at its tick.
+  template <typename Reply, typename Compute>
+  grpc::Status Answer(const char* call, grpc::ServerContext* context,
+                      Reply* reply, Compute compute);
+
   const ServiceOptions options_;
   Quota quota_;
+  std::atomic<bool> shutting_down_{false};
 };
 
 }  // namespace dpnmf::curator

@@ -67,9 +67,11 @@ Digest HashOf(const RunParameters& p) {
 }
 
 Session::Session(const SessionContext& context,
-                 std::vector<std::string> identities)
+                 std::vector<std::string> identities,
+                 std::function<bool()> abandoned)
     : context_(context),
       identities_(std::move(identities)),
+      abandoned_(std::move(abandoned)),
       number_(NextSessionNumber()) {}
 
 absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
@@ -105,6 +107,14 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.rounds = parameters.rounds;
   opening.cost = run.plan.cost;
   DPNMF_ASSIGN_OR_RETURN(opening.identity_cap, IdentityCap(grant, policy));
+  opening.most_uncharged_runs = context_.most_uncharged_runs;
+  if (context_.memory != nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(
+        run.memory,
+        context_.memory->Take(run.identity,
+                              MemoryOfRun(run.plan, parameters.rank, run.facts,
+                                          context_.threads)));
+  }
 
   run.seat = context_.seats->SeatOf(run.identity, run_id);
   MutexLock lock(&run.seat->busy);  // a round of an earlier session ends first
@@ -177,13 +187,14 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
 
 absl::StatusOr<RoundSums> Session::PacedSums(std::uint32_t round,
                                              const RoundInput& input) {
-  if (context_.pacer == nullptr) return Sums(round, input, nullptr);
   RoundSums sums;
-  const absl::Status status = context_.pacer->Run(
-      run_->identity, [&](const Pacer::Expired& expired) -> absl::Status {
-        DPNMF_ASSIGN_OR_RETURN(sums, Sums(round, input, expired));
-        return absl::OkStatus();
-      });
+  const auto compute = [&](const std::function<bool()>& stop) -> absl::Status {
+    DPNMF_ASSIGN_OR_RETURN(sums, Sums(round, input, stop));
+    return absl::OkStatus();
+  };
+  const absl::Status status =
+      context_.pacer == nullptr ? compute(abandoned_)
+                                : context_.pacer->Run(run_->identity, compute);
   if (status.ok()) return sums;
   // Some users' H may have moved and others' not, as the clock had it.
   run_->coefficients.reset();

@@ -8,6 +8,8 @@
 #ifndef DPNMF_CURATOR_SESSION_H_
 #define DPNMF_CURATOR_SESSION_H_
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +27,7 @@
 #include "curator/pacing.h"
 #include "curator/release/ledger.h"
 #include "curator/release/release_gate.h"
+#include "curator/run_memory.h"
 
 namespace dpnmf::curator {
 
@@ -53,7 +56,9 @@ struct SessionContext {
   AccessControl* access = nullptr;
   RunSeats* seats = nullptr;
   int threads = 1;
-  Pacer* pacer = nullptr;  // null: rounds take the time that they take
+  Pacer* pacer = nullptr;       // null: rounds take the time that they take
+  RunMemory* memory = nullptr;  // null: without a limit
+  std::uint64_t most_uncharged_runs = 1000;  // RunOpening
 };
 
 struct OpenedSession {
@@ -68,19 +73,22 @@ Digest HashOf(const RunParameters& parameters);
 // Not thread-safe: one thread drives a session.
 class Session {
  public:
-  // `identities`: of the peer's certificate.
-  Session(const SessionContext& context, std::vector<std::string> identities);
+  // `identities`: of the peer's certificate. `abandoned`: whether nobody waits
+  // for the answer any more, asked from any thread; a round that is not paced
+  // then ends before anything is charged.
+  Session(const SessionContext& context, std::vector<std::string> identities,
+          std::function<bool()> abandoned = {});
 
-  // Errors of AccessControl::Require, CheckRunParameters, PlanRun and
-  // Ledger::OpenRun; INVALID_ARGUMENT "run-id-malformed"; FAILED_PRECONDITION
-  // "session-opened" the second time.
+  // Errors of AccessControl::Require, CheckRunParameters, PlanRun,
+  // RunMemory::Take and Ledger::OpenRun; INVALID_ARGUMENT "run-id-malformed";
+  // FAILED_PRECONDITION "session-opened" the second time.
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);
 
   // The release of a round. The identity and its role are checked anew. Errors
   // of Open, Mechanism::check and ReleaseGate::Release; INVALID_ARGUMENT
   // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
-  // "session-not-opened".
+  // "session-not-opened"; CANCELLED "cancelled".
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
                                                 const RoundInput& input);
 
@@ -102,6 +110,7 @@ class Session {
     std::shared_ptr<RunSeats::Seat> seat;
     // H of the rounds before; taken when the first statistic is computed.
     std::unique_ptr<Coefficients> coefficients;
+    RunMemory::Lease memory;
   };
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
@@ -116,6 +125,7 @@ class Session {
 
   const SessionContext context_;
   const std::vector<std::string> identities_;
+  const std::function<bool()> abandoned_;
   const std::uint64_t number_;  // distinguishes sessions of a process
   std::optional<Run> run_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,8 +31,13 @@ void ParallelFor(
           count, static_cast<std::size_t>(std::max(1, threads)))) -
       1;
   std::vector<std::thread> pool;
-  for (int worker = 1; worker <= helpers; ++worker)
-    pool.emplace_back(run, worker);
+  pool.reserve(static_cast<std::size_t>(std::max(0, helpers)));
+  try {
+    for (int worker = 1; worker <= helpers; ++worker)
+      pool.emplace_back(run, worker);
+  } catch (const std::system_error&) {
+    // No more threads are to be had: those there are do all of the work.
+  }
   run(0);
   for (std::thread& thread : pool) thread.join();
 }

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/server_builder.h"
 
 namespace dpnmf {
@@ -54,6 +55,9 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   builder.AddListeningPort(options.listen, options.credentials, &port);
   builder.RegisterService(options.service);
   SetKeepalive(&builder);
+  grpc::ResourceQuota threads("calls");
+  threads.SetMaxThreads(options.most_threads);
+  builder.SetResourceQuota(threads);
   std::unique_ptr<RpcServer> server(new RpcServer());
   server->server_ = builder.BuildAndStart();
   if (server->server_ == nullptr || port == 0) {

@@ -31,6 +31,8 @@ class RpcServer {
     // does (MakeCallGate).
     std::shared_ptr<grpc::AuthMetadataProcessor> gate = {};
     int shutdown_seconds = 20;  // calls under way get this long
+    // Threads for calls, one each; a call beyond them is refused ("busy").
+    int most_threads = 512;
   };
 
   // UNAVAILABLE "listen-failed" if the address is taken or not this machine's.

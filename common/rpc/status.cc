@@ -73,6 +73,12 @@ absl::Status FromTransport(const grpc::Status& status) {
                      "The other side does not know this call: its version "
                      "differs; install the same version on both sides.");
     case absl::StatusCode::kResourceExhausted:
+      // gRPC's own words once RpcServer::Options::most_threads are at work.
+      if (text == "Server Threadpool Exhausted") {
+        return Refusal(absl::StatusCode::kUnavailable, "busy",
+                       "The other side has as many calls open as it may; try "
+                       "again.");
+      }
       // The budget's kind belongs to refusals with a code; from the transport
       // it means a message or a queue that is too large.
       return Refusal(absl::StatusCode::kInternal, "rpc-failed",

@@ -39,6 +39,8 @@ struct ServeOptions {
   int threads = 0;
   int idle_seconds = 600;
   Quota::Limits limits;
+  std::uint64_t run_memory_mebibytes = 0;  // 0: DefaultRunMemory
+  std::uint64_t most_uncharged_runs = 1000;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
   std::string log_level = "info";
@@ -56,6 +58,7 @@ struct Curator {
   Catalog catalog;
   std::unique_ptr<AccessControl> access;
   RunSeats seats;
+  std::optional<RunMemory> memory;
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
   std::unique_ptr<AuditLog> audit;
@@ -134,6 +137,9 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
       ReceiptSigner receipts,
       ReceiptSigner::Open(options.data_dir, curator->ledger.get()));
   curator->receipts.emplace(std::move(receipts));
+  curator->memory.emplace(options.run_memory_mebibytes > 0
+                              ? options.run_memory_mebibytes << 20
+                              : DefaultRunMemory());
   if (options.pace_milliseconds > 0) {
     DPNMF_RETURN_IF_ERROR(
         CheckNonzeros(curator->catalog, options.pace_nonzeros));
@@ -172,10 +178,10 @@ absl::Status Serve(const ServeOptions& options) {
   const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
 
   ServiceOptions service_options;
-  service_options.context = {curator.ledger.get(), curator.gate.get(),
-                             &curator.catalog,     curator.access.get(),
-                             &curator.seats,       threads,
-                             curator.pacer.get()};
+  service_options.context = {
+      curator.ledger.get(), curator.gate.get(), &curator.catalog,
+      curator.access.get(), &curator.seats,     threads,
+      curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs};
   service_options.identify = PeerIdentities;
   service_options.check_peer = [tls = options.tls](const auto& context) {
     return CheckPeerStillValid(context, tls);
@@ -208,6 +214,7 @@ absl::Status Serve(const ServeOptions& options) {
   }
   const int signal = WaitForSignal(signals);
   spdlog::info("signal {}: finishing the rounds under way", signal);
+  service.BeginShutdown();
   server->Shutdown();
   spdlog::info("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
@@ -308,6 +315,20 @@ void AddFlags(CLI::App* command, ServeOptions* options) {
                    "Messages that one identity may send a second")
       ->envname("DPNMF_CURATOR_MAX_MESSAGES_PER_SECOND")
       ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command
+      ->add_option("--run-memory", options->run_memory_mebibytes,
+                   "MiB that the open runs of one identity may take, all "
+                   "together twice as many [a quarter of the machine's or the "
+                   "container's]")
+      ->envname("DPNMF_CURATOR_RUN_MEMORY")
+      ->check(CLI::Range(1, 1 << 30));
+  command
+      ->add_option("--max-uncharged-runs", options->most_uncharged_runs,
+                   "Runs without a round that one identity may have, open or "
+                   "closed, beyond as many as it has charges")
+      ->envname("DPNMF_CURATOR_MAX_UNCHARGED_RUNS")
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   CLI::Option* const pace =
       command

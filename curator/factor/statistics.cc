@@ -87,7 +87,7 @@ absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
       request.w != nullptr && request.w->cols() >= 1 &&
       static_cast<std::uint64_t>(request.w->rows()) == data.features() &&
       static_cast<std::uint64_t>(request.w->cols()) == h.rank() &&
-      h.users() == data.private_user_count() &&
+      h.users() >= data.private_user_count() &&
       data.features() <= std::numeric_limits<int>::max() / (4 * kStripUsers) &&
       request.inner_iterations >= 0 &&
       (!request.outliers ||
@@ -163,7 +163,8 @@ std::vector<UserRange> BlocksOf(const Round& round,
           ? 1
           : kSharesLeft * static_cast<std::uint64_t>(execution.threads);
   std::vector<UserRange> blocks;
-  blocks.reserve(users / width + 1);
+  blocks.reserve(LargestUserCount(FactsOf(round.data.description())) / width +
+                 1);
   for (std::uint64_t first = 0; first < users;) {
     const std::uint64_t left = users - first;
     const std::uint64_t fair =
@@ -414,6 +415,10 @@ absl::Status Execution::CheckNotStopped() const {
 Coefficients::Coefficients(std::uint64_t rank, std::uint64_t users)
     : rank_(rank), values_(rank * users) {}
 
+Coefficients CoefficientsFor(const Dataset& data, std::uint64_t rank) {
+  return {rank, LargestUserCount(FactsOf(data.description()))};
+}
+
 absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             const StatisticsRequest& request,
                                             const Execution& execution,
@@ -430,9 +435,9 @@ absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
                                               StatisticsRequest request,
                                               const Execution& execution) {
   request.outliers = false;
-  Coefficients h(
-      request.w == nullptr ? 0 : static_cast<std::uint64_t>(request.w->cols()),
-      data.private_user_count());
+  Coefficients h = CoefficientsFor(
+      data,
+      request.w == nullptr ? 0 : static_cast<std::uint64_t>(request.w->cols()));
   DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, h));
   const Eigen::MatrixXd gram = request.w->transpose() * *request.w;
   const double steps_per_unit = std::ldexp(1.0, 2 * request.data_bits);

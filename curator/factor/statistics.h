@@ -48,7 +48,8 @@ struct ExactSums {
   std::vector<std::int64_t> b;
 };
 
-// H (K x N) of one run between its rounds. Starts at H_0 = 0.
+// H (K x users) of one run between its rounds, with room for at least the users
+// of the data set. Starts at H_0 = 0.
 class Coefficients {
  public:
   Coefficients(std::uint64_t rank, std::uint64_t users);
@@ -66,6 +67,10 @@ class Coefficients {
   std::uint64_t rank_;
   AlignedVector<double> values_;
 };
+
+// H_0 for every user that `data` may hold by its description alone: its size
+// does not tell how many there are under add_remove_one.
+Coefficients CoefficientsFor(const Dataset& data, std::uint64_t rank);
 
 struct Execution {
   int threads = 1;

@@ -6,7 +6,7 @@ absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
                                            const RoundContext& context) {
   if (*context.coefficients == nullptr) {
     *context.coefficients = std::make_unique<Coefficients>(
-        context.parameters.rank, context.data.private_user_count());
+        CoefficientsFor(context.data, context.parameters.rank));
   }
   return ComputeStatistics(context.data, StatisticsRequestOf(input, context),
                            context.execution, context.coefficients->get());

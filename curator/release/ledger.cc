@@ -210,6 +210,25 @@ absl::StatusOr<OpenedRun> GoOnWith(const BookedRun& run,
   return opened;
 }
 
+absl::Status CheckUnchargedRuns(const LedgerBook& book,
+                                const RunOpening& opening) {
+  const BookedPopulation* known = book.FindPopulation(opening.population);
+  if (known == nullptr)
+    return LedgerBook::PopulationUnknown(opening.population);
+  const auto found = known->identities.find(opening.identity);
+  if (found == known->identities.end()) return absl::OkStatus();
+  const BookedPopulation::Identity& identity = found->second;
+  if (identity.uncharged_runs <
+      opening.most_uncharged_runs + identity.charges.size())
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kResourceExhausted, "too-many-uncharged-runs",
+      absl::StrCat("this identity has opened ", identity.uncharged_runs,
+                   " runs without asking for a round of them; go on with one "
+                   "that is open, or ask the operator for a larger "
+                   "--max-uncharged-runs"));
+}
+
 absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
   const auto cost =
       opening.cost.has_value()
@@ -528,6 +547,7 @@ absl::StatusOr<OpenedRun> Ledger::OpenRun(const RunOpening& opening) {
       run != nullptr) {
     return GoOnWith(*run, row);
   }
+  DPNMF_RETURN_IF_ERROR(CheckUnchargedRuns(state_->book, opening));
   DPNMF_RETURN_IF_ERROR(state_->Append(std::move(row)).status());
   return OpenedRun{};
 }

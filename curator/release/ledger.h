@@ -119,6 +119,10 @@ struct RunOpening {
   // Cap of this identity's own charges and reservations, if the operator set
   // one.
   std::optional<MuSquared> identity_cap;
+  // The identity may have so many runs without a charge, open or closed, beyond
+  // as many as it has charges: rows of the ledger stay for ever, and only
+  // charges pay for them.
+  std::uint64_t most_uncharged_runs = 1000;
 };
 
 struct OpenedRun {
@@ -193,9 +197,9 @@ class Ledger {
   // Reserves the cost of all rounds, or goes on with the same run.
   // RESOURCE_EXHAUSTED "budget-exhausted" (asked, spent, reserved and left as
   // epsilons of the policy's conversion and delta, in one sentence),
-  // "identity-budget-exhausted"; ALREADY_EXISTS "run-differs" (same id, other
-  // request or other identity); FAILED_PRECONDITION "run-closed";
-  // NOT_FOUND "population-unknown".
+  // "identity-budget-exhausted", "too-many-uncharged-runs"; ALREADY_EXISTS
+  // "run-differs" (same id, other request or other identity);
+  // FAILED_PRECONDITION "run-closed"; NOT_FOUND "population-unknown".
   absl::StatusOr<OpenedRun> OpenRun(const RunOpening& opening);
 
   // The charge of a round whose statistic is computed and whose noise is not

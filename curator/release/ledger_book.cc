@@ -258,6 +258,7 @@ void LedgerBook::AddOpen(const LedgerRow& row) {
   BookedPopulation::Identity& identity = population.identities[row.identity];
   population.reserved = Plus(population.reserved, row.cost);
   identity.reserved = Plus(identity.reserved, row.cost);
+  ++identity.uncharged_runs;
   runs_.emplace(row.run_id, BookedRun{row, {}, row.cost, false, MuSquared()});
 }
 
@@ -265,6 +266,7 @@ void LedgerBook::AddCharge(const LedgerRow& row) {
   BookedRun& run = runs_.at(row.run_id);
   BookedPopulation& population = populations_.at(row.population);
   BookedPopulation::Identity& identity = population.identities[row.identity];
+  if (run.charges.empty()) --identity.uncharged_runs;
   run.left = Minus(run.left, row.cost);
   population.reserved = Minus(population.reserved, row.cost);
   identity.reserved = Minus(identity.reserved, row.cost);

@@ -39,6 +39,7 @@ struct BookedPopulation {
   struct Identity {
     MuSquared charged, reserved;
     std::vector<std::uint64_t> charges;  // sequences, ascending
+    std::uint64_t uncharged_runs = 0;    // open or closed
   };
   std::map<std::string, Identity> identities;
 };

@@ -1,5 +1,7 @@
 #include "common/base/parallel.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cfenv>
 #include <condition_variable>
@@ -41,6 +43,19 @@ TEST(ParallelFor, NeverGivesAWorkerNumberToTwoThreadsAtOnce) {
     busy[worker] = false;
   });
   EXPECT_FALSE(shared);
+}
+
+// Stacks that no address space holds: no thread can be made.
+TEST(ParallelFor, DoesAllTheWorkOnItsOwnThreadIfThereAreNoOthers) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 60), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  std::vector<std::atomic<int>> visits(100);
+  ParallelFor(100, 4, [&](std::size_t index, int) { ++visits[index]; });
+  EXPECT_EQ(pthread_setattr_default_np(&usual), 0);
+  for (const std::atomic<int>& visit : visits) EXPECT_EQ(visit, 1);
 }
 
 // Each call waits for the other: this ends only if two threads run at once.

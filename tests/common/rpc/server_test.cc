@@ -1,8 +1,15 @@
 #include "common/rpc/server.h"
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
 #include "common/base/error.h"
 #include "common/rpc/health.h"
+#include "common/rpc/status.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -44,6 +51,53 @@ TEST_F(ServerTest, AServerThatIsGoneIsNotHealthy) {
   EXPECT_FALSE(
       CheckHealth(server->address(), grpc::InsecureChannelCredentials(), 1)
           .ok());
+}
+
+// Calls that do not return until told to.
+class StuckService : public v1::CuratorService::Service {
+ public:
+  grpc::Status ListDatasets(grpc::ServerContext*,
+                            const v1::ListDatasetsRequest*,
+                            v1::ListDatasetsReply*) override {
+    ++inside;
+    go.WaitForNotification();
+    return grpc::Status::OK;
+  }
+  std::atomic<int> inside{0};
+  absl::Notification go;
+};
+
+TEST_F(ServerTest, RefusesCallsBeyondItsThreads) {
+  StuckService stuck;
+  RpcServer::Options options = Options("127.0.0.1:0");
+  options.service = &stuck;
+  options.most_threads = 8;
+  const auto server = RpcServer::Start(options).value();
+  const auto channel = grpc::CreateChannel(server->address(),
+                                           grpc::InsecureChannelCredentials());
+  const auto stub = v1::CuratorService::NewStub(channel);
+  std::atomic<int> busy{0}, served{0};
+  std::vector<std::thread> callers;
+  constexpr int kCallers = 24;
+  for (int i = 0; i < kCallers; ++i) {
+    callers.emplace_back([&] {
+      grpc::ClientContext context;
+      v1::ListDatasetsReply reply;
+      const absl::Status status =
+          FromGrpc(stub->ListDatasets(&context, {}, &reply));
+      if (status.ok()) ++served;
+      if (ReasonCode(status) == "busy") ++busy;
+    });
+  }
+  // Those that are not inside by then are refused, whatever the order.
+  while (stuck.inside + busy < kCallers) std::this_thread::yield();
+  EXPECT_LT(stuck.inside, 8);
+  stuck.go.Notify();
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(served + busy, kCallers);
+  EXPECT_GT(served, 0);
+  EXPECT_GT(busy, 0);
+  server->Shutdown();
 }
 
 TEST(LocalAddress, TurnsWildcardsIntoThisMachine) {

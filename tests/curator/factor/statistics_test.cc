@@ -237,6 +237,29 @@ TEST(Statistics, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(code(&fits), "bits-out-of-range");
 }
 
+// How many people there are is private then: nothing of its size may be had
+// from the machine in advance of a release.
+TEST(Statistics, HasOneSizeHoweverManyPeopleWhereTheirNumberIsPrivate) {
+  const Eigen::MatrixXf v = RandomColumns(6, 30, 1);
+  const Eigen::MatrixXd w = RandomW(6, 2, 1);
+  const StatisticsRequest request = RequestOf(w, false);
+  DatasetDescription description;
+  description.adjacency = Adjacency::kAddRemoveOne;
+  description.users = 25;
+  for (const int users : {29, 30}) {
+    const auto data = DenseOf(v.leftCols(users), description);
+    ASSERT_EQ(data->private_user_count(), static_cast<std::uint64_t>(users));
+    Coefficients h = CoefficientsFor(*data, 2), exact(2, users);
+    EXPECT_EQ(h.users(), LargestUserCount(FactsOf(data->description())));
+    EXPECT_EQ(h.users(), 2u * 25 + 1024);
+    const ExactSums sums = ComputeStatistics(*data, request, {}, &h).value();
+    const ExactSums expected =
+        ComputeStatistics(*data, request, {}, &exact).value();
+    EXPECT_EQ(sums.a, expected.a);
+    EXPECT_EQ(sums.b, expected.b);
+  }
+}
+
 // ---------------------------------------------------------------- bounds
 
 void ExpectWithinBounds(const StatisticsRequest& request,

@@ -97,6 +97,37 @@ TEST(Ledger, EveryConversionKeepsItsPolicyOverARestart) {
   }
 }
 
+// Rows stay for ever: who opens and closes without end is refused, and others
+// are not.
+TEST(Ledger, AnIdentityMayHaveSoManyRunsWithoutACharge) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  const auto open = [&](const std::string& run, const std::string& identity) {
+    RunOpening opening = OpeningFor(run);
+    opening.identity = identity;
+    opening.most_uncharged_runs = 3;
+    opening.cost_per_round = Fraction(CapOf(PolicyFor("people")), 100);
+    return ledger->OpenRun(opening).status();
+  };
+  const std::string own = OpeningFor("1").identity;
+  ASSERT_TRUE(open("1", own).ok());
+  ASSERT_TRUE(open("2", own).ok());
+  ASSERT_TRUE(open("3", own).ok());
+  ASSERT_TRUE(ledger->CloseRun(own, OpeningFor("2").run_id).ok());
+  const std::uint64_t rows = ledger->PositionOf("people")->row_count;
+  EXPECT_CODE(open("4", own), "too-many-uncharged-runs");
+  EXPECT_EQ(ledger->PositionOf("people")->row_count, rows);
+  EXPECT_TRUE(open("5", "another").ok());
+  EXPECT_TRUE(open("1", own).ok()) << "an open run goes on";
+  // A charge makes room: its run counts no more, and it allows one itself.
+  RunOpening opening = OpeningFor("1");
+  opening.cost_per_round = Fraction(CapOf(PolicyFor("people")), 100);
+  ASSERT_TRUE(ledger->ChargeRound(ChargeFor(opening, 1)).ok());
+  EXPECT_TRUE(open("6", own).ok());
+  EXPECT_TRUE(open("7", own).ok());
+  EXPECT_CODE(open("8", own), "too-many-uncharged-runs");
+}
+
 TEST(Ledger, OpeningARunReservesItsWholeCost) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();

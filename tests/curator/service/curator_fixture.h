@@ -106,6 +106,8 @@ class CuratorFixture : public ::testing::Test {
       return identities_;
     };
     service.version = "test";
+    service.check_peer = check_peer_;
+    service.limits = limits_;
     service.observers = observers_;
     service_ = std::make_unique<CuratorServiceImpl>(service);
     grpc::ServerBuilder builder;
@@ -133,6 +135,8 @@ class CuratorFixture : public ::testing::Test {
   RunSeats seats_;
   Pacer* pacer_ = nullptr;               // set before Start
   Observers observers_;                  // likewise
+  CheckPeer check_peer_;                 // likewise
+  Quota::Limits limits_;                 // likewise
   std::function<std::int64_t()> clock_;  // of the ledger, likewise
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;

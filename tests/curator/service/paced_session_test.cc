@@ -75,6 +75,26 @@ TEST_F(PacedSession, AReleaseThatIsStoredNeedsNoSlot) {
   EXPECT_EQ(session.Round(1, w_).value().value().parts, first.value().parts);
 }
 
+// A call that waits for its tick holds a thread: it counts as open. Who is
+// refused for that holds none.
+TEST_F(PacedSession, ACallIsOpenUntilItsReplyLeaves) {
+  limits_.calls = 1;
+  Stop();
+  Start();
+  absl::Status second;
+  clock_.before_sleep = [&] {
+    grpc::ClientContext context;
+    v1::ListDatasetsReply reply;
+    second = FromGrpc(stub_->ListDatasets(&context, {}, &reply));
+  };
+  clock_.sleeps = 0;
+  grpc::ClientContext context;
+  v1::ListDatasetsReply reply;
+  EXPECT_TRUE(stub_->ListDatasets(&context, {}, &reply).ok());
+  EXPECT_EQ(ReasonCode(second), "too-many-calls");
+  EXPECT_EQ(clock_.sleeps, 1);
+}
+
 // Every reply and every refusal is preceded by a tick of its own.
 TEST_F(PacedSession, EveryReplyOfTheServiceLeavesAtATick) {
   const auto sleeps = [&] { return clock_.sleeps.exchange(0); };

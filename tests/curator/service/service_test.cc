@@ -132,6 +132,36 @@ TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
   std::filesystem::rename(directory_ + "/away", directory_ + "/anchor");
 }
 
+TEST_F(ServiceTest, RoundsEndInOrderWhenTheServerIsToldToStop) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_TRUE(peer.Receive().has_opened());
+  peer.SendRound(1, w_);
+  peer.ReceiveRelease();
+  service_->BeginShutdown();
+  const MuSquared charged = ledger_->PositionOf("people")->charged;
+  peer.SendRound(2, w_);
+  EXPECT_EQ(ReasonCode(peer.Finish()), "shutting-down");
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, charged);
+}
+
+// Memory or threads that the system does not give, wherever that happens.
+TEST_F(ServiceTest, AnExceptionIsAnInternalErrorAndNothingIsCharged) {
+  check_peer_ = [](const auto&) -> absl::Status { throw std::bad_alloc(); };
+  Stop();
+  Start();
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_TRUE(peer.Receive().has_opened());
+  peer.SendRound(1, w_);
+  const absl::Status status = peer.Finish();
+  EXPECT_EQ(ReasonCode(status), "internal-error");
+  EXPECT_EQ(status.message(),
+            "the request failed for an internal reason; the server's operator "
+            "finds it in the server's log.");
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
+}
+
 TEST_F(ServiceTest, MessagesAreOfOneSizeWhateverTheNoise) {
   std::vector<std::size_t> first, second;
   Peer peer(stub_.get());

@@ -16,13 +16,15 @@ using ::testing::HasSubstr;
 
 constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
 constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
+constexpr char kThirdRun[] = "00112233445566778899aabbccddeeff";
 
 class SessionTest : public CuratorFixture {
  protected:
   Session NewSession(std::vector<std::string> identities = {"dns:analyst"}) {
-    return Session(
-        {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
-        std::move(identities));
+    return Session(Context(), std::move(identities));
+  }
+  SessionContext Context() {
+    return {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1};
   }
   double Charged() {
     return ledger_->PositionOf("people").value().charged.ToDouble();
@@ -57,6 +59,44 @@ TEST_F(SessionTest, TheSameRequestGetsTheSameBytesAndNoSecondCharge) {
   EXPECT_EQ(first.value().parts, again.value().parts);
   EXPECT_EQ(first.value().row_hash, again.value().row_hash);
   EXPECT_EQ(Charged(), charged);
+}
+
+// Nobody waits for the answer: the work ends and nothing is charged. The next
+// session gets what the first would have got.
+TEST_F(SessionTest, ARoundThatNobodyWaitsForEndsBeforeItsCharge) {
+  bool gone = true;
+  Session session(Context(), {"dns:analyst"}, [&] { return gone; });
+  ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+  EXPECT_EQ(ReasonCode(session.Round(1, w_).status()), "cancelled");
+  EXPECT_EQ(Charged(), 0);
+  gone = false;
+  EXPECT_TRUE(session.Round(1, w_).ok());
+}
+
+TEST_F(SessionTest, OpenRunsTakeTheirShareOfMemoryAndGiveItBack) {
+  SessionContext context = Context();
+  const RunParameters parameters = SmallRun();
+  const std::uint64_t one = MemoryOfRun(
+      PlanRun(parameters, FactsOf(catalog_.Find("planted")->description()))
+          .value(),
+      parameters.rank, FactsOf(catalog_.Find("planted")->description()), 1);
+  RunMemory memory(2 * one), small(one - 1);
+  context.memory = &small;
+  EXPECT_EQ(
+      ReasonCode(
+          Session(context, {"dns:analyst"}).Open(kRun, parameters).status()),
+      "run-too-large");
+  EXPECT_EQ(Reserved(), 0);
+  context.memory = &memory;
+  Session third(context, {"dns:analyst"});
+  {
+    Session first(context, {"dns:analyst"}), second(context, {"dns:analyst"});
+    ASSERT_TRUE(first.Open(kRun, parameters).ok());
+    ASSERT_TRUE(second.Open(kOtherRun, parameters).ok());
+    EXPECT_EQ(ReasonCode(third.Open(kThirdRun, parameters).status()),
+              "too-much-memory");
+  }
+  EXPECT_TRUE(third.Open(kThirdRun, parameters).ok());
 }
 
 TEST_F(SessionTest, TheSameRoundWithAnotherDictionaryIsRefused) {

@@ -1,0 +1,112 @@
+#include "curator/run_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMebibyte = 1024 * 1024;
+
+std::uint64_t Bounded(Uint128 bytes) {
+  return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
+}
+
+std::string Mebibytes(std::uint64_t bytes) {
+  return absl::StrCat(bytes / kMebibyte + (bytes % kMebibyte != 0), " MiB");
+}
+
+}  // namespace
+
+std::uint64_t MemoryOfRun(const RunPlan& plan, std::uint32_t rank,
+                          const DatasetFacts& facts, int threads) {
+  const Uint128 columns = rank, features = facts.features;
+  Uint128 coefficients = 0, of_a_thread = 0;
+  for (const StagePlan& stage : plan.stages) {
+    if (stage.kind == ReleaseKind::kMoments) {
+      const Uint128 rows = std::min<Uint128>(features, kMaxMomentRows);
+      of_a_thread = std::max(of_a_thread, 3 * rows * rows);
+    } else if (stage.kind != ReleaseKind::kMean) {
+      coefficients = columns * LargestUserCount(facts);
+      of_a_thread =
+          std::max(of_a_thread, 2 * (features * columns + columns * columns));
+    }
+  }
+  // W as it was received and as it is packed.
+  const Uint128 dictionary = 3 * features * columns;
+  const auto workers = static_cast<unsigned>(std::max(1, threads));
+  return Bounded(8 * (dictionary + coefficients + of_a_thread * workers));
+}
+
+std::uint64_t DefaultRunMemory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  std::uint64_t bytes =
+      pages > 0 && page > 0
+          ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+          : 4096 * kMebibyte;
+  // "max" is no number: no limit.
+  std::uint64_t container = 0;
+  std::ifstream file("/sys/fs/cgroup/memory.max");
+  if (file >> container && container > 0) bytes = std::min(bytes, container);
+  return bytes / 4;
+}
+
+RunMemory::Lease::~Lease() {
+  if (memory_ != nullptr) memory_->GiveBack(identity_, bytes_);
+}
+
+RunMemory::Lease::Lease(Lease&& other) noexcept { *this = std::move(other); }
+
+RunMemory::Lease& RunMemory::Lease::operator=(Lease&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(identity_, other.identity_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+absl::StatusOr<RunMemory::Lease> RunMemory::Take(const std::string& identity,
+                                                 std::uint64_t bytes) {
+  if (bytes > limit_) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "run-too-large",
+        absl::StrCat("the run needs ", Mebibytes(bytes),
+                     " of the curator's memory and an identity may take ",
+                     Mebibytes(limit_),
+                     ": ask for a lower rank, or the operator for a larger "
+                     "--run-memory."));
+  }
+  MutexLock lock(&mutex_);
+  const auto found = by_identity_.find(identity);
+  const std::uint64_t own = found == by_identity_.end() ? 0 : found->second;
+  if (bytes > limit_ - own || (bytes + taken_) / 2 > limit_) {
+    return Refusal(absl::StatusCode::kUnavailable, "too-much-memory",
+                   absl::StrCat("the open runs leave no ", Mebibytes(bytes),
+                                " of the curator's memory: wait until one has "
+                                "ended."));
+  }
+  taken_ += bytes;
+  by_identity_[identity] = own + bytes;
+  Lease lease;
+  lease.memory_ = this;
+  lease.identity_ = identity;
+  lease.bytes_ = bytes;
+  return lease;
+}
+
+void RunMemory::GiveBack(const std::string& identity, std::uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  taken_ -= bytes;
+  const auto found = by_identity_.find(identity);
+  found->second -= bytes;
+  if (found->second == 0) by_identity_.erase(found);
+}
+
+}  // namespace dpnmf::curator

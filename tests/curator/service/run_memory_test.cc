@@ -1,0 +1,73 @@
+#include "curator/run_memory.h"
+
+#include <limits>
+
+#include "common/base/error.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::curator {
+namespace {
+
+DatasetFacts Facts() {
+  DatasetFacts facts;
+  facts.name = facts.population = "people";
+  facts.features = 50;
+  facts.users = 1'000'000;
+  facts.max_rank = 50;
+  facts.max_rounds = 100;
+  return facts;
+}
+
+std::uint64_t BytesOf(const std::string& mechanism, const DatasetFacts& facts,
+                      int threads = 1) {
+  RunParameters parameters;
+  parameters.dataset = facts.name;
+  parameters.rank = 10;
+  parameters.rounds = mechanism == "moments" ? 1 : 10;
+  parameters.epsilon = 1;
+  parameters.delta = 1e-7;
+  parameters.mechanism = mechanism;
+  if (mechanism == "moments") parameters.moment_rows = 50;
+  parameters.adjacency = facts.adjacency;
+  return MemoryOfRun(PlanRun(parameters, facts).value(), parameters.rank, facts,
+                     threads);
+}
+
+TEST(MemoryOfRun, IsMostlyHWhereThereIsOne) {
+  DatasetFacts facts = Facts();
+  const double h = 8.0 * 10 * 1e6;
+  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", facts)), h, 0.01 * h);
+  EXPECT_NEAR(static_cast<double>(BytesOf("gradient", facts)), h, 0.01 * h);
+  EXPECT_LT(static_cast<double>(BytesOf("moments", facts)), 0.01 * h);
+  EXPECT_LT(BytesOf("statistics", facts, 1), BytesOf("statistics", facts, 8));
+  // Room for as many as there may be, not for those there are.
+  facts.adjacency = Adjacency::kAddRemoveOne;
+  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", facts)), 2 * h,
+              0.01 * h);
+}
+
+TEST(RunMemory, AnIdentityAndAllTogetherHaveLimits) {
+  RunMemory memory(100);
+  EXPECT_EQ(ReasonCode(memory.Take("a", 101).status()), "run-too-large");
+  EXPECT_EQ(
+      ReasonCode(
+          memory.Take("a", std::numeric_limits<std::uint64_t>::max()).status()),
+      "run-too-large");
+  auto a = memory.Take("a", 60).value();
+  EXPECT_EQ(ReasonCode(memory.Take("a", 41).status()), "too-much-memory");
+  const auto more = memory.Take("a", 40).value();
+  const auto b = memory.Take("b", 100).value();
+  EXPECT_EQ(ReasonCode(memory.Take("c", 10).status()), "too-much-memory");
+  a = RunMemory::Lease();
+  EXPECT_EQ(ReasonCode(memory.Take("c", 70).status()), "too-much-memory");
+  EXPECT_TRUE(memory.Take("c", 60).ok());
+  EXPECT_TRUE(memory.Take("c", 60).ok()) << "given back";
+}
+
+TEST(RunMemory, TheDefaultIsPartOfTheMachine) {
+  EXPECT_GT(DefaultRunMemory(), std::uint64_t{1} << 20);
+  EXPECT_LT(DefaultRunMemory(), std::uint64_t{1} << 50);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
