@@ -119,6 +119,10 @@ class Reply {
     Coefficients h(kRank, kUsers);
     const nanoseconds begin = clock_.Now();
     Answer(data, &h);
+    // The tick itself: never one that the end of the work chose.
+    if (paced_) {
+      EXPECT_GE(clock_.left() - begin, 2 * kTick);
+    }
     const nanoseconds seen =
         paced_ ? clock_.left() % kTick : clock_.Now() - begin;
     return {kind, static_cast<double>(seen.count())};
