@@ -33,7 +33,8 @@ class RpcServer {
     int shutdown_seconds = 20;  // calls under way get this long
   };
 
-  // UNAVAILABLE "listen-failed" if the address is taken or not this machine's.
+  // INVALID_ARGUMENT "address-malformed"; UNAVAILABLE "listen-failed" if the
+  // address is taken or not this machine's.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Options& options);
 
