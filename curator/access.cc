@@ -33,6 +33,25 @@ absl::StatusOr<std::string> ReadAll(const std::string& path) {
   return text.str();
 }
 
+// Where the text stops being JSON. `byte` counts from 1.
+std::string SlipText(const std::string& text, std::size_t byte) {
+  const std::string before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const bool cut_off = byte > text.size();
+  return absl::StrCat(
+      "line ", line, ", byte ", byte,
+      cut_off ? ": the file ends too early; close its brackets and quotes"
+              : ": that is not JSON; look for a comma, a quote or a bracket");
+}
+
+// The library's sentence without its "[json.exception.out_of_range.403] ".
+std::string WithoutTag(std::string_view text) {
+  const std::size_t end = text.find("] ");
+  if (text.starts_with("[json.") && end != std::string_view::npos)
+    text.remove_prefix(end + 2);
+  return std::string(text);
+}
+
 absl::Status CheckKeys(const Json& object, const std::set<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
     if (!known.contains(key))
@@ -123,8 +142,10 @@ absl::StatusOr<std::vector<Grant>> ParseGrants(const std::string& text) {
       grants.push_back(std::move(grant));
     }
     return grants;
+  } catch (const Json::parse_error& error) {
+    return Malformed(SlipText(text, error.byte));
   } catch (const Json::exception& error) {
-    return Malformed(error.what());
+    return Malformed(WithoutTag(error.what()));
   }
 }
 
@@ -132,7 +153,10 @@ namespace {
 
 absl::StatusOr<std::vector<Grant>> ReadGrants(const std::string& path) {
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadAll(path));
-  return ParseGrants(text);
+  absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text);
+  if (grants.ok()) return grants;
+  return Refusal(absl::StatusCode::kInvalidArgument, "allow-list-malformed",
+                 absl::StrCat(path, ": ", grants.status().message()));
 }
 
 }  // namespace

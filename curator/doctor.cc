@@ -14,6 +14,7 @@
 #include "curator/keep/backup.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
+#include "curator/release/places.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -34,6 +35,12 @@ void CheckAnchor(const CuratorDoctorOptions& options, Findings* findings) {
   if (options.anchor_dir.empty()) {
     findings->Fail(kName, "There is none: a rollback would not be noticed.",
                    "Serve without --no-anchor.");
+  } else if (const absl::Status place =
+                 CheckAnchorPlace(options.data_dir, options.anchor_dir);
+             !place.ok()) {
+    findings->Fail(kName, place.message(),
+                   "Stop the server, move the anchor, and name its new "
+                   "--anchor-dir.");
   } else if (OnOneVolume(options.data_dir, options.anchor_dir)) {
     findings->Warn(kName,
                    absl::StrCat(options.anchor_dir,

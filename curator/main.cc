@@ -1,7 +1,10 @@
+#include <cstdio>
 #include <string_view>
 #include <vector>
 
+#include "common/base/exit_code.h"
 #include "curator/commands/commands.h"
+#include "curator/commands/usage_error.h"
 
 // `--health` is the subcommand of that name, as container checks expect it.
 static std::vector<const char*> WithHealthFlag(int argc, char** argv) {
@@ -41,8 +44,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, WithHealthFlag(argc, argv).data());
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    std::fputs(dpnmf::curator::UsageErrorText(error, app).c_str(), stderr);
+    return dpnmf::kExitUsage;
   }
   return exit_code;
 }

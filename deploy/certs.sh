@@ -288,6 +288,8 @@ revoke() {
 
 show() {
   (($# == 1)) || fail "usage: deploy/certs.sh show FILE"
+  openssl x509 -in "$1" -noout 2>/dev/null ||
+    fail "$1 is not a certificate (PEM) that can be read"
   openssl x509 -in "$1" -noout -subject -issuer -dates -ext subjectAltName
 }
 

@@ -1,8 +1,20 @@
 #include "common/base/exit_code.h"
 
+#include "common/base/error.h"
+
 namespace dpnmf {
+namespace {
+
+// The own certificate, its key or the CA is no good.
+bool IsAboutOwnTlsFiles(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  return code.starts_with("tls-") && code != "tls-files-missing";
+}
+
+}  // namespace
 
 ExitCode ExitCodeOf(const absl::Status& status) {
+  if (IsAboutOwnTlsFiles(status)) return kExitDenied;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return kExitOk;

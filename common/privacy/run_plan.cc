@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/privacy/column_bound.h"
 
 namespace dpnmf {
 namespace {
@@ -336,15 +337,15 @@ absl::Status SetCosts(MuSquared whole, Adjacency adjacency, RunPlan* plan) {
 }
 
 absl::Status CheckFacts(const DatasetFacts& facts) {
-  const bool ok = facts.features >= 1 && facts.users >= 1 &&
-                  facts.users <= kMostUsers && facts.column_bound >= 1e-30 &&
-                  facts.column_bound <= 1e30 && facts.max_rank >= 1 &&
-                  facts.max_rounds >= 1;
+  const bool ok =
+      facts.features >= 1 && facts.users >= 1 && facts.users <= kMostUsers &&
+      facts.column_bound >= kLeastColumnBound && facts.column_bound <= 1e30 &&
+      facts.max_rank >= 1 && facts.max_rounds >= 1;
   if (ok) return absl::OkStatus();
   return Invalid(
       "dataset-facts-invalid",
       "the data set's declared facts are out of range (`features`, `users` up "
-      "to 2^40, `column_bound` from 1e-30 to 1e30, `max_rank`, `max_rounds`); "
+      "to 2^40, `column_bound` from 2^-32 to 1e30, `max_rank`, `max_rounds`); "
       "import it again");
 }
 

@@ -17,7 +17,7 @@
 namespace dpnmf {
 
 // Public facts about a data set. In range: features and users at least 1, users
-// at most 2^40, column_bound in [1e-30, 1e30], max_rank and max_rounds at
+// at most 2^40, column_bound in [2^-32, 1e30], max_rank and max_rounds at
 // least 1.
 struct DatasetFacts {
   std::string name;
@@ -168,7 +168,7 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
 // Bits from N, the bounds and the noise such that
 //   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
 // q the largest that does, with c_h = c_u = c_v and 2^9 <= m < 2^21 (so that a
-// block of users summed in doubles without rounding holds 2^53 / m^2 >= 2048);
+// block of users summed in doubles without rounding holds 2^52 / m^2 > 1024);
 // sigmas, the smallest integers, such that all rounds cost no more than
 // LargestCost(conversion, epsilon, delta) and A has share_of_a of each round.
 // Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if the

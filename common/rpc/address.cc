@@ -10,12 +10,12 @@
 namespace dpnmf {
 namespace {
 
-bool IsPort(std::string_view text) {
+bool IsPort(std::string_view text, int least) {
   int port = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc() && end == text.data() + text.size() &&
-         port >= 1 && port <= 65535;
+         port >= least && port <= 65535;
 }
 
 // "[::1]" to "::1"; a host with a colon needs the brackets.
@@ -35,14 +35,12 @@ std::string Shown(std::string_view text) {
       absl::string_view(text.data(), std::min(text.size(), kLongest)));
 }
 
-}  // namespace
-
-absl::StatusOr<Address> ParseAddress(std::string_view text) {
+absl::StatusOr<Address> Parse(std::string_view text, int least_port) {
   const std::size_t colon = text.rfind(':');
   if (colon != std::string_view::npos) {
     const std::string_view host = WithoutBrackets(text.substr(0, colon));
     const std::string_view port = text.substr(colon + 1);
-    if (!host.empty() && IsPort(port)) {
+    if (!host.empty() && IsPort(port, least_port)) {
       return Address{std::string(host), std::string(port)};
     }
   }
@@ -51,6 +49,16 @@ absl::StatusOr<Address> ParseAddress(std::string_view text) {
       absl::StrCat("`", Shown(text),
                    "` is not an address; write HOST:PORT, for example "
                    "localhost:7001."));
+}
+
+}  // namespace
+
+absl::StatusOr<Address> ParseAddress(std::string_view text) {
+  return Parse(text, 1);
+}
+
+absl::StatusOr<Address> ParseListenAddress(std::string_view text) {
+  return Parse(text, 0);
 }
 
 }  // namespace dpnmf

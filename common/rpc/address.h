@@ -11,11 +11,13 @@ namespace dpnmf {
 
 struct Address {
   std::string host;  // without brackets
-  std::string port;  // 1 to 65535
+  std::string port;  // 1 to 65535; to listen on, also 0
 };
 
 // INVALID_ARGUMENT "address-malformed" unless the text is HOST:PORT.
 absl::StatusOr<Address> ParseAddress(std::string_view text);
+// The same of an address to listen on: port 0 takes a free one.
+absl::StatusOr<Address> ParseListenAddress(std::string_view text);
 
 }  // namespace dpnmf
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/rpc/status.h"
@@ -9,6 +10,14 @@
 #include "grpcpp/create_channel.h"
 
 namespace dpnmf {
+namespace {
+
+bool IsRefusedConnection(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+         absl::StrContains(status.error_message(), "Connection refused");
+}
+
+}  // namespace
 
 absl::Status CheckHealth(
     const std::string& address,
@@ -19,9 +28,15 @@ absl::Status CheckHealth(
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::seconds(timeout_seconds));
-  context.set_wait_for_ready(true);
   grpc::health::v1::HealthCheckResponse reply;
-  DPNMF_RETURN_IF_ERROR(FromGrpc(stub->Check(&context, {}, &reply)));
+  const grpc::Status status = stub->Check(&context, {}, &reply);
+  if (IsRefusedConnection(status)) {
+    return Refusal(absl::StatusCode::kUnavailable, "port-closed",
+                   absl::StrCat("nothing listens at ", address,
+                                ": start the server, or name its address with "
+                                "--listen."));
+  }
+  DPNMF_RETURN_IF_ERROR(FromGrpc(status));
   if (reply.status() == grpc::health::v1::HealthCheckResponse::SERVING) {
     return absl::OkStatus();
   }

@@ -190,8 +190,8 @@ void CheckDisk(absl::string_view name, const std::string& directory,
   }
   const std::uint64_t free_bytes =
       std::uint64_t{disk.f_bavail} * std::uint64_t{disk.f_frsize};
-  const std::string finding =
-      absl::StrCat(free_bytes / kMebibyte, " MiB are free at ", directory, ".");
+  const std::string finding = absl::StrCat(
+      free_bytes / kMebibyte, " MiB are free at `", directory, "`.");
   constexpr char kRemedy[] = "Make room before results are written there.";
   if (free_bytes < kFullDisk) {
     findings->Fail(name, finding, kRemedy);
@@ -280,8 +280,10 @@ std::string TextOf(const v1::DoctorReport& report) {
     if (!check.remedy().empty())
       absl::StrAppendFormat(&text, "%33s -> %s\n", "", check.remedy());
   }
-  return text + (report.ok() ? "All is well.\n"
-                             : "Mend what failed, then try again.\n");
+  if (!report.ok()) return text + "Mend what failed, then try again.\n";
+  if (report.warnings() == 0) return text + "All is well.\n";
+  return text + absl::StrFormat("No errors, %d warning%s.\n", report.warnings(),
+                                report.warnings() == 1 ? "" : "s");
 }
 
 }  // namespace dpnmf

@@ -28,6 +28,7 @@ class Findings {
   void Warn(absl::string_view name, absl::string_view finding,
             absl::string_view remedy) {
     Add(name, "warning", finding, remedy);
+    report_.set_warnings(report_.warnings() + 1);
   }
   void Fail(absl::string_view name, absl::string_view finding,
             absl::string_view remedy) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/rpc/address.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
@@ -46,6 +47,7 @@ int WaitForSignal(const sigset_t& signals) {
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Options& options) {
+  DPNMF_RETURN_IF_ERROR(ParseListenAddress(options.listen).status());
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   if (options.gate != nullptr)
@@ -64,8 +66,9 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     return Refusal(
         absl::StatusCode::kUnavailable, "listen-failed",
         absl::StrCat("cannot listen on ", options.listen,
-                     ": the address is in use or is not this machine's; choose "
-                     "another with --listen."));
+                     ": the address is in use, is not this machine's, or its "
+                     "port is not for this user; choose another with "
+                     "--listen."));
   }
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   server->address_ = absl::StrCat(host, ":", port);

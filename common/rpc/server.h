@@ -35,7 +35,8 @@ class RpcServer {
     int most_threads = 512;
   };
 
-  // UNAVAILABLE "listen-failed" if the address is taken or not this machine's.
+  // INVALID_ARGUMENT "address-malformed"; UNAVAILABLE "listen-failed" if the
+  // address is taken or not this machine's.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Options& options);
 

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -126,12 +125,20 @@ void PrintText(const v1::FactorizeReport& report) {
 }
 
 absl::Status CheckOutput(const std::string& path) {
+  if (std::filesystem::path(path).extension() != ".npy") {
+    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                   absl::StrCat("W is written as NumPy's .npy alone; name ",
+                                path, " with the extension .npy"));
+  }
   const std::filesystem::path directory =
       std::filesystem::path(path).parent_path();
   if (directory.empty() || std::filesystem::is_directory(directory)) {
     return absl::OkStatus();
   }
-  return StorageError("write", path, ENOENT);
+  return Refusal(
+      absl::StatusCode::kNotFound, "directory-not-found",
+      absl::StrCat("there is no directory ", directory.string(), " for ", path,
+                   "; make it first, or name another --output"));
 }
 
 absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {

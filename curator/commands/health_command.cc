@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "common/base/error.h"
+#include "common/rpc/address.h"
 #include "common/rpc/health.h"
 #include "common/rpc/tls.h"
 #include "curator/commands/commands.h"
@@ -15,6 +16,7 @@ struct HealthOptions {
 };
 
 absl::Status Check(const HealthOptions& options) {
+  DPNMF_RETURN_IF_ERROR(ParseAddress(options.listen).status());
   RequireTls13();
   DPNMF_ASSIGN_OR_RETURN(const auto credentials, ChannelTls(options.tls));
   return CheckHealth(LocalAddress(options.listen), credentials, 4);

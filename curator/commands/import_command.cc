@@ -1,12 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,8 +19,8 @@
 #include "curator/commands/error_report.h"
 #include "curator/commands/interruption.h"
 #include "curator/data/import.h"
-#include "curator/release/layout.h"
 #include "curator/release/ledger.h"
+#include "curator/release/places.h"
 #include "curator/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
@@ -36,6 +38,7 @@ struct ImportFlags {
   std::string normalise = "l2";
   std::string anchor_dir;
   bool no_anchor = false;
+  bool weak_delta = false;
   std::string format = "text";
 };
 
@@ -60,23 +63,11 @@ PopulationPolicy PolicyOf(const ImportOptions& options) {
           .delta = options.delta};
 }
 
-Ledger::Options LedgerOptionsOf(const ImportFlags& flags) {
-  Ledger::Options options;
-  options.directory = LedgerDirectory(flags.import.data_dir);
-  if (!flags.no_anchor) {
-    options.anchor_directory =
-        flags.anchor_dir.empty() ? DefaultAnchorDirectory(flags.import.data_dir)
-                                 : flags.anchor_dir;
-  }
-  return options;
-}
-
 // Opens a ledger that exists, so that one in use, a damaged one and another
 // policy are refused before a long file is read. Nothing if there is none yet:
 // a refused import then leaves none behind.
 absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
-    const ImportFlags& flags, const PopulationPolicy& policy) {
-  const Ledger::Options options = LedgerOptionsOf(flags);
+    const Ledger::Options& options, const PopulationPolicy& policy) {
   if (!std::filesystem::exists(options.directory + "/ledger.sqlite"))
     return nullptr;
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger, Ledger::Open(options));
@@ -86,32 +77,41 @@ absl::StatusOr<std::unique_ptr<Ledger>> OpenExistingLedger(
   return ledger;
 }
 
-// How long each stage took, in order.
+// How long each stage took: every moment from the beginning on is of one of
+// them, so that they add up.
 class StageTimes {
  public:
   void Enter(std::string_view stage) {
-    if (!stages_.empty() && stages_.back().first == stage) return;
-    End();
-    stages_.emplace_back(stage, 0);
-    start_ = std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    *current_ += std::chrono::duration<double>(now - start_).count();
+    start_ = now;
+    const auto found =
+        std::find_if(stages_.begin(), stages_.end(),
+                     [&](const auto& known) { return known.first == stage; });
+    if (found != stages_.end()) current_ = &found->second;
   }
-  void End() {
-    if (stages_.empty() || stages_.back().second != 0) return;
-    stages_.back().second =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_)
-            .count();
-  }
-  void AddTo(v1::ImportReport* report) const {
+  void AddTo(v1::ImportReport* report) {
+    Enter("opening");
+    double sum = 0;
     for (const auto& [stage, seconds] : stages_) {
       v1::StageTime* const time = report->add_time();
-      time->set_stage(stage);
+      time->set_stage(std::string(stage));
       time->set_seconds(seconds);
+      sum += seconds;
     }
+    report->set_seconds(sum);
   }
 
  private:
-  std::vector<std::pair<std::string, double>> stages_;
-  std::chrono::steady_clock::time_point start_;
+  std::array<std::pair<std::string_view, double>, 5> stages_ = {
+      {{"reading", 0},
+       {"checking", 0},
+       {"writing", 0},
+       {"ledger", 0},
+       {"opening", 0}}};
+  double* current_ = &stages_[0].second;
+  std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
 };
 
 // Counts the time; on a terminal one line that is rewritten.
@@ -134,7 +134,7 @@ void ClearProgress() {
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
 }
 
-// "reading 1.20 s, checking 0.03 s, writing 0.40 s"
+// "reading 1.20 s, checking 0.03 s, writing 0.40 s, ledger 0.30 s, ..."
 std::string TimeText(const v1::ImportReport& report) {
   return absl::StrJoin(
       report.time(), ", ", [](std::string* out, const v1::StageTime& time) {
@@ -165,19 +165,58 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
   if (dataset.is_public()) absl::PrintF("  declared public\n");
 }
 
+// A delta of 1/N or more would allow that one of N people's data are published
+// as they are. A population's delta is fixed by its first import.
+absl::Status CheckDelta(
+    const DatasetDescription& description, bool weak_delta,
+    const std::function<void(const std::string& sentence)>& note) {
+  const auto users = static_cast<double>(description.users);
+  if (description.is_public || description.delta * users < 1)
+    return absl::OkStatus();
+  const std::string finding = absl::StrFormat(
+      "delta %g is not below 1/N = %.3g: it would allow that "
+      "somebody's data are published as they are",
+      description.delta, 1 / users);
+  if (weak_delta) {
+    note(finding);
+    return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kInvalidArgument, "delta-weak",
+                 absl::StrCat(finding,
+                              ", and it is fixed for good; give a --delta far "
+                              "below 1/N, or --weak-delta if you mean it"));
+}
+
 absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   StageTimes times;
-  const auto start = std::chrono::steady_clock::now();
+  v1::ImportReport report;
   ImportOptions options = ImportOptionsOf(flags);
   const PopulationPolicy policy = PolicyOf(options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
+  DPNMF_ASSIGN_OR_RETURN(
+      const Ledger::Options places,
+      LedgerPlaces(options.data_dir, flags.anchor_dir, flags.no_anchor));
+  times.Enter("ledger");
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger,
-                         OpenExistingLedger(flags, policy));
-  options.before_publish = [&](const DatasetDescription&) -> absl::Status {
+                         OpenExistingLedger(places, policy));
+  times.Enter("reading");
+  const auto note = [&](const std::string& sentence) {
+    report.add_notes(sentence);
+  };
+  options.note = note;
+  options.before_publish =
+      [&](const DatasetDescription& description) -> absl::Status {
+    const bool known =
+        ledger != nullptr && ledger->Policy(policy.population).ok();
+    if (!known)
+      DPNMF_RETURN_IF_ERROR(CheckDelta(description, flags.weak_delta, note));
+    times.Enter("ledger");
     if (ledger == nullptr) {
-      DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(LedgerOptionsOf(flags)));
+      DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(places));
     }
-    return ledger->DeclarePopulation(policy);
+    DPNMF_RETURN_IF_ERROR(ledger->DeclarePopulation(policy));
+    times.Enter("writing");
+    return absl::OkStatus();
   };
   InterruptGently();
   options.interrupted = Interrupted;
@@ -188,7 +227,6 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   DPNMF_RETURN_IF_ERROR(imported.status());
 
   // Opened as serve will open it: what was written is read back and checked.
-  v1::ImportReport report;
   report.set_directory(DatasetDirectory(options.data_dir, options.name));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
                          Dataset::Open(report.directory()));
@@ -196,16 +234,14 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
                          ledger->PositionOf(policy.population));
   DPNMF_ASSIGN_OR_RETURN(*report.mutable_dataset(),
                          DescriptionOf(*dataset, policy, position.cap));
-  const std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - start;
-  report.set_seconds(elapsed.count());
-  times.End();
   times.AddTo(&report);
   return report;
 }
 
 absl::Status ImportAndPrint(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report, RunImport(flags));
+  for (const std::string& note : report.notes())
+    absl::FPrintF(stderr, "dpnmf-curator: note: %s.\n", note);
   if (flags.format == "json") {
     std::fputs(ToJson(report).c_str(), stdout);
   } else {
@@ -254,8 +290,13 @@ void AddPrivacyFlags(CLI::App* command, ImportFlags* flags) {
           "--epsilon", flags->import.epsilon,
           "Cap on all that is ever released about the population: (0, 1000]")
       ->required();
-  command->add_option("--delta", flags->import.delta, "Of the cap: (0, 1)")
+  command
+      ->add_option("--delta", flags->import.delta,
+                   "Of the cap: above 0, far below one in the number of people")
       ->required();
+  command->add_flag("--weak-delta", flags->weak_delta,
+                    "Take a delta that is not below one in the number of "
+                    "people");
   command
       ->add_option("--conversion", flags->conversion, "How the cap is counted")
       ->check(CLI::IsMember({"rdp", "rdp_optimal", "gaussian"}))

@@ -16,6 +16,7 @@
 #include "curator/keep/close_run.h"
 #include "curator/keep/retention.h"
 #include "curator/release/layout.h"
+#include "curator/release/places.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -28,18 +29,21 @@ struct KeepOptions {
   std::string run;  // of close
 };
 
-std::string AnchorOf(const KeepOptions& options) {
-  if (options.no_anchor) return "";
-  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
-                                    : options.anchor_dir;
+absl::StatusOr<Ledger::Options> Places(const KeepOptions& options) {
+  return LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor);
 }
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
+// "1 run", "2 runs".
+std::string Counted(std::size_t count, const char* what) {
+  return absl::StrFormat("%u %s%s", count, what, count == 1 ? "" : "s");
+}
+
 std::string TextOf(const BackupReport& report) {
-  return absl::StrFormat("%u files, %u bytes; ledger: %u rows, head %s\n",
-                         report.files, report.bytes, report.row_count,
-                         HexOf(report.head));
+  return absl::StrFormat("%s, %u bytes; ledger: %u rows, head %s\n",
+                         Counted(report.files, "file"), report.bytes,
+                         report.row_count, HexOf(report.head));
 }
 
 absl::Status Backup(const KeepOptions& options) {
@@ -50,32 +54,27 @@ absl::Status Backup(const KeepOptions& options) {
 }
 
 absl::Status Restore(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  const std::string& anchor = places.anchor_directory;
   if (options.check) {
     DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
-                           CheckBackup(options.backup, AnchorOf(options)));
+                           CheckBackup(options.backup, anchor));
     Print(options.backup + " is whole and the latest state: " + TextOf(report));
     return absl::OkStatus();
   }
   DPNMF_ASSIGN_OR_RETURN(
       const BackupReport report,
-      RestoreBackup(options.backup, options.data_dir, AnchorOf(options)));
+      RestoreBackup(options.backup, options.data_dir, anchor));
   DPNMF_ASSIGN_OR_RETURN(const auto log,
                          AuditLog::Open(AuditFile(options.data_dir)));
-  DPNMF_RETURN_IF_ERROR(log->Write(
-      "restored",
-      {{"from", options.backup},
-       {"rows", static_cast<std::int64_t>(report.row_count)},
-       {"anchor", options.no_anchor ? std::string("none") : AnchorOf(options)}},
-      AuditSync::kDurable));
+  DPNMF_RETURN_IF_ERROR(
+      log->Write("restored",
+                 {{"from", options.backup},
+                  {"rows", static_cast<std::int64_t>(report.row_count)},
+                  {"anchor", anchor.empty() ? std::string("none") : anchor}},
+                 AuditSync::kDurable));
   Print("restored " + options.data_dir + ": " + TextOf(report));
   return absl::OkStatus();
-}
-
-Ledger::Options Places(const KeepOptions& options) {
-  Ledger::Options places;
-  places.directory = LedgerDirectory(options.data_dir);
-  places.anchor_directory = AnchorOf(options);
-  return places;
 }
 
 absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
@@ -85,24 +84,31 @@ absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
 }
 
 absl::Status Close(const KeepOptions& options) {
-  DPNMF_RETURN_IF_ERROR(Ledger::Audit(Places(options)).status());
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
   DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
   DPNMF_ASSIGN_OR_RETURN(
       const AbandonedRun run,
-      CloseAbandonedRun(Places(options), options.run,
+      CloseAbandonedRun(places, options.run,
                         absl::StrFormat("operator, uid %d", ::getuid()),
                         log.get()));
   Print(absl::StrFormat(
-      "closed run %s of %s: mu^2 %.4g of population %s is free again; %u "
-      "rounds stay charged.\n",
+      "closed run %s of %s: mu^2 %.4g of population %s is free again; %s "
+      "charged.\n",
       options.run, run.identity, run.returned.ToDouble(), run.population,
-      run.charged_rounds));
+      run.charged_rounds == 1
+          ? std::string("1 round stays")
+          : absl::StrFormat("%u rounds stay", run.charged_rounds)));
   return absl::OkStatus();
 }
 
 absl::Status Forget(const KeepOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
-                         Ledger::Audit(Places(options)));
+  if (options.runs.empty() && options.older_than_days == 0) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "runs-missing",
+                   "nothing is named: say --run ID or --older-than-days N");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
   RetentionRequest request;
   request.runs = options.runs;
   request.dry_run = options.dry_run;
@@ -124,12 +130,12 @@ absl::Status Forget(const KeepOptions& options) {
       const std::vector<ForgottenRun> forgotten,
       ForgetReleases(audit.rows, ReleaseDirectory(options.data_dir), request));
   for (const ForgottenRun& run : forgotten) {
-    Print(absl::StrFormat("run %s: %u releases, %u bytes %s\n", run.run_id,
-                          run.releases, run.bytes,
+    Print(absl::StrFormat("run %s: %s, %u bytes %s\n", run.run_id,
+                          Counted(run.releases, "release"), run.bytes,
                           options.dry_run ? "would be deleted" : "deleted"));
   }
-  Print(
-      absl::StrFormat("%u runs; the ledger is as it was.\n", forgotten.size()));
+  Print(absl::StrFormat("%s; the ledger is as it was.\n",
+                        Counted(forgotten.size(), "run")));
   return absl::OkStatus();
 }
 
@@ -179,7 +185,8 @@ void AddKeepCommands(CLI::App* app, int* exit_code) {
   CLI::App* forget = AddAction(
       app, "forget", "Delete the stored releases of runs that were closed",
       options, exit_code, Forget);
-  forget->add_option("--run", options->runs, "A run, by its whole id");
+  forget->add_option("--run", options->runs,
+                     "A run, by its whole id (ledger show --format json)");
   forget
       ->add_option("--older-than-days", options->older_than_days,
                    "All runs that were closed so long ago")

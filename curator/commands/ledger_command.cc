@@ -17,9 +17,11 @@
 #include "curator/commands/compare_receipts.h"
 #include "curator/commands/error_report.h"
 #include "curator/commands/place_flags.h"
+#include "curator/release/anchor.h"
 #include "curator/release/budget_text.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
+#include "curator/release/places.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -36,15 +38,8 @@ struct LedgerOptions {
   std::string receipts;  // a file; empty: none
 };
 
-Ledger::Options Places(const LedgerOptions& options) {
-  Ledger::Options places;
-  places.directory = LedgerDirectory(options.data_dir);
-  if (!options.no_anchor) {
-    places.anchor_directory = options.anchor_dir.empty()
-                                  ? DefaultAnchorDirectory(options.data_dir)
-                                  : options.anchor_dir;
-  }
-  return places;
+absl::StatusOr<Ledger::Options> Places(const LedgerOptions& options) {
+  return LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor);
 }
 
 absl::string_view View(std::string_view text) {
@@ -192,8 +187,8 @@ std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
 }
 
 absl::Status Show(const LedgerOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
-                         Ledger::Audit(Places(options)));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerReport report,
                          ReportOf(audit, options));
   Print(options.format == "json" ? ToJson(report)
@@ -234,7 +229,8 @@ v1::LedgerVerifyReport VerifyReportOf(
 // The ledger, and that it has every row that a receipt is for.
 absl::StatusOr<LedgerAudit> AuditWithReceipts(const LedgerOptions& options,
                                               std::uint64_t* count) {
-  DPNMF_ASSIGN_OR_RETURN(LedgerAudit audit, Ledger::Audit(Places(options)));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(LedgerAudit audit, Ledger::Audit(places));
   if (options.receipts.empty()) return audit;
   DPNMF_ASSIGN_OR_RETURN(
       *count, CompareReceipts(options.receipts, options.data_dir, audit.rows));
@@ -261,7 +257,7 @@ absl::Status Verify(const LedgerOptions& options) {
 // ---- anchor
 
 absl::Status AnchorCommand(const LedgerOptions& options) {
-  const Ledger::Options places = Places(options);
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
   if (!options.accept) return Verify(options);
   // The operator's word is written down before it counts.
   if (std::filesystem::is_directory(places.directory)) {
@@ -274,11 +270,12 @@ absl::Status AnchorCommand(const LedgerOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const AcceptedAnchor accepted,
                          Ledger::AcceptAnchor(places));
   Print(absl::StrFormat(
-      "%s in %s: the ledger is anchored at row %u, head %s. No row was "
+      "%s, %s: the ledger is anchored at row %u, head %s. No row was "
       "added.\n",
       accepted.replaced_unreadable ? "replaced the unreadable anchor"
                                    : "wrote a new anchor",
-      places.anchor_directory, accepted.row_count, HexOf(accepted.head)));
+      AnchorFile(places.anchor_directory), accepted.row_count,
+      HexOf(accepted.head)));
   return absl::OkStatus();
 }
 
@@ -340,7 +337,8 @@ void AddLedgerCommand(CLI::App* app, int* exit_code) {
       "--accept", options->accept,
       "Take the ledger as it stands for the latest. Without it: only check");
   anchor->footer(
-      "The anchor shows that the ledger was not rolled back. If its volume is "
+      "The anchor shows that the ledger was not rolled back. First check that "
+      "--anchor-dir\nnames its directory. If its volume is "
       "lost and\nyou know that the ledger is the latest, stop the curator and "
       "accept the ledger as\nit stands; it adds no row. An anchor that the "
       "ledger contradicts is never\noverruled: charges would be forgotten. "

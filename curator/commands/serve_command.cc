@@ -11,6 +11,7 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/rpc/address.h"
 #include "common/rpc/call_gate.h"
 #include "common/rpc/json.h"
 #include "common/rpc/machine_checks.h"
@@ -23,6 +24,7 @@
 #include "curator/commands/error_report.h"
 #include "curator/doctor.h"
 #include "curator/release/layout.h"
+#include "curator/release/places.h"
 #include "curator/service.h"
 #include "spdlog/spdlog.h"
 
@@ -125,9 +127,9 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   DPNMF_ASSIGN_OR_RETURN(curator->access,
                          AccessControl::FromFile(options.allow_list));
   DPNMF_ASSIGN_OR_RETURN(curator->catalog, Catalog::Open(options.data_dir));
-  Ledger::Options ledger;
-  ledger.directory = LedgerDirectory(options.data_dir);
-  ledger.anchor_directory = AnchorDirectory(options);
+  DPNMF_ASSIGN_OR_RETURN(
+      const Ledger::Options ledger,
+      LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor));
   DPNMF_ASSIGN_OR_RETURN(curator->ledger, Ledger::Open(ledger));
   DPNMF_ASSIGN_OR_RETURN(
       curator->gate,
@@ -167,7 +169,15 @@ absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
                                AuditSync::kDurable);
 }
 
+// Before anything is opened: a slip of the pen needs no second look.
+absl::Status CheckAddresses(const ServeOptions& options) {
+  DPNMF_RETURN_IF_ERROR(ParseListenAddress(options.listen).status());
+  if (options.metrics_listen.empty()) return absl::OkStatus();
+  return ParseListenAddress(options.metrics_listen).status();
+}
+
 absl::Status Serve(const ServeOptions& options) {
+  DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
   const int threads = options.threads > 0 ? options.threads : DefaultThreads();
@@ -222,6 +232,7 @@ absl::Status Serve(const ServeOptions& options) {
 
 absl::Status Examine(const ServeOptions& options, const std::string& backup,
                      const std::string& format) {
+  DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
   CuratorDoctorOptions doctor;
   doctor.data_dir = options.data_dir;
   doctor.anchor_dir = AnchorDirectory(options);

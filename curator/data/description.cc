@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/privacy/column_bound.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -110,9 +111,10 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
                    "`column_bound` is 1 under l2; leave it out or choose "
                    "--normalise none");
   }
-  if (!(bound > 0 && bound <= kLargestColumnBound)) {
+  if (!(bound >= kLeastColumnBound && bound <= kLargestColumnBound)) {
     return Refused("column-bound-out-of-range",
-                   "`column_bound` must be above 0 and at most 1000000");
+                   "`column_bound` must be from 2^-32 (2.4e-10) to 1000000; "
+                   "for smaller data write them in another unit");
   }
   return absl::OkStatus();
 }

@@ -24,7 +24,7 @@ bool IsName(std::string_view text);
 // What the operator declares, shape aside. INVALID_ARGUMENT "name-malformed",
 // "population-malformed", "epsilon-out-of-range" ((0, 1000]),
 // "delta-out-of-range" ((0, 1)), "column-bound-out-of-range" (1 under l2, else
-// (0, kLargestColumnBound]). NaN fails every check.
+// [kLeastColumnBound, kLargestColumnBound]). NaN fails every check.
 absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {

@@ -60,6 +60,7 @@ absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
   load.label_columns = options.label_columns;
   load.feature_names = std::move(feature_names);
   load.interrupted = options.interrupted;
+  load.note = options.note;
   // N0 is not the number of columns.
   if (options.adjacency == Adjacency::kReplaceOne)
     load.users_count = options.users_count;

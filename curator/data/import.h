@@ -41,6 +41,8 @@ struct ImportOptions {
   std::optional<std::uint64_t> users_count;
   bool is_public = false;
 
+  // As in LoadOptions.
+  std::function<void(const std::string& sentence)> note;
   // Called when everything is written and synced, before the data set gets its
   // name: what it refuses leaves nothing behind.
   std::function<absl::Status(const DatasetDescription&)> before_publish;

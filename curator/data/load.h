@@ -73,6 +73,9 @@ struct LoadOptions {
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
   LoadProgress progress;
+  // Told what is allowed and looks like a slip: a first column of a text matrix
+  // that looks like the names or numbers of people and is read as data.
+  std::function<void(const std::string& sentence)> note;
   // Asked after every piece of the file; once true, reading ends with CANCELLED
   // "cancelled".
   std::function<bool()> interrupted;

@@ -14,18 +14,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
 
 namespace dpnmf::curator {
 
 absl::Status StorageError(std::string_view verb, const std::string& path,
                           int error) {
-  const auto kind = error == ENOENT   ? absl::StatusCode::kNotFound
-                    : error == EEXIST ? absl::StatusCode::kAlreadyExists
-                                      : absl::StatusCode::kUnavailable;
-  return Refusal(kind, "storage-failed",
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
                  absl::StrCat("cannot ", std::string(verb), " ", path, ": ",
-                              std::generic_category().message(error)));
+                              DiskErrorText(error)));
 }
 
 absl::StatusOr<DurableFile> DurableFile::Create(const std::string& path) {

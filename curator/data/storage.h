@@ -13,8 +13,7 @@
 
 namespace dpnmf::curator {
 
-// "cannot VERB PATH: REASON": NOT_FOUND if the file does not exist, UNAVAILABLE
-// otherwise; code "storage-failed".
+// "cannot VERB PATH: REASON; ADVICE": UNAVAILABLE "storage-failed".
 absl::Status StorageError(std::string_view verb, const std::string& path,
                           int error);
 
@@ -57,7 +56,7 @@ absl::Status SyncEntries(const std::string& path);
 // Creates the directory, and those above it, with mode 0700 where missing.
 absl::Status CreateDirectories(const std::string& path);
 
-// Renames without replacing: ALREADY_EXISTS "storage-failed" if `to` exists.
+// Renames without replacing: UNAVAILABLE "storage-failed" if `to` exists.
 absl::Status RenameNew(const std::string& from, const std::string& to);
 
 // An exclusive lock on a file that is created if missing; held until destroyed,

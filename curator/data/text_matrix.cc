@@ -1,6 +1,7 @@
 #include "curator/data/text_matrix.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "curator/data/assemble.h"
 #include "curator/data/entry.h"
 #include "curator/data/fields.h"
+#include "curator/data/label_guess.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -46,6 +48,7 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
     }
+    NoteNames();
     return DenseOfRows(std::move(values_), rows_, width_ - label_columns_,
                        users_are_rows);
   }
@@ -99,6 +102,7 @@ class TextMatrixReader {
 
   void KeepHeader() {
     header_width_ = fields_.size();
+    header_first_ = std::string(fields_[0]);
     while (header_empty_ < fields_.size() && fields_[header_empty_].empty())
       ++header_empty_;
   }
@@ -157,10 +161,25 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
+  // A column of names that are numbers is data like any other, unless somebody
+  // says otherwise.
+  void NoteNames() const {
+    if (!options_.note || options_.label_columns.has_value() ||
+        label_columns_ != 0 || !LooksLikeNames(header_first_, values_, width_))
+      return;
+    const std::string name =
+        header_first_.empty() ? ""
+                              : absl::StrCat(" (", Quoted(header_first_), ")");
+    options_.note(absl::StrCat(
+        "column 1", name,
+        " is read as data; --label-columns 1 if it names the lines"));
+  }
+
   InputFile& input_;
   const char separator_;
   const LoadOptions& options_;
   Fields fields_;  // of the current line
+  std::string header_first_;
   std::size_t header_width_ = 0;
   std::size_t header_empty_ = 0;   // leading empty fields of the header
   std::size_t width_ = 0;          // fields of a row

@@ -86,6 +86,7 @@ absl::Status CopyFile(const fs::path& from, const fs::path& to) {
 
 // One snapshot of the ledger, in one file.
 absl::Status CopyLedger(const std::string& from, const std::string& to) {
+  DPNMF_RETURN_IF_ERROR(MakePrivateFile(to));
   try {
     SQLite::Database source(from, SQLite::OPEN_READONLY, 10'000);
     SQLite::Database target(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

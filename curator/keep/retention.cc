@@ -45,7 +45,7 @@ absl::Status CheckNamed(const std::vector<KnownRun>& runs,
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
                  absl::StrCat("the ledger knows no run ", id,
                               ": give its whole id, as `dpnmf-curator ledger "
-                              "show` prints it."));
+                              "show --format json` prints it."));
 }
 
 bool IsMeant(const KnownRun& run, const RetentionRequest& request) {

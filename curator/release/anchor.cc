@@ -39,6 +39,10 @@ std::uint64_t NumberField(const nlohmann::json& object, const char* name) {
 
 }  // namespace
 
+std::string AnchorFile(const std::string& directory) {
+  return absl::StrCat(directory, "/", kFileName);
+}
+
 std::string AnchorText(const Anchor& anchor) {
   nlohmann::ordered_json object;
   object["format"] = kFormat;
@@ -66,7 +70,7 @@ absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
 }
 
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {
-  const auto text = ReadWholeFile(absl::StrCat(directory, "/", kFileName));
+  const auto text = ReadWholeFile(AnchorFile(directory));
   if (absl::IsNotFound(text.status())) return std::nullopt;
   if (!text.ok()) return text.status();
   DPNMF_ASSIGN_OR_RETURN(Anchor anchor, ParseAnchor(*text));

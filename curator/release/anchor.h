@@ -27,6 +27,8 @@ struct Anchor {
   friend bool operator==(const Anchor&, const Anchor&) = default;
 };
 
+// DIRECTORY/anchor.json.
+std::string AnchorFile(const std::string& directory);
 std::string AnchorText(const Anchor& anchor);
 // DATA_LOSS "anchor-damaged".
 absl::StatusOr<Anchor> ParseAnchor(std::string_view text);

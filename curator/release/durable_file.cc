@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 
@@ -50,10 +51,24 @@ absl::Status WriteAll(int descriptor, std::string_view content,
 }  // namespace
 
 absl::Status StorageFailed(std::string_view action, const std::string& path) {
-  const std::string reason = std::generic_category().message(errno);
+  const std::string reason = DiskErrorText(errno);
   return Refusal(
       absl::StatusCode::kUnavailable, "storage-failed",
       absl::StrCat("cannot ", View(action), " `", path, "`: ", reason));
+}
+
+absl::Status MakePrivateFile(const std::string& path) {
+  const Descriptor file(DPNMF_SYSTEM(open)(
+      path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.value() >= 0) return absl::OkStatus();
+  if (errno != EEXIST) return StorageFailed("create", path);
+  struct stat about {};
+  constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+  if (::stat(path.c_str(), &about) != 0) return StorageFailed("open", path);
+  // By name: closing a descriptor of it would drop SQLite's locks.
+  if ((about.st_mode & kOthers) != 0 && ::chmod(path.c_str(), 0600) != 0)
+    return StorageFailed("change the mode of", path);
+  return absl::OkStatus();
 }
 
 absl::Status CreateDurableDirectory(const std::string& path) {

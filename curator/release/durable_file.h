@@ -16,8 +16,12 @@
 
 namespace dpnmf::curator {
 
-// UNAVAILABLE "storage-failed" with errno's reason.
+// UNAVAILABLE "storage-failed" with errno's reason and what to change.
 absl::Status StorageFailed(std::string_view action, const std::string& path);
+
+// Makes the file, empty and with mode 0600, if there is none; one that is there
+// gets that mode.
+absl::Status MakePrivateFile(const std::string& path);
 
 // Creates the directory and its missing parents (mode 0700) and syncs the
 // parent of each one made, and of the directory also if it exists.

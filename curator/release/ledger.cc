@@ -20,6 +20,7 @@
 #include "curator/release/ledger_book.h"
 #include "curator/release/ledger_row.h"
 #include "curator/release/ledger_table.h"
+#include "curator/release/places.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -39,25 +40,27 @@ std::string RandomLedgerId() {
   return HexOf(bytes);
 }
 
-absl::Status BehindAnchor(std::string_view what, std::string_view advice) {
-  return Refusal(absl::StatusCode::kDataLoss, "ledger-behind-anchor",
-                 absl::StrCat(absl::string_view(what.data(), what.size()), "; ",
-                              absl::string_view(advice.data(), advice.size())));
+// "WHAT (anchor: PATH); ADVICE".
+absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
+                          std::string_view advice) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "ledger-behind-anchor",
+      absl::StrCat(absl::string_view(what.data(), what.size()),
+                   " (anchor: ", AnchorFile(options.anchor_directory), "); ",
+                   absl::string_view(advice.data(), advice.size())));
 }
 
 constexpr char kRestoreAdvice[] =
     "charges may be missing, so nothing is released: restore the ledger that "
     "the anchor belongs to";
 constexpr char kAcceptAdvice[] =
-    "if the anchor alone was lost and this ledger is the latest, run "
-    "`dpnmf-curator ledger anchor --accept`";
+    "first check --anchor-dir: it must name the directory that was given "
+    "before. Only if the anchor itself was lost and this ledger is the latest, "
+    "run `dpnmf-curator ledger anchor --accept`";
 
 absl::Status CheckAnchorDirectory(const Ledger::Options& options) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
   if (options.anchor_directory.empty() ||
-      fs::weakly_canonical(options.directory, ignored) !=
-          fs::weakly_canonical(options.anchor_directory, ignored)) {
+      !LiesIn(options.anchor_directory, options.directory)) {
     return absl::OkStatus();
   }
   return Refusal(
@@ -100,27 +103,31 @@ absl::StatusOr<Replayed> Replay(LedgerTable* table,
 
 // Whether the ledger is the one that the anchor knows, or its continuation.
 absl::StatusOr<AnchorState> CompareWithAnchor(
-    const Replayed& replayed, const std::optional<Anchor>& anchor) {
+    const Ledger::Options& options, const Replayed& replayed,
+    const std::optional<Anchor>& anchor) {
   const LedgerBook& book = replayed.book;
   if (!anchor.has_value()) {
     if (book.row_count() == 1) return AnchorState::kFirst;
-    return BehindAnchor(absl::StrCat("the ledger has ", book.row_count(),
+    return BehindAnchor(options,
+                        absl::StrCat("the ledger has ", book.row_count(),
                                      " rows and its anchor is missing"),
                         kAcceptAdvice);
   }
   if (anchor->ledger_id != book.ledger_id()) {
-    return BehindAnchor("the anchor belongs to another ledger",
-                        "name the right anchor directory, or restore the "
-                        "ledger that the anchor belongs to");
+    return BehindAnchor(options, "the anchor belongs to another ledger",
+                        "name the right --anchor-dir, or restore the ledger "
+                        "that the anchor belongs to");
   }
   if (anchor->row_count > book.row_count()) {
     return BehindAnchor(
+        options,
         absl::StrCat("the ledger has ", book.row_count(),
                      " rows and its anchor says ", anchor->row_count),
         kRestoreAdvice);
   }
   if (replayed.hash_at_anchor != anchor->head) {
-    return BehindAnchor(absl::StrCat("row ", anchor->row_count,
+    return BehindAnchor(options,
+                        absl::StrCat("row ", anchor->row_count,
                                      " is not the row that the anchor knows"),
                         kRestoreAdvice);
   }
@@ -133,7 +140,8 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
   if (options.anchor_directory.empty()) return std::nullopt;
   auto anchor = ReadAnchor(options.anchor_directory);
   if (ReasonCode(anchor.status()) == "anchor-damaged")
-    return BehindAnchor("the ledger's anchor is not readable", kAcceptAdvice);
+    return BehindAnchor(options, "the ledger's anchor is not readable",
+                        kAcceptAdvice);
   return anchor;
 }
 
@@ -300,7 +308,7 @@ absl::Status Ledger::State::AnchorStands() const {
                          ReadAnchorOf(options));
   if (options.anchor_directory.empty() || anchor == AnchorOf(book))
     return absl::OkStatus();
-  return BehindAnchor("the anchor is not where this ledger left it",
+  return BehindAnchor(options, "the anchor is not where this ledger left it",
                       "stop every other curator that serves a copy of the "
                       "ledger, and restart this one");
 }
@@ -380,7 +388,8 @@ absl::StatusOr<LedgerBook> Begin(const Ledger::Options& options,
                                  const std::optional<Anchor>& anchor,
                                  LedgerTable* table) {
   if (anchor.has_value()) {
-    return BehindAnchor(absl::StrCat("the ledger is empty and its anchor says ",
+    return BehindAnchor(options,
+                        absl::StrCat("the ledger is empty and its anchor says ",
                                      anchor->row_count, " rows"),
                         kRestoreAdvice);
   }
@@ -404,7 +413,8 @@ absl::StatusOr<LedgerBook> Load(const Ledger::Options& options,
   if (is_new) return Begin(options, anchor, table);
   DPNMF_ASSIGN_OR_RETURN(Replayed replayed, Replay(table, anchor, nullptr));
   if (!options.anchor_directory.empty())
-    DPNMF_RETURN_IF_ERROR(CompareWithAnchor(replayed, anchor).status());
+    DPNMF_RETURN_IF_ERROR(
+        CompareWithAnchor(options, replayed, anchor).status());
   return std::move(replayed.book);
 }
 
@@ -440,7 +450,8 @@ absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
   DPNMF_ASSIGN_OR_RETURN(const Replayed replayed,
                          Replay(&table, anchor, &audit.rows));
   if (!options.anchor_directory.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(audit.anchor, CompareWithAnchor(replayed, anchor));
+    DPNMF_ASSIGN_OR_RETURN(audit.anchor,
+                           CompareWithAnchor(options, replayed, anchor));
   }
   audit.head = replayed.book.head();
   for (const std::string& name : replayed.book.populations()) {
@@ -490,7 +501,7 @@ absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
   DPNMF_ASSIGN_OR_RETURN(const Replayed replayed,
                          Replay(&table, known, nullptr));
   if (known.has_value()) {
-    DPNMF_RETURN_IF_ERROR(CompareWithAnchor(replayed, known).status());
+    DPNMF_RETURN_IF_ERROR(CompareWithAnchor(options, replayed, known).status());
     return Refusal(absl::StatusCode::kFailedPrecondition, "anchor-present",
                    "the ledger has its anchor; there is nothing to accept");
   }

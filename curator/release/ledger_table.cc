@@ -170,6 +170,8 @@ absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
   const std::string path = absl::StrCat(directory, "/", kFileName);
   // The anchor will be told of every row that is read now.
   DPNMF_RETURN_IF_ERROR(RewriteDurably(absl::StrCat(path, "-wal")));
+  // SQLite gives the files beside it the same mode.
+  DPNMF_RETURN_IF_ERROR(MakePrivateFile(path));
   return Guarded([&]() -> absl::StatusOr<LedgerTable> {
     auto database =
         OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

@@ -105,7 +105,7 @@ agrees() { exits 0 "budget" as alice budget --dataset people --format json; says
 
 exits 0 "import" dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 8 --delta 1e-6 --data-dir "$data" --anchor-dir "$work/anchor" --format json
-for stage in reading checking writing opening; do says "\"stage\": \"$stage\""; done
+for stage in reading checking writing ledger opening; do says "\"stage\": \"$stage\""; done
 exits 0 "factorize" dpnmf-curator factorize --input "$work/people.csv" --users rows --rank 2 --output "$work/W.npy" --format json
 for stage in reading "first W" people W; do says "\"stage\": \"$stage\""; done
 start_curator || fail "curator"
@@ -121,6 +121,7 @@ exits 6 "no health for a stranger" dpnmf-analyst --health --listen "127.0.0.1:$a
 # The checklists: good, then with one thing wrong.
 exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
 says "each verified"
+says "No errors, [1-9][0-9]* warning"
 exits 0 "doctor of the analyst" dpnmf-analyst doctor $(analyst_flags)
 says "offers 1 data sets"
 chmod 755 "$data"
@@ -131,6 +132,18 @@ put "$work/allow.json" '{"grants": [{"identity": "dns:analyst", "role": "analyst
 exits 7 "doctor sees a broken list" dpnmf-curator doctor $(curator_flags) --format json
 says '"result": "failed"'
 put "$work/allow.json" "$grants"
+
+# An address in use, and one where nothing listens: a sentence each, and nothing of gRPC's.
+exits 0 "another data set" dpnmf-curator import --name people --population others --input "$work/people.csv" --users rows \
+  --epsilon 1 --delta 1e-6 --data-dir "$work/other"
+exits 5 "an address in use" dpnmf-curator serve --data-dir "$work/other" --allow "$work/allow.json" $(tls curator) \
+  --listen "127.0.0.1:$curator_port"
+says "cannot listen on 127.0.0.1:$curator_port.*listen-failed"
+! grep -q 'gRPC\|children' "$work/out" || fail "gRPC's own words"
+exits 5 "health where nothing listens" dpnmf-curator health --listen 127.0.0.1:1 $(tls curator)
+says "nothing listens at 127.0.0.1:1.*port-closed"
+exits 2 "no certificate" "$source/deploy/certs.sh" show "$work/none"
+[ "$(wc -l <"$work/out")" = 1 ] || fail "certs.sh show says more than a sentence"
 
 # Lists are read again without a restart.
 exits 6 "bob is not on the list" as bob runs

@@ -444,7 +444,7 @@ TEST(PlanRun, HoldsItsPromisesOverARandomGrid) {
     facts.adjacency =
         random() % 2 == 0 ? Adjacency::kReplaceOne : Adjacency::kAddRemoveOne;
     facts.conversion = static_cast<Conversion>(random() % 3);
-    facts.column_bound = random() % 3 == 0 ? 1 : log_uniform(1e-30, 1e30);
+    facts.column_bound = random() % 3 == 0 ? 1 : log_uniform(0x1p-32, 1e30);
     facts.max_rank = kMaxRank;
     facts.max_rounds = kMaxRounds;
     RunParameters parameters = Parameters();

@@ -34,6 +34,15 @@ TEST(ParseAddress, RefusesEverythingElse) {
   }
 }
 
+TEST(ParseListenAddress, TakesPortZeroBesides) {
+  EXPECT_EQ(ParseListenAddress("127.0.0.1:0")->port, "0");
+  EXPECT_EQ(ParseListenAddress("[::]:7431")->host, "::");
+  for (const char* text : {"", "127.0.0.1", "127.0.0.1:65536", "127.0.0.1:-0"})
+    EXPECT_EQ(ReasonCode(ParseListenAddress(text).status()),
+              "address-malformed")
+        << text;
+}
+
 TEST(ParseAddress, ShowsWhatItRefusesOnOneShortLine) {
   const auto address =
       ParseAddress("a\nb\x1b[2J" + std::string(10'000, 'c') + ":");

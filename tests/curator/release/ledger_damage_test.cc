@@ -407,8 +407,11 @@ TEST_F(LedgerDamage, RefusesTheAnchorOfAnotherLedger) {
 TEST_F(LedgerDamage, RefusesAMissingAnchorUntilItIsAccepted) {
   fs::remove_all(home_.options.anchor_directory);
   ExpectRefused("ledger-behind-anchor");
-  EXPECT_THAT(std::string(home_.TryOpen().status().message()),
-              HasSubstr("ledger anchor --accept"));
+  const std::string sentence(home_.TryOpen().status().message());
+  EXPECT_THAT(sentence, HasSubstr("ledger anchor --accept"));
+  EXPECT_THAT(sentence, HasSubstr("first check --anchor-dir"));
+  EXPECT_THAT(sentence,
+              HasSubstr(home_.options.anchor_directory + "/anchor.json"));
   const auto accepted = Ledger::AcceptAnchor(home_.options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_EQ(accepted->row_count, 6u);
@@ -458,6 +461,9 @@ TEST_F(LedgerDamage, MovesTheAnchorForwardOfALedgerThatIsAhead) {
 TEST_F(LedgerDamage, RefusesAnAnchorInTheLedgersOwnDirectory) {
   Ledger::Options options = home_.options;
   options.anchor_directory = options.directory + "/../ledger/";
+  EXPECT_EQ(ReasonCode(Ledger::Open(options).status()),
+            "anchor-directory-invalid");
+  options.anchor_directory = options.directory + "/anchor";
   EXPECT_EQ(ReasonCode(Ledger::Open(options).status()),
             "anchor-directory-invalid");
 }

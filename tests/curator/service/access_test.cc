@@ -46,6 +46,29 @@ TEST(Access, RefusesWhatItDoesNotUnderstand) {
   }
 }
 
+TEST(Access, SaysWhereAListBreaksOff) {
+  const std::string path = ::testing::TempDir() + "allow-list-cut.json";
+  const std::string good = kGood;
+  const auto sentence = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    const absl::Status status = AccessControl::FromFile(path).status();
+    EXPECT_EQ(ReasonCode(status), "allow-list-malformed");
+    return std::string(status.message());
+  };
+  const std::string cut = sentence(good.substr(0, good.size() - 20));
+  EXPECT_NE(cut.find(path), std::string::npos) << cut;
+  EXPECT_NE(cut.find("line 4,"), std::string::npos) << cut;
+  EXPECT_NE(cut.find("ends too early"), std::string::npos) << cut;
+  const std::string slip = sentence("{\n\"grants\": [,]}");
+  EXPECT_NE(slip.find("line 2, byte 14:"), std::string::npos) << slip;
+  const std::string missing =
+      sentence(R"({"grants": [{"identity": "dns:a", "roles": ["analyst"]}]})");
+  EXPECT_NE(missing.find("datasets"), std::string::npos) << missing;
+  for (const std::string& text : {cut, slip, missing})
+    EXPECT_EQ(text.find("json.exception"), std::string::npos) << text;
+  std::remove(path.c_str());
+}
+
 TEST(Access, TakesUpAChangedFileAndFailsClosedOnABrokenOne) {
   const std::string path = ::testing::TempDir() + "allow-list-test.json";
   const std::vector<std::string> a = {"dns:a"};

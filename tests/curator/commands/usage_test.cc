@@ -1,0 +1,91 @@
+// Command lines that cannot be understood, and files that cannot be used.
+#include "common/base/exit_code.h"
+#include "tests/curator/commands/terminal.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class Usage : public Terminal {};
+
+TEST_F(Usage, OneSentenceWithCodeAndHint) {
+  const struct {
+    const char *arguments, *sentence;
+  } cases[] = {
+      {"", "; see 'dpnmf-curator --help'. [usage]\n"},
+      {"ledger", "; see 'dpnmf-curator ledger --help'. [usage]\n"},
+      {"frobnicate", "no subcommand frobnicate; see 'dpnmf-curator --help'"},
+      {"--epsilon abc", "no flag --epsilon"},
+      {"import --inpt F", "no flag --inpt; see 'dpnmf-curator import --help'"},
+      {"import --inpt=F", "no flag --inpt;"},
+      {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
+      {"import --users people", "--users: people not in {rows,columns}; see"},
+      {"import --epsilon abc", "--epsilon = abc; see"},
+      {"serve --threads 9999", "--threads: Value 9999 not in range"},
+      {"--config nope.toml serve", "--config: nope.toml was not readable"},
+      {"ledger show --las 3",
+       "no flag --las; see 'dpnmf-curator ledger show --help'"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(Run(c.arguments), kExitUsage) << c.arguments;
+    EXPECT_EQ(out_, "") << c.arguments;
+    EXPECT_THAT(err_, StartsWith("dpnmf-curator: ")) << c.arguments;
+    EXPECT_THAT(err_, HasSubstr(c.sentence)) << c.arguments;
+    EXPECT_THAT(err_, EndsWith("[usage]\n")) << c.arguments;
+    EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 1) << err_;
+  }
+}
+
+TEST_F(Usage, HelpAndVersionAreNoErrors) {
+  for (const char* arguments : {"--help", "import --help", "--version"}) {
+    EXPECT_EQ(Run(arguments), kExitOk) << arguments;
+    EXPECT_NE(out_, "") << arguments;
+    EXPECT_EQ(err_, "") << arguments;
+  }
+}
+
+TEST_F(Usage, AddressesAreCheckedBeforeAnythingElse) {
+  const std::string files =
+      " --data-dir none --allow none --ca none --cert none --key none";
+  for (const char* listen :
+       {"127.0.0.1", "127.0.0.1:99999", "127.0.0.1:-1", ":7431"}) {
+    for (const char* command : {"serve", "doctor"}) {
+      EXPECT_EQ(Run(std::string(command) + " --listen " + listen + files),
+                kExitUsage)
+          << command << listen;
+      EXPECT_THAT(err_, HasSubstr("[address-malformed]")) << command << listen;
+      EXPECT_EQ(out_, "");
+    }
+    EXPECT_EQ(Run(std::string("health --listen ") + listen +
+                  " --ca none --cert none --key none"),
+              kExitUsage);
+    EXPECT_THAT(err_, HasSubstr("[address-malformed]")) << listen;
+  }
+  EXPECT_EQ(Run("serve --metrics-listen 127.0.0.1:65536" + files), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[address-malformed]"));
+  Run("serve --listen 127.0.0.1:0" + files);
+  EXPECT_THAT(err_, ::testing::Not(HasSubstr("address-malformed")));
+}
+
+TEST_F(Usage, OwnTlsFilesThatAreNoGoodAreExitCode6) {
+  EXPECT_EQ(Run("health --ca none --cert none --key none"), kExitDenied);
+  EXPECT_THAT(err_, HasSubstr("[tls-file-unreadable]"));
+}
+
+TEST_F(Usage, FactorizeWritesNpyAlone) {
+  const std::string factorize =
+      "factorize --input v.csv --users rows --rank 1 --iterations 2 --output ";
+  EXPECT_EQ(Run(factorize + "f.csv"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[file-type-unknown]"));
+  EXPECT_FALSE(Exists("f.csv"));
+  EXPECT_EQ(Run(factorize + "none/f.npy"), kExitNotFound);
+  EXPECT_THAT(err_, HasSubstr("[directory-not-found]"));
+  EXPECT_EQ(Run(factorize + "f.npy"), kExitOk) << err_;
+  EXPECT_TRUE(Exists("f.npy"));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
