@@ -15,7 +15,7 @@ bool IsPort(std::string_view text, int least) {
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), port);
   return error == std::errc() && end == text.data() + text.size() &&
-         port >= least && port <= 65535;
+         text[0] != '-' && port >= least && port <= 65535;
 }
 
 // "[::1]" to "::1"; a host with a colon needs the brackets.

@@ -1,6 +1,7 @@
 #include "curator/commands/usage_error.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +37,12 @@ std::string Sentence(const CLI::ParseError& error, const CLI::App& app,
     return absl::StrCat("the word ", unknown.front(), " is not expected");
   if (dynamic_cast<const CLI::FileError*>(&error) != nullptr)
     return absl::StrCat("--config: ", error.what());
-  return error.what();
+  if (chosen.get_require_subcommand_min() > 0) return "a subcommand is missing";
+  std::string said = error.what();
+  constexpr std::string_view kConversion = "Could not convert: ";
+  if (said.starts_with(kConversion))
+    said.replace(0, kConversion.size(), "this value cannot be read: ");
+  return said;
 }
 
 }  // namespace

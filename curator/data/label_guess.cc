@@ -11,7 +11,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::size_t kLeastRows = 3;
+constexpr std::size_t kLeastRows = 10;  // fewer may differ by chance
 // Above it floats no longer tell neighbouring integers apart, and hardly
 // anything is counted.
 constexpr float kLargestCount = 0x1p24f;

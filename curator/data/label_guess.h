@@ -11,7 +11,7 @@ namespace dpnmf::curator {
 // `header`: of the first column, empty if there is none. `values`: rows of
 // `width` entries, one after another. True if the header is a usual one of
 // names (id, person, patient, user, name, ...), or if the entries are distinct
-// integers, three at least, while no other column is such.
+// integers, ten at least, while no other column is such.
 bool LooksLikeNames(std::string_view header, const std::vector<float>& values,
                     std::size_t width);
 

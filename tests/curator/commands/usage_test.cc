@@ -15,15 +15,16 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
   const struct {
     const char *arguments, *sentence;
   } cases[] = {
-      {"", "; see 'dpnmf-curator --help'. [usage]\n"},
-      {"ledger", "; see 'dpnmf-curator ledger --help'. [usage]\n"},
+      {"", "a subcommand is missing; see 'dpnmf-curator --help'. [usage]\n"},
+      {"ledger",
+       "a subcommand is missing; see 'dpnmf-curator ledger --help'. [usage]\n"},
       {"frobnicate", "no subcommand frobnicate; see 'dpnmf-curator --help'"},
       {"--epsilon abc", "no flag --epsilon"},
       {"import --inpt F", "no flag --inpt; see 'dpnmf-curator import --help'"},
       {"import --inpt=F", "no flag --inpt;"},
       {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
       {"import --users people", "--users: people not in {rows,columns}; see"},
-      {"import --epsilon abc", "--epsilon = abc; see"},
+      {"import --epsilon abc", "cannot be read: --epsilon = abc; see"},
       {"serve --threads 9999", "--threads: Value 9999 not in range"},
       {"--config nope.toml serve", "--config: nope.toml was not readable"},
       {"ledger show --las 3",

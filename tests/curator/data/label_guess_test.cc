@@ -1,5 +1,7 @@
 #include "curator/data/label_guess.h"
 
+#include <functional>
+
 #include "curator/data/load.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
@@ -18,15 +20,34 @@ TEST(LooksLikeNames, KnowsUsualHeaders) {
   EXPECT_FALSE(LooksLikeNames("id", values, 1));
 }
 
+// Twelve rows: the first column as told, the second of zeros and ones.
+std::vector<float> Beside(const std::function<float(int)>& first) {
+  std::vector<float> values;
+  for (int n = 0; n < 12; ++n) {
+    values.push_back(first(n));
+    values.push_back(static_cast<float>(n % 2));
+  }
+  return values;
+}
+
 TEST(LooksLikeNames, KnowsDistinctIntegersBesideOthers) {
-  EXPECT_TRUE(LooksLikeNames("", {7, 1, 0, 8, 1, 2, 9, 3, 2}, 3));
+  const auto numbered = [](int n) { return static_cast<float>(1000 + n); };
+  EXPECT_TRUE(LooksLikeNames("", Beside(numbered), 2));
   // Too long for a float to tell apart.
   EXPECT_TRUE(LooksLikeNames(
-      "", {1234567890.f, 1, 1234567891.f, 1, 1234567892.f, 1}, 2));
-  EXPECT_FALSE(LooksLikeNames("", {7, 1, 7, 1, 9, 3}, 2)) << "twice";
-  EXPECT_FALSE(LooksLikeNames("", {7.5, 1, 8, 1, 9, 3}, 2)) << "no integer";
-  EXPECT_FALSE(LooksLikeNames("", {7, 1, 8, 2, 9, 3}, 2)) << "so are others";
-  EXPECT_FALSE(LooksLikeNames("", {7, 1, 8, 1}, 2)) << "too few";
+      "", Beside([](int n) { return 1234567890.f + static_cast<float>(n); }),
+      2));
+  EXPECT_FALSE(LooksLikeNames(
+      "", Beside([](int n) { return static_cast<float>(n % 11); }), 2))
+      << "one stands twice";
+  EXPECT_FALSE(LooksLikeNames(
+      "", Beside([](int n) { return static_cast<float>(n) + 0.5f; }), 2))
+      << "no integers";
+  std::vector<float> values = Beside(numbered);
+  EXPECT_FALSE(LooksLikeNames("", {values.begin(), values.begin() + 18}, 2))
+      << "too few rows";
+  for (std::size_t i = 1; i < values.size(); i += 2) values[i] = values[i - 1];
+  EXPECT_FALSE(LooksLikeNames("", values, 2)) << "the other is such, too";
 }
 
 std::vector<std::string> NotesOn(const std::string& text,

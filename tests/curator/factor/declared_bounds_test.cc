@@ -15,8 +15,8 @@ namespace {
 
 DatasetDescription Declared(double bound) {
   DatasetDescription description;
-  description.name = "d";
-  description.population = "p";
+  description.name = std::string("declared");
+  description.population = std::string("people");
   description.features = 8;
   description.users = 1000;
   description.normalisation = Normalisation::kNone;
