@@ -70,8 +70,9 @@ absl::Status FromTransport(const grpc::Status& status) {
                                   text, ")."));
     case absl::StatusCode::kUnimplemented:
       return Refusal(kind, "rpc-failed",
-                     "The other side does not know this call: its version "
-                     "differs; install the same version on both sides.");
+                     "The other side does not know this call: the address is "
+                     "another program's, or its version differs; check the "
+                     "address, and install the same version on both sides.");
     case absl::StatusCode::kResourceExhausted:
       // The budget's kind belongs to refusals with a code; from the transport
       // it means a message or a queue that is too large.
