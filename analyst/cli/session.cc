@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/rpc/address.h"
 #include "common/rpc/json.h"
 
 namespace dpnmf::cli {
@@ -21,6 +22,7 @@ ExitCode ExitCodeOfError(const absl::Status& status) {
 }
 
 absl::StatusOr<AnalystClient> Session::Client() const {
+  DPNMF_RETURN_IF_ERROR(ParseAddress(options_.connection.server).status());
   DPNMF_ASSIGN_OR_RETURN(const auto channel,
                          environment_.connect(options_.connection));
   return AnalystClient(channel);
