@@ -47,8 +47,8 @@ absl::Status FromCurator(const grpc::Status& status) {
   if (ReasonCode(converted) != "unreachable") return converted;
   spdlog::warn("the curator cannot be reached: {}", status.error_message());
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
-                 "The analyst's server cannot reach the curator; runs go on "
-                 "when it is back.");
+                 "The analyst's server cannot reach the curator; runs that "
+                 "were started go on when it is back.");
 }
 
 // 32 bytes or a violation.

@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "analyst/client_list.h"
 #include "analyst/curator_client.h"
+#include "analyst/flag_addresses.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
 #include "analyst/server_doctor.h"
@@ -27,6 +28,7 @@
 #include "common/rpc/server.h"
 #include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
+#include "common/rpc/usage_error.h"
 #include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
@@ -68,8 +70,9 @@ constexpr char kServeAbout[] =
     "clients.json\n\n"
     "clients.json lists who may connect, by the name in the client's "
     "certificate (subject\n"
-    "alternative name). The role analyst may do everything, auditor may only "
-    "look:\n"
+    "alternative name). The role analyst may start runs and end its own, "
+    "operator may end and\n"
+    "forget anyone's, auditor may only look:\n"
     "  {\"clients\": [{\"identity\": \"dns:alice.client\", \"roles\": "
     "[\"analyst\"]}]}\n\n"
     "Every flag may also stand in a file given with --config (one `name=value` "
@@ -151,9 +154,9 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
       ->check(CLI::Range(1, 86'400))
       ->capture_default_str();
   add("log-level", &flags->log_level,
-      "trace, debug, info, warning, error or off")
+      "trace, debug, info, warn (or warning), error or off")
       ->check(
-          CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
+          OneOf({"trace", "debug", "info", "warn", "warning", "error", "off"}))
       ->capture_default_str();
   serve
       ->add_flag("--log-json", flags->log_json, "Log one line of JSON an entry")
@@ -190,6 +193,8 @@ absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
 }
 
 absl::Status Serve(const ServeFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--curator", flags.curator));
+  DPNMF_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen));
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
   TlsFiles client_side = flags.tls;
@@ -258,6 +263,7 @@ int Examine(const ServeFlags& flags, const std::string& format) {
   AnalystDoctorOptions doctor;
   doctor.state_dir = flags.state_dir;
   doctor.curator = flags.curator;
+  doctor.listen = flags.listen;
   doctor.tls = doctor.client_tls = flags.tls;
   if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;
   doctor.clients = flags.clients;
@@ -296,6 +302,7 @@ void AddHealthFlags(CLI::App* health, HealthFlags* flags) {
 }
 
 absl::Status Health(const HealthFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--listen", flags.listen));
   RequireTls13();
   DPNMF_ASSIGN_OR_RETURN(const auto credentials, ChannelTls(flags.tls));
   return CheckHealth(LocalAddress(flags.listen), credentials, 4);
@@ -328,7 +335,7 @@ int Main(int argc, char** argv) {
   std::string format = "text";
   AddFlags(doctor, &doctor_flags);
   doctor->add_option("--format", format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(OneOf({"text", "json"}))
       ->capture_default_str();
   HealthFlags health_flags;
   CLI::App* health =
@@ -343,7 +350,9 @@ int Main(int argc, char** argv) {
       arguments[1] = "health";
     app.parse(argc, arguments.data());
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fputs(UsageErrorText(app, error).c_str(), stderr);
+    return kExitUsage;
   }
   if (health->parsed()) return Report(Health(health_flags));
   if (doctor->parsed()) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/client_list.h"
 #include "analyst/curator_client.h"
+#include "analyst/flag_addresses.h"
 #include "common/rpc/machine_checks.h"
 #include "common/rpc/receipt.h"
 
@@ -77,13 +78,23 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
     findings.Judge("files towards clients", CheckTlsFiles(options.client_tls),
                    "They are good.", "Mend what the sentence names.");
   }
+  const bool curator_named = findings.Judge(
+      "curator address", CheckPeerAddress("--curator", options.curator),
+      absl::StrCat(options.curator, " is an address."),
+      "Give --curator HOST:PORT.");
+  if (!options.listen.empty()) {
+    findings.Judge("own address",
+                   CheckListenAddress("--listen", options.listen),
+                   absl::StrCat(options.listen, " is an address."),
+                   "Give --listen HOST:PORT.");
+  }
   CheckClients(options.clients, &findings);
   CheckReceiptKey(options.receipt_key, &findings);
   CheckPrivateDirectory("state directory", options.state_dir, &findings);
   CheckAuditLog(options.audit_log, &findings);
   CheckMetricsAddress(options.metrics_listen, &findings);
   CheckDisk("disk of the state", options.state_dir, &findings);
-  if (good) CheckCurator(options, &findings);
+  if (good && curator_named) CheckCurator(options, &findings);
   return report;
 }
 

@@ -14,6 +14,7 @@ namespace dpnmf::analyst {
 struct AnalystDoctorOptions {
   std::string state_dir;
   std::string curator;  // HOST:PORT
+  std::string listen;   // HOST:PORT; empty: not looked at
   TlsFiles tls;         // towards the curator
   TlsFiles client_tls;  // towards clients
   std::string clients;

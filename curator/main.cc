@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "common/base/exit_code.h"
+#include "common/rpc/usage_error.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/usage_error.h"
 
 // `--health` is the subcommand of that name, as container checks expect it.
 static std::vector<const char*> WithHealthFlag(int argc, char** argv) {
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
     app.parse(argc, WithHealthFlag(argc, argv).data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
-    std::fputs(dpnmf::curator::UsageErrorText(error, app).c_str(), stderr);
+    std::fputs(dpnmf::UsageErrorText(app, error).c_str(), stderr);
     return dpnmf::kExitUsage;
   }
   return exit_code;

@@ -43,8 +43,11 @@ absl::StatusOr<v1::AccountReport> Account(std::uint32_t releases,
   v1::AccountReport report;
   report.set_releases(releases);
   report.set_noise_multiplier(noise_multiplier);
-  report.set_mu(std::sqrt(mu_squared));
-  report.set_rho(mu_squared / 2);
+  // To the nearest: no bound hangs on them.
+  const long double z = noise_multiplier;
+  const auto nearest = static_cast<double>(releases / (z * z));
+  report.set_mu(std::sqrt(nearest));
+  report.set_rho(nearest / 2);
   v1::Epsilons* epsilon = report.mutable_epsilon();
   epsilon->set_delta(delta);
   epsilon->set_rdp(rdp.epsilon);

@@ -23,18 +23,22 @@ ProgressStyle StyleOf(const Session& session) {
 
 ExitCode ReportInterrupt(const Session& session, const std::string& run_id) {
   const std::string id = ShortRunId(run_id);
-  *session.environment().err << "dpnmf: no longer watching; run " << id
-                             << " goes on. 'dpnmf watch " << id
-                             << "' watches it again, 'dpnmf cancel " << id
-                             << "' ends it. [interrupted]\n"
-                             << std::flush;
+  *session.environment().err
+      << ErrorText(Refusal(absl::StatusCode::kCancelled, "interrupted",
+                           absl::StrCat("no longer watching; run ", id,
+                                        " goes on. 'dpnmf watch ", id,
+                                        "' watches it again, 'dpnmf cancel ",
+                                        id, "' ends it.")))
+      << std::flush;
   return kExitInterrupted;
 }
 
 ExitCode ReportEnd(const Session& session, const v1::Run& run,
-                   const std::string& guarantee, bool print_run) {
+                   const std::string& guarantee,
+                   const v1::LedgerPosition& position, bool print_run) {
   if (!session.json()) {
-    *session.environment().out << RunEndText(run, guarantee) << std::flush;
+    *session.environment().out << RunEndText(run, guarantee, position)
+                               << std::flush;
   } else if (print_run) {
     *session.environment().out << ToJsonLine(run) << '\n' << std::flush;
   }
@@ -67,7 +71,11 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
                           environment.terminal_width,
                           run.specification().parameters().conversion());
   WatchCallbacks callbacks;
-  callbacks.on_event = [&](const v1::RunEvent& event) { printer.Show(event); };
+  v1::LedgerPosition position;  // the last one that was told
+  callbacks.on_event = [&](const v1::RunEvent& event) {
+    if (event.has_position()) position = event.position();
+    printer.Show(event);
+  };
   callbacks.on_retry = [&](const absl::Status& status, absl::Duration pause) {
     printer.EndLine();
     *environment.err << "dpnmf: the connection is lost (" << status.message()
@@ -83,7 +91,7 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
   if (outcome->interrupted) return ReportInterrupt(session, run.run_id());
   const std::string guarantee =
       session.json() ? "" : GuaranteeOf(client, outcome->run);
-  return ReportEnd(session, outcome->run, guarantee, print_run);
+  return ReportEnd(session, outcome->run, guarantee, position, print_run);
 }
 
 }  // namespace dpnmf::cli

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/rpc/usage_error.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -71,12 +71,14 @@ void AddGlobalOptions(CLI::App* app, GlobalOptions* options) {
           "The CA's revocation list, PEM; once it has expired or is gone, no "
           "server is trusted [none kept]")
       ->type_name("FILE");
-  const std::map<std::string, Format> formats = {{"text", Format::kText},
-                                                 {"json", Format::kJson}};
-  app->add_option("--format", options->format,
-                  "text, or json: the reply in the protobuf JSON mapping")
+  app->add_option_function<std::string>(
+         "--format",
+         [options](const std::string& name) {
+           options->format = name == "json" ? Format::kJson : Format::kText;
+         },
+         "text, or json: the reply in the protobuf JSON mapping")
       ->envname("DPNMF_FORMAT")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->check(OneOf({"text", "json"}))
       ->default_str("text")
       ->type_name("text|json");
   app->config_formatter(std::make_shared<FileBelowEnvironment>());

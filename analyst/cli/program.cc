@@ -9,6 +9,7 @@
 #include "analyst/cli/session.h"
 #include "common/base/exit_code.h"
 #include "common/base/trace.h"
+#include "common/rpc/usage_error.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -58,16 +59,6 @@ void AddCommands(CLI::App* app, Session* session) {
   AddDoctorCommand(app, session);
 }
 
-int UsageError(const CLI::ParseError& error, const CLI::App& app,
-               const Environment& environment) {
-  const auto chosen = app.get_subcommands();
-  const std::string command =
-      chosen.empty() ? "dpnmf" : "dpnmf " + chosen.front()->get_name();
-  *environment.err << "dpnmf: " << error.what() << "; see '" << command
-                   << " --help'. [usage]\n";
-  return kExitUsage;
-}
-
 }  // namespace
 
 int RunProgram(int argc, const char* const* argv,
@@ -91,7 +82,8 @@ int RunProgram(int argc, const char* const* argv,
     *environment.out << version.what() << '\n';
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    return UsageError(error, app, environment);
+    *environment.err << UsageErrorText(app, error);
+    return kExitUsage;
   }
   return session.exit_code();
 }

@@ -1,19 +1,40 @@
 #include "analyst/cli/run_flags.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "analyst/cli/model_file.h"
 #include "common/base/error.h"
+#include "common/nmf/defaults.h"
+#include "common/privacy/run_plan.h"
+#include "common/rpc/usage_error.h"
 
 namespace dpnmf::cli {
 namespace {
 
 constexpr char kPublicPrefix[] = "public:";
+
+// A whole number as it was typed: the library takes -1 and numbers that are too
+// large for the largest that there is.
+CLI::Validator WholeNumber(std::uint64_t most) {
+  return {[most](std::string& text) {
+            std::uint64_t number = 0;
+            return absl::SimpleAtoi(text, &number) && number <= most
+                       ? std::string()
+                       : absl::StrCat("must be a whole number from 0 to ", most,
+                                      ", not ", text);
+          },
+          ""};
+}
+
+constexpr std::uint64_t kLargestCount =
+    std::numeric_limits<std::uint32_t>::max();
 
 void AddPrivacyFlags(CLI::App* app, RunFlags* flags) {
   app->add_option("--dataset", flags->dataset,
@@ -22,10 +43,12 @@ void AddPrivacyFlags(CLI::App* app, RunFlags* flags) {
       ->type_name("NAME");
   app->add_option("--rank", flags->rank, "K: how many parts to learn")
       ->required()
+      ->check(WholeNumber(kLargestCount))
       ->type_name("K");
   app->add_option("--rounds", flags->rounds,
                   "Noised releases of the whole run; 30 if not given, as few "
                   "as can be for moments")
+      ->check(WholeNumber(kLargestCount))
       ->type_name("T");
   app->add_option(
          "--epsilon", flags->epsilon,
@@ -45,6 +68,7 @@ void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
       ->type_name("NAME");
   app->add_option("--moment-rows", flags->moment_rows,
                   "moments: how many features at most; up to 1024 if not given")
+      ->check(WholeNumber(kLargestCount))
       ->type_name("M");
   app->add_option("--share-of-moments", flags->share_of_moments,
                   "moments with further --rounds: share of the run's cost "
@@ -52,7 +76,7 @@ void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
       ->type_name("X");
   app->add_option("--outliers", flags->outliers,
                   "Whether sparse outliers are split off")
-      ->check(CLI::IsMember({"on", "off"}).description(""))
+      ->check(OneOf({"on", "off"}))
       ->capture_default_str()
       ->type_name("on|off");
   app->add_option("--lambda", flags->lambda,
@@ -63,8 +87,9 @@ void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
                   "Largest outlier; the bound of a column if not given")
       ->type_name("M");
   app->add_option("--inner-iterations", flags->inner_iterations,
-                  "Sweeps of the curator's H step in a round")
-      ->capture_default_str()
+                  "Sweeps of the curator's H step in a round; 10 if not "
+                  "given")
+      ->check(WholeNumber(kLargestCount))
       ->type_name("N");
   app->add_option("--share-of-a", flags->share_of_a,
                   "Share of a round's cost that is spent on A; 0.1 if not "
@@ -80,6 +105,7 @@ void AddLearnerFlags(CLI::App* app, RunFlags* flags) {
       ->type_name("random|public:FILE");
   app->add_option("--seed", flags->seed,
                   "Of the random first dictionary alone; never of noise")
+      ->check(WholeNumber(std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str()
       ->type_name("N");
   app->add_option("--step-size", flags->step_size,
@@ -88,21 +114,8 @@ void AddLearnerFlags(CLI::App* app, RunFlags* flags) {
   app->add_option("--steps-per-round", flags->steps_per_round,
                   "W steps on each release, which cost nothing; 200 if not "
                   "given")
+      ->check(WholeNumber(kLargestCount))
       ->type_name("N");
-}
-
-absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
-                                        const std::string& name) {
-  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListDatasets());
-  std::vector<std::string> names;
-  for (const v1::Dataset& dataset : reply.datasets()) {
-    if (dataset.name() == name) return dataset;
-    names.push_back(dataset.name());
-  }
-  return Refusal(
-      absl::StatusCode::kNotFound, "dataset-unknown",
-      absl::StrCat("There is no data set '", name, "'; this analyst may use: ",
-                   names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
 }
 
 absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
@@ -119,7 +132,96 @@ absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
   return w;
 }
 
+absl::Status CheckMechanism(const std::string& name) {
+  if (name == "auto" || name == "moments" || name == "statistics" ||
+      name == "gradient")
+    return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+                 "`--mechanism` must be auto, moments, statistics or gradient; "
+                 "how well W fits is asked with 'dpnmf objective RUN'.");
+}
+
+// On the wire 0 stands for a default, so a 0 that was typed stops here. What is
+// too large the server refuses.
+absl::Status CheckNumbers(const RunFlags& flags) {
+  if (flags.rounds == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
+                   "`--rounds` must be 1 or more.");
+  if (flags.moment_rows == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "moment-rows-out-of-range",
+                   "`--moment-rows` must be 1 or more.");
+  if (flags.inner_iterations == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "inner-iterations-out-of-range",
+                   "`--inner-iterations` must be from 1 to 1000.");
+  if (flags.steps_per_round == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "steps-out-of-range",
+                   "`--steps-per-round` must be from 1 to 10,000.");
+  if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
+    return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
+                   "`--step-size` must be above 0 and at most 2.");
+  const auto is_share = [](std::optional<double> share) {
+    return !share || (*share > 0 && *share < 1);
+  };
+  if (!is_share(flags.share_of_a) || !is_share(flags.share_of_moments))
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "share-out-of-range",
+        absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
+                                                : "`--share-of-a`",
+                     " must lie strictly between 0 and 1."));
+  return absl::OkStatus();
+}
+
+// The first flag that was given and that the mechanism has no use for; empty if
+// there is none. `auto` takes a mechanism that fits.
+std::string UnusedFlag(const RunFlags& flags, const v1::Dataset& dataset) {
+  if (flags.mechanism == "auto") return "";
+  if (flags.mechanism != "moments") {
+    if (flags.moment_rows) return "--moment-rows";
+    return flags.share_of_moments ? "--share-of-moments" : "";
+  }
+  // The rounds before any of statistics: a mean where G is not on all features.
+  const std::uint32_t rows = flags.moment_rows.value_or(kMaxMomentRows);
+  const std::uint32_t of_moments = rows < dataset.features() ? 2 : 1;
+  if (flags.init != "random") return "--init";
+  if (flags.rounds.value_or(0) > of_moments) return "";
+  if (flags.share_of_moments) return "--share-of-moments";
+  if (flags.outliers == "on") return "--outliers";
+  if (flags.inner_iterations) return "--inner-iterations";
+  if (flags.share_of_a) return "--share-of-a";
+  if (flags.step_size) return "--step-size";
+  return flags.steps_per_round ? "--steps-per-round" : "";
+}
+
+absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
+  const std::string unused = UnusedFlag(flags, dataset);
+  if (unused.empty()) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "flag-unused",
+      absl::StrCat("`", unused, "` plays no part in a run of --mechanism ",
+                   flags.mechanism,
+                   flags.mechanism == "moments" && unused != "--init"
+                       ? " without further --rounds"
+                       : "",
+                   "; leave it out, or name another mechanism."));
+}
+
 }  // namespace
+
+absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
+                                        const std::string& name) {
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListDatasets());
+  std::vector<std::string> names;
+  for (const v1::Dataset& dataset : reply.datasets()) {
+    if (dataset.name() == name) return dataset;
+    names.push_back(dataset.name());
+  }
+  return Refusal(
+      absl::StatusCode::kNotFound, "dataset-unknown",
+      absl::StrCat("There is no data set '", name, "'; this analyst may use: ",
+                   names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
+}
 
 void AddRunFlags(CLI::App* app, RunFlags* flags) {
   AddPrivacyFlags(app, flags);
@@ -138,20 +240,21 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   v1::RunParameters* parameters = specification.mutable_parameters();
   parameters->set_dataset(flags.dataset);
   parameters->set_rank(flags.rank);
-  parameters->set_rounds(flags.rounds);
+  parameters->set_rounds(flags.rounds.value_or(0));
   parameters->set_epsilon(flags.epsilon);
   parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
   parameters->set_mechanism(flags.mechanism);
-  parameters->set_moment_rows(flags.moment_rows);
-  parameters->set_share_of_moments(flags.share_of_moments);
+  parameters->set_moment_rows(flags.moment_rows.value_or(0));
+  parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
   if (flags.outliers == "on") {
     parameters->set_outliers(true);
     parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
     parameters->set_outlier_bound(
         flags.outlier_bound.value_or(dataset.column_bound()));
   }
-  parameters->set_inner_iterations(flags.inner_iterations);
-  parameters->set_share_of_a(flags.share_of_a);
+  parameters->set_inner_iterations(
+      flags.inner_iterations.value_or(kDefaultInnerIterations));
+  parameters->set_share_of_a(flags.share_of_a.value_or(0));
   parameters->set_adjacency(dataset.guarantee().adjacency());
   parameters->set_conversion(dataset.guarantee().conversion());
   v1::LearnerOptions* learner = specification.mutable_learner();
@@ -159,8 +262,8 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                   ? v1::INITIALISATION_RANDOM
                                   : v1::INITIALISATION_PUBLIC);
   learner->set_seed(flags.seed);
-  learner->set_step_size(flags.step_size);
-  learner->set_steps_per_round(flags.steps_per_round);
+  learner->set_step_size(flags.step_size.value_or(0));
+  learner->set_steps_per_round(flags.steps_per_round.value_or(0));
   return specification;
 }
 
@@ -175,8 +278,11 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
     return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
                    "`--lambda` and `--outlier-bound` need --outliers on.");
   }
+  DPNMF_RETURN_IF_ERROR(CheckMechanism(flags.mechanism));
+  DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
   PreparedRun run;
   DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
+  DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
   run.specification = SpecificationOf(flags, run.dataset);
   if (is_public) {
     DPNMF_ASSIGN_OR_RETURN(run.dictionary,

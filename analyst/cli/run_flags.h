@@ -18,20 +18,21 @@ namespace dpnmf::cli {
 struct RunFlags {
   std::string dataset;
   std::uint32_t rank = 0;
-  std::uint32_t rounds = 0;  // 0: by the mechanism
+  std::optional<std::uint32_t> rounds;  // else by the mechanism
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
-  std::uint32_t moment_rows = 0;  // 0: all, up to 1024
-  double share_of_moments = 0;    // 0: the server's default
+  std::optional<std::uint32_t> moment_rows;  // else all, up to 1024
+  std::optional<double> share_of_moments;    // else the server's default
   std::string init = "random";
   std::string outliers = "off";
-  std::optional<double> lambda;         // else DefaultLambda
-  std::optional<double> outlier_bound;  // else the column bound
-  std::uint32_t inner_iterations = 10;
-  double share_of_a = 0;              // 0: the server's default
-  double step_size = 0;               // 0: the server's default
-  std::uint32_t steps_per_round = 0;  // 0: the server's default
+  std::optional<double> lambda;                   // else DefaultLambda
+  std::optional<double> outlier_bound;            // else the column bound
+  std::optional<std::uint32_t> inner_iterations;  // else 10
+  // Else the server's defaults.
+  std::optional<double> share_of_a;
+  std::optional<double> step_size;
+  std::optional<std::uint32_t> steps_per_round;
   std::uint64_t seed = 0;
 };
 
@@ -45,6 +46,10 @@ double DefaultLambda(const v1::Dataset& dataset);
 v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                      const v1::Dataset& dataset);
 
+// NOT_FOUND "dataset-unknown" with the names on offer.
+absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
+                                        const std::string& name);
+
 // A run that can be asked for.
 struct PreparedRun {
   v1::Dataset dataset;
@@ -54,7 +59,10 @@ struct PreparedRun {
 
 // Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with
 // the names on offer; INVALID_ARGUMENT "init-malformed",
-// "init-shape-mismatch"; the errors of ReadMatrixFile.
+// "init-shape-mismatch", "mechanism-unknown", "flag-unused" for a flag that the
+// mechanism that was named has no use for, and for a number that was given and
+// is out of its range the code that the server has; the errors of
+// ReadMatrixFile.
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
                                        const RunFlags& flags);
 

@@ -1,8 +1,8 @@
 #include "analyst/cli/session.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/rpc/address.h"
 #include "common/rpc/json.h"
 
 namespace dpnmf::cli {
@@ -13,14 +13,8 @@ std::string ErrorText(const absl::Status& status) {
   return absl::StrCat("dpnmf: ", status.message(), " [", code, "]\n");
 }
 
-ExitCode ExitCodeOfError(const absl::Status& status) {
-  const std::string code = ReasonCode(status);
-  if (absl::StartsWith(code, "tls-") && code != "tls-files-missing")
-    return kExitDenied;
-  return ExitCodeOf(status);
-}
-
 absl::StatusOr<AnalystClient> Session::Client() const {
+  DPNMF_RETURN_IF_ERROR(ParseAddress(options_.connection.server).status());
   DPNMF_ASSIGN_OR_RETURN(const auto channel,
                          environment_.connect(options_.connection));
   return AnalystClient(channel);
@@ -36,7 +30,7 @@ void Session::Finish(const absl::StatusOr<ExitCode>& result) {
     exit_code_ = *result;
     return;
   }
-  exit_code_ = ExitCodeOfError(result.status());
+  exit_code_ = ExitCodeOf(result.status());
   *environment_.err << ErrorText(result.status());
   if (exit_code_ == kExitUnreachable) {
     *environment_.err << "dpnmf: the server is " << options_.connection.server

@@ -17,9 +17,6 @@ namespace dpnmf::cli {
 // "dpnmf: SENTENCE [code]" with a line break.
 std::string ErrorText(const absl::Status& status);
 
-// ExitCodeOf, and kExitDenied for everything about the own certificate files.
-ExitCode ExitCodeOfError(const absl::Status& status);
-
 class Session {
  public:
   // `environment` outlives the session.

@@ -203,6 +203,19 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
       X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
   if (verified) return absl::OkStatus();
+  const int fault = X509_STORE_CTX_get_error(context.get());
+  if (fault == X509_V_ERR_CERT_HAS_EXPIRED ||
+      fault == X509_V_ERR_CERT_NOT_YET_VALID) {
+    // Dates are looked at after the signature of the same certificate.
+    const bool is_own = X509_STORE_CTX_get_error_depth(context.get()) == 0;
+    return BadCertificate(absl::StrCat(
+        is_own ? absl::StrCat("The certificate ", path,
+                              " is signed by the CA in ", ca_path, " and")
+               : absl::StrCat("The CA's certificate for ", path),
+        fault == X509_V_ERR_CERT_HAS_EXPIRED
+            ? " has expired; have it renewed."
+            : " is not yet valid; compare the clocks."));
+  }
   return BadCertificate(absl::StrCat(
       "The certificate ", path, " is not signed by the CA in ", ca_path, " (",
       X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get())),

@@ -271,6 +271,13 @@ void CheckMetricsAddress(const std::string& listen, Findings* findings) {
   }
 }
 
+std::string VerdictOf(const v1::DoctorReport& report) {
+  if (!report.ok()) return "Mend what failed, then try again.\n";
+  if (report.warnings() == 0) return "All is well.\n";
+  return absl::StrFormat("No errors, %d warning%s.\n", report.warnings(),
+                         report.warnings() == 1 ? "" : "s");
+}
+
 std::string TextOf(const v1::DoctorReport& report) {
   std::string text;
   for (const v1::DoctorCheck& check : report.checks()) {
@@ -280,10 +287,7 @@ std::string TextOf(const v1::DoctorReport& report) {
     if (!check.remedy().empty())
       absl::StrAppendFormat(&text, "%33s -> %s\n", "", check.remedy());
   }
-  if (!report.ok()) return text + "Mend what failed, then try again.\n";
-  if (report.warnings() == 0) return text + "All is well.\n";
-  return text + absl::StrFormat("No errors, %d warning%s.\n", report.warnings(),
-                                report.warnings() == 1 ? "" : "s");
+  return text + VerdictOf(report);
 }
 
 }  // namespace dpnmf

@@ -58,6 +58,8 @@ class Findings {
   v1::DoctorReport& report_;
 };
 
+// The last line for people: whether all is well.
+std::string VerdictOf(const v1::DoctorReport& report);
 // The report as lines for people.
 std::string TextOf(const v1::DoctorReport& report);
 

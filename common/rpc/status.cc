@@ -70,8 +70,9 @@ absl::Status FromTransport(const grpc::Status& status) {
                                   text, ")."));
     case absl::StatusCode::kUnimplemented:
       return Refusal(kind, "rpc-failed",
-                     "The other side does not know this call: its version "
-                     "differs; install the same version on both sides.");
+                     "The other side does not know this call: the address is "
+                     "another program's, or its version differs; check the "
+                     "address, and install the same version on both sides.");
     case absl::StatusCode::kResourceExhausted:
       // gRPC's own words once RpcServer::Options::most_threads are at work.
       if (text == "Server Threadpool Exhausted") {

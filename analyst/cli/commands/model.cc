@@ -1,4 +1,5 @@
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "analyst/cli/render/picture.h"
 #include "analyst/cli/run_id.h"
 #include "common/base/error.h"
+#include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -21,6 +23,17 @@ struct ModelFlags {
   std::string shape;
   std::string order = "row";
 };
+
+// Whether both names lead to the same file, there or not.
+bool IsSameFile(const std::string& one, const std::string& other) {
+  const auto place = [](const std::string& path) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(path, error);
+    const auto plain = std::filesystem::weakly_canonical(absolute, error);
+    return error ? absolute.lexically_normal() : plain;
+  };
+  return place(one) == place(other);
+}
 
 absl::Status CheckOutput(const ModelFlags& flags) {
   const std::string type = ExtensionOf(flags.output);
@@ -37,6 +50,12 @@ absl::Status CheckOutput(const ModelFlags& flags) {
                    absl::StrCat("`--errors` must end in .npy, .csv or .mtx, "
                                 "and '",
                                 flags.errors, "' does not."));
+  }
+  if (!flags.errors.empty() && IsSameFile(flags.output, flags.errors)) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "outputs-equal",
+        absl::StrCat("`--output` and `--errors` are the same file, '",
+                     flags.output, "'; give each its own."));
   }
   if (type != ".png" && !flags.shape.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "shape-without-picture",
@@ -59,6 +78,34 @@ absl::StatusOr<std::string> FileBytes(const ModelFlags& flags,
   return TilesPng(w, shape);
 }
 
+v1::ModelReport ReportOf(const ModelFlags& flags, const Model& model) {
+  v1::ModelReport report;
+  *report.mutable_shape() = model.header.shape();
+  report.set_rounds_done(model.header.rounds_done());
+  report.set_state(v1::RunState_Name(model.header.state()));
+  report.set_output(flags.output);
+  if (flags.errors.empty()) return report;
+  report.set_errors(flags.errors);
+  report.set_errors_root_mean_square(std::sqrt(
+      model.errors.squaredNorm() / static_cast<double>(model.errors.size())));
+  return report;
+}
+
+std::string TextOf(const v1::ModelReport& report, v1::RunState state) {
+  std::string text = absl::StrCat(
+      "wrote ", report.output(), ": W, ", ShapeText(report.shape()), ", after ",
+      report.rounds_done(), report.rounds_done() == 1 ? " round" : " rounds",
+      " (run ", NameOf(state), ")\n");
+  if (report.has_errors()) {
+    absl::StrAppendFormat(
+        &text,
+        "wrote %s: standard errors of W by the noise alone, %.2g in the root "
+        "mean square of an entry\n",
+        report.errors(), report.errors_root_mean_square());
+  }
+  return text;
+}
+
 absl::StatusOr<ExitCode> SaveModel(const Session& session,
                                    const ModelFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckOutput(flags));
@@ -69,25 +116,13 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const auto bytes,
                          FileBytes(flags, flags.output, model.w));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
-  std::string of_errors;
   if (!flags.errors.empty()) {
     DPNMF_ASSIGN_OR_RETURN(const auto error_bytes,
                            FileBytes(flags, flags.errors, model.errors));
     DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.errors, error_bytes));
-    of_errors = absl::StrFormat(
-        "wrote %s: standard errors of W by the noise alone, %.2g in the root "
-        "mean square of an entry\n",
-        flags.errors,
-        std::sqrt(model.errors.squaredNorm() /
-                  static_cast<double>(model.errors.size())));
   }
-  session.Print(
-      model.header,
-      absl::StrCat("wrote ", flags.output, ": W, ",
-                   ShapeText(model.header.shape()), ", after ",
-                   model.header.rounds_done(),
-                   model.header.rounds_done() == 1 ? " round" : " rounds",
-                   " (run ", NameOf(model.header.state()), ")\n", of_errors));
+  const v1::ModelReport report = ReportOf(flags, model);
+  session.Print(report, TextOf(report, model.header.state()));
   return kExitOk;
 }
 
@@ -108,7 +143,7 @@ void AddModelCommand(CLI::App* app, Session* session) {
   command
       ->add_option("--errors", flags->errors,
                    "Writes the standard errors of W too; ends in .npy, .csv or "
-                   ".mtx. Runs of moments, once completed")
+                   ".mtx. Runs of moments and of statistics, once completed")
       ->type_name("FILE");
   command
       ->add_option("--shape", flags->shape,

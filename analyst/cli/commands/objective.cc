@@ -8,6 +8,7 @@
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/run_id.h"
 #include "common/base/error.h"
+#include "common/rpc/json.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -57,10 +58,14 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
       client.StartRun(
           SpecificationOf(flags, trained.specification().parameters()),
           model.w));
+  if (session.json())
+    *session.environment().out << ToJsonLine(run) << '\n' << std::flush;
   DPNMF_ASSIGN_OR_RETURN(const ExitCode code,
                          FollowRun(session, client, run, /*print_run=*/false));
   DPNMF_ASSIGN_OR_RETURN(const v1::Run ended, client.GetRun(run.run_id()));
-  session.Print(ended, ObjectiveText(ended));
+  *session.environment().out
+      << (session.json() ? ToJsonLine(ended) + "\n" : ObjectiveText(ended))
+      << std::flush;
   return code;
 }
 
@@ -86,7 +91,8 @@ void AddObjectiveCommand(CLI::App* app, Session* session) {
       "The figure is a mean over people with noise; it is charged to the "
       "budget like a\nround of training. It tells how far W is from the data: "
       "0 is perfect, and half\nthe mean squared length of a column (0.5 under "
-      "l2) is what W = 0 gives.\n\nExample:\n"
+      "l2) is what W = 0 gives.\nWith --format json: the run, its events and "
+      "the run again, one a line.\n\nExample:\n"
       "  dpnmf objective 3f9a --epsilon 0.1");
   command->callback(
       [session, flags] { session->Finish(Objective(*session, *flags)); });

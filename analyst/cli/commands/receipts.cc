@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/cli/commands/commands.h"
 #include "analyst/cli/model_file.h"
+#include "analyst/cli/run_flags.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/rpc/receipt.h"
@@ -33,7 +34,6 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   v1::ReceiptsReport report;
   report.set_receipts(receipts.size());
-  report.set_ok(true);
   for (const v1::Receipt& receipt : receipts) {
     report.set_last_row(std::max(report.last_row(), receipt.sequence()));
   }
@@ -44,12 +44,16 @@ absl::StatusOr<ExitCode> Export(const Session& session, const Flags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          client.GetReceipts(flags.dataset));
+  // A name with a slip in it has no receipts either.
+  if (receipts.empty() && !flags.dataset.empty())
+    DPNMF_RETURN_IF_ERROR(FindDataset(client, flags.dataset).status());
   std::string text;
   for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, text));
-  session.Print(ReportOf(receipts),
-                absl::StrCat("wrote ", receipts.size(), " receipts to ",
-                             flags.output, "\n"));
+  session.Print(
+      ReportOf(receipts),
+      absl::StrCat("wrote ", receipts.size(), " receipts to ", flags.output,
+                   "; 'dpnmf receipts verify' checks them\n"));
   return kExitOk;
 }
 
@@ -59,6 +63,11 @@ absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadText(flags.file));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          ParseReceipts(text));
+  if (receipts.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "receipts-empty",
+                   absl::StrCat("The file ", flags.file,
+                                " holds no receipt, so nothing was verified."));
+  }
   for (const v1::Receipt& receipt : receipts) {
     DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
     if (KeyOf(receipt) == key) continue;
@@ -68,6 +77,7 @@ absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
                                 "; ask the curator's operator."));
   }
   v1::ReceiptsReport report = ReportOf(receipts);
+  report.set_ok(true);
   report.set_public_key(HexOf(key));
   session.Print(report, absl::StrCat("all ", receipts.size(),
                                      " receipts are signed by the curator's "

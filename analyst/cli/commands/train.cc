@@ -29,13 +29,25 @@ void WarnIfTooSmall(const Session& session, const AnalystClient& client,
                                << '\n';
 }
 
+// A server out of reach before the start: nothing waits for it to be back.
+absl::Status NothingStarted(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
+  return Refusal(status.code(), ReasonCode(status),
+                 absl::StrCat(status.message(), " No run was started."));
+}
+
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
                                bool wait) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
-  DPNMF_ASSIGN_OR_RETURN(const auto prepared, PrepareRun(client, flags));
+  const auto prepared_or = PrepareRun(client, flags);
+  if (!prepared_or.ok()) return NothingStarted(prepared_or.status());
+  const PreparedRun& prepared = *prepared_or;
   WarnIfTooSmall(session, client, prepared.specification);
-  DPNMF_ASSIGN_OR_RETURN(const auto run, client.StartRun(prepared.specification,
-                                                         prepared.dictionary));
+  const auto run_or =
+      client.StartRun(prepared.specification, prepared.dictionary);
+  if (ReasonCode(run_or.status()) == "curator-unreachable")
+    return NothingStarted(run_or.status());
+  DPNMF_ASSIGN_OR_RETURN(const auto run, run_or);
   if (!wait) {
     session.Print(run, StartedText(run));
     return kExitOk;

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "analyst/cli/render/left.h"
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
 #include "common/rpc/json.h"
@@ -28,14 +30,26 @@ std::string Bar(const v1::RunEvent& event, int width) {
       std::string(static_cast<std::size_t>(width) - filled, '.'), "]");
 }
 
-// What is left is known from the first answer of the curator on.
 std::string EpsilonText(const v1::RunEvent& event, v1::Conversion conversion) {
-  const std::string spent =
-      FormatUp(EnforcedEpsilon(event.spent(), conversion));
-  if (!event.has_position())
-    return absl::StrCat("epsilon spent ", spent, " (a reading)");
-  return absl::StrCat("epsilon spent ", spent, ", left ",
-                      FormatDown(event.epsilon_left()), " (readings)");
+  return absl::StrCat("epsilon spent ",
+                      FormatUp(EnforcedEpsilon(event.spent(), conversion)),
+                      " (a reading)");
+}
+
+// Known from the first answer of the curator on.
+std::string LeftText(const v1::RunEvent& event, v1::Conversion conversion) {
+  if (!event.has_position()) return "";
+  return absl::StrCat(
+      ", left for one run ",
+      LeftForOneRun(event.position(), conversion, event.spent().delta()));
+}
+
+// Without the 0 that stands for what is not known yet. (In a string of JSON the
+// quotes would be escaped.)
+std::string EventJson(const v1::RunEvent& event) {
+  const std::string json = ToJsonLine(event);
+  if (event.has_position()) return json;
+  return absl::StrReplaceAll(json, {{",\"epsilon_left\":0,", ","}});
 }
 
 }  // namespace
@@ -59,13 +73,14 @@ std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
 }
 
 std::string ProgressLine(const v1::RunEvent& event, v1::Conversion conversion) {
-  std::string line =
-      absl::StrCat("round ", event.round(), "/", event.rounds(), "  ",
-                   NameOf(event.state()), "  ", EpsilonText(event, conversion));
-  if (event.round_seconds() > 0) {
-    absl::StrAppend(&line, "  change ", FormatNumber(event.relative_change()),
-                    "  ", FormatDuration(event.round_seconds()));
-  }
+  std::string line = absl::StrCat(
+      "round ", event.round(), "/", event.rounds(), "  ", NameOf(event.state()),
+      "  ", EpsilonText(event, conversion), LeftText(event, conversion));
+  // A round of a mean or an objective leaves W as it is.
+  if (event.relative_change() > 0)
+    absl::StrAppend(&line, "  change ", FormatNumber(event.relative_change()));
+  if (event.round_seconds() > 0)
+    absl::StrAppend(&line, "  ", FormatDuration(event.round_seconds()));
   if (!event.message().empty()) absl::StrAppend(&line, "  ", event.message());
   return line;
 }
@@ -86,7 +101,7 @@ double ProgressPrinter::SecondsLeft(const v1::RunEvent& event) {
 void ProgressPrinter::Show(const v1::RunEvent& event) {
   switch (style_) {
     case ProgressStyle::kJson:
-      *out_ << ToJsonLine(event) << '\n' << std::flush;
+      *out_ << EventJson(event) << '\n' << std::flush;
       return;
     case ProgressStyle::kLines:
       *out_ << ProgressLine(event, conversion_) << '\n' << std::flush;

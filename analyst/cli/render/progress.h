@@ -16,7 +16,8 @@ namespace dpnmf::cli {
 std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
                         double seconds_left, int width);
 
-// One line, without a line break. Both epsilons are readings, and say so.
+// One line, without a line break: what the run has spent, a reading, and what a
+// run may still ask for.
 std::string ProgressLine(const v1::RunEvent& event, v1::Conversion conversion);
 
 enum class ProgressStyle { kBar, kLines, kJson };

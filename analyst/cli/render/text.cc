@@ -4,7 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "analyst/cli/render/left.h"
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/render/table.h"
@@ -116,7 +118,9 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
-  table.AddRow({"cap", FormatUp(position.cap().value())});
+  // Cut like what is left of it: both are the same as long as nothing is
+  // charged.
+  table.AddRow({"cap", FormatDown(position.cap().value())});
   table.AddRow({"charged", FormatUp(position.charged().value())});
   table.AddRow({"reserved", FormatUp(position.reserved().value())});
   table.AddRow({"left before the run", FormatDown(position.left().value())});
@@ -126,7 +130,9 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
                                  ? "-"
                                  : FormatDown(reply.left_after().value())});
   Table after = CostTable(reply.epsilons_after());
-  std::vector<std::string> cells = {"charged, reserved and this run", ""};
+  std::vector<std::string> cells = {
+      "charged, reserved and this run",
+      CommittedCost(position, reply.plan().cost())};
   AddEpsilonCells(reply.epsilons_after(), &cells);
   after.AddRow(cells);
   return absl::StrCat("budget of population ", position.population(), "\n",
@@ -171,8 +177,10 @@ std::string RecordsText(const v1::GetBudgetReply& reply) {
 std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
   Table table = CostTable(reply.cap_epsilons());
   const v1::LedgerPosition& record = reply.record();
-  table.AddRow(
-      CostRow("cap (the guarantee)", record.cap(), reply.cap_epsilons()));
+  std::vector<std::string> cap =
+      CostRow("cap (the guarantee)", record.cap(), reply.cap_epsilons());
+  cap[1] = FormatDown(record.cap().value());  // as what is left of it
+  table.AddRow(cap);
   table.AddRow(CostRow("charged, all (a reading)", record.charged(),
                        reply.charged_epsilons()));
   table.AddRow(CostRow("charged, own (a reading)", reply.own_charged(),
@@ -298,7 +306,8 @@ std::string RunText(const v1::Run& run) {
                       NoiseText(run.plan()));
 }
 
-std::string RunEndText(const v1::Run& run, const std::string& guarantee) {
+std::string RunEndText(const v1::Run& run, const std::string& guarantee,
+                       const v1::LedgerPosition& position) {
   const v1::RunParameters& parameters = run.specification().parameters();
   const std::string id = ShortRunId(run.run_id());
   Lines lines = {{"epsilon spent by this run (a reading)",
@@ -307,7 +316,15 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee) {
                                " at delta ", FormatUp(run.spent().delta()),
                                " (", NameOf(parameters.conversion()), ")")}};
   if (!guarantee.empty()) lines.push_back({"guarantee (the cap's)", guarantee});
-  if (run.rounds_done() > 0) {
+  if (!position.head().empty()) {
+    lines.push_back(
+        {"left for one run",
+         absl::StrCat("epsilon ",
+                      LeftForOneRun(position, parameters.conversion(),
+                                    parameters.delta()),
+                      " at delta ", FormatUp(parameters.delta()))});
+  }
+  if (run.rounds_done() > 0 && parameters.mechanism() != "objective") {
     lines.push_back({"its dictionary",
                      absl::StrCat("dpnmf model ", id, " --output W.npy")});
   }
@@ -318,11 +335,19 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee) {
 
 std::string BudgetText(const v1::GetBudgetReply& reply) {
   const v1::Guarantee& guarantee = reply.guarantee();
-  const Lines lines = {{"population", reply.record().population()},
-                       {"guarantee (the cap's)", GuaranteeText(guarantee)},
-                       {"epsilon left (a reading)",
-                        absl::StrCat(FormatDown(reply.epsilon_left()), " of ",
-                                     FormatUp(guarantee.epsilon()))}};
+  const Lines lines = {
+      {"population", reply.record().population()},
+      {"guarantee (the cap's)", GuaranteeText(guarantee)},
+      {"left for one run",
+       absl::StrCat("epsilon ",
+                    LeftForOneRun(reply.record(), guarantee.conversion(),
+                                  guarantee.delta()),
+                    " at delta ", FormatUp(guarantee.delta()))},
+      {"spent and reserved (a reading)",
+       absl::StrCat("epsilon ",
+                    CommittedEpsilon(reply.record(), guarantee.conversion(),
+                                     guarantee.delta()),
+                    " of ", FormatUp(guarantee.epsilon()))}};
   const std::string curve = RdpCurveText(reply);
   return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
                       RecordsText(reply), AgreementText(reply),
@@ -339,8 +364,8 @@ std::string AccountText(const v1::AccountReport& report) {
       {{"releases", absl::StrCat(report.releases())},
        {"noise_multiplier", absl::StrCat(report.noise_multiplier())},
        {"delta", absl::StrCat(epsilon.delta())},
-       {"mu", FormatExactUp(report.mu())},
-       {"rho", FormatExactUp(report.rho())},
+       {"mu", absl::StrFormat("%.12g", report.mu())},
+       {"rho", absl::StrFormat("%.12g", report.rho())},
        {"epsilon.rdp", at_order(epsilon.rdp(), epsilon.rdp_order())},
        {"epsilon.rdp_optimal",
         at_order(epsilon.rdp_optimal(), epsilon.rdp_optimal_order())},
@@ -355,9 +380,7 @@ std::string DoctorText(const v1::DoctorReport& report) {
     if (!check.remedy().empty())
       table.AddRow({"", "", absl::StrCat("-> ", check.remedy())});
   }
-  return absl::StrCat(
-      table.Render(),
-      report.ok() ? "All is well.\n" : "Mend what failed, then try again.\n");
+  return absl::StrCat(table.Render(), VerdictOf(report));
 }
 
 }  // namespace dpnmf::cli

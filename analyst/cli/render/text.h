@@ -16,8 +16,10 @@ std::string PlanText(const v1::PlanRunReply& reply);
 std::string RunsText(const v1::ListRunsReply& reply);
 std::string RunText(const v1::Run& run);
 // How a run ended, and what to do next. `guarantee` is the cap's, in words;
-// left out if empty.
-std::string RunEndText(const v1::Run& run, const std::string& guarantee);
+// left out if empty. `position` is the population's after the run; left out if
+// it has no head.
+std::string RunEndText(const v1::Run& run, const std::string& guarantee,
+                       const v1::LedgerPosition& position);
 std::string BudgetText(const v1::GetBudgetReply& reply);
 std::string AccountText(const v1::AccountReport& report);
 std::string DoctorText(const v1::DoctorReport& report);

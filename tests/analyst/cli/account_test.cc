@@ -47,6 +47,12 @@ TEST(Account, ExactCostsStayExact) {
   EXPECT_EQ(report->rho(), 0.5);
 }
 
+TEST(Account, MuAndRhoAreTheNearest) {
+  const auto report = Account(30, 20, 1e-5);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->rho(), 0.0375);
+}
+
 TEST(Account, RefusesWhatIsOutOfRange) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

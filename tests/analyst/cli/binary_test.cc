@@ -68,7 +68,7 @@ TEST(Binary, AccountNeedsNoServer) {
               AllOf(HasSubstr("epsilon.rdp          8.4338443777 "),
                     HasSubstr("epsilon.rdp_optimal  7.76621662532 "),
                     HasSubstr("epsilon.gaussian     7.28608096642\n"),
-                    HasSubstr("mu                   1.41421356238\n"),
+                    HasSubstr("mu                   1.41421356237\n"),
                     HasSubstr("rho                  1\n")));
   const Outcome json = RunBinary(arguments + " --format json");
   EXPECT_EQ(json.exit_code, kExitOk);

@@ -177,7 +177,7 @@ grpc::Status FakeAnalyst::ListDatasets(grpc::ServerContext*,
                                        const v1::ListDatasetsRequest*,
                                        v1::ListDatasetsReply* reply) {
   *reply = datasets;
-  return grpc::Status::OK;
+  return unavailable;
 }
 
 grpc::Status FakeAnalyst::PlanRun(grpc::ServerContext*,
@@ -266,7 +266,7 @@ grpc::Status FakeAnalyst::GetReceipts(grpc::ServerContext*,
 }
 
 grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
-                                   const v1::GetModelRequest*,
+                                   const v1::GetModelRequest* request,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {
   v1::ModelReply reply;
   reply.mutable_header()->mutable_shape()->set_rows(
@@ -278,6 +278,13 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
   writer->Write(reply);
   WriteChunks(model, [&](const v1::RealChunk& chunk) {
     *reply.mutable_dictionary() = chunk;
+    return writer->Write(reply);
+  });
+  if (!request->standard_errors()) return grpc::Status::OK;
+  const Eigen::MatrixXd errors =
+      Eigen::MatrixXd::Constant(model.rows(), model.cols(), 0.125);
+  WriteChunks(errors, [&](const v1::RealChunk& chunk) {
+    *reply.mutable_standard_errors() = chunk;
     return writer->Write(reply);
   });
   return grpc::Status::OK;

@@ -37,6 +37,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   Eigen::MatrixXd model;
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
+  grpc::Status unavailable;  // what ListDatasets ends with
   // What happens after `sent` events of a stream (attempts count from 1); OK
   // sends on, another status ends that stream with it.
   std::function<grpc::Status(int attempt, std::uint64_t sent)> after_event;

@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyst/cli/model_file.h"
@@ -146,6 +148,82 @@ TEST_F(Program, BadFlagsAreUsageErrors) {
   }
 }
 
+TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"plan", "--dataset", "visits", "--rnk", "4", "--epsilon", "1"},
+       "There is no flag `--rnk` (did you mean `--rank`?); see 'dpnmf plan "
+       "--help'."},
+      {{"plan", "--rnk=4"},
+       "There is no flag `--rnk` (did you mean `--rank`?); see 'dpnmf plan "
+       "--help'."},
+      {{"pln"},
+       "There is no command `pln` (did you mean `plan`?); see 'dpnmf --help'."},
+      {{"pln", "--dataset", "visits"},
+       "There is no command `pln` (did you mean `plan`?); see 'dpnmf --help'."},
+      {{"receipts", "exprt"},
+       "There is no command `exprt` (did you mean `export`?); see 'dpnmf "
+       "receipts --help'."},
+      {{"datasets", "--colour"},
+       "There is no flag `--colour`; see 'dpnmf datasets --help'."},
+      {{"datasets", "digits"},
+       "Nothing takes the argument `digits`; see 'dpnmf datasets --help'."},
+      {{"plan", "--dataset", "visits", "--epsilon", "1"},
+       "--rank is required; see 'dpnmf plan --help'."},
+      {{"plan", "--rank"}, "--rank needs a value; see 'dpnmf plan --help'."},
+      {{"plan", "--epsilon", "much"},
+       "--epsilon cannot be `much`; see 'dpnmf plan --help'."},
+      {{"datasets", "--format", "xml"},
+       "--format must be text or json; see 'dpnmf datasets --help'."},
+      {{"plan", "--outliers", "maybe"},
+       "--outliers must be on or off; see 'dpnmf plan --help'."}};
+  for (const auto& [arguments, sentence] : wrong) {
+    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_EQ(err_.str(), "dpnmf: " + sentence + " [usage]\n");
+  }
+}
+
+TEST_F(Program, NumbersThatAreNoneAreRefused) {
+  for (const char* number :
+       {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x"}) {
+    EXPECT_EQ(RunWith("plan", {"--seed", number}), kExitUsage) << number;
+    EXPECT_EQ(err_.str(),
+              "dpnmf: --seed must be a whole number from 0 to "
+              "18446744073709551615, not " +
+                  std::string(number) + "; see 'dpnmf plan --help'. [usage]\n");
+  }
+  EXPECT_EQ(RunWith("plan", {"--seed", "18446744073709551615"}), kExitOk);
+  EXPECT_EQ(analyst().last_specification.learner().seed(),
+            18446744073709551615u);
+  // 1 after a turn around 2^64.
+  EXPECT_EQ(RunWith("plan", {"--rounds", "-18446744073709551615"}), kExitUsage);
+}
+
+TEST_F(Program, AZeroThatWasGivenIsNoDefault) {
+  const std::vector<std::array<std::string, 3>> refused = {
+      {"--rounds", "0", "rounds-out-of-range"},
+      {"--moment-rows", "0", "moment-rows-out-of-range"},
+      {"--inner-iterations", "0", "inner-iterations-out-of-range"},
+      {"--steps-per-round", "0", "steps-out-of-range"},
+      {"--step-size", "0", "step-size-out-of-range"},
+      {"--step-size", "nan", "step-size-out-of-range"},
+      {"--share-of-a", "0", "share-out-of-range"},
+      {"--share-of-a", "1", "share-out-of-range"},
+      {"--share-of-moments", "0", "share-out-of-range"}};
+  for (const auto& [flag, value, code] : refused) {
+    EXPECT_EQ(RunWith("train", {flag, value}), kExitUsage) << flag;
+    EXPECT_THAT(err_.str(), AllOf(HasSubstr("`" + flag + "` must "),
+                                  HasSubstr("[" + code + "]")));
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AnAddressThatIsNoneIsAUsageError) {
+  for (const char* address : {"foo", "127.0.0.1:99999", "localhost:"}) {
+    EXPECT_EQ(Run({"datasets", "--server", address}), kExitUsage) << address;
+    EXPECT_THAT(err_.str(), HasSubstr("[address-malformed]"));
+  }
+}
+
 TEST_F(Program, GlobalFlagsStandBeforeOrAfterTheCommand) {
   EXPECT_EQ(Run({"--server", "a:1", "datasets"}), kExitOk);
   EXPECT_EQ(server_name_, "a:1");
@@ -178,9 +256,13 @@ TEST_F(Program, AMissingOrWrongConfigurationIsAUsageError) {
   EXPECT_EQ(Run({"--config", Path("absent.toml"), "datasets"}), kExitUsage);
   std::ofstream(Path("c.toml")) << "sever = \"typo\"\n";
   EXPECT_EQ(Run({"--config", Path("c.toml"), "datasets"}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("sever"));
+  EXPECT_EQ(err_.str(), "dpnmf: The configuration file " + Path("c.toml") +
+                            " has a key that no flag is called: `sever` (did "
+                            "you mean `server`?); see 'dpnmf datasets --help'. "
+                            "[usage]\n");
   setenv("DPNMF_CONFIG", Path("absent.toml").c_str(), 1);
   EXPECT_EQ(Run({"datasets"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(Path("absent.toml") + " cannot be read"));
 }
 
 TEST_F(Program, DoctorReportsEachCheckAndFailsWithSeven) {
@@ -283,6 +365,64 @@ TEST_F(Program, PlanSendsEveryFlag) {
   EXPECT_EQ(learner.steps_per_round(), 3u);
 }
 
+TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
+  for (const char* name : {"objective", "momnets", "paper", ""}) {
+    EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
+    EXPECT_THAT(err_.str(),
+                AllOf(HasSubstr("auto, moments, statistics or gradient;"),
+                      HasSubstr("dpnmf objective RUN"),
+                      HasSubstr("[mechanism-unknown]")));
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  const std::string start = "public:" + Path("w.csv");
+  const std::vector<std::vector<std::string>> refused = {
+      {"moments", "--outliers", "on"},
+      {"moments", "--outliers", "on", "--lambda", "0.1"},
+      {"moments", "--init", start},
+      {"moments", "--init", start, "--rounds", "9"},
+      {"moments", "--inner-iterations", "4"},
+      {"moments", "--share-of-a", "0.2"},
+      {"moments", "--share-of-moments", "0.2"},
+      {"moments", "--share-of-moments", "0.2", "--rounds", "1"},
+      {"moments", "--step-size", "0.5"},
+      {"moments", "--steps-per-round", "9"},
+      {"statistics", "--moment-rows", "4"},
+      {"statistics", "--share-of-moments", "0.5"},
+      {"gradient", "--moment-rows", "4"}};
+  for (const auto& flags : refused) {
+    std::vector<std::string> all = {"--mechanism"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunWith("train", all), kExitUsage);
+    EXPECT_THAT(
+        err_.str(),
+        AllOf(HasSubstr(" plays no part in a run of --mechanism " + flags[0]),
+              HasSubstr("[flag-unused]")))
+        << ::testing::PrintToString(flags);
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AFlagThatTheMechanismUsesIsTaken) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  const std::vector<std::vector<std::string>> taken = {
+      {"moments", "--moment-rows", "4", "--rounds", "2", "--seed", "3"},
+      {"moments", "--rounds", "9", "--share-of-moments", "0.2", "--outliers",
+       "on", "--inner-iterations", "4", "--step-size", "0.5"},
+      {"moments", "--moment-rows", "4", "--rounds", "3", "--share-of-a", "0.2"},
+      {"statistics", "--outliers", "on", "--share-of-a", "0.2", "--init",
+       "public:" + Path("w.csv")},
+      {"auto", "--outliers", "on", "--moment-rows", "4"}};
+  for (const auto& flags : taken) {
+    std::vector<std::string> all = {"--mechanism"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunWith("train", all), kExitOk) << err_.str();
+  }
+}
+
 TEST_F(Program, OutlierDefaultsComeFromPublicFacts) {
   analyst().datasets.mutable_datasets(0)->set_features(16);
   analyst().datasets.mutable_datasets(0)->set_column_bound(3);
@@ -316,6 +456,14 @@ TEST_F(Program, TrainPrintsTheRunIdFirstAndHowToWatch) {
   EXPECT_THAT(out_.str(), HasSubstr("dpnmf watch 3f9a01234567"));
   EXPECT_THAT(analyst().last_dictionary, IsEmpty());
   EXPECT_THAT(analyst().watch_cursors, IsEmpty());
+}
+
+TEST_F(Program, TrainSaysThatNothingStartedWhenTheCuratorIsAway) {
+  analyst().unavailable = ToGrpc(
+      Refusal(absl::StatusCode::kUnavailable, "curator-unreachable", "Away."));
+  EXPECT_EQ(RunWith("train"), kExitUnreachable);
+  EXPECT_THAT(err_.str(), StartsWith("dpnmf: Away. No run was started. "
+                                     "[curator-unreachable]\n"));
 }
 
 TEST_F(Program, TrainSendsAPublicDictionaryColumnByColumn) {
@@ -359,6 +507,50 @@ TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {
   EXPECT_EQ(objects[0]["run_id"], kRunId);
   EXPECT_EQ(objects[3]["cursor"], "3");
   EXPECT_EQ(objects[4]["state"], "RUN_STATE_COMPLETED");
+}
+
+TEST_F(Program, ObjectiveAsJsonIsRunEventsRun) {
+  analyst().runs[0].mutable_objective()->set_value(0.25);
+  EXPECT_EQ(Run({"objective", "3f9a", "--epsilon", "0.1", "--format", "json"}),
+            kExitOk);
+  std::istringstream lines(out_.str());
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);)
+    objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 5u);
+  EXPECT_EQ(objects[0]["state"], "RUN_STATE_QUEUED");
+  EXPECT_EQ(objects[3]["cursor"], "3");
+  EXPECT_EQ(objects[4]["objective"]["value"], 0.25);
+}
+
+TEST_F(Program, ModelAsJsonNamesTheFilesAndTheError) {
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--errors",
+                 Path("e.npy"), "--format", "json"}),
+            kExitOk)
+      << err_.str();
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["output"], Path("w.npy"));
+  EXPECT_EQ(json["errors"], Path("e.npy"));
+  EXPECT_EQ(json["errors_root_mean_square"], 0.125);
+  EXPECT_EQ(json["state"], "RUN_STATE_COMPLETED");
+  EXPECT_EQ(
+      Run({"model", "3f9a", "--output", Path("w.npy"), "--format", "json"}),
+      kExitOk);
+  EXPECT_FALSE(nlohmann::json::parse(out_.str()).contains("errors"));
+}
+
+TEST_F(Program, TheErrorsNeverReplaceTheModel) {
+  std::filesystem::create_directories(Path("models"));
+  std::filesystem::create_directory_symlink(Path("models"), Path("link"));
+  for (const char* errors :
+       {"models/w.npy", "models/../models/./w.npy", "link/w.npy"}) {
+    EXPECT_EQ(Run({"model", "3f9a", "--output", Path("models/w.npy"),
+                   "--errors", Path(errors)}),
+              kExitUsage)
+        << errors;
+    EXPECT_THAT(err_.str(), HasSubstr("[outputs-equal]"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(Path("models")));
 }
 
 TEST_F(Program, AFailedRunIsExitCodeNineAndSaysWhy) {
@@ -530,6 +722,36 @@ TEST_F(Receipts, AreExportedAndVerifiedWithoutAServer) {
   ASSERT_EQ(Export(), kExitOk) << err_.str();
   EXPECT_EQ(Verify(), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+}
+
+TEST_F(Receipts, OfAnUnknownDataSetReplaceNothing) {
+  analyst().receipts.clear();
+  std::ofstream(file_) << "kept";
+  EXPECT_EQ(Run({"receipts", "export", "--dataset", "nope", "--output", file_}),
+            kExitNotFound);
+  EXPECT_THAT(err_.str(), HasSubstr("[dataset-unknown]"));
+  EXPECT_EQ(std::filesystem::file_size(file_), 4u);
+}
+
+TEST_F(Receipts, ThatAreNoneAreNotVerified) {
+  std::ofstream(file_) << "";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipts-empty]"));
+}
+
+TEST_F(Receipts, AsJsonAreGoodOnlyOnceTheyAreVerified) {
+  ASSERT_EQ(Run({"receipts", "export", "--output", file_, "--format", "json"}),
+            kExitOk);
+  auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["receipts"], "3");
+  EXPECT_FALSE(json.contains("ok"));
+  EXPECT_FALSE(json.contains("public_key"));
+  ASSERT_EQ(Run({"receipts", "verify", file_, "--key", key_file_, "--format",
+                 "json"}),
+            kExitOk);
+  json = nlohmann::json::parse(out_.str());
+  EXPECT_TRUE(json["ok"]);
+  EXPECT_EQ(json["public_key"].get<std::string>().size(), 64u);
 }
 
 TEST_F(Receipts, OfAnotherKeyAreRefused) {

@@ -33,11 +33,10 @@ TEST(Table, KeyValueLinesHaveNoHeader) {
   EXPECT_EQ(KeyValueText({{"a", "1"}, {"bcd", "2"}}), "a    1\nbcd  2\n");
 }
 
-TEST(Progress, BarShowsRoundsBothEpsilonsAndTime) {
-  EXPECT_EQ(
-      ProgressBar(SampleEvent(1), v1::CONVERSION_RDP, 200, 100),
-      "running 1/3 [########.................] epsilon spent 0.3334, left "
-      "3.123 (readings)  3 min 20 s left");
+TEST(Progress, BarShowsRoundsTheReadingAndTime) {
+  EXPECT_EQ(ProgressBar(SampleEvent(1), v1::CONVERSION_RDP, 200, 91),
+            "running 1/3 [#########..................] epsilon spent 0.3334 (a "
+            "reading)  3 min 20 s left");
 }
 
 TEST(Progress, BarFitsTheTerminal) {
@@ -63,10 +62,26 @@ TEST(Progress, WhatIsLeftIsShownOnceTheLedgerIsKnown) {
 
 TEST(Progress, LineShowsTheEnforcedConversion) {
   EXPECT_EQ(ProgressLine(SampleEvent(2), v1::CONVERSION_RDP),
-            "round 2/3  running  epsilon spent 0.6667, left 3.123 (readings)  "
-            "change 0.04568  0.5 s");
+            "round 2/3  running  epsilon spent 0.6667 (a reading), left for "
+            "one run 2.838  change 0.04568  0.5 s");
   EXPECT_THAT(ProgressLine(SampleEvent(2), v1::CONVERSION_GAUSSIAN),
               HasSubstr("spent 0.3334"));
+}
+
+TEST(Progress, ARoundThatLeavesWAloneShowsNoChange) {
+  v1::RunEvent event = SampleEvent(2);
+  event.set_relative_change(0);
+  EXPECT_THAT(ProgressLine(event, v1::CONVERSION_RDP),
+              AllOf(Not(HasSubstr("change")), EndsWith("  0.5 s")));
+}
+
+TEST(Progress, JsonLeavesOutWhatIsNotKnownYet) {
+  std::ostringstream out;
+  ProgressPrinter printer(&out, ProgressStyle::kJson, 0, v1::CONVERSION_RDP);
+  v1::RunEvent queued;
+  queued.set_state(v1::RUN_STATE_QUEUED);
+  printer.Show(queued);
+  EXPECT_THAT(out.str(), Not(HasSubstr("epsilon_left")));
 }
 
 TEST(Progress, BarIsRedrawnInPlaceAndEnded) {
@@ -144,8 +159,8 @@ budget of population digits-people
   this run             0.03125
   left after the run    0.2812
 total after the run (a reading)
-                                  MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
-  charged, reserved and this run                                2.5        1.875      1.25
+                                    MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
+  charged, reserved and this run  0.2188                          2.5        1.875      1.25
 
 noise of a round (standard deviation of each entry of the mean over people)
   RELEASE     ROUNDS  PART  SHAPE    SIGMA  ON THE DIAGONAL  SENSITIVITY OF THE SUM  STEP OF THE SUM
@@ -154,6 +169,19 @@ noise of a round (standard deviation of each entry of the mean over people)
 
 This run would be accepted. Nothing was spent by asking.
 )");
+}
+
+TEST(Text, ABudgetThatIsWholeLooksWhole) {
+  v1::PlanRunReply reply = SamplePlan();
+  v1::LedgerPosition& position = *reply.mutable_position();
+  // 0.70206...: up it is 0.7021, down 0.702.
+  position.mutable_cap()->set_value(0.70206);
+  *position.mutable_left() = position.cap();
+  position.clear_charged();
+  position.clear_reserved();
+  const std::string text = PlanText(reply);
+  EXPECT_THAT(text, AllOf(HasSubstr("  cap                    0.702\n"),
+                          HasSubstr("  left before the run    0.702\n")));
 }
 
 TEST(Text, ARefusedPlanSaysWhyAndShowsNothingLeft) {
@@ -169,9 +197,10 @@ TEST(Text, ARefusedPlanSaysWhyAndShowsNothingLeft) {
 
 TEST(Text, BudgetSeparatesGuaranteeFromReadings) {
   EXPECT_EQ(BudgetText(SampleBudget()),
-            R"(population                digits-people
-guarantee (the cap's)     epsilon 4 at delta 1e-05 (rdp, replace_one)
-epsilon left (a reading)  1.899 of 4
+            R"(population                      digits-people
+guarantee (the cap's)           epsilon 4 at delta 1e-05 (rdp, replace_one)
+left for one run                epsilon 2.838 at delta 1e-05
+spent and reserved (a reading)  epsilon 2.172 of 4
 
                               MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
   cap (the guarantee)          0.5                            4            3         2
@@ -212,13 +241,30 @@ TEST(Text, AFailedRunShowsItsErrorAndEveryEpsilonItsKind) {
 }
 
 TEST(Text, TheEndOfARunNamesReadingAndGuarantee) {
-  EXPECT_EQ(RunEndText(SampleRun(kRunId), "epsilon 4"),
-            "run 3f9a01234567 completed after 3 of 3 rounds\n"
-            "  epsilon spent by this run (a reading)  1 at delta 1e-05 (rdp)\n"
-            "  guarantee (the cap's)                  epsilon 4\n"
-            "  its dictionary                         dpnmf model 3f9a01234567 "
-            "--output W.npy\n");
-  EXPECT_THAT(RunEndText(SampleRun(kRunId), ""), Not(HasSubstr("guarantee")));
+  EXPECT_EQ(
+      RunEndText(SampleRun(kRunId), "epsilon 4", SampleEvent(3).position()),
+      "run 3f9a01234567 completed after 3 of 3 rounds\n"
+      "  epsilon spent by this run (a reading)  1 at delta 1e-05 (rdp)\n"
+      "  guarantee (the cap's)                  epsilon 4\n"
+      "  left for one run                       epsilon 2.838 at delta "
+      "1e-05\n"
+      "  its dictionary                         dpnmf model 3f9a01234567 "
+      "--output W.npy\n");
+  EXPECT_THAT(RunEndText(SampleRun(kRunId), "", v1::LedgerPosition()),
+              AllOf(Not(HasSubstr("guarantee")), Not(HasSubstr("left for"))));
+}
+
+TEST(Text, TheEndOfAnObjectiveHasNoDictionary) {
+  v1::Run run = SampleRun(kRunId);
+  run.mutable_specification()->mutable_parameters()->set_mechanism("objective");
+  EXPECT_THAT(RunEndText(run, "", v1::LedgerPosition()),
+              Not(HasSubstr("dictionary")));
+}
+
+TEST(Text, AccountShowsWhatIsExactAsItIs) {
+  v1::AccountReport report;
+  report.set_rho(0.037500000000000006);
+  EXPECT_THAT(AccountText(report), HasSubstr("rho                  0.0375\n"));
 }
 
 TEST(Text, DoctorSaysWhatToDo) {

@@ -75,6 +75,13 @@ TEST(Status, TransportFailuresGetCodesOfTheirOwn) {
   }
 }
 
+TEST(Status, AnUnknownCallMayBeAnotherProgramsAddress) {
+  const absl::Status status =
+      FromGrpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
+  EXPECT_NE(status.message().find("another program's"), std::string::npos)
+      << status;
+}
+
 TEST(Status, DetailsThatAreNotACodeCountAsNone) {
   for (const std::string& details :
        {std::string("\xff\xff garbage"), Detail(""), Detail("UPPER"),

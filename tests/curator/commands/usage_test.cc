@@ -18,17 +18,20 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
       {"", "a subcommand is missing; see 'dpnmf-curator --help'. [usage]\n"},
       {"ledger",
        "a subcommand is missing; see 'dpnmf-curator ledger --help'. [usage]\n"},
-      {"frobnicate", "no subcommand frobnicate; see 'dpnmf-curator --help'"},
-      {"--epsilon abc", "no flag --epsilon"},
-      {"import --inpt F", "no flag --inpt; see 'dpnmf-curator import --help'"},
-      {"import --inpt=F", "no flag --inpt;"},
+      {"frobnicate",
+       "There is no command `frobnicate`; see 'dpnmf-curator --help'"},
+      {"--epsilon abc", "There is no flag `--epsilon`"},
+      {"import --inpt F", "no flag `--inpt` (did you mean `--input`?); see "},
+      {"import --inpt=F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
       {"import --users people", "--users: people not in {rows,columns}; see"},
-      {"import --epsilon abc", "cannot be read: --epsilon = abc; see"},
+      {"import --epsilon abc", "--epsilon cannot be `abc`; see"},
       {"serve --threads 9999", "--threads: Value 9999 not in range"},
-      {"--config nope.toml serve", "--config: nope.toml was not readable"},
+      {"--config nope.toml serve",
+       "The configuration file nope.toml cannot be read"},
       {"ledger show --las 3",
-       "no flag --las; see 'dpnmf-curator ledger show --help'"},
+       "no flag `--las` (did you mean `--last`?); see 'dpnmf-curator ledger "
+       "show"},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(Run(c.arguments), kExitUsage) << c.arguments;

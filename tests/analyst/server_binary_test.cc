@@ -1,0 +1,98 @@
+// dpnmf-analyst as it is installed: what it says of its command line.
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "common/base/exit_code.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kFiles[] =
+    " --state-dir /nowhere --clients /nowhere --ca /nowhere --cert /nowhere "
+    "--key /nowhere";
+
+struct Outcome {
+  int exit_code = -1;
+  std::string text;  // both streams
+};
+
+Outcome RunBinary(const std::string& arguments) {
+  const std::string command =
+      std::string(DPNMF_ANALYST_PROGRAM) + " " + arguments + " 2>&1";
+  Outcome outcome;
+  FILE* pipe = popen(command.c_str(), "r");
+  std::array<char, 4096> buffer;
+  for (std::size_t count;
+       (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    outcome.text.append(buffer.data(), count);
+  outcome.exit_code = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+TEST(ServerBinary, UsageErrorsHaveNameCodeAndHint) {
+  const std::array<std::array<std::string, 2>, 4> wrong = {{
+      {"", "A subcommand is required; see 'dpnmf-analyst --help'."},
+      {"serv",
+       "There is no command `serv` (did you mean `serve`?); see "
+       "'dpnmf-analyst --help'."},
+      {"serve --lsten a:1",
+       "There is no flag `--lsten` (did you mean `--listen`?); see "
+       "'dpnmf-analyst serve --help'."},
+      {"serve --log-level loud",
+       "--log-level must be trace, debug, info, warn, warning, error or off; "
+       "see 'dpnmf-analyst serve --help'."},
+  }};
+  for (const auto& [arguments, sentence] : wrong) {
+    const Outcome outcome = RunBinary(arguments);
+    EXPECT_EQ(outcome.exit_code, kExitUsage);
+    EXPECT_EQ(outcome.text, "dpnmf-analyst: " + sentence + " [usage]\n");
+  }
+}
+
+TEST(ServerBinary, AddressesThatAreNoneAreRefusedBeforeAnythingIsOpened) {
+  for (const char* flags :
+       {"--curator foo", "--curator localhost:99999", "--curator localhost:0",
+        "--curator localhost:1 --listen foo",
+        "--curator localhost:1 --listen 127.0.0.1:70000"}) {
+    const Outcome outcome = RunBinary(std::string("serve ") + flags + kFiles);
+    EXPECT_EQ(outcome.exit_code, kExitUsage) << flags;
+    EXPECT_THAT(outcome.text, AllOf(StartsWith("dpnmf-analyst: `--"),
+                                    HasSubstr("[address-malformed]")));
+  }
+  EXPECT_THAT(RunBinary(std::string("serve --curator localhost:1 --listen "
+                                    "127.0.0.1:0 --log-level warn") +
+                        kFiles)
+                  .text,
+              AllOf(HasSubstr("/nowhere"), Not(HasSubstr("address"))));
+}
+
+TEST(ServerBinary, DoctorSaysThatAnAddressIsNone) {
+  const Outcome outcome =
+      RunBinary(std::string("doctor --curator foo --listen bar --audit-log "
+                            "/nowhere/audit.jsonl") +
+                kFiles);
+  EXPECT_EQ(outcome.exit_code, kExitState);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("`--curator`: `foo` is not an address"),
+                    HasSubstr("`--listen`: `bar` is not an address")));
+}
+
+TEST(ServerBinary, HelpNamesEveryRole) {
+  const Outcome outcome = RunBinary("serve --help");
+  EXPECT_EQ(outcome.exit_code, kExitOk);
+  for (const char* role : {"analyst", "operator", "auditor"})
+    EXPECT_THAT(outcome.text, HasSubstr(role));
+}
+
+}  // namespace
+}  // namespace dpnmf::analyst
