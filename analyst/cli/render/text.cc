@@ -10,6 +10,7 @@
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/render/table.h"
+#include "common/rpc/machine_checks.h"
 
 namespace dpnmf::cli {
 namespace {

@@ -15,9 +15,10 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
   const struct {
     const char *arguments, *sentence;
   } cases[] = {
-      {"", "a subcommand is missing; see 'dpnmf-curator --help'. [usage]\n"},
+      {"", "A subcommand is required; see 'dpnmf-curator --help'. [usage]\n"},
       {"ledger",
-       "a subcommand is missing; see 'dpnmf-curator ledger --help'. [usage]\n"},
+       "A subcommand is required; see 'dpnmf-curator ledger --help'. "
+       "[usage]\n"},
       {"frobnicate",
        "There is no command `frobnicate`; see 'dpnmf-curator --help'"},
       {"--epsilon abc", "There is no flag `--epsilon`"},
