@@ -19,7 +19,8 @@ TEST(Json, PrintsProtoNamesZerosAndTwoSpaces) {
             "      \"remedy\": \"\"\n"
             "    }\n"
             "  ],\n"
-            "  \"ok\": false\n"
+            "  \"ok\": false,\n"
+            "  \"warnings\": 0\n"
             "}\n");
 }
 
