@@ -1,13 +1,11 @@
 // dpnmf-analyst as it is installed: what it says of its command line.
-#include <sys/wait.h>
-
 #include <array>
-#include <cstdio>
 #include <string>
 
 #include "common/base/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/analyst/run_program.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -21,22 +19,8 @@ constexpr char kFiles[] =
     " --state-dir /nowhere --clients /nowhere --ca /nowhere --cert /nowhere "
     "--key /nowhere";
 
-struct Outcome {
-  int exit_code = -1;
-  std::string text;  // both streams
-};
-
 Outcome RunBinary(const std::string& arguments) {
-  const std::string command =
-      std::string(DPNMF_ANALYST_PROGRAM) + " " + arguments + " 2>&1";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  for (std::size_t count;
-       (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    outcome.text.append(buffer.data(), count);
-  outcome.exit_code = WEXITSTATUS(pclose(pipe));
-  return outcome;
+  return RunProgram(std::string(DPNMF_ANALYST_PROGRAM) + " " + arguments);
 }
 
 TEST(ServerBinary, UsageErrorsHaveNameCodeAndHint) {

@@ -1,14 +1,11 @@
 // The program as it is installed, in a process of its own.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <string>
 
 #include "common/base/exit_code.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/analyst/run_program.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -17,25 +14,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string text;  // both streams
-};
-
 // Without a configuration of the machine's user.
 Outcome RunBinary(const std::string& arguments) {
-  const std::string command =
+  return RunProgram(
       "env -u DPNMF_SERVER -u DPNMF_CA -u DPNMF_CERT -u DPNMF_KEY "
       "HOME=/nowhere " DPNMF_PROGRAM " " +
-      arguments + " 2>&1";
-  Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> buffer;
-  for (std::size_t count;
-       (count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    outcome.text.append(buffer.data(), count);
-  outcome.exit_code = WEXITSTATUS(pclose(pipe));
-  return outcome;
+      arguments);
 }
 
 TEST(Binary, PrintsItsVersion) {
