@@ -36,11 +36,10 @@ int main(int argc, char** argv) {
   dpnmf::curator::AddImportCommand(&app, &exit_code);
   dpnmf::curator::AddServeCommand(&app, &exit_code);
   dpnmf::curator::AddLedgerCommand(&app, &exit_code);
-  dpnmf::curator::AddFactorizeCommand(&app, &exit_code);
-  dpnmf::curator::AddEvaluateCommand(&app, &exit_code);
   dpnmf::curator::AddKeepCommands(&app, &exit_code);
   dpnmf::curator::AddDoctorCommand(&app, &exit_code);
   dpnmf::curator::AddHealthCommand(&app, &exit_code);
+  dpnmf::curator::AddMovedCommands(&app, &exit_code);
   try {
     app.parse(argc, WithHealthFlag(argc, argv).data());
   } catch (const CLI::ParseError& error) {

@@ -10,14 +10,14 @@
 namespace dpnmf::curator {
 
 void AddImportCommand(CLI::App* app, int* exit_code);
-void AddFactorizeCommand(CLI::App* app, int* exit_code);
-void AddEvaluateCommand(CLI::App* app, int* exit_code);
 void AddLedgerCommand(CLI::App* app, int* exit_code);
 void AddServeCommand(CLI::App* app, int* exit_code);
 void AddDoctorCommand(CLI::App* app, int* exit_code);
 // backup, restore, forget and close.
 void AddKeepCommands(CLI::App* app, int* exit_code);
 void AddHealthCommand(CLI::App* app, int* exit_code);
+// factorize and evaluate: one sentence that names dpnmf-lab.
+void AddMovedCommands(CLI::App* app, int* exit_code);
 
 }  // namespace dpnmf::curator
 

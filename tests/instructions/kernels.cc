@@ -16,9 +16,9 @@
 #include "Eigen/Core"
 #include "common/nmf/dictionary.h"
 #include "curator/data/dataset.h"
-#include "curator/factor/factorize.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
+#include "curator/lab/factorize/factorize.h"
 
 namespace dpnmf::curator {
 namespace {

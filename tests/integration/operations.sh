@@ -106,7 +106,7 @@ agrees() { exits 0 "budget" as alice budget --dataset people --format json; says
 exits 0 "import" dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 8 --delta 1e-6 --data-dir "$data" --anchor-dir "$work/anchor" --format json
 for stage in reading checking writing ledger opening; do says "\"stage\": \"$stage\""; done
-exits 0 "factorize" dpnmf-curator factorize --input "$work/people.csv" --users rows --rank 2 --output "$work/W.npy" --format json
+exits 0 "factorize" dpnmf-lab factorize --input "$work/people.csv" --users rows --rank 2 --output "$work/W.npy" --format json
 for stage in reading "first W" people W; do says "\"stage\": \"$stage\""; done
 start_curator || fail "curator"
 start_analyst || fail "analyst"

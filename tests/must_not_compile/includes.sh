@@ -17,12 +17,12 @@ forbid '^#include "(curator|analyst)/' common
 forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
 forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/base common/privacy common/nmf \
-  curator/data curator/factor curator/release curator/mechanism curator/evaluate curator/session.h curator/session.cc
-# evaluate's seeded noise and the release gate know nothing of one another.
-forbid '^#include "curator/(release|mechanism|commands|[a-z_]+\.h)' curator/evaluate
-forbid '^#include "curator/evaluate/' curator/access.* curator/catalog.* curator/pacing.* curator/service.* \
-  curator/session.* curator/wire.* curator/main.cc curator/data curator/factor curator/release curator/mechanism \
-  curator/commands/serve_command.cc curator/commands/import_command.cc curator/commands/ledger_command.cc
+  curator/data curator/factor curator/release curator/mechanism curator/lab/evaluate curator/lab/factorize \
+  curator/session.h curator/session.cc
+# dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
+forbid '^#include "curator/([a-z_]+\.h|(release|keep|mechanism|commands)/)' curator/lab
+outside_lab=$(ls -d curator/* | grep -v '^curator/lab$')
+forbid '^#include "curator/lab/' $outside_lab
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/release curator/mechanism curator/session.* curator/service.* curator/wire.*

@@ -80,16 +80,15 @@ TEST_F(Usage, OwnTlsFilesThatAreNoGoodAreExitCode6) {
   EXPECT_THAT(err_, HasSubstr("[tls-file-unreadable]"));
 }
 
-TEST_F(Usage, FactorizeWritesNpyAlone) {
-  const std::string factorize =
-      "factorize --input v.csv --users rows --rank 1 --iterations 2 --output ";
-  EXPECT_EQ(Run(factorize + "f.csv"), kExitUsage);
-  EXPECT_THAT(err_, HasSubstr("[file-type-unknown]"));
-  EXPECT_FALSE(Exists("f.csv"));
-  EXPECT_EQ(Run(factorize + "none/f.npy"), kExitNotFound);
-  EXPECT_THAT(err_, HasSubstr("[directory-not-found]"));
-  EXPECT_EQ(Run(factorize + "f.npy"), kExitOk) << err_;
-  EXPECT_TRUE(Exists("f.npy"));
+TEST_F(Usage, WhatMovedNamesTheOtherProgram) {
+  for (const std::string command : {"factorize", "evaluate"}) {
+    EXPECT_EQ(Run(command + " --input v.csv --rank 1 --mechanism all"),
+              kExitUsage);
+    EXPECT_EQ(out_, "");
+    EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
+                        "` is in the program dpnmf-lab: run `dpnmf-lab " +
+                        command + "` with the same flags. [command-moved]\n");
+  }
 }
 
 }  // namespace
