@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""compare.py CURATOR REPEATS FILE:RANK ...: the table of bench/peers/run.sh.
+"""compare.py LAB REPEATS FILE:RANK ...: the table of bench/peers/run.sh.
 
 For every file and every repeat, in turn: scikit-learn's NMF (200 iterations),
 `dpnmf-lab factorize` to the objective that it reached, gensim's Nmf (20
