@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# processes.sh SOURCE BIN: tests the three programs over mutual TLS on loopback: a
-# complete run, refusals, kill -9 of either server during a run, a rolled-back
-# ledger.
+# processes.sh SOURCE BIN: the three programs over mutual TLS on loopback: a run
+# to its end, refusals, kill -9 of either server in mid-run, a rolled-back ledger.
 set -uo pipefail
 source=$1
 PATH=$2:$PATH
@@ -22,7 +21,7 @@ fail() {
   exit 1
 }
 
-# Users with one of two parts; the test needs no files of the machine.
+# Users with one of two parts; nothing of the machine's is needed.
 awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
   for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
   print line } }' > "$work/people.csv"
@@ -124,7 +123,7 @@ says '"ok": true'
 charges=$(dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"')
 [ "$charges" = 1005 ] || fail "$charges charges, not 1005"
 
-# SIGTERM ends both cleanly; an old copy of the ledger is not served.
+# SIGTERM ends both in order; an old copy of the ledger is not served.
 kill -TERM $analyst_pid $curator_pid
 wait $analyst_pid || fail "the analyst's exit code"
 wait $curator_pid || fail "the curator's exit code"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# symbols.sh ANALYST CLIENT CURATOR: checks that the first two programs contain no
-# symbol of the curator.
+# symbols.sh ANALYST CLIENT CURATOR: no symbol of the curator's in the other two.
 set -u
 seen() { nm -C "$1" 2>/dev/null | grep -c 'dpnmf::curator::'; }
 if [ "$(seen "$3")" -eq 0 ]; then
