@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # deploy/build.sh [BUILD_DIR [CMAKE_ARGUMENT...]]: configures and builds the
-# three programs (and the tests, if asked for) into BUILD_DIR/bin [build].
+# programs (and the tests, if requested) into BUILD_DIR/bin [build].
 #
 #   DPNMF_TARGET   what to build, separated by spaces [all]
 set -euo pipefail

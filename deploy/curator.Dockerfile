@@ -1,5 +1,6 @@
-# The data's side. Build: deploy/images.sh, which makes dpnmf-build: the build stage
-# of analyst.Dockerfile, with the packages and what both sides share.
+# The data holder's side. Build it with deploy/images.sh, which first makes the
+# image dpnmf-build: the build stage of analyst.Dockerfile, with the packages and
+# the code that both sides share.
 FROM dpnmf-build AS build
 COPY . .
 RUN DPNMF_TARGET='dpnmf-curator dpnmf-lab' deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# operations.sh SOURCE BIN: what an operator does, with the real programs over
-# mutual TLS on loopback: health, doctor, lists that are read again, audit logs,
-# metrics, cancel at once, kill -9 and the truth afterwards, backup, restore,
-# deletion, a run that nobody comes back for, another receipt key, revocation.
+# operations.sh SOURCE BIN: tests the work of an operator with the real programs
+# over mutual TLS on loopback: health, doctor, reloaded lists, audit logs, metrics,
+# an early cancel, the stored state after kill -9, backup, restore, deletion, a run
+# whose analyst does not come back, another receipt key, revocation.
 set -uo pipefail
 source=$1
 PATH=$2:$PATH
@@ -111,14 +111,14 @@ for stage in reading "first W" people W; do says "\"stage\": \"$stage\""; done
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 
-# Health: for the server itself and those on the list.
+# Health: open to the server itself and to the identities on the list.
 exits 0 "health of the curator" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls curator)
 exits 0 "health for one who is on the list" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls analyst)
 exits 6 "no health for a stranger" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls mallory)
 exits 0 "health of the analyst" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls alice)
 exits 6 "no health for a stranger" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls mallory)
 
-# The checklists: good, then with one thing wrong.
+# The checklists: without a fault, then with one fault.
 exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
 says "each verified"
 says "No errors, [1-9][0-9]* warning"
@@ -133,7 +133,7 @@ exits 7 "doctor sees a broken list" dpnmf-curator doctor $(curator_flags) --form
 says '"result": "failed"'
 put "$work/allow.json" "$grants"
 
-# An address in use, and one where nothing listens: a sentence each, and nothing of gRPC's.
+# An address in use, and one without a server: one sentence each, without gRPC's text.
 exits 0 "another data set" dpnmf-curator import --name people --population others --input "$work/people.csv" --users rows \
   --epsilon 1 --delta 1e-6 --data-dir "$work/other"
 exits 5 "an address in use" dpnmf-curator serve --data-dir "$work/other" --allow "$work/allow.json" $(tls curator) \
@@ -163,7 +163,7 @@ says role-missing
 exits 0 "an operator ends it" as root cancel "$id"
 eventually "cancelled" is "$id" CANCELLED
 
-# A cancel wins however early it comes, and gives everything back that was not charged.
+# A cancel takes effect however early it is, and returns everything that was not charged.
 for _ in 1 2 3 4 5 6; do
   start_run 400 0.2
   exits 0 "cancel at once" as alice cancel "$id"
@@ -173,7 +173,7 @@ exits 0 "cancel twice" as alice cancel "$id"
 dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
 grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
 
-# kill -9 of the analyst in mid-run: the list of runs tells the truth afterwards.
+# kill -9 of the analyst during a run: the list of runs is correct afterwards.
 start_run 400 0.4
 eventually "the run begins" past "$id" 5
 kill -KILL $analyst_pid
@@ -186,7 +186,7 @@ exits 0 "watch to the end" as alice watch "$id"
 [ "$(rounds "$id")" = 400 ] || fail "not all rounds"
 agrees
 
-# Without its audit log the curator charges nothing; with it the run goes on.
+# Without its audit log the curator charges nothing; with it the run continues.
 start_run 400 0.2
 eventually "the run begins" past "$id" 5
 # In one step: a log that is not there is begun anew.
@@ -202,7 +202,7 @@ says audit-failed
 mv -T "$data/audit.kept" "$data/audit.jsonl"
 exits 0 "it goes on" as alice watch "$id"
 
-# Every round that the analyst received stands in the curator's log under the same request.
+# Every round that the analyst received is in the curator's log under the same request.
 sed -n 's/.*"event":"round-received","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$work/state/audit.jsonl" | sort >"$work/received"
 sed -n 's/.*"event":"round-released","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$data/audit.jsonl" | sort >"$work/released"
 [ "$(wc -l <"$work/received")" -ge 803 ] || fail "$(wc -l <"$work/received") rounds in the analyst's audit log"
@@ -217,7 +217,7 @@ says 'dpnmf_curator_round_seconds_count{dataset="people",result="released"}'
 page "$(metrics_in "$work/analyst.log")" >"$work/out"
 says 'dpnmf_analyst_call_seconds_count{method="GetRun"}'
 
-# Deletion: the run goes, its charges stay.
+# Deletion removes the run; its charges stay.
 exits 0 "forget" as alice forget "$id"
 exits 4 "it is gone" as alice show "$id"
 agrees
@@ -227,7 +227,7 @@ exits 0 "delete its releases at the curator" dpnmf-curator forget --run "$id" --
 [ "$(releases)" = $((before - 400)) ] || fail "its releases are still there"
 agrees
 
-# Backup while both serve; only the latest one can be restored.
+# Backup while both servers run; only the latest backup can be restored.
 exits 0 "backup" dpnmf-curator backup --output "$work/first" --data-dir "$data"
 exits 0 "a run after it" as alice "${train[@]}" --wait
 exits 0 "second backup" dpnmf-curator backup --output "$work/second" --data-dir "$data"
@@ -261,7 +261,7 @@ grep -q '"event":"run-closed-by-operator"' "$data/audit.jsonl" || fail "the clos
 dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
 grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
 
-# The curator comes back with another receipt key: nothing is charged until the analyst's operator agrees.
+# The curator restarts with another receipt key: nothing is charged until the analyst's operator gives the new key.
 mv "$data/receipt.key" "$work/old.key"
 start_curator || fail "the curator does not come back"
 start_analyst || fail "the analyst does not come back"
@@ -276,7 +276,7 @@ start_analyst --receipt-key "$data/receipt.pub" || fail "the analyst does not co
 grep -q '"event":"receipt-key-given"' "$work/state/audit.jsonl" || fail "the key is not in the audit log"
 exits 0 "a run with the key that was given" as alice "${train[@]}" --wait
 
-# Revocation, at the next call.
+# Revocation takes effect at the next call.
 exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 certs revoke "$work/certs" "$work/certs/alice/tls.crt"
 exits 5 "a revoked client" as alice runs

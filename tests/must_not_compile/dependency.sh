@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# dependency.sh SOURCE WORK: a wrong-way dependency stops the configuration.
+# dependency.sh SOURCE WORK: checks that a dependency in the wrong direction fails
+# at configure time.
 set -u
 source=$1 work=$2
 rm -rf "$work" && mkdir -p "$work"

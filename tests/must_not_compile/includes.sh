@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# includes.sh SOURCE: no include climbs out of its root, and no layer includes one
-# that it may not use (the include roots enforce it; this names the line).
+# includes.sh SOURCE: checks that no include leaves its root and that no layer
+# includes a layer that it may not use. The include roots enforce the same; this
+# test names the line.
 set -u
 cd "$1" || exit 2
 bad=0
