@@ -1,12 +1,12 @@
 #include "curator/release/ledger_book.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/release/budget_text.h"
 #include "curator/release/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -34,15 +34,6 @@ MuSquared Minus(MuSquared a, MuSquared b) {
   const auto difference = MuSquared::Subtract(a, b);
   if (!difference.has_value()) std::abort();
   return *difference;
-}
-
-// charged + reserved + asked <= cap, without overflow.
-bool Fits(MuSquared charged, MuSquared reserved, MuSquared asked,
-          MuSquared cap) {
-  const auto used = MuSquared::Add(charged, reserved);
-  if (!used.has_value()) return false;
-  const auto total = MuSquared::Add(*used, asked);
-  return total.has_value() && *total <= cap;
 }
 
 bool HasRunFields(const LedgerRow& row) {
@@ -154,14 +145,17 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
 
 absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
                                    const LedgerRow& row) const {
-  if (!Fits(population.charged, population.reserved, row.cost,
-            population.cap)) {
+  const PopulationPolicy& policy = population.policy;
+  const Budget budget = {population.cap, population.charged,
+                         population.reserved};
+  // The filter: charged + reserved + asked <= cap, in integers.
+  const MuSquared room = RoomOf(budget);
+  if (row.cost > room) {
     return Refusal(
         absl::StatusCode::kResourceExhausted, "budget-exhausted",
         OverBudgetSentence(absl::StrCat("population `", row.population, "`"),
-                           population.policy,
-                           {row.cost, population.charged, population.reserved,
-                            population.cap}));
+                           row.cost, budget, room, policy.conversion,
+                           policy.delta));
   }
   if (row.detail.empty()) return absl::OkStatus();
   const auto identity_cap = MuSquared::FromUnitsText(row.detail);
@@ -171,15 +165,14 @@ absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
   const BookedPopulation::Identity identity =
       found == population.identities.end() ? BookedPopulation::Identity()
                                            : found->second;
-  if (Fits(identity.charged, identity.reserved, row.cost, *identity_cap))
-    return absl::OkStatus();
+  const Budget own = {*identity_cap, identity.charged, identity.reserved};
+  if (row.cost <= RoomOf(own)) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kResourceExhausted, "identity-budget-exhausted",
-      OverBudgetSentence(
-          absl::StrCat("`", row.identity, "` on population `", row.population,
-                       "`"),
-          population.policy,
-          {row.cost, identity.charged, identity.reserved, *identity_cap}));
+      OverBudgetSentence(absl::StrCat("`", row.identity, "` on population `",
+                                      row.population, "`"),
+                         row.cost, own, std::min(room, RoomOf(own)),
+                         policy.conversion, policy.delta));
 }
 
 absl::Status LedgerBook::CheckCharge(const LedgerRow& row) const {

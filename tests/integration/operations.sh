@@ -212,7 +212,7 @@ grep -q '"level":"info"' "$work/analyst.log" || fail "the log is not JSON"
 
 # Metrics, on their own ports.
 page "$(metrics_in "$work/curator.log")" >"$work/out"
-says 'dpnmf_curator_epsilon{population="group",reading="left"}'
+says 'dpnmf_curator_epsilon{population="group",reading="largest_run"}'
 says 'dpnmf_curator_round_seconds_count{dataset="people",result="released"}'
 page "$(metrics_in "$work/analyst.log")" >"$work/out"
 says 'dpnmf_analyst_call_seconds_count{method="GetRun"}'

@@ -1,6 +1,6 @@
 // Replies as text for people. Every epsilon is labelled: the cap's guarantee,
-// or a reading of what is spent. What was spent is rounded up and what is left
-// is rounded down.
+// or a reading of what is spent. What was spent is rounded up; what is left,
+// and the largest run, are rounded down.
 #ifndef DPNMF_ANALYST_CLI_RENDER_TEXT_H_
 #define DPNMF_ANALYST_CLI_RENDER_TEXT_H_
 

@@ -213,7 +213,7 @@ TEST(Ledger, RefusesACostThatNoBudgetHolds) {
   EXPECT_CODE(ledger->OpenRun(opening), "budget-exhausted");
 }
 
-TEST(Ledger, SaysAskedSpentReservedAndLeftInOneSentence) {
+TEST(Ledger, SaysAskedSpentReservedAndTheLargestRunInOneSentence) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
   const RunOpening first = OpeningFor("first", 4, 2);
@@ -226,9 +226,9 @@ TEST(Ledger, SaysAskedSpentReservedAndLeftInOneSentence) {
   // 0.0208199, an eighth charged, three eighths reserved.
   EXPECT_EQ(std::string(status.message()),
             "over the budget of population `people`: asked epsilon 1, spent "
-            "0.3488, reserved 0.6074, left 0.2972 of 1 (rdp at delta 1e-05); "
-            "ask for epsilon 0.7027 or less at this delta, or wait until open "
-            "runs end");
+            "0.3488, spent and reserved 0.7028, largest run 0.7027, cap 1 (rdp "
+            "at delta 1e-05); ask for the largest run or less, or wait until "
+            "open runs end");
 }
 
 TEST(Ledger, CapsWhatOneIdentityMayUse) {
