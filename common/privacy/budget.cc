@@ -29,6 +29,8 @@ std::string Advice(const Budget& budget, MuSquared room) {
     return absl::StrCat("ask for the largest run or less",
                         may_return ? ", or wait until open runs end" : "");
   }
+  if (RoomOf(budget) > MuSquared())
+    return "this identity's own limit is used up; ask the operator";
   return may_return ? "wait until open runs end and return what they do not use"
                     : "the cap is used up and only the operator's policy for "
                       "another population can give more";

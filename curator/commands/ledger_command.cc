@@ -22,6 +22,7 @@
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
 #include "curator/release/places.h"
+#include "curator/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -50,28 +51,11 @@ void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // ---- show
 
-v1::LedgerPosition ToProto(const std::string& population,
-                           const Position& position) {
-  v1::LedgerPosition message;
-  message.set_population(population);
-  *message.mutable_cap() = dpnmf::ToProto(position.cap);
-  *message.mutable_charged() = dpnmf::ToProto(position.charged);
-  *message.mutable_reserved() = dpnmf::ToProto(position.reserved);
-  *message.mutable_left() = dpnmf::ToProto(position.left);
-  message.set_row_count(position.row_count);
-  message.set_head(position.head.data(), position.head.size());
-  return message;
-}
-
 absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                                               const Position& position) {
   v1::PopulationReport report;
-  v1::Guarantee& guarantee = *report.mutable_guarantee();
-  guarantee.set_adjacency(dpnmf::ToProto(policy.adjacency));
-  guarantee.set_conversion(dpnmf::ToProto(policy.conversion));
-  guarantee.set_epsilon(policy.epsilon);
-  guarantee.set_delta(policy.delta);
-  *guarantee.mutable_cap() = dpnmf::ToProto(position.cap);
+  DPNMF_ASSIGN_OR_RETURN(*report.mutable_guarantee(),
+                         GuaranteeOf(policy, position.cap));
   *report.mutable_position() = ToProto(policy.population, position);
   DPNMF_ASSIGN_OR_RETURN(const Epsilons cap,
                          AllEpsilons(position.cap, policy.delta));

@@ -146,33 +146,30 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
 absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
                                    const LedgerRow& row) const {
   const PopulationPolicy& policy = population.policy;
-  const Budget budget = {population.cap, population.charged,
-                         population.reserved};
-  // The filter: charged + reserved + asked <= cap, in integers.
-  const MuSquared room = RoomOf(budget);
-  if (row.cost > room) {
-    return Refusal(
-        absl::StatusCode::kResourceExhausted, "budget-exhausted",
-        OverBudgetSentence(absl::StrCat("population `", row.population, "`"),
-                           row.cost, budget, room, policy.conversion,
-                           policy.delta));
+  const Budget all = {population.cap, population.charged, population.reserved};
+  Budget own = {.cap = all.cap};  // of this identity, if it has a cap
+  if (!row.detail.empty()) {
+    const auto identity_cap = MuSquared::FromUnitsText(row.detail);
+    if (!identity_cap.has_value())
+      return RuleBroken("the identity's cap is malformed");
+    own.cap = *identity_cap;
+    if (const auto found = population.identities.find(row.identity);
+        found != population.identities.end()) {
+      own.charged = found->second.charged;
+      own.reserved = found->second.reserved;
+    }
   }
-  if (row.detail.empty()) return absl::OkStatus();
-  const auto identity_cap = MuSquared::FromUnitsText(row.detail);
-  if (!identity_cap.has_value())
-    return RuleBroken("the identity's cap is malformed");
-  const auto found = population.identities.find(row.identity);
-  const BookedPopulation::Identity identity =
-      found == population.identities.end() ? BookedPopulation::Identity()
-                                           : found->second;
-  const Budget own = {*identity_cap, identity.charged, identity.reserved};
-  if (row.cost <= RoomOf(own)) return absl::OkStatus();
+  // The filter: charged + reserved + asked <= cap, in integers.
+  const MuSquared room = std::min(RoomOf(all), RoomOf(own));
+  if (row.cost <= room) return absl::OkStatus();
+  const std::string people = absl::StrCat("population `", row.population, "`");
+  const bool of_all = row.cost > RoomOf(all);
   return Refusal(
-      absl::StatusCode::kResourceExhausted, "identity-budget-exhausted",
-      OverBudgetSentence(absl::StrCat("`", row.identity, "` on population `",
-                                      row.population, "`"),
-                         row.cost, own, std::min(room, RoomOf(own)),
-                         policy.conversion, policy.delta));
+      absl::StatusCode::kResourceExhausted,
+      of_all ? "budget-exhausted" : "identity-budget-exhausted",
+      OverBudgetSentence(
+          of_all ? people : absl::StrCat("`", row.identity, "` on ", people),
+          row.cost, of_all ? all : own, room, policy.conversion, policy.delta));
 }
 
 absl::Status LedgerBook::CheckCharge(const LedgerRow& row) const {

@@ -36,7 +36,7 @@ std::string EpsilonText(const v1::RunEvent& event, v1::Conversion conversion) {
 }
 
 // Known from the first answer of the curator on.
-std::string LargestRunText(const v1::RunEvent& event,
+std::string LargestRunNote(const v1::RunEvent& event,
                            v1::Conversion conversion) {
   if (!event.has_position()) return "";
   return absl::StrCat(
@@ -67,7 +67,7 @@ std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
 std::string ProgressLine(const v1::RunEvent& event, v1::Conversion conversion) {
   std::string line = absl::StrCat(
       "round ", event.round(), "/", event.rounds(), "  ", NameOf(event.state()),
-      "  ", EpsilonText(event, conversion), LargestRunText(event, conversion));
+      "  ", EpsilonText(event, conversion), LargestRunNote(event, conversion));
   // A round of a mean or an objective leaves W as it is.
   if (event.relative_change() > 0)
     absl::StrAppend(&line, "  change ", FormatNumber(event.relative_change()));

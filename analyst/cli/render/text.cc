@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -10,7 +9,6 @@
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/render/readings.h"
 #include "analyst/cli/render/table.h"
-#include "common/rpc/machine_checks.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -371,17 +369,6 @@ std::string AccountText(const v1::AccountReport& report) {
        {"epsilon.rdp_optimal",
         at_order(epsilon.rdp_optimal(), epsilon.rdp_optimal_order())},
        {"epsilon.gaussian", FormatExactUp(epsilon.gaussian())}});
-}
-
-std::string DoctorText(const v1::DoctorReport& report) {
-  Table table({{"CHECK"}, {"RESULT"}, {"FINDING"}});
-  for (const v1::DoctorCheck& check : report.checks()) {
-    table.AddRow(
-        {check.name(), absl::AsciiStrToUpper(check.result()), check.finding()});
-    if (!check.remedy().empty())
-      table.AddRow({"", "", absl::StrCat("-> ", check.remedy())});
-  }
-  return absl::StrCat(table.Render(), VerdictOf(report));
 }
 
 }  // namespace dpnmf::cli

@@ -22,7 +22,6 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                        const v1::LedgerPosition& position);
 std::string BudgetText(const v1::GetBudgetReply& reply);
 std::string AccountText(const v1::AccountReport& report);
-std::string DoctorText(const v1::DoctorReport& report);
 
 }  // namespace dpnmf::cli
 

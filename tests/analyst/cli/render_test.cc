@@ -268,20 +268,6 @@ TEST(Text, AccountShowsWhatIsExactAsItIs) {
   EXPECT_THAT(AccountText(report), HasSubstr("rho                  0.0375\n"));
 }
 
-TEST(Text, DoctorSaysWhatToDo) {
-  v1::DoctorReport report;
-  v1::DoctorCheck* check = report.add_checks();
-  check->set_name("clock");
-  check->set_result("failed");
-  check->set_finding("two days behind");
-  check->set_remedy("set the clock");
-  EXPECT_EQ(DoctorText(report),
-            "CHECK  RESULT  FINDING\n"
-            "clock  FAILED  two days behind\n"
-            "               -> set the clock\n"
-            "Mend what failed, then try again.\n");
-}
-
 TEST(Names, UnknownValuesAreNamedSo) {
   EXPECT_EQ(NameOf(v1::CONVERSION_RDP_OPTIMAL), "rdp_optimal");
   EXPECT_EQ(NameOf(v1::ADJACENCY_ADD_REMOVE_ONE), "add_remove_one");

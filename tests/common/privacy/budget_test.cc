@@ -150,6 +150,9 @@ TEST(Budget, ARefusalSaysWhatToDoWhenNothingIsLeft) {
               HasSubstr("the cap is used up"));
   EXPECT_THAT(sentence({.cap = cap, .reserved = cap}),
               HasSubstr("wait until open runs end and return"));
+  EXPECT_THAT(OverBudgetSentence("x", cap, {.cap = cap}, MuSquared(),
+                                 Conversion::kRdp, kDelta),
+              HasSubstr("this identity's own limit is used up"));
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "curator/release/ledger.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -245,6 +247,26 @@ TEST(Ledger, CapsWhatOneIdentityMayUse) {
               HasSubstr("`dns:analyst` on population `people`"));
   opening.identity = "dns:other";
   EXPECT_TRUE(ledger->OpenRun(opening).ok());
+}
+
+TEST(Ledger, ARefusalNamesTheLargestRunThatFitsAllBudgets) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  const MuSquared cap = CapOf(PolicyFor("people"));
+  ASSERT_TRUE(ledger->OpenRun(OpeningFor("first", 1, 2)).ok());
+  // Half the cap is free, an eighth of it for this identity.
+  RunOpening opening = OpeningFor("second", 1, 1);
+  opening.identity = "dns:other";
+  opening.identity_cap = Fraction(cap, 8);
+  const absl::Status refusal = ledger->OpenRun(opening).status();
+  EXPECT_EQ(ReasonCode(refusal), "budget-exhausted");
+  const std::string text(refusal.message());
+  constexpr std::string_view kLargest = "largest run ";
+  const double largest = std::strtod(
+      text.c_str() + text.find(kLargest) + kLargest.size(), nullptr);
+  opening.cost_per_round = LargestCost(Conversion::kRdp, largest, 1e-5).value();
+  EXPECT_TRUE(ledger->OpenRun(opening).ok()) << text;
+  EXPECT_GT(opening.cost_per_round, Fraction(cap, 9)) << text;
 }
 
 TEST(Ledger, ChargesRoundsInOrder) {
