@@ -69,10 +69,12 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
                Judged(CheckListenAddress("--listen", options.listen),
                       options.listen + " is an address."));
   }
-  if (checks.Add("list of clients",
-                 Judged(ClientList::Read(options.clients).status(),
-                        options.clients + " can be read.",
-                        "Until it is mended everybody is refused."))) {
+  if (checks.Add(
+          "list of clients",
+          Judged(
+              ClientList::Read(options.clients).status(),
+              options.clients + " can be read.",
+              "Access is denied to everyone until the file is corrected."))) {
     checks.Add("list of clients mode", NotWritableByOthers(options.clients));
   }
   checks.Add("receipt key", ReceiptKey(options.receipt_key));

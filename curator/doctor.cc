@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -58,15 +57,20 @@ Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
                   "Set the clock (timedatectl set-ntp true).");
 }
 
+absl::Status PromiseIn(const LedgerAudit& audit,
+                       const DatasetDescription& dataset) {
+  for (const PopulationPolicy& policy : audit.policies)
+    if (policy.population == dataset.population) return absl::OkStatus();
+  return absl::NotFoundError("The ledger does not know its population.");
+}
+
 // `audit` is null if the ledger cannot be trusted.
-Finding Promise(const DatasetDescription& dataset, const LedgerAudit* audit) {
-  const auto is_its = [&](const PopulationPolicy& policy) {
-    return policy.population == dataset.population;
-  };
-  if (audit != nullptr &&
-      std::none_of(audit->policies.begin(), audit->policies.end(), is_its)) {
-    return Bad("The ledger does not know its population.",
-               "Restore the ledger that belongs to this directory.");
+Finding DatasetPromise(const DatasetDescription& dataset,
+                       const LedgerAudit* audit) {
+  if (audit != nullptr) {
+    if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
+      return Bad(promise.message(),
+                 "Restore the ledger that belongs to this directory.");
   }
   const bool is_private = !dataset.is_public;
   if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
@@ -94,7 +98,7 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
   for (const Dataset* dataset : all) {
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
-                Promise(dataset->description(), audit));
+                DatasetPromise(dataset->description(), audit));
   }
   if (sparse && !options.paced) {
     checks->Add("pace",
@@ -131,10 +135,12 @@ void AddAllowList(const std::string& path, CheckList* checks) {
   std::ostringstream text;
   if (file) text << file.rdbuf();
   const absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text.str());
-  if (checks->Add("allow-list",
-                  Judged(grants.status(),
-                         StrCat(grants.ok() ? grants->size() : 0, " grants."),
-                         "Until it is mended everybody is refused."))) {
+  if (checks->Add(
+          "allow-list",
+          Judged(
+              grants.status(),
+              StrCat(grants.ok() ? grants->size() : 0, " grants."),
+              "Access is denied to everyone until the file is corrected."))) {
     checks->Add("allow-list mode", NotWritableByOthers(path));
     checks->Add("grants", WidthOf(*grants));
   }
