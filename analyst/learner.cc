@@ -329,12 +329,13 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
                       result.lost ? "lost" : "released", seconds);
   const v1::Guarantee& guarantee = record_.guarantee;
   const auto conversion = FromProto(guarantee.conversion());
-  const auto charged = FromProto(result.ledger.charged());
-  const auto left = EpsilonLeft(guarantee, result.ledger);
-  if (!conversion.ok() || !charged.ok() || !left.ok()) return;
-  metrics->SetBudget(
-      record_.population, guarantee.epsilon(),
-      Epsilon(*conversion, *charged, guarantee.delta()).value_or(0), *left);
+  const auto budget = FromProto(result.ledger);
+  if (!conversion.ok() || !budget.ok()) return;
+  const double delta = guarantee.delta();
+  const auto spent = Spent(*budget, *conversion, delta);
+  const auto largest = LargestRun(RoomOf(*budget), *conversion, delta);
+  if (!spent.ok() || !largest.ok()) return;
+  metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {
@@ -415,8 +416,9 @@ v1::RunEvent Learner::EventNow(const v1::LedgerPosition& position,
   }
   if (!position.head().empty()) {
     *event.mutable_position() = position;
-    event.set_epsilon_left(
-        EpsilonLeft(record_.guarantee, position).value_or(0));
+    const auto largest =
+        LargestRunOf(record_.guarantee, position, parameters.delta());
+    if (largest.ok()) event.set_largest_run(*largest);
   }
   return event;
 }

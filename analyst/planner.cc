@@ -11,6 +11,7 @@
 #include "common/nmf/forecast.h"
 #include "common/nmf/moments.h"
 #include "common/privacy/accounting.h"
+#include "common/privacy/budget.h"
 #include "common/rpc/convert.h"
 
 namespace dpnmf::analyst {
@@ -23,54 +24,32 @@ absl::Status Invalid(std::string_view code, std::string_view sentence) {
 // A sequence number that no row reaches: the totals alone are wanted.
 constexpr std::uint64_t kAfterAllRows = INT64_MAX;
 
-// Says asked, spent, reserved and left in the guarantee's own terms.
-absl::StatusOr<std::string> OverBudgetSentence(
-    MuSquared asked, const v1::Guarantee& guarantee,
-    const v1::LedgerPosition& position) {
-  DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
-                         FromProto(guarantee.conversion()));
-  const auto read = [&](MuSquared cost) {
-    return Epsilon(conversion, cost, guarantee.delta());
-  };
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
-                         FromProto(position.charged()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared reserved,
-                         FromProto(position.reserved()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_asked, read(asked));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_charged, read(charged));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_reserved, read(reserved));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_left, read(left));
-  const std::string_view name = NameOf(conversion);
-  return absl::StrFormat(
-      "The run costs more than the population's budget has left: asked %.4g, "
-      "spent %.4g, "
-      "reserved %.4g, left for one run %.4g (each an epsilon of its own, %s, "
-      "delta %g); lower "
-      "`epsilon`.",
-      epsilon_asked, epsilon_charged, epsilon_reserved, epsilon_left,
-      absl::string_view(name.data(), name.size()), guarantee.delta());
-}
-
 // Fills what depends on the budget: left_after, epsilons_after,
 // would_be_refused.
 absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   const v1::LedgerPosition& position = reply->position();
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared committed, CommittedOf(position));
-  const std::optional<MuSquared> after = MuSquared::Add(committed, cost);
+  const v1::Guarantee& guarantee = reply->guarantee();
+  DPNMF_ASSIGN_OR_RETURN(const Budget budget, FromProto(position));
+  DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
+                         FromProto(guarantee.conversion()));
+  const std::optional<MuSquared> after =
+      MuSquared::Add(Committed(budget), cost);
   if (!after.has_value())
     return Invalid("epsilon-out-of-range", "`epsilon` is too large.");
   DPNMF_ASSIGN_OR_RETURN(*reply->mutable_epsilons_after(),
-                         EpsilonsOf(*after, reply->guarantee().delta()));
+                         EpsilonsOf(*after, guarantee.delta()));
+  const MuSquared room = RoomOf(budget);
   *reply->mutable_left_after() =
-      ToProto(MuSquared::Subtract(left, cost).value_or(MuSquared()));
-  if (cost <= left) return absl::OkStatus();
+      ToProto(MuSquared::Subtract(room, cost).value_or(MuSquared()));
+  if (cost <= room) return absl::OkStatus();
   reply->set_would_be_refused(true);
   reply->set_refusal_code("budget-exhausted");
-  DPNMF_ASSIGN_OR_RETURN(
-      *reply->mutable_refusal(),
-      OverBudgetSentence(cost, reply->guarantee(), position));
+  reply->set_refusal(
+      absl::StrCat("The run is ",
+                   OverBudgetSentence(
+                       absl::StrCat("population `", position.population(), "`"),
+                       cost, budget, room, conversion, guarantee.delta()),
+                   "."));
   return absl::OkStatus();
 }
 

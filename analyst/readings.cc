@@ -1,9 +1,7 @@
 #include "analyst/readings.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "common/base/error.h"
+#include "common/privacy/budget.h"
 #include "common/rpc/convert.h"
 
 namespace dpnmf::analyst {
@@ -13,30 +11,13 @@ absl::StatusOr<v1::Epsilons> EpsilonsOf(MuSquared cost, double delta) {
   return ToProto(epsilons);
 }
 
-absl::StatusOr<MuSquared> CommittedOf(const v1::LedgerPosition& position) {
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
-                         FromProto(position.charged()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared reserved,
-                         FromProto(position.reserved()));
-  const std::optional<MuSquared> sum = MuSquared::Add(charged, reserved);
-  if (!sum.has_value()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "cost-malformed",
-                   "The curator's ledger position is out of range.");
-  }
-  return *sum;
-}
-
-absl::StatusOr<double> EpsilonLeft(const v1::Guarantee& guarantee,
-                                   const v1::LedgerPosition& position) {
+absl::StatusOr<double> LargestRunOf(const v1::Guarantee& guarantee,
+                                    const v1::LedgerPosition& position,
+                                    double delta) {
   DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
                          FromProto(guarantee.conversion()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared cap, FromProto(guarantee.cap()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared committed, CommittedOf(position));
-  DPNMF_ASSIGN_OR_RETURN(const double of_cap,
-                         Epsilon(conversion, cap, guarantee.delta()));
-  DPNMF_ASSIGN_OR_RETURN(const double of_committed,
-                         Epsilon(conversion, committed, guarantee.delta()));
-  return std::max(0.0, of_cap - of_committed);
+  DPNMF_ASSIGN_OR_RETURN(const Budget budget, FromProto(position));
+  return LargestRun(RoomOf(budget), conversion, delta);
 }
 
 }  // namespace dpnmf::analyst

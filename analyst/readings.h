@@ -12,13 +12,10 @@ namespace dpnmf::analyst {
 // `cost` through the three conversions at `delta`.
 absl::StatusOr<v1::Epsilons> EpsilonsOf(MuSquared cost, double delta);
 
-// charged + reserved of a position.
-absl::StatusOr<MuSquared> CommittedOf(const v1::LedgerPosition& position);
-
-// epsilon(cap) - epsilon(charged + reserved), at the cap's delta and
-// conversion.
-absl::StatusOr<double> EpsilonLeft(const v1::Guarantee& guarantee,
-                                   const v1::LedgerPosition& position);
+// LargestRun (common/privacy/budget.h) of a position, in the cap's conversion.
+absl::StatusOr<double> LargestRunOf(const v1::Guarantee& guarantee,
+                                    const v1::LedgerPosition& position,
+                                    double delta);
 
 }  // namespace dpnmf::analyst
 

@@ -1,8 +1,6 @@
 #include "curator/budget_metrics.h"
 
-#include <algorithm>
-
-#include "common/privacy/accounting.h"
+#include "common/privacy/budget.h"
 
 namespace dpnmf::curator {
 
@@ -12,14 +10,12 @@ void ShowBudget(const Ledger& ledger, const std::string& population,
   const auto policy = ledger.Policy(population);
   const auto position = ledger.PositionOf(population);
   if (!policy.ok() || !position.ok()) return;
-  const auto epsilon = [&](MuSquared cost) {
-    return Epsilon(policy->conversion, cost, policy->delta).value_or(0);
-  };
-  const double cap = epsilon(position->cap);
-  const MuSquared used = MuSquared::Add(position->charged, position->reserved)
-                             .value_or(position->cap);
-  metrics->SetBudget(population, cap, epsilon(position->charged),
-                     std::max(0.0, cap - epsilon(used)));
+  const Budget budget = position->budget();
+  const auto spent = Spent(budget, policy->conversion, policy->delta);
+  const auto largest =
+      LargestRun(RoomOf(budget), policy->conversion, policy->delta);
+  if (!spent.ok() || !largest.ok()) return;
+  metrics->SetBudget(population, policy->epsilon, *spent, *largest);
 }
 
 void ShowBudgets(const Ledger& ledger, const Catalog& catalog,

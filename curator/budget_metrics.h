@@ -10,8 +10,8 @@
 
 namespace dpnmf::curator {
 
-// Epsilon of the cap, of what is charged, and what is left beside open
-// reservations, as the ledger has it now. `metrics` may be null.
+// Epsilon of the cap, spent and largest run (common/privacy/budget.h), as the
+// ledger has them now. `metrics` may be null.
 void ShowBudget(const Ledger& ledger, const std::string& population,
                 Metrics* metrics);
 void ShowBudgets(const Ledger& ledger, const Catalog& catalog,

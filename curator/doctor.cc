@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -19,6 +18,8 @@
 namespace dpnmf::curator {
 namespace {
 
+using absl::StrCat;
+
 constexpr std::int64_t kSecondsPerDay = 24 * 3600;
 constexpr double kWeakEpsilon = 10;
 
@@ -30,189 +31,166 @@ bool OnOneVolume(const std::string& one, const std::string& other) {
          a.st_dev == b.st_dev;
 }
 
-void CheckAnchor(const CuratorDoctorOptions& options, Findings* findings) {
-  constexpr char kName[] = "anchor";
-  if (options.anchor_dir.empty()) {
-    findings->Fail(kName, "There is none: a rollback would not be noticed.",
-                   "Serve without --no-anchor.");
-  } else if (const absl::Status place =
-                 CheckAnchorPlace(options.data_dir, options.anchor_dir);
-             !place.ok()) {
-    findings->Fail(kName, place.message(),
-                   "Stop the server, move the anchor, and name its new "
-                   "--anchor-dir.");
-  } else if (OnOneVolume(options.data_dir, options.anchor_dir)) {
-    findings->Warn(kName,
-                   absl::StrCat(options.anchor_dir,
-                                " lies on the same volume as the ledger."),
-                   "Put it on a volume of its own (--anchor-dir), with "
-                   "snapshots of its own.");
-  } else {
-    findings->Ok(kName, absl::StrCat(options.anchor_dir,
-                                     " lies on a volume of its own."));
+Finding AnchorPlace(const std::string& data_dir, const std::string& anchor) {
+  if (anchor.empty()) {
+    return Bad("There is none: a rollback would not be noticed.",
+               "Serve without --no-anchor.");
   }
-}
-
-// Nothing if the ledger cannot be trusted.
-absl::StatusOr<LedgerAudit> CheckLedger(const CuratorDoctorOptions& options,
-                                        Findings* findings) {
-  Ledger::Options ledger;
-  ledger.directory = LedgerDirectory(options.data_dir);
-  ledger.anchor_directory = options.anchor_dir;
-  absl::StatusOr<LedgerAudit> audit = Ledger::Audit(ledger);
-  findings->Judge(
-      "ledger", audit.status(),
-      audit.ok() ? absl::StrCat(audit->rows.size(),
-                                " rows, each verified, and the anchor agrees.")
-                 : "",
-      "See docs/operations.md, incidents. Do not serve it.");
-  return audit;
-}
-
-void CheckClock(const LedgerAudit& audit, std::int64_t now,
-                Findings* findings) {
-  const std::int64_t last =
-      audit.rows.empty() ? 0 : audit.rows.back().unix_seconds;
-  if (now < last) {
-    findings->Warn("clock",
-                   absl::StrCat("This machine's clock says ", TimeText(now),
-                                ", before the ledger's last row."),
-                   "Set the clock (timedatectl set-ntp true).");
-  } else {
-    findings->Ok("clock",
-                 absl::StrCat(TimeText(now), ", after the ledger's last row."));
+  if (const absl::Status place = CheckAnchorPlace(data_dir, anchor);
+      !place.ok()) {
+    return Bad(place.message(),
+               "Stop the server, move the anchor, and name its new "
+               "--anchor-dir.");
   }
+  if (!OnOneVolume(data_dir, anchor))
+    return Good(anchor + " lies on a volume of its own.");
+  return Doubtful(anchor + " lies on the same volume as the ledger.",
+                  "Put it on a volume of its own (--anchor-dir), with "
+                  "snapshots of its own.");
 }
 
-void CheckDatasets(const CuratorDoctorOptions& options,
-                   const LedgerAudit* audit, Findings* findings) {
+Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
+  if (rows.empty() || now >= rows.back().unix_seconds)
+    return Good(StrCat(TimeText(now), ", after the ledger's last row."));
+  return Doubtful(StrCat("This machine's clock says ", TimeText(now),
+                         ", before the ledger's last row."),
+                  "Set the clock (timedatectl set-ntp true).");
+}
+
+absl::Status PromiseIn(const LedgerAudit& audit,
+                       const DatasetDescription& dataset) {
+  for (const PopulationPolicy& policy : audit.policies)
+    if (policy.population == dataset.population) return absl::OkStatus();
+  return absl::NotFoundError("The ledger does not know its population.");
+}
+
+// `audit` is null if the ledger cannot be trusted.
+Finding DatasetPromise(const DatasetDescription& dataset,
+                       const LedgerAudit* audit) {
+  if (audit != nullptr) {
+    if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
+      return Bad(promise.message(),
+                 "Restore the ledger that belongs to this directory.");
+  }
+  const bool is_private = !dataset.is_public;
+  if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
+    return Doubtful("Its delta is not below one in the number of people.",
+                    "A new population takes a smaller delta; this one's is "
+                    "fixed.");
+  }
+  if (is_private && dataset.epsilon > kWeakEpsilon) {
+    return Doubtful(
+        StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
+        "See docs/sign_off.md; a cap is fixed for good.");
+  }
+  return Good("Its population has its promise in the ledger.");
+}
+
+void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
+                 CheckList* checks) {
   const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
-  if (!findings->Judge(
-          "data sets", catalog.status(),
-          catalog.ok() ? absl::StrCat(catalog->All().size(), " can be served.")
-                       : "",
-          "Import it again under a new name, or restore it.")) {
-    return;
-  }
+  const std::vector<const Dataset*> all =
+      catalog.ok() ? catalog->All() : std::vector<const Dataset*>();
+  checks->Add("data sets",
+              Judged(catalog.status(), StrCat(all.size(), " can be served."),
+                     "Import it again under a new name, or restore it."));
   bool sparse = false;
-  for (const Dataset* dataset : catalog->All()) {
-    const DatasetDescription& description = dataset->description();
+  for (const Dataset* dataset : all) {
     sparse = sparse || dataset->sparse();
-    const std::string name = absl::StrCat("data set ", description.name);
-    const double n = static_cast<double>(description.users);
-    bool known = audit == nullptr;
-    if (audit != nullptr) {
-      for (const PopulationPolicy& policy : audit->policies)
-        known = known || policy.population == description.population;
-    }
-    if (!known) {
-      findings->Fail(name, "The ledger does not know its population.",
-                     "Restore the ledger that belongs to this directory.");
-    } else if (!description.is_public && !(description.delta * n < 1)) {
-      findings->Warn(name,
-                     "Its delta is not below one in the number of people.",
-                     "A new population takes a smaller delta; this one's is "
-                     "fixed.");
-    } else if (!description.is_public && description.epsilon > kWeakEpsilon) {
-      findings->Warn(name,
-                     absl::StrCat("Its cap, epsilon ", description.epsilon,
-                                  ", is a weak promise."),
-                     "See docs/sign_off.md; a cap is fixed for good.");
-    } else {
-      findings->Ok(name, "Its population has its promise in the ledger.");
-    }
+    checks->Add(StrCat("data set ", dataset->description().name),
+                DatasetPromise(dataset->description(), audit));
   }
   if (sparse && !options.paced) {
-    findings->Warn("pace",
-                   "Sparse data are served without paced mode: how long "
-                   "replies take may depend on them.",
-                   "Serve with --pace-milliseconds if analysts may measure "
-                   "that.");
+    checks->Add("pace",
+                Doubtful("Sparse data are served without paced mode: how long "
+                         "replies take may depend on them.",
+                         "Serve with --pace-milliseconds if analysts may "
+                         "measure that."));
   }
 }
 
-void CheckAllowList(const std::string& path, Findings* findings) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  const absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text.str());
-  if (!findings->Judge(
-          "allow-list", grants.status(),
-          grants.ok() ? absl::StrCat(grants->size(), " grants.") : "",
-          "Until it is mended everybody is refused.")) {
-    return;
-  }
-  CheckNotWritableByOthers("allow-list mode", path, findings);
+Finding WidthOf(const std::vector<Grant>& grants) {
   std::vector<std::string> wide, uncapped;
-  for (const Grant& grant : *grants) {
+  for (const Grant& grant : grants) {
     if (!grant.roles.contains(Role::kAnalyst)) continue;
     if (grant.all_datasets) wide.push_back(grant.identity);
     if (grant.epsilon_by_population.empty()) uncapped.push_back(grant.identity);
   }
   if (!wide.empty()) {
-    findings->Warn("grants",
-                   absl::StrCat("May train on every data set, also on those to "
-                                "come: ",
-                                absl::StrJoin(wide, ", "), "."),
-                   "Name the data sets.");
-  } else if (uncapped.size() > 1) {
-    findings->Warn("grants",
-                   absl::StrCat("Share a budget without a cap of their own: ",
-                                absl::StrJoin(uncapped, ", "), "."),
-                   "Give `budgets`, or one may spend what all share.");
-  } else {
-    findings->Ok("grants", "Data sets and budgets are named.");
+    return Doubtful(StrCat("May train on every data set, also on those to "
+                           "come: ",
+                           absl::StrJoin(wide, ", "), "."),
+                    "Name the data sets.");
+  }
+  if (uncapped.size() > 1) {
+    return Doubtful(StrCat("Share a budget without a cap of their own: ",
+                           absl::StrJoin(uncapped, ", "), "."),
+                    "Give `budgets`, or one may spend what all share.");
+  }
+  return Good("Data sets and budgets are named.");
+}
+
+void AddAllowList(const std::string& path, CheckList* checks) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  const absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text.str());
+  if (checks->Add(
+          "allow-list",
+          Judged(
+              grants.status(),
+              StrCat(grants.ok() ? grants->size() : 0, " grants."),
+              "Access is denied to everyone until the file is corrected."))) {
+    checks->Add("allow-list mode", NotWritableByOthers(path));
+    checks->Add("grants", WidthOf(*grants));
   }
 }
 
-void CheckLatestBackup(const CuratorDoctorOptions& options,
-                       Findings* findings) {
-  constexpr char kName[] = "backup";
-  if (options.backup.empty()) {
-    findings->Warn(kName, "None is named.",
-                   "Make one (dpnmf-curator backup) and name it here with "
-                   "--backup DIR.");
-    return;
+Finding LatestBackup(const std::string& backup, std::int64_t now) {
+  if (backup.empty()) {
+    return Doubtful("None is named.",
+                    "Make one (dpnmf-curator backup) and name it here with "
+                    "--backup DIR.");
   }
-  const absl::StatusOr<BackupReport> report = CheckBackup(options.backup, "");
-  if (!report.ok()) {
-    findings->Fail(kName, report.status().message(), "Make another.");
-    return;
-  }
+  const absl::StatusOr<BackupReport> report = CheckBackup(backup, "");
+  if (!report.ok()) return Bad(report.status().message(), "Make another.");
   struct stat info {};
-  stat((options.backup + "/manifest.json").c_str(), &info);
-  const std::int64_t days = (options.now - info.st_mtime) / kSecondsPerDay;
-  const std::string finding =
-      absl::StrCat(options.backup, " is whole, ", days, " days old.");
-  if (days > 7) {
-    findings->Warn(kName, finding,
-                   "Make them from a timer. One that lacks charges cannot be "
-                   "restored.");
-  } else {
-    findings->Ok(kName, finding);
-  }
+  stat((backup + "/manifest.json").c_str(), &info);
+  const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;
+  const std::string text = StrCat(backup, " is whole, ", days, " days old.");
+  if (days <= 7) return Good(text);
+  return Doubtful(text,
+                  "Make them from a timer. One that lacks charges cannot be "
+                  "restored.");
 }
 
 }  // namespace
 
 v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
-  v1::DoctorReport report;
-  Findings findings(&report);
-  CheckUser(&findings);
-  CheckOwnFiles(options.tls, Purpose::kServer, options.now, &findings);
-  CheckAllowList(options.allow_list, &findings);
-  CheckPrivateDirectory("data directory", options.data_dir, &findings);
-  CheckAnchor(options, &findings);
-  const absl::StatusOr<LedgerAudit> audit = CheckLedger(options, &findings);
-  if (audit.ok()) CheckClock(*audit, options.now, &findings);
-  CheckDatasets(options, audit.ok() ? &*audit : nullptr, &findings);
-  CheckAuditLog(options.audit_log, &findings);
-  CheckMetricsAddress(options.metrics_listen, &findings);
-  CheckDisk("disk of the data", options.data_dir, &findings);
+  Ledger::Options ledger;
+  ledger.directory = LedgerDirectory(options.data_dir);
+  ledger.anchor_directory = options.anchor_dir;
+  const absl::StatusOr<LedgerAudit> audit = Ledger::Audit(ledger);
+  CheckList checks;
+  checks.Add("user", NotRoot());
+  AddTlsFiles(options.tls, Purpose::kServer, options.now, &checks);
+  AddAllowList(options.allow_list, &checks);
+  checks.Add("data directory", PrivateDirectory(options.data_dir));
+  checks.Add("anchor", AnchorPlace(options.data_dir, options.anchor_dir));
+  checks.Add("ledger",
+             Judged(audit.status(),
+                    StrCat(audit.ok() ? audit->rows.size() : 0,
+                           " rows, each verified, and the anchor agrees."),
+                    "See docs/operations.md, incidents. Do not serve it."));
+  if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
+  AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
+  checks.Add("audit log", AuditLogFile(options.audit_log));
+  checks.Add("metrics", MetricsAddress(options.metrics_listen));
+  checks.Add("disk of the data", FreeSpace(options.data_dir));
   if (!options.anchor_dir.empty())
-    CheckDisk("disk of the anchor", options.anchor_dir, &findings);
-  CheckLatestBackup(options, &findings);
-  return report;
+    checks.Add("disk of the anchor", FreeSpace(options.anchor_dir));
+  checks.Add("backup", LatestBackup(options.backup, options.now));
+  return checks.report();
 }
 
 }  // namespace dpnmf::curator

@@ -1,18 +1,14 @@
 #include "analyst/cli/probe.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,48 +27,27 @@ absl::StatusOr<AddressList> Lookup(const Address& address) {
   addrinfo* list = nullptr;
   const int error =
       getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &list);
-  if (error != 0) {
-    return Refusal(absl::StatusCode::kUnavailable, "name-unknown",
-                   absl::StrCat("The name ", address.host, " has no address (",
-                                gai_strerror(error), ")."));
-  }
-  return AddressList(list, &freeaddrinfo);
+  if (error == 0) return AddressList(list, &freeaddrinfo);
+  return Refusal(absl::StatusCode::kUnavailable, "name-unknown",
+                 absl::StrCat("The name ", address.host, " has no address (",
+                              gai_strerror(error), ")."));
 }
 
-std::string TextOf(const addrinfo& entry) {
-  char text[NI_MAXHOST] = "";
-  getnameinfo(entry.ai_addr, entry.ai_addrlen, text, sizeof(text), nullptr, 0,
-              NI_NUMERICHOST);
-  return text;
-}
-
-void SetTimeout(int socket_number, std::chrono::milliseconds timeout) {
+// A socket that is connected to the address, or -1 and errno. On Linux a
+// timeout for sending is one for connecting, too.
+int ConnectWithin(const addrinfo& entry, std::chrono::milliseconds timeout) {
+  const int number = socket(entry.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (number < 0) return -1;
   timeval time{};
   time.tv_sec = timeout.count() / 1000;
   time.tv_usec = timeout.count() % 1000 * 1000;
-  setsockopt(socket_number, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
-  setsockopt(socket_number, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
-}
-
-// 0, or the errno of the attempt.
-int ConnectWithin(int socket_number, const addrinfo& entry,
-                  std::chrono::milliseconds timeout) {
-  const int flags = fcntl(socket_number, F_GETFL);
-  fcntl(socket_number, F_SETFL, flags | O_NONBLOCK);
-  if (connect(socket_number, entry.ai_addr, entry.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return errno;
-    pollfd waiting{.fd = socket_number, .events = POLLOUT, .revents = 0};
-    if (poll(&waiting, 1, static_cast<int>(timeout.count())) != 1) {
-      return ETIMEDOUT;
-    }
-    int error = 0;
-    socklen_t size = sizeof(error);
-    getsockopt(socket_number, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return error;
-  }
-  fcntl(socket_number, F_SETFL, flags);
-  SetTimeout(socket_number, timeout);
-  return 0;
+  setsockopt(number, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+  setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+  if (connect(number, entry.ai_addr, entry.ai_addrlen) == 0) return number;
+  const int error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+  close(number);
+  errno = error;
+  return -1;
 }
 
 // Why the last TLS operation failed: the server's alert if it sent one. (gRPC's
@@ -85,10 +60,8 @@ std::string TlsFailure(int system_error) {
     const char* reason = ERR_reason_error_string(error);
     return reason != nullptr ? reason : "unknown TLS error";
   }
-  if (system_error == EAGAIN || system_error == EWOULDBLOCK) {
-    return "no answer in time";
-  }
-  return "the connection was closed";
+  return system_error == EAGAIN ? "no answer in time"
+                                : "the connection was closed";
 }
 
 SslContext ContextFor(const TlsFiles& files) {
@@ -106,59 +79,48 @@ SslContext ContextFor(const TlsFiles& files) {
 
 std::vector<X509Pointer> ChainOf(SSL* ssl) {
   std::vector<X509Pointer> chain;
-  const STACK_OF(X509)* certificates = SSL_get_peer_cert_chain(ssl);
-  for (int i = 0; certificates != nullptr && i < sk_X509_num(certificates);
-       ++i) {
-    X509* certificate = sk_X509_value(certificates, i);
-    X509_up_ref(certificate);
-    chain.emplace_back(certificate);
-  }
+  const STACK_OF(X509)* sent = SSL_get_peer_cert_chain(ssl);
+  for (int i = 0; sent != nullptr && i < sk_X509_num(sent); ++i)
+    chain.emplace_back(X509_dup(sk_X509_value(sent, i)));
   return chain;
 }
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-
-Descriptor::Descriptor(Descriptor&& other) noexcept
-    : number_(std::exchange(other.number_, -1)) {}
-
 absl::StatusOr<std::vector<std::string>> ResolveHost(const Address& address) {
   DPNMF_ASSIGN_OR_RETURN(const AddressList list, Lookup(address));
   std::vector<std::string> texts;
   for (const addrinfo* entry = list.get(); entry; entry = entry->ai_next) {
-    texts.push_back(TextOf(*entry));
+    char text[NI_MAXHOST] = "";
+    getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof(text), nullptr,
+                0, NI_NUMERICHOST);
+    texts.push_back(text);
   }
   return texts;
 }
 
-absl::StatusOr<Descriptor> ConnectTcp(const Address& address,
+absl::StatusOr<Connection> ConnectTcp(const Address& address,
                                       std::chrono::milliseconds timeout) {
   DPNMF_ASSIGN_OR_RETURN(const AddressList list, Lookup(address));
-  int error = 0;
   for (const addrinfo* entry = list.get(); entry; entry = entry->ai_next) {
-    Descriptor connection(
-        socket(entry->ai_family, entry->ai_socktype | SOCK_CLOEXEC, 0));
-    error = connection.number() < 0
-                ? errno
-                : ConnectWithin(connection.number(), *entry, timeout);
-    if (error == 0) return connection;
+    const int number = ConnectWithin(*entry, timeout);
+    if (number >= 0)
+      return Connection(BIO_new_socket(number, BIO_CLOSE), &BIO_free_all);
   }
   return Refusal(
       absl::StatusCode::kUnavailable, "port-closed",
       absl::StrCat("Nothing accepts connections at ", address.host, ", port ",
-                   address.port, " (", std::strerror(error), ")."));
+                   address.port, " (", std::strerror(errno), ")."));
 }
 
-Handshake ShakeHands(const Descriptor& connection, const std::string& host,
+Handshake ShakeHands(Connection connection, const std::string& host,
                      const TlsFiles& files) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed connection is an answer, too
   Handshake result;
   const SslContext context = ContextFor(files);
   const SslConnection ssl(SSL_new(context.get()), &SSL_free);
-  SSL_set_fd(ssl.get(), connection.number());
+  BIO* const bio = connection.release();
+  SSL_set_bio(ssl.get(), bio, bio);  // owns it
   SSL_set_tlsext_host_name(ssl.get(), host.c_str());
   errno = 0;
   result.completed = SSL_connect(ssl.get()) == 1;

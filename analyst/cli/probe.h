@@ -3,7 +3,10 @@
 #ifndef DPNMF_ANALYST_CLI_PROBE_H_
 #define DPNMF_ANALYST_CLI_PROBE_H_
 
+#include <openssl/bio.h>
+
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,20 +17,8 @@
 
 namespace dpnmf::cli {
 
-// An open file descriptor, closed with the object. Negative: none.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&&) = delete;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+// A connected socket, closed with the object.
+using Connection = std::unique_ptr<BIO, decltype(&BIO_free_all)>;
 
 // The host's addresses as text. UNAVAILABLE "name-unknown".
 absl::StatusOr<std::vector<std::string>> ResolveHost(const Address& address);
@@ -35,7 +26,7 @@ absl::StatusOr<std::vector<std::string>> ResolveHost(const Address& address);
 // A connection to the first of the host's addresses that accepts one; reads and
 // writes on it give up after `timeout`. UNAVAILABLE "port-closed" with the
 // system's reason.
-absl::StatusOr<Descriptor> ConnectTcp(const Address& address,
+absl::StatusOr<Connection> ConnectTcp(const Address& address,
                                       std::chrono::milliseconds timeout);
 
 // What a TLS 1.3 handshake showed.
@@ -53,7 +44,7 @@ struct Handshake {
 
 // Shakes hands with own certificate. The server's chain is handed back as it
 // is, not judged. `files` must have passed CheckTlsFiles.
-Handshake ShakeHands(const Descriptor& connection, const std::string& host,
+Handshake ShakeHands(Connection connection, const std::string& host,
                      const TlsFiles& files);
 
 }  // namespace dpnmf::cli

@@ -49,6 +49,14 @@ absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost) {
   return *value;
 }
 
+absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position) {
+  Budget budget;
+  DPNMF_ASSIGN_OR_RETURN(budget.cap, FromProto(position.cap()));
+  DPNMF_ASSIGN_OR_RETURN(budget.charged, FromProto(position.charged()));
+  DPNMF_ASSIGN_OR_RETURN(budget.reserved, FromProto(position.reserved()));
+  return budget;
+}
+
 StageOfRound StageOf(const v1::RunPlan& plan, std::uint32_t round) {
   for (const v1::StagePlan& stage : plan.stages()) {
     if (round <= stage.rounds()) return {&stage, round};

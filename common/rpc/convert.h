@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/privacy/accounting.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/run_plan.h"
 #include "dpnmf/v1/curator.pb.h"
 #include "dpnmf/v1/privacy.pb.h"
@@ -14,6 +15,10 @@ namespace dpnmf {
 v1::MuSquared ToProto(MuSquared cost);
 // INVALID_ARGUMENT "cost-malformed" if `units` is not a decimal integer.
 absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost);
+
+// cap, charged and reserved; `left` follows from them. INVALID_ARGUMENT
+// "cost-malformed".
+absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position);
 
 v1::Adjacency ToProto(Adjacency adjacency);
 v1::Conversion ToProto(Conversion conversion);

@@ -7,8 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -17,11 +15,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/audit_log.h"
-#include "common/rpc/certificate.h"
 #include "common/rpc/peer_check.h"
 
 namespace dpnmf {
 namespace {
+
+using absl::StrCat;
 
 constexpr std::int64_t kSecondsPerDay = 24 * 3600;
 constexpr std::int64_t kRenewDays = 14;
@@ -29,253 +28,104 @@ constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLowDisk = 1024 * kMebibyte;
 constexpr std::uint64_t kFullDisk = 64 * kMebibyte;
 
-bool CheckFile(absl::string_view name, const std::string& flag,
-               const std::string& path, Findings* findings) {
-  const std::string remedy =
-      absl::StrCat("Name the file with ", flag,
-                   "; deploy/certs.sh makes all three (issue DIR NAME).");
-  if (path.empty()) {
-    findings->Fail(name, "No file is named.", remedy);
-    return false;
-  }
-  if (access(path.c_str(), R_OK) != 0) {
-    findings->Fail(
-        name,
-        absl::StrCat(path, " cannot be read (", std::strerror(errno), ")."),
-        remedy);
-    return false;
-  }
-  findings->Ok(name, absl::StrCat(path, " can be read."));
-  return true;
+Finding NamedFile(absl::string_view flag, const std::string& path,
+                  const absl::Status& status) {
+  if (!path.empty()) return Judged(status, path + " can be read.");
+  return Bad("No file is named.",
+             StrCat("Name the file with ", flag,
+                    "; deploy/certs.sh makes all three (issue DIR NAME)."));
 }
 
-void CheckKeyFile(const std::string& path, Findings* findings) {
-  const std::string remedy = absl::StrCat("Run: chmod 0400 ", path);
+absl::Status CheckReadable(const std::string& path) {
+  if (access(path.c_str(), R_OK) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      StrCat(path, " cannot be read (", std::strerror(errno),
+             "); check the path and the permissions."));
+}
+
+Finding KeyMode(const std::string& path) {
+  const std::string remedy = StrCat("Run: chmod 0400 ", path);
   struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return;  // said by CheckFile
+  stat(path.c_str(), &file);
   if ((file.st_mode & S_IROTH) != 0) {
-    findings->Fail("key mode",
-                   absl::StrCat("Every user of this machine may read ", path,
-                                "; it is refused."),
-                   remedy);
-  } else if ((file.st_mode & S_IRGRP) != 0) {
-    findings->Warn("key mode", absl::StrCat("A group may read ", path, "."),
-                   remedy);
-  } else {
-    findings->Ok("key mode", "The key is its owner's alone.");
+    return Bad(StrCat("Every user of this machine may read ", path,
+                      "; it is refused."),
+               remedy);
   }
+  if ((file.st_mode & S_IRGRP) != 0)
+    return Doubtful(StrCat("A group may read ", path, "."), remedy);
+  return Good("The key is its owner's alone.");
 }
 
-void CheckOwnDates(const X509& certificate, std::int64_t now,
-                   const std::string& path, Findings* findings) {
-  constexpr char kRenew[] =
-      "Have a new one issued (deploy/certs.sh issue DIR NAME); if the dates "
-      "are "
-      "right, set this machine's clock.";
-  const absl::Status status = CheckDates(certificate, now, path);
-  const std::int64_t days = (NotAfter(certificate) - now) / kSecondsPerDay;
-  const std::string finding =
-      absl::StrCat(DatesText(certificate), "; ", days, " days left.");
-  if (status.ok() && days < kRenewDays) {
-    findings->Warn("certificate dates", finding, kRenew);
-  } else {
-    findings->Judge("certificate dates", status, finding, kRenew);
-  }
-}
-
-void CheckPurpose(X509* own, Purpose purpose, Findings* findings) {
+Finding UsableFor(X509* own, Purpose purpose) {
   if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
-    findings->Fail("certificate purpose", "It may not be used by a client.",
-                   "Have one issued with extendedKeyUsage clientAuth.");
-  } else if (purpose == Purpose::kServer &&
-             X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) != 1) {
-    findings->Fail("certificate purpose", "It may not be used by a server.",
-                   "Have one issued with extendedKeyUsage serverAuth.");
-  } else {
-    findings->Ok("certificate purpose",
-                 purpose == Purpose::kClient
-                     ? "It may be used by a client."
-                     : "It may be used by a server and by a client.");
+    return Bad("It may not be used by a client.",
+               "Have one issued with extendedKeyUsage clientAuth.");
   }
+  if (purpose == Purpose::kClient) return Good("It may be used by a client.");
+  if (X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) != 1) {
+    return Bad("It may not be used by a server.",
+               "Have one issued with extendedKeyUsage serverAuth.");
+  }
+  return Good("It may be used by a server and by a client.");
 }
 
 // The list, if one is kept, and whether it names the own certificate.
-void CheckRevocation(const TlsFiles& files,
-                     const std::vector<X509Pointer>& chain, Purpose purpose,
-                     std::int64_t now, Findings* findings) {
+void AddRevocation(const TlsFiles& files, const std::vector<X509Pointer>& chain,
+                   Purpose purpose, std::int64_t now, CheckList* checks) {
   constexpr char kName[] = "revocation list";
-  if (files.crl_file.empty()) {
-    if (purpose == Purpose::kServer) {
-      findings->Warn(kName,
-                     "None is kept: a certificate that was stolen stays good "
-                     "until it expires.",
-                     "Give --crl FILE; deploy/certs.sh crl makes it.");
-    }
-    return;
-  }
   const TrustFiles trust{files.ca_file, files.crl_file};
-  const auto lists = ReadRevocationLists(trust, now);
-  if (!findings->Judge(kName, lists.status(),
-                       absl::StrCat(files.crl_file,
-                                    " is the CA's and in "
-                                    "force."),
-                       "Have it made anew (deploy/certs.sh crl) and copied "
-                       "here, from a timer.")) {
-    return;
+  if (files.crl_file.empty()) {
+    if (purpose == Purpose::kClient) return;
+    checks->Add(kName, Doubtful("None is kept: a certificate that was stolen "
+                                "stays good until it expires.",
+                                "Give --crl FILE; deploy/certs.sh crl makes "
+                                "it."));
+  } else if (checks->Add(kName, Judged(ReadRevocationLists(trust, now).status(),
+                                       files.crl_file +
+                                           " is the CA's and in force."))) {
+    checks->Add(
+        "certificate not revoked",
+        Judged(CheckPeerCertificate(chain, PeerKind::kClient, trust, now),
+               "The list does not name it."));
   }
-  findings->Judge("certificate not revoked",
-                  CheckPeerCertificate(chain, PeerKind::kClient, trust, now),
-                  "The list does not name it.", "Have another one issued.");
-}
-
-// Own certificate against itself, its CA and its key.
-bool CheckOwnCertificate(const TlsFiles& files, Purpose purpose,
-                         std::int64_t now, Findings* findings) {
-  const auto authorities = ReadCertificates(files.ca_file);
-  const auto chain = ReadCertificates(files.certificate_file);
-  if (!authorities.ok() || !chain.ok()) {
-    findings->Fail(
-        "certificate",
-        (authorities.ok() ? chain.status() : authorities.status()).message(),
-        "Give PEM files, as deploy/certs.sh makes them.");
-    return false;
-  }
-  X509* own = chain->front().get();
-  CheckOwnDates(*own, now, files.certificate_file, findings);
-  findings->Judge(
-      "certificate names", CheckHasName(*own, files.certificate_file),
-      absl::StrCat("You are known as ",
-                   absl::StrJoin(NamesOf(*own).identities, ", "), "."),
-      "Have one issued with --dns or --uri; the allow-list names you by it.");
-  findings->Judge("certificate signature",
-                  CheckSignature(*chain, *authorities, files.certificate_file,
-                                 files.ca_file),
-                  absl::StrCat("Signed by the CA in ", files.ca_file, "."),
-                  "Use the CA file that came with the certificate.");
-  CheckPurpose(own, purpose, findings);
-  findings->Judge("certificate key", CheckKey(*own, files.key_file),
-                  "The key belongs to the certificate.",
-                  "Use the key that was made with the certificate.");
-  CheckRevocation(files, *chain, purpose, now, findings);
-  return true;
 }
 
 }  // namespace
 
-std::string DatesText(const X509& certificate) {
-  return absl::StrCat("valid from ", TimeText(NotBefore(certificate)), " to ",
-                      TimeText(NotAfter(certificate)));
+Finding Good(absl::string_view text) {
+  return {Finding::kOk, std::string(text), ""};
+}
+Finding Doubtful(absl::string_view text, absl::string_view remedy) {
+  return {Finding::kWarning, std::string(text), std::string(remedy)};
+}
+Finding Bad(absl::string_view text, absl::string_view remedy) {
+  return {Finding::kFailed, std::string(text), std::string(remedy)};
+}
+Finding Judged(const absl::Status& status, absl::string_view text,
+               absl::string_view remedy) {
+  if (status.ok()) return Good(text);
+  const absl::string_view sentence = status.message();
+  const std::size_t end = sentence.rfind("; ");
+  if (!remedy.empty()) return Bad(sentence, remedy);
+  if (end == absl::string_view::npos)
+    return Bad(sentence, "docs/errors.md says what to do.");
+  std::string what_to_do(sentence.substr(end + 2));
+  what_to_do[0] = absl::ascii_toupper(what_to_do[0]);
+  return Bad(StrCat(sentence.substr(0, end), "."), what_to_do);
 }
 
-bool CheckOwnFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
-                   Findings* findings) {
-  const bool ca = CheckFile("ca file", "--ca", files.ca_file, findings);
-  const bool certificate =
-      CheckFile("certificate file", "--cert", files.certificate_file, findings);
-  const bool key = CheckFile("key file", "--key", files.key_file, findings);
-  CheckKeyFile(files.key_file, findings);
-  return ca && certificate && key &&
-         CheckOwnCertificate(files, purpose, now, findings);
-}
-
-void CheckDisk(absl::string_view name, const std::string& directory,
-               Findings* findings) {
-  struct statvfs disk {};
-  if (statvfs(directory.c_str(), &disk) != 0) {
-    findings->Fail(name,
-                   absl::StrCat(directory, " cannot be looked at (",
-                                std::strerror(errno), ")."),
-                   "Check the path.");
-    return;
-  }
-  const std::uint64_t free_bytes =
-      std::uint64_t{disk.f_bavail} * std::uint64_t{disk.f_frsize};
-  const std::string finding = absl::StrCat(
-      free_bytes / kMebibyte, " MiB are free at `", directory, "`.");
-  constexpr char kRemedy[] = "Make room before results are written there.";
-  if (free_bytes < kFullDisk) {
-    findings->Fail(name, finding, kRemedy);
-  } else if (free_bytes < kLowDisk) {
-    findings->Warn(name, finding, kRemedy);
-  } else {
-    findings->Ok(name, finding);
-  }
-}
-
-void CheckPrivateDirectory(absl::string_view name, const std::string& directory,
-                           Findings* findings) {
-  struct stat info {};
-  if (stat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    findings->Fail(name, absl::StrCat(directory, " is not there."),
-                   "Check the path.");
-  } else if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    findings->Fail(
-        name, absl::StrCat("Others than its owner may enter ", directory, "."),
-        absl::StrCat("Run: chmod 0700 ", directory));
-  } else if (info.st_uid != geteuid()) {
-    findings->Warn(name,
-                   absl::StrCat(directory, " belongs to another user (",
-                                info.st_uid, ")."),
-                   "Run this as the user that the server runs as.");
-  } else {
-    findings->Ok(name, absl::StrCat(directory, " is its owner's alone."));
-  }
-}
-
-void CheckNotWritableByOthers(absl::string_view name, const std::string& file,
-                              Findings* findings) {
-  struct stat info {};
-  if (stat(file.c_str(), &info) != 0) {
-    findings->Fail(name, absl::StrCat(file, " is not there."),
-                   "Check the path.");
-  } else if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    findings->Fail(name,
-                   absl::StrCat("Others than its owner may change ", file, "."),
-                   absl::StrCat("Run: chmod go-w ", file));
-  } else {
-    findings->Ok(name, absl::StrCat("Its owner alone may change ", file, "."));
-  }
-}
-
-void CheckUser(Findings* findings) {
-  if (geteuid() == 0) {
-    findings->Warn("user", "This is root.",
-                   "Run the server as a user of its own, which owns its "
-                   "directories and its key.");
-  } else {
-    findings->Ok("user", absl::StrCat("User ", geteuid(), ", not root."));
-  }
-}
-
-void CheckAuditLog(const std::string& file, Findings* findings) {
-  const auto log = AuditLog::Open(file);
-  findings->Judge("audit log", log.status(),
-                  absl::StrCat(file, " can be appended to."),
-                  "Without it nothing is released; make room, or name another "
-                  "--audit-log.");
-}
-
-void CheckMetricsAddress(const std::string& listen, Findings* findings) {
-  if (listen.empty()) {
-    findings->Warn("metrics", "No metrics are shown.",
-                   "Give --metrics-listen with an address of the operator's "
-                   "network, so that trouble is seen.");
-  } else if (absl::StartsWith(listen, "0.0.0.0:") ||
-             absl::StartsWith(listen, "[::]:")) {
-    findings->Fail("metrics",
-                   absl::StrCat("They are shown on every network (", listen,
-                                "), without a certificate."),
-                   "Name an address of the operator's network alone.");
-  } else {
-    findings->Ok("metrics", absl::StrCat("They are shown on ", listen, "."));
-  }
-}
-
-std::string VerdictOf(const v1::DoctorReport& report) {
-  if (!report.ok()) return "Mend what failed, then try again.\n";
-  if (report.warnings() == 0) return "All is well.\n";
-  return absl::StrFormat("No errors, %d warning%s.\n", report.warnings(),
-                         report.warnings() == 1 ? "" : "s");
+bool CheckList::Add(absl::string_view name, const Finding& finding) {
+  constexpr const char* kResults[] = {"ok", "warning", "failed"};
+  v1::DoctorCheck& check = *report_.add_checks();
+  check.set_name(std::string(name));
+  check.set_result(kResults[finding.result]);
+  check.set_finding(finding.text);
+  check.set_remedy(finding.remedy);
+  if (finding.result == Finding::kWarning)
+    report_.set_warnings(report_.warnings() + 1);
+  if (finding.result == Finding::kFailed) report_.set_ok(false);
+  return finding.result != Finding::kFailed;
 }
 
 std::string TextOf(const v1::DoctorReport& report) {
@@ -287,7 +137,125 @@ std::string TextOf(const v1::DoctorReport& report) {
     if (!check.remedy().empty())
       absl::StrAppendFormat(&text, "%33s -> %s\n", "", check.remedy());
   }
-  return text + VerdictOf(report);
+  if (!report.ok()) return text + "Mend what failed, then try again.\n";
+  if (report.warnings() == 0) return text + "All is well.\n";
+  return absl::StrFormat("%sNo errors, %d warning%s.\n", text,
+                         report.warnings(), report.warnings() == 1 ? "" : "s");
+}
+
+bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
+                 CheckList* checks) {
+  const std::string& path = files.certificate_file;
+  const auto authorities = ReadCertificates(files.ca_file);
+  const auto chain = ReadCertificates(path);
+  const bool ca = checks->Add(
+      "ca file", NamedFile("--ca", files.ca_file, authorities.status()));
+  const bool certificate = checks->Add(
+      "certificate file", NamedFile("--cert", path, chain.status()));
+  const bool key = checks->Add(
+      "key file",
+      NamedFile("--key", files.key_file, CheckReadable(files.key_file)));
+  if (key) checks->Add("key mode", KeyMode(files.key_file));
+  if (!ca || !certificate || !key) return false;
+  X509& own = *chain->front();
+  checks->Add("certificate dates",
+              CertificateDates(own, now, path,
+                               "Have a new one issued (deploy/certs.sh issue "
+                               "DIR NAME); if the dates are right, set this "
+                               "machine's clock."));
+  checks->Add(
+      "certificate names",
+      Judged(CheckHasName(own, path),
+             StrCat("You are known as ",
+                    absl::StrJoin(NamesOf(own).identities, ", "), ".")));
+  checks->Add("certificate signature",
+              Judged(CheckSignature(*chain, *authorities, path, files.ca_file),
+                     StrCat("Signed by the CA in ", files.ca_file, ".")));
+  checks->Add("certificate purpose", UsableFor(&own, purpose));
+  checks->Add("certificate key", Judged(CheckKey(own, files.key_file),
+                                        "The key belongs to the certificate."));
+  AddRevocation(files, *chain, purpose, now, checks);
+  return true;
+}
+
+Finding CertificateDates(const X509& certificate, std::int64_t now,
+                         const std::string& path, absl::string_view remedy) {
+  const std::int64_t days = (NotAfter(certificate) - now) / kSecondsPerDay;
+  const std::string text =
+      StrCat("valid from ", TimeText(NotBefore(certificate)), " to ",
+             TimeText(NotAfter(certificate)), "; ", days, " days left.");
+  const absl::Status status = CheckDates(certificate, now, path);
+  if (status.ok() && days < kRenewDays) return Doubtful(text, remedy);
+  return Judged(status, text, remedy);
+}
+
+Finding FreeSpace(const std::string& directory) {
+  struct statvfs disk {};
+  if (statvfs(directory.c_str(), &disk) != 0) {
+    return Bad(
+        StrCat(directory, " cannot be looked at (", std::strerror(errno), ")."),
+        "Check the path.");
+  }
+  const std::uint64_t free_bytes =
+      std::uint64_t{disk.f_bavail} * std::uint64_t{disk.f_frsize};
+  const std::string text =
+      StrCat(free_bytes / kMebibyte, " MiB are free at `", directory, "`.");
+  constexpr char kRemedy[] = "Make room before results are written there.";
+  if (free_bytes < kFullDisk) return Bad(text, kRemedy);
+  return free_bytes < kLowDisk ? Doubtful(text, kRemedy) : Good(text);
+}
+
+Finding PrivateDirectory(const std::string& directory) {
+  struct stat info {};
+  if (stat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return Bad(directory + " is not there.", "Check the path.");
+  if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return Bad(StrCat("Others than its owner may enter ", directory, "."),
+               StrCat("Run: chmod 0700 ", directory));
+  }
+  if (info.st_uid == geteuid())
+    return Good(directory + " is its owner's alone.");
+  return Doubtful(
+      StrCat(directory, " belongs to another user (", info.st_uid, ")."),
+      "Run this as the user that the server runs as.");
+}
+
+Finding NotWritableByOthers(const std::string& file) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) != 0)
+    return Bad(file + " is not there.", "Check the path.");
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return Good(StrCat("Its owner alone may change ", file, "."));
+  return Bad(StrCat("Others than its owner may change ", file, "."),
+             StrCat("Run: chmod go-w ", file));
+}
+
+Finding NotRoot() {
+  if (geteuid() != 0) return Good(StrCat("User ", geteuid(), ", not root."));
+  return Doubtful("This is root.",
+                  "Run the server as a user of its own, which owns its "
+                  "directories and its key.");
+}
+
+Finding AuditLogFile(const std::string& file) {
+  return Judged(AuditLog::Open(file).status(), file + " can be appended to.",
+                "Without it nothing is released; make room, or name another "
+                "--audit-log.");
+}
+
+Finding MetricsAddress(const std::string& listen) {
+  if (listen.empty()) {
+    return Doubtful("No metrics are shown.",
+                    "Give --metrics-listen with an address of the operator's "
+                    "network, so that trouble is seen.");
+  }
+  if (absl::StartsWith(listen, "0.0.0.0:") ||
+      absl::StartsWith(listen, "[::]:")) {
+    return Bad(StrCat("They are shown on every network (", listen,
+                      "), without a certificate."),
+               "Name an address of the operator's network alone.");
+  }
+  return Good(StrCat("They are shown on ", listen, "."));
 }
 
 }  // namespace dpnmf

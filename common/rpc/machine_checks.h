@@ -1,5 +1,6 @@
-// What the doctors look at on the machine that they run on: files, their
-// modes, certificates, disks. Each finding comes with what to do.
+// One vocabulary for the doctors, and the checks that more than one of them
+// runs: files, their modes, certificates, disks of this machine. A doctor is a
+// table: names, each with a check and its parameters.
 #ifndef DPNMF_COMMON_RPC_MACHINE_CHECKS_H_
 #define DPNMF_COMMON_RPC_MACHINE_CHECKS_H_
 
@@ -16,55 +17,35 @@
 
 namespace dpnmf {
 
-// Adds checks to a report, which is ok until one fails.
-class Findings {
+// What a check found, in a sentence, and what to do (empty if all is well).
+struct Finding {
+  enum Result { kOk, kWarning, kFailed };
+  Result result;
+  std::string text;
+  std::string remedy;
+};
+Finding Good(absl::string_view text);
+Finding Doubtful(absl::string_view text, absl::string_view remedy);
+Finding Bad(absl::string_view text, absl::string_view remedy);
+// Good, or Bad with the status's sentence. Without a remedy of the caller's, the
+// sentence is split where it says what to do: "... expired; issue a new one."
+Finding Judged(const absl::Status& status, absl::string_view text,
+               absl::string_view remedy = "");
+
+// The findings of a doctor, in the order in which they were added.
+class CheckList {
  public:
-  explicit Findings(v1::DoctorReport* report) : report_(*report) {
-    report_.set_ok(true);
-  }
-  void Ok(absl::string_view name, absl::string_view finding) {
-    Add(name, "ok", finding, "");
-  }
-  void Warn(absl::string_view name, absl::string_view finding,
-            absl::string_view remedy) {
-    Add(name, "warning", finding, remedy);
-    report_.set_warnings(report_.warnings() + 1);
-  }
-  void Fail(absl::string_view name, absl::string_view finding,
-            absl::string_view remedy) {
-    Add(name, "failed", finding, remedy);
-    report_.set_ok(false);
-  }
-  // Ok with `finding`, or Fail with the status's sentence. Returns which.
-  bool Judge(absl::string_view name, const absl::Status& status,
-             absl::string_view finding, absl::string_view remedy) {
-    if (status.ok()) {
-      Ok(name, finding);
-    } else {
-      Fail(name, status.message(), remedy);
-    }
-    return status.ok();
-  }
+  CheckList() { report_.set_ok(true); }
+  // Whether it did not fail. The report is ok until one fails.
+  bool Add(absl::string_view name, const Finding& finding);
+  const v1::DoctorReport& report() const { return report_; }
 
  private:
-  void Add(absl::string_view name, absl::string_view result,
-           absl::string_view finding, absl::string_view remedy) {
-    v1::DoctorCheck& check = *report_.add_checks();
-    check.set_name(std::string(name));
-    check.set_result(std::string(result));
-    check.set_finding(std::string(finding));
-    check.set_remedy(std::string(remedy));
-  }
-  v1::DoctorReport& report_;
+  v1::DoctorReport report_;
 };
 
-// The last line for people: whether all is well.
-std::string VerdictOf(const v1::DoctorReport& report);
-// The report as lines for people.
+// The report as lines for people; the last line says whether all is well.
 std::string TextOf(const v1::DoctorReport& report);
-
-// "valid from ... to ...".
-std::string DatesText(const X509& certificate);
 
 // What a certificate is for. A server dials, too (its own health check, the
 // curator): it must serve both ways.
@@ -73,24 +54,24 @@ enum class Purpose { kClient, kServer };
 // ca file, certificate file, key file, key mode, certificate dates, names,
 // signature, purpose, key, revocation list. Whether they are good enough to
 // connect with.
-bool CheckOwnFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
-                   Findings* findings);
+bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
+                 CheckList* checks);
+// `path` names the certificate in the sentence. Doubtful in its last 14 days.
+Finding CertificateDates(const X509& certificate, std::int64_t now,
+                         const std::string& path, absl::string_view remedy);
 
 // The free space at a directory.
-void CheckDisk(absl::string_view name, const std::string& directory,
-               Findings* findings);
+Finding FreeSpace(const std::string& directory);
 // A directory that its owner alone may enter, and that is this user's.
-void CheckPrivateDirectory(absl::string_view name, const std::string& directory,
-                           Findings* findings);
+Finding PrivateDirectory(const std::string& directory);
 // A file that nobody else may write.
-void CheckNotWritableByOthers(absl::string_view name, const std::string& file,
-                              Findings* findings);
+Finding NotWritableByOthers(const std::string& file);
 // That this is not root, who may do more than the program needs.
-void CheckUser(Findings* findings);
+Finding NotRoot();
 // That the audit log can be appended to (it is made if missing).
-void CheckAuditLog(const std::string& file, Findings* findings);
+Finding AuditLogFile(const std::string& file);
 // That metrics are not shown on all of the machine's addresses.
-void CheckMetricsAddress(const std::string& listen, Findings* findings);
+Finding MetricsAddress(const std::string& listen);
 
 }  // namespace dpnmf
 

@@ -90,7 +90,8 @@ struct Metrics::State {
         epsilon(BuildGauge()
                     .Name(program + "_epsilon")
                     .Help("Of a population's budget: cap (the guarantee), "
-                          "spent and left (readings of the ledger).")
+                          "spent (a reading of the ledger), largest_run (the "
+                          "largest epsilon that one run may still ask for).")
                     .Register(*registry)) {
     // Both are there from the start.
     for (const char* direction : {"received", "sent"})
@@ -169,9 +170,9 @@ void Metrics::AddRuns(const std::string& state, double count) {
 }
 
 void Metrics::SetBudget(const std::string& population, double cap, double spent,
-                        double left) {
+                        double largest_run) {
   const std::pair<const char*, double> readings[] = {
-      {"cap", cap}, {"spent", spent}, {"left", left}};
+      {"cap", cap}, {"spent", spent}, {"largest_run", largest_run}};
   for (const auto& [reading, value] : readings) {
     state_->epsilon.Add({{"population", population}, {"reading", reading}})
         .Set(value);

@@ -43,9 +43,10 @@ class Metrics {
   // Runs by their state, such as "open" or "running".
   void SetRuns(const std::string& state, double count);
   void AddRuns(const std::string& state, double count);
-  // Epsilons of a population, read at its cap's delta and conversion.
+  // Epsilons of a population, at its cap's delta and conversion: of the cap,
+  // Spent and LargestRun (common/privacy/budget.h).
   void SetBudget(const std::string& population, double cap, double spent,
-                 double left);
+                 double largest_run);
 
  private:
   struct State;

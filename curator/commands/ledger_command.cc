@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "common/base/audit_log.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/rpc/convert.h"
@@ -18,10 +19,10 @@
 #include "curator/commands/error_report.h"
 #include "curator/commands/place_flags.h"
 #include "curator/release/anchor.h"
-#include "curator/release/budget_text.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
 #include "curator/release/places.h"
+#include "curator/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -50,28 +51,11 @@ void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // ---- show
 
-v1::LedgerPosition ToProto(const std::string& population,
-                           const Position& position) {
-  v1::LedgerPosition message;
-  message.set_population(population);
-  *message.mutable_cap() = dpnmf::ToProto(position.cap);
-  *message.mutable_charged() = dpnmf::ToProto(position.charged);
-  *message.mutable_reserved() = dpnmf::ToProto(position.reserved);
-  *message.mutable_left() = dpnmf::ToProto(position.left);
-  message.set_row_count(position.row_count);
-  message.set_head(position.head.data(), position.head.size());
-  return message;
-}
-
 absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                                               const Position& position) {
   v1::PopulationReport report;
-  v1::Guarantee& guarantee = *report.mutable_guarantee();
-  guarantee.set_adjacency(dpnmf::ToProto(policy.adjacency));
-  guarantee.set_conversion(dpnmf::ToProto(policy.conversion));
-  guarantee.set_epsilon(policy.epsilon);
-  guarantee.set_delta(policy.delta);
-  *guarantee.mutable_cap() = dpnmf::ToProto(position.cap);
+  DPNMF_ASSIGN_OR_RETURN(*report.mutable_guarantee(),
+                         GuaranteeOf(policy, position.cap));
   *report.mutable_position() = ToProto(policy.population, position);
   DPNMF_ASSIGN_OR_RETURN(const Epsilons cap,
                          AllEpsilons(position.cap, policy.delta));
@@ -79,6 +63,10 @@ absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                          AllEpsilons(position.charged, policy.delta));
   *report.mutable_cap_epsilons() = dpnmf::ToProto(cap);
   *report.mutable_charged_epsilons() = dpnmf::ToProto(charged);
+  DPNMF_ASSIGN_OR_RETURN(
+      const double largest_run,
+      LargestRun(RoomOf(position.budget()), policy.conversion, policy.delta));
+  report.set_largest_run(largest_run);
   return report;
 }
 
@@ -126,31 +114,23 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   return report;
 }
 
-std::string EpsilonText(const PopulationPolicy& policy, MuSquared cost) {
-  const auto epsilon = Epsilon(policy.conversion, cost, policy.delta);
-  return epsilon.ok() ? FourDigits(*epsilon) : "?";
-}
-
-// Left as the refusals tell it: epsilon(cap) - epsilon(charged + reserved).
-std::string LeftText(const PopulationPolicy& policy, const Position& position) {
-  const auto cap = Epsilon(policy.conversion, position.cap, policy.delta);
-  const auto used = Epsilon(policy.conversion,
-                            MuSquared::FromUnits(position.charged.units() +
-                                                 position.reserved.units()),
-                            policy.delta);
-  return cap.ok() && used.ok() ? FourDigits(std::max(0.0, *cap - *used)) : "?";
-}
-
 std::string PopulationText(const PopulationPolicy& policy,
                            const Position& position) {
+  const Budget budget = position.budget();
+  const auto spent = Spent(budget, policy.conversion, policy.delta);
+  const auto both = SpentAndReserved(budget, policy.conversion, policy.delta);
+  const auto largest =
+      LargestRun(RoomOf(budget), policy.conversion, policy.delta);
   return absl::StrFormat(
       "population %s (%s)\n"
       "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
-      "  ledger reading         spent %s, reserved %s, left %s\n",
+      "  ledger reading         spent %s, spent and reserved %s\n"
+      "  largest run            epsilon %s\n",
       policy.population, View(NameOf(policy.adjacency)),
-      FourDigits(policy.epsilon), FourDigits(policy.delta),
-      View(NameOf(policy.conversion)), EpsilonText(policy, position.charged),
-      EpsilonText(policy, position.reserved), LeftText(policy, position));
+      FormatUp(policy.epsilon), FormatUp(policy.delta),
+      View(NameOf(policy.conversion)), spent.ok() ? FormatUp(*spent) : "?",
+      both.ok() ? FormatUp(*both) : "?",
+      largest.ok() ? FormatDown(*largest) : "?");
 }
 
 std::string RowText(const v1::LedgerRowReport& row) {
@@ -161,7 +141,7 @@ std::string RowText(const v1::LedgerRowReport& row) {
       "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
       row.sequence(), time, row.kind(), row.population(), row.identity(),
       row.run_id().substr(0, 8), row.round(), row.mechanism(),
-      FourDigits(row.cost().value()), row.row_hash().substr(0, 16));
+      FormatUp(row.cost().value()), row.row_hash().substr(0, 16));
 }
 
 std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,

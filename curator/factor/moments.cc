@@ -18,14 +18,6 @@ constexpr std::uint64_t kMeanUsers = 1024;
 constexpr std::uint64_t kBlockBytes = 512 * 1024;
 constexpr std::uint64_t kLargestBlock = 256;
 
-// N * largest < 2^62.
-absl::Status CheckRoom(std::uint64_t users, unsigned __int128 largest) {
-  const unsigned __int128 limit = static_cast<unsigned __int128>(1) << 62;
-  if (largest == 0 || users <= (limit - 1) / largest) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
-                 "The sums over all users could reach 2^62.");
-}
-
 // Calls work(users, worker) for consecutive ranges of users.
 template <typename Work>
 void ForEachRange(std::uint64_t users, std::uint64_t width,
@@ -144,7 +136,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
-  DPNMF_RETURN_IF_ERROR(CheckRoom(users, bounds.largest_entry));
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, bounds.largest_entry, 1));
   const auto workers = static_cast<std::size_t>(std::max(1, execution.threads));
   std::vector<std::vector<std::uint64_t>> sums(workers);
   std::vector<std::vector<double>> columns(workers);
@@ -170,8 +162,8 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
-  const unsigned __int128 m = bounds.largest_entry;
-  DPNMF_RETURN_IF_ERROR(CheckRoom(users, m * m));
+  DPNMF_RETURN_IF_ERROR(
+      CheckSumsFit(users, bounds.largest_entry, bounds.largest_entry));
   Selection selection{data, bounds, {rows.begin(), rows.end()}, {}};
   if (rows.empty()) {
     selection.rows.resize(data.features());

@@ -97,21 +97,6 @@ absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
                  "W, H and the data set do not fit one another.");
 }
 
-// N m m' < 2^62 for both sums, in 128-bit integers.
-absl::Status CheckRoom(const Round& round) {
-  using Wide = unsigned __int128;
-  const Wide limit = Wide{1} << 62;
-  const std::uint64_t users = round.data.private_user_count();
-  const Wide m_h = round.h_bounds.largest_entry;
-  const Wide m_u = round.u_bounds.largest_entry;
-  const auto fits = [&](Wide product) {  // product < 2^64
-    return product == 0 || users <= (limit - 1) / product;
-  };
-  if (fits(m_h * m_h) && fits(m_h * m_u)) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
-                 "The sums over all users could reach 2^62.");
-}
-
 absl::StatusOr<Round> PrepareRound(const Dataset& data,
                                    const StatisticsRequest& request,
                                    const Coefficients& h) {
@@ -129,7 +114,10 @@ absl::StatusOr<Round> PrepareRound(const Dataset& data,
               u_bounds,
               std::nullopt};
   if (data.sparse() && request.outliers) round.long_rows.emplace(*request.w);
-  DPNMF_RETURN_IF_ERROR(CheckRoom(round));
+  const std::uint64_t users = data.private_user_count();
+  const std::uint64_t m_h = h_bounds.largest_entry;
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, m_h, m_h));
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, m_h, u_bounds.largest_entry));
   return round;
 }
 

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "common/privacy/accounting.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/mu_squared.h"
 
 namespace dpnmf::curator {
@@ -74,6 +75,8 @@ struct Position {
   MuSquared cap, charged, reserved, left;
   std::uint64_t row_count = 0;
   Digest head{};
+
+  Budget budget() const { return {cap, charged, reserved}; }
 };
 
 struct IdentityPosition {
@@ -195,8 +198,8 @@ class Ledger {
   absl::StatusOr<PopulationPolicy> Policy(const std::string& population) const;
 
   // Reserves the cost of all rounds, or goes on with the same run.
-  // RESOURCE_EXHAUSTED "budget-exhausted" (asked, spent, reserved and left as
-  // epsilons of the policy's conversion and delta, in one sentence),
+  // RESOURCE_EXHAUSTED "budget-exhausted" (OverBudgetSentence of
+  // common/privacy/budget.h, in the policy's conversion and delta),
   // "identity-budget-exhausted", "too-many-uncharged-runs"; ALREADY_EXISTS
   // "run-differs" (same id, other request or other identity);
   // FAILED_PRECONDITION "run-closed"; NOT_FOUND "population-unknown".

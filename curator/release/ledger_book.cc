@@ -1,12 +1,12 @@
 #include "curator/release/ledger_book.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/release/budget_text.h"
 #include "curator/release/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -34,15 +34,6 @@ MuSquared Minus(MuSquared a, MuSquared b) {
   const auto difference = MuSquared::Subtract(a, b);
   if (!difference.has_value()) std::abort();
   return *difference;
-}
-
-// charged + reserved + asked <= cap, without overflow.
-bool Fits(MuSquared charged, MuSquared reserved, MuSquared asked,
-          MuSquared cap) {
-  const auto used = MuSquared::Add(charged, reserved);
-  if (!used.has_value()) return false;
-  const auto total = MuSquared::Add(*used, asked);
-  return total.has_value() && *total <= cap;
 }
 
 bool HasRunFields(const LedgerRow& row) {
@@ -154,32 +145,31 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
 
 absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
                                    const LedgerRow& row) const {
-  if (!Fits(population.charged, population.reserved, row.cost,
-            population.cap)) {
-    return Refusal(
-        absl::StatusCode::kResourceExhausted, "budget-exhausted",
-        OverBudgetSentence(absl::StrCat("population `", row.population, "`"),
-                           population.policy,
-                           {row.cost, population.charged, population.reserved,
-                            population.cap}));
+  const PopulationPolicy& policy = population.policy;
+  const Budget all = {population.cap, population.charged, population.reserved};
+  Budget own = {.cap = all.cap};  // of this identity, if it has a cap
+  if (!row.detail.empty()) {
+    const auto identity_cap = MuSquared::FromUnitsText(row.detail);
+    if (!identity_cap.has_value())
+      return RuleBroken("the identity's cap is malformed");
+    own.cap = *identity_cap;
+    if (const auto found = population.identities.find(row.identity);
+        found != population.identities.end()) {
+      own.charged = found->second.charged;
+      own.reserved = found->second.reserved;
+    }
   }
-  if (row.detail.empty()) return absl::OkStatus();
-  const auto identity_cap = MuSquared::FromUnitsText(row.detail);
-  if (!identity_cap.has_value())
-    return RuleBroken("the identity's cap is malformed");
-  const auto found = population.identities.find(row.identity);
-  const BookedPopulation::Identity identity =
-      found == population.identities.end() ? BookedPopulation::Identity()
-                                           : found->second;
-  if (Fits(identity.charged, identity.reserved, row.cost, *identity_cap))
-    return absl::OkStatus();
+  // The filter: charged + reserved + asked <= cap, in integers.
+  const MuSquared room = std::min(RoomOf(all), RoomOf(own));
+  if (row.cost <= room) return absl::OkStatus();
+  const std::string people = absl::StrCat("population `", row.population, "`");
+  const bool of_all = row.cost > RoomOf(all);
   return Refusal(
-      absl::StatusCode::kResourceExhausted, "identity-budget-exhausted",
+      absl::StatusCode::kResourceExhausted,
+      of_all ? "budget-exhausted" : "identity-budget-exhausted",
       OverBudgetSentence(
-          absl::StrCat("`", row.identity, "` on population `", row.population,
-                       "`"),
-          population.policy,
-          {row.cost, identity.charged, identity.reserved, *identity_cap}));
+          of_all ? people : absl::StrCat("`", row.identity, "` on ", people),
+          row.cost, of_all ? all : own, room, policy.conversion, policy.delta));
 }
 
 absl::Status LedgerBook::CheckCharge(const LedgerRow& row) const {

@@ -414,7 +414,7 @@ class SideOutputs : public ::testing::Test {
     EXPECT_EQ(Count(seen.files.at("home/audit.jsonl"), "round-released"),
               kReleases);
     for (const char* metric : {"_round_seconds_count", "_bytes_total",
-                               "_refusals_total", "reading=\"left\""}) {
+                               "_refusals_total", "reading=\"largest_run\""}) {
       EXPECT_GT(Count(seen.files.at("metrics"), metric), 0) << metric;
     }
     return seen;

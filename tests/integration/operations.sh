@@ -4,84 +4,23 @@
 # an early cancel, the stored state after kill -9, backup, restore, deletion, a run
 # whose analyst does not come back, another receipt key, revocation.
 set -uo pipefail
-source=$1
-PATH=$2:$PATH
-work=$(mktemp -d)
-curator_pid= analyst_pid=
-finish() {
-  kill -KILL $curator_pid $analyst_pid 2>/dev/null
-  wait 2>/dev/null
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "FAILED: $*"
-  for log in out curator.log analyst.log; do
-    echo "--- $log"
-    tail -n 20 "$work/$log" 2>/dev/null
-  done
-  exit 1
-}
-certs() { "$source/deploy/certs.sh" "$@" >"$work/out" 2>&1 || fail "certs.sh $*"; }
+. "${BASH_SOURCE%/*}/servers.sh"
 
-awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
-  for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
-  print line } }' >"$work/people.csv"
-certs demo "$work/certs"
-for name in mallory bob root; do certs issue "$work/certs" $name --dns $name.client; done
+for name in bob root; do certs issue "$work/certs" $name --dns $name.client; done
 put() { printf '%s\n' "$2" >"$1.new" && chmod 600 "$1.new" && mv "$1.new" "$1"; }
 grants='{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["people"], "budgets": [{"population": "group", "epsilon": 4}]}]}'
 put "$work/allow.json" "$grants"
 put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 
-tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
-port_in() { sed -n "s/.*$1 127\.0\.0\.1:\([0-9]*\).*/\1/p" "$2" | tail -n 1; }
 metrics_in() { sed -n 's,.*http://127\.0\.0\.1:\([0-9]*\)/metrics.*,\1,p' "$1" | tail -n 1; }
-await_port() { # PATTERN LOG PID
-  for _ in $(seq 200); do
-    [ -z "$(port_in "$1" "$2")" ] || return 0
-    kill -0 "$3" 2>/dev/null || return 1
-    sleep 0.05
-  done
-  return 1
-}
-data=$work/data
-curator_port=0 analyst_port=0
 curator_flags() {
   echo --data-dir "$data" --anchor-dir "$work/anchor" --allow "$work/allow.json" $(tls curator) \
     --crl "$work/certs/curator/ca.crl" --metrics-listen 127.0.0.1:0
 }
-start_curator() {
-  : >"$work/curator.log"
-  dpnmf-curator serve $(curator_flags) --listen "127.0.0.1:$curator_port" >>"$work/curator.log" 2>&1 &
-  curator_pid=$!
-  await_port "sets on" "$work/curator.log" $curator_pid || return 1
-  curator_port=$(port_in "sets on" "$work/curator.log")
-}
 analyst_flags() {
   echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst) \
-    --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0
+    --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0 --log-json
 }
-start_analyst() { # ARGUMENT...
-  : >"$work/analyst.log"
-  dpnmf-analyst serve $(analyst_flags) "$@" --log-json --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
-  analyst_pid=$!
-  await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
-  analyst_port=$(port_in "listens on" "$work/analyst.log")
-}
-as() { # WHO ARGUMENT...
-  local who=$1
-  shift
-  dpnmf --server "127.0.0.1:$analyst_port" $(tls "$who") "$@" >"$work/out" 2>&1
-}
-exits() { # CODE WHAT COMMAND...
-  local code=$1 what=$2 got=0
-  shift 2
-  "$@" >"$work/printed" 2>&1 || got=$?
-  [ -s "$work/printed" ] && cp "$work/printed" "$work/out"
-  [ $got = "$code" ] || fail "$what: exit $got, not $code"
-}
-says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
 page() { exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3 && exec 3>&-; }
 eventually() { # WHAT COMMAND...
   local what=$1
@@ -98,10 +37,8 @@ start_run() { # ROUNDS EPSILON: sets $id
   id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 }
 state() { as alice show "$1" --format json; sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p' "$work/out"; }
-rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
 is() { [ "$(state "$1")" = "$2" ]; }
 past() { [ "$(rounds "$1")" -gt "$2" ]; }
-agrees() { exits 0 "budget" as alice budget --dataset people --format json; says '"agree": true'; }
 
 exits 0 "import" dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 8 --delta 1e-6 --data-dir "$data" --anchor-dir "$work/anchor" --format json
@@ -212,7 +149,7 @@ grep -q '"level":"info"' "$work/analyst.log" || fail "the log is not JSON"
 
 # Metrics, on their own ports.
 page "$(metrics_in "$work/curator.log")" >"$work/out"
-says 'dpnmf_curator_epsilon{population="group",reading="left"}'
+says 'dpnmf_curator_epsilon{population="group",reading="largest_run"}'
 says 'dpnmf_curator_round_seconds_count{dataset="people",result="released"}'
 page "$(metrics_in "$work/analyst.log")" >"$work/out"
 says 'dpnmf_analyst_call_seconds_count{method="GetRun"}'

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "analyst/cli/commands/commands.h"
-#include "analyst/cli/render/text.h"
+#include "common/rpc/machine_checks.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -17,7 +17,7 @@ absl::StatusOr<ExitCode> Examine(Session* session,
   options.data_directory = directory;
   options.version = session->environment().version;
   const v1::DoctorReport report = RunDoctor(options);
-  session->Print(report, DoctorText(report));
+  session->Print(report, TextOf(report));
   return report.ok() ? kExitOk : kExitState;
 }
 

@@ -5,14 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/digits.h"  // FormatNumber, FormatUp, FormatDown
+
 namespace dpnmf::cli {
 
-// Four significant digits, nearest: "0.01234", "1.235e-05", "12".
-std::string FormatNumber(double value);
-// The same, never below the value: for what was spent or is promised.
-std::string FormatUp(double value);
-// The same, never above the value: for what is left.
-std::string FormatDown(double value);
 // Twelve significant digits, never below the value.
 std::string FormatExactUp(double value);
 

@@ -6,10 +6,9 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "analyst/cli/render/left.h"
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
+#include "analyst/cli/render/readings.h"
 #include "common/rpc/json.h"
 
 namespace dpnmf::cli {
@@ -37,19 +36,12 @@ std::string EpsilonText(const v1::RunEvent& event, v1::Conversion conversion) {
 }
 
 // Known from the first answer of the curator on.
-std::string LeftText(const v1::RunEvent& event, v1::Conversion conversion) {
+std::string LargestRunNote(const v1::RunEvent& event,
+                           v1::Conversion conversion) {
   if (!event.has_position()) return "";
   return absl::StrCat(
-      ", left for one run ",
-      LeftForOneRun(event.position(), conversion, event.spent().delta()));
-}
-
-// Without the 0 that stands for what is not known yet. (In a string of JSON the
-// quotes would be escaped.)
-std::string EventJson(const v1::RunEvent& event) {
-  const std::string json = ToJsonLine(event);
-  if (event.has_position()) return json;
-  return absl::StrReplaceAll(json, {{",\"epsilon_left\":0,", ","}});
+      ", largest run ",
+      LargestRunText(event.position(), conversion, event.spent().delta()));
 }
 
 }  // namespace
@@ -75,7 +67,7 @@ std::string ProgressBar(const v1::RunEvent& event, v1::Conversion conversion,
 std::string ProgressLine(const v1::RunEvent& event, v1::Conversion conversion) {
   std::string line = absl::StrCat(
       "round ", event.round(), "/", event.rounds(), "  ", NameOf(event.state()),
-      "  ", EpsilonText(event, conversion), LeftText(event, conversion));
+      "  ", EpsilonText(event, conversion), LargestRunNote(event, conversion));
   // A round of a mean or an objective leaves W as it is.
   if (event.relative_change() > 0)
     absl::StrAppend(&line, "  change ", FormatNumber(event.relative_change()));
@@ -101,7 +93,7 @@ double ProgressPrinter::SecondsLeft(const v1::RunEvent& event) {
 void ProgressPrinter::Show(const v1::RunEvent& event) {
   switch (style_) {
     case ProgressStyle::kJson:
-      *out_ << EventJson(event) << '\n' << std::flush;
+      *out_ << ToJsonLine(event) << '\n' << std::flush;
       return;
     case ProgressStyle::kLines:
       *out_ << ProgressLine(event, conversion_) << '\n' << std::flush;

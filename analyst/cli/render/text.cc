@@ -2,15 +2,13 @@
 
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "analyst/cli/render/left.h"
 #include "analyst/cli/render/names.h"
 #include "analyst/cli/render/number.h"
+#include "analyst/cli/render/readings.h"
 #include "analyst/cli/render/table.h"
-#include "common/rpc/machine_checks.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -133,7 +131,7 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   Table after = CostTable(reply.epsilons_after());
   std::vector<std::string> cells = {
       "charged, reserved and this run",
-      CommittedCost(position, reply.plan().cost())};
+      CostWithText(position, reply.plan().cost())};
   AddEpsilonCells(reply.epsilons_after(), &cells);
   after.AddRow(cells);
   return absl::StrCat("budget of population ", position.population(), "\n",
@@ -319,10 +317,10 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   if (!guarantee.empty()) lines.push_back({"guarantee (the cap's)", guarantee});
   if (!position.head().empty()) {
     lines.push_back(
-        {"left for one run",
+        {"largest run",
          absl::StrCat("epsilon ",
-                      LeftForOneRun(position, parameters.conversion(),
-                                    parameters.delta()),
+                      LargestRunText(position, parameters.conversion(),
+                                     parameters.delta()),
                       " at delta ", FormatUp(parameters.delta()))});
   }
   if (run.rounds_done() > 0 && parameters.mechanism() != "objective") {
@@ -339,15 +337,15 @@ std::string BudgetText(const v1::GetBudgetReply& reply) {
   const Lines lines = {
       {"population", reply.record().population()},
       {"guarantee (the cap's)", GuaranteeText(guarantee)},
-      {"left for one run",
+      {"largest run",
        absl::StrCat("epsilon ",
-                    LeftForOneRun(reply.record(), guarantee.conversion(),
-                                  guarantee.delta()),
+                    LargestRunText(reply.record(), guarantee.conversion(),
+                                   guarantee.delta()),
                     " at delta ", FormatUp(guarantee.delta()))},
       {"spent and reserved (a reading)",
        absl::StrCat("epsilon ",
-                    CommittedEpsilon(reply.record(), guarantee.conversion(),
-                                     guarantee.delta()),
+                    SpentAndReservedText(reply.record(), guarantee.conversion(),
+                                         guarantee.delta()),
                     " of ", FormatUp(guarantee.epsilon()))}};
   const std::string curve = RdpCurveText(reply);
   return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
@@ -371,17 +369,6 @@ std::string AccountText(const v1::AccountReport& report) {
        {"epsilon.rdp_optimal",
         at_order(epsilon.rdp_optimal(), epsilon.rdp_optimal_order())},
        {"epsilon.gaussian", FormatExactUp(epsilon.gaussian())}});
-}
-
-std::string DoctorText(const v1::DoctorReport& report) {
-  Table table({{"CHECK"}, {"RESULT"}, {"FINDING"}});
-  for (const v1::DoctorCheck& check : report.checks()) {
-    table.AddRow(
-        {check.name(), absl::AsciiStrToUpper(check.result()), check.finding()});
-    if (!check.remedy().empty())
-      table.AddRow({"", "", absl::StrCat("-> ", check.remedy())});
-  }
-  return absl::StrCat(table.Render(), VerdictOf(report));
 }
 
 }  // namespace dpnmf::cli

@@ -1,6 +1,6 @@
 // Replies as text for people. Every epsilon is labelled: the cap's guarantee,
-// or a reading of what is spent. What was spent is rounded up and what is left
-// is rounded down.
+// or a reading of what is spent. What was spent is rounded up; what is left,
+// and the largest run, are rounded down.
 #ifndef DPNMF_ANALYST_CLI_RENDER_TEXT_H_
 #define DPNMF_ANALYST_CLI_RENDER_TEXT_H_
 
@@ -22,7 +22,6 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                        const v1::LedgerPosition& position);
 std::string BudgetText(const v1::GetBudgetReply& reply);
 std::string AccountText(const v1::AccountReport& report);
-std::string DoctorText(const v1::DoctorReport& report);
 
 }  // namespace dpnmf::cli
 

@@ -122,7 +122,7 @@ v1::RunEvent SampleEvent(std::uint64_t cursor) {
   event.set_rounds(3);
   SetEpsilons(0.333333 * static_cast<double>(cursor), event.mutable_spent());
   SetPosition(event.mutable_position());
-  event.set_epsilon_left(3.123456);
+  event.set_largest_run(3.123456);
   event.set_round_seconds(0.5);
   event.set_relative_change(0.0456789);
   return event;
@@ -158,7 +158,7 @@ v1::GetBudgetReply SampleBudget() {
     point->set_order(order);
     point->set_epsilon(order * 0.0625);
   }
-  reply.set_epsilon_left(1.899999);
+  reply.set_largest_run(1.899999);
   return reply;
 }
 

@@ -55,15 +55,15 @@ TEST(Progress, AnEmptyEventIsHarmless) {
 TEST(Progress, WhatIsLeftIsShownOnceTheLedgerIsKnown) {
   v1::RunEvent event = SampleEvent(1);
   event.clear_position();
-  EXPECT_THAT(
-      ProgressLine(event, v1::CONVERSION_RDP),
-      AllOf(HasSubstr("spent 0.3334 (a reading)"), Not(HasSubstr("left"))));
+  EXPECT_THAT(ProgressLine(event, v1::CONVERSION_RDP),
+              AllOf(HasSubstr("spent 0.3334 (a reading)"),
+                    Not(HasSubstr("largest run"))));
 }
 
 TEST(Progress, LineShowsTheEnforcedConversion) {
   EXPECT_EQ(ProgressLine(SampleEvent(2), v1::CONVERSION_RDP),
-            "round 2/3  running  epsilon spent 0.6667 (a reading), left for "
-            "one run 2.838  change 0.04568  0.5 s");
+            "round 2/3  running  epsilon spent 0.6667 (a reading), largest run "
+            "2.838  change 0.04568  0.5 s");
   EXPECT_THAT(ProgressLine(SampleEvent(2), v1::CONVERSION_GAUSSIAN),
               HasSubstr("spent 0.3334"));
 }
@@ -81,7 +81,7 @@ TEST(Progress, JsonLeavesOutWhatIsNotKnownYet) {
   v1::RunEvent queued;
   queued.set_state(v1::RUN_STATE_QUEUED);
   printer.Show(queued);
-  EXPECT_THAT(out.str(), Not(HasSubstr("epsilon_left")));
+  EXPECT_THAT(out.str(), Not(HasSubstr("largest_run")));
 }
 
 TEST(Progress, BarIsRedrawnInPlaceAndEnded) {
@@ -107,7 +107,7 @@ TEST(Progress, JsonIsOneObjectALine) {
   printer.EndLine();
   const std::string text = out.str();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
-  EXPECT_THAT(text, HasSubstr("\"epsilon_left\":3.123456"));
+  EXPECT_THAT(text, HasSubstr("\"largest_run\":3.123456"));
 }
 
 TEST(Text, DatasetsStateTheGuarantee) {
@@ -199,7 +199,7 @@ TEST(Text, BudgetSeparatesGuaranteeFromReadings) {
   EXPECT_EQ(BudgetText(SampleBudget()),
             R"(population                      digits-people
 guarantee (the cap's)           epsilon 4 at delta 1e-05 (rdp, replace_one)
-left for one run                epsilon 2.838 at delta 1e-05
+largest run                     epsilon 2.838 at delta 1e-05
 spent and reserved (a reading)  epsilon 2.172 of 4
 
                               MU^2  EPSILON AT DELTA 1e-05: RDP  RDP_OPTIMAL  GAUSSIAN
@@ -246,12 +246,13 @@ TEST(Text, TheEndOfARunNamesReadingAndGuarantee) {
       "run 3f9a01234567 completed after 3 of 3 rounds\n"
       "  epsilon spent by this run (a reading)  1 at delta 1e-05 (rdp)\n"
       "  guarantee (the cap's)                  epsilon 4\n"
-      "  left for one run                       epsilon 2.838 at delta "
+      "  largest run                            epsilon 2.838 at delta "
       "1e-05\n"
       "  its dictionary                         dpnmf model 3f9a01234567 "
       "--output W.npy\n");
-  EXPECT_THAT(RunEndText(SampleRun(kRunId), "", v1::LedgerPosition()),
-              AllOf(Not(HasSubstr("guarantee")), Not(HasSubstr("left for"))));
+  EXPECT_THAT(
+      RunEndText(SampleRun(kRunId), "", v1::LedgerPosition()),
+      AllOf(Not(HasSubstr("guarantee")), Not(HasSubstr("largest run"))));
 }
 
 TEST(Text, TheEndOfAnObjectiveHasNoDictionary) {
@@ -265,20 +266,6 @@ TEST(Text, AccountShowsWhatIsExactAsItIs) {
   v1::AccountReport report;
   report.set_rho(0.037500000000000006);
   EXPECT_THAT(AccountText(report), HasSubstr("rho                  0.0375\n"));
-}
-
-TEST(Text, DoctorSaysWhatToDo) {
-  v1::DoctorReport report;
-  v1::DoctorCheck* check = report.add_checks();
-  check->set_name("clock");
-  check->set_result("failed");
-  check->set_finding("two days behind");
-  check->set_remedy("set the clock");
-  EXPECT_EQ(DoctorText(report),
-            "CHECK  RESULT  FINDING\n"
-            "clock  FAILED  two days behind\n"
-            "               -> set the clock\n"
-            "Mend what failed, then try again.\n");
 }
 
 TEST(Names, UnknownValuesAreNamedSo) {

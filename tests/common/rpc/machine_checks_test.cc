@@ -11,13 +11,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 std::string LastLineOf(int warnings, int failures) {
-  v1::DoctorReport report;
-  Findings findings(&report);
-  findings.Ok("a", "Fine.");
-  for (int i = 0; i < warnings; ++i) findings.Warn("b", "Hm.", "Look.");
-  for (int i = 0; i < failures; ++i) findings.Fail("c", "No.", "Mend.");
-  EXPECT_EQ(report.warnings(), static_cast<std::uint32_t>(warnings));
-  return TextOf(report);
+  CheckList checks;
+  EXPECT_TRUE(checks.Add("a", Good("Fine.")));
+  for (int i = 0; i < warnings; ++i)
+    EXPECT_TRUE(checks.Add("b", Doubtful("Hm.", "Look.")));
+  for (int i = 0; i < failures; ++i)
+    EXPECT_FALSE(checks.Add("c", Bad("No.", "Mend.")));
+  EXPECT_EQ(checks.report().warnings(), static_cast<std::uint32_t>(warnings));
+  EXPECT_EQ(checks.report().ok(), failures == 0);
+  return TextOf(checks.report());
 }
 
 TEST(DoctorText, AllIsWellOnlyWithoutWarnings) {
@@ -30,10 +32,31 @@ TEST(DoctorText, AllIsWellOnlyWithoutWarnings) {
 }
 
 TEST(DoctorText, ADirectoryStandsInQuotes) {
-  v1::DoctorReport report;
-  Findings findings(&report);
-  CheckDisk("disk", ".", &findings);
-  EXPECT_THAT(report.checks(0).finding(), EndsWith(" MiB are free at `.`."));
+  EXPECT_THAT(FreeSpace(".").text, EndsWith(" MiB are free at `.`."));
+}
+
+TEST(DoctorText, SaysWhatToDoBelowWhatIsWrong) {
+  CheckList checks;
+  checks.Add("clock", Bad("Two days behind.", "Set the clock."));
+  EXPECT_EQ(TextOf(checks.report()),
+            "FAILED   clock                    Two days behind.\n"
+            "                                  -> Set the clock.\n"
+            "Mend what failed, then try again.\n");
+}
+
+TEST(Findings, ASentenceIsSplitWhereItSaysWhatToDo) {
+  const auto judged = [](const char* sentence, const char* remedy) {
+    return Judged(absl::NotFoundError(sentence), "Fine.", remedy);
+  };
+  EXPECT_EQ(Judged(absl::OkStatus(), "Fine.").text, "Fine.");
+  EXPECT_EQ(Judged(absl::OkStatus(), "Fine.").remedy, "");
+  EXPECT_EQ(judged("It expired; issue a new one.", "").text, "It expired.");
+  EXPECT_EQ(judged("It expired; issue a new one.", "").remedy,
+            "Issue a new one.");
+  EXPECT_EQ(judged("It expired; issue a new one.", "Ask.").text,
+            "It expired; issue a new one.");
+  EXPECT_EQ(judged("It expired; issue a new one.", "Ask.").remedy, "Ask.");
+  EXPECT_NE(judged("It expired.", "").remedy, "");
 }
 
 }  // namespace

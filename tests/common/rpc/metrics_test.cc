@@ -42,7 +42,8 @@ TEST(Metrics, ShowsWhatHappened) {
         " 1",
         "dpnmf_test_runs{state=\"connected\"} 1",
         "dpnmf_test_epsilon{population=\"writers\",reading=\"spent\"} 2.5",
-        "dpnmf_test_epsilon{population=\"writers\",reading=\"left\"} 5"}) {
+        "dpnmf_test_epsilon{population=\"writers\",reading=\"largest_run\"} "
+        "5"}) {
     EXPECT_THAT(page, HasSubstr(line));
   }
 }

@@ -1,7 +1,9 @@
 #include "curator/release/ledger.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -213,7 +215,7 @@ TEST(Ledger, RefusesACostThatNoBudgetHolds) {
   EXPECT_CODE(ledger->OpenRun(opening), "budget-exhausted");
 }
 
-TEST(Ledger, SaysAskedSpentReservedAndLeftInOneSentence) {
+TEST(Ledger, SaysAskedSpentReservedAndTheLargestRunInOneSentence) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
   const RunOpening first = OpeningFor("first", 4, 2);
@@ -226,9 +228,9 @@ TEST(Ledger, SaysAskedSpentReservedAndLeftInOneSentence) {
   // 0.0208199, an eighth charged, three eighths reserved.
   EXPECT_EQ(std::string(status.message()),
             "over the budget of population `people`: asked epsilon 1, spent "
-            "0.3488, reserved 0.6074, left 0.2972 of 1 (rdp at delta 1e-05); "
-            "ask for epsilon 0.7027 or less at this delta, or wait until open "
-            "runs end");
+            "0.3488, spent and reserved 0.7028, largest run 0.7027, cap 1 (rdp "
+            "at delta 1e-05); ask for the largest run or less, or wait until "
+            "open runs end");
 }
 
 TEST(Ledger, CapsWhatOneIdentityMayUse) {
@@ -245,6 +247,26 @@ TEST(Ledger, CapsWhatOneIdentityMayUse) {
               HasSubstr("`dns:analyst` on population `people`"));
   opening.identity = "dns:other";
   EXPECT_TRUE(ledger->OpenRun(opening).ok());
+}
+
+TEST(Ledger, ARefusalNamesTheLargestRunThatFitsAllBudgets) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  const MuSquared cap = CapOf(PolicyFor("people"));
+  ASSERT_TRUE(ledger->OpenRun(OpeningFor("first", 1, 2)).ok());
+  // Half the cap is free, an eighth of it for this identity.
+  RunOpening opening = OpeningFor("second", 1, 1);
+  opening.identity = "dns:other";
+  opening.identity_cap = Fraction(cap, 8);
+  const absl::Status refusal = ledger->OpenRun(opening).status();
+  EXPECT_EQ(ReasonCode(refusal), "budget-exhausted");
+  const std::string text(refusal.message());
+  constexpr std::string_view kLargest = "largest run ";
+  const double largest = std::strtod(
+      text.c_str() + text.find(kLargest) + kLargest.size(), nullptr);
+  opening.cost_per_round = LargestCost(Conversion::kRdp, largest, 1e-5).value();
+  EXPECT_TRUE(ledger->OpenRun(opening).ok()) << text;
+  EXPECT_GT(opening.cost_per_round, Fraction(cap, 9)) << text;
 }
 
 TEST(Ledger, ChargesRoundsInOrder) {

@@ -157,7 +157,7 @@ TEST_F(SessionTest, AClosedRunTakesNoMoreRounds) {
   EXPECT_EQ(Charged(), 0);
 }
 
-TEST_F(SessionTest, OverBudgetIsRefusedWithWhatWasAskedAndWhatIsLeft) {
+TEST_F(SessionTest, OverBudgetIsRefusedWithWhatWasAskedAndTheLargestRun) {
   RunParameters large = SmallRun();
   large.epsilon = 4;
   Session first = NewSession();
@@ -166,7 +166,7 @@ TEST_F(SessionTest, OverBudgetIsRefusedWithWhatWasAskedAndWhatIsLeft) {
   const absl::Status status = second.Open(kOtherRun, SmallRun()).status();
   EXPECT_EQ(ReasonCode(status), "budget-exhausted");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  for (const char* word : {"asked", "spent", "reserved", "left"}) {
+  for (const char* word : {"asked", "spent", "reserved", "largest run"}) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(word));
   }
 }
