@@ -12,6 +12,7 @@
 #include "curator/access.h"
 #include "curator/catalog.h"
 #include "curator/keep/backup.h"
+#include "curator/promise.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
 #include "curator/release/places.h"
@@ -84,6 +85,16 @@ void CheckClock(const LedgerAudit& audit, std::int64_t now,
   }
 }
 
+// As CheckPromises, which wants an open ledger.
+absl::Status PromiseIn(const LedgerAudit& audit,
+                       const DatasetDescription& description) {
+  for (const PopulationPolicy& policy : audit.policies) {
+    if (policy.population == description.population)
+      return CheckPromise(description, policy);
+  }
+  return absl::NotFoundError("The ledger does not know its population.");
+}
+
 void CheckDatasets(const CuratorDoctorOptions& options,
                    const LedgerAudit* audit, Findings* findings) {
   const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
@@ -100,14 +111,12 @@ void CheckDatasets(const CuratorDoctorOptions& options,
     sparse = sparse || dataset->sparse();
     const std::string name = absl::StrCat("data set ", description.name);
     const double n = static_cast<double>(description.users);
-    bool known = audit == nullptr;
-    if (audit != nullptr) {
-      for (const PopulationPolicy& policy : audit->policies)
-        known = known || policy.population == description.population;
-    }
-    if (!known) {
-      findings->Fail(name, "The ledger does not know its population.",
-                     "Restore the ledger that belongs to this directory.");
+    const absl::Status promise =
+        audit == nullptr ? absl::OkStatus() : PromiseIn(*audit, description);
+    if (!promise.ok()) {
+      findings->Fail(name, promise.message(),
+                     "Restore the ledger that belongs to this directory, or "
+                     "move the data set away and import it.");
     } else if (!description.is_public && !(description.delta * n < 1)) {
       findings->Warn(name,
                      "Its delta is not below one in the number of people.",
@@ -184,7 +193,9 @@ void CheckLatestBackup(const CuratorDoctorOptions& options,
   const std::int64_t days = (options.now - info.st_mtime) / kSecondsPerDay;
   const std::string finding =
       absl::StrCat(options.backup, " is whole, ", days, " days old.");
-  if (days > 7) {
+  if (report->unkeyed) {
+    findings->Warn(kName, kUnkeyedBackup, "Make another.");
+  } else if (days > 7) {
     findings->Warn(kName, finding,
                    "Make them from a timer. One that lacks charges cannot be "
                    "restored.");

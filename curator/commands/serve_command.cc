@@ -23,6 +23,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
 #include "curator/doctor.h"
+#include "curator/promise.h"
 #include "curator/release/layout.h"
 #include "curator/release/places.h"
 #include "curator/service.h"
@@ -80,20 +81,6 @@ absl::Status CheckDataDirectory(const std::string& data_dir) {
                               " does not exist: import a data set first."));
 }
 
-// A data set whose population the ledger does not know could not be charged.
-absl::Status CheckPopulations(const Curator& curator) {
-  for (const Dataset* dataset : curator.catalog.All()) {
-    const DatasetDescription& description = dataset->description();
-    if (curator.ledger->Policy(description.population).ok()) continue;
-    return Refusal(
-        absl::StatusCode::kDataLoss, "population-unknown",
-        absl::StrCat("the ledger has no population ", description.population,
-                     ", which the data set ", description.name,
-                     " belongs to: restore the ledger."));
-  }
-  return absl::OkStatus();
-}
-
 // The period is calibrated for the declared number of nonzeros: a data set that
 // holds more could overrun it.
 absl::Status CheckNonzeros(const Catalog& catalog,
@@ -148,7 +135,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
-  return CheckPopulations(*curator);
+  return CheckPromises(curator->catalog, *curator->ledger);
 }
 
 std::string AuditFileOf(const ServeOptions& options) {
