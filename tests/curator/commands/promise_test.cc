@@ -59,7 +59,7 @@ TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
   } cases[] = {
       {"--epsilon 1 --delta 1e-6 --adjacency add_remove_one --users-count 5",
        "adjacency=add_remove_one"},
-      {"--epsilon 1 --delta 1e-6 --conversion gaussian", "conversion=gaussian"},
+      {"--epsilon 1 --delta 1e-6 --conversion rdp", "conversion=rdp"},
       {"--epsilon 2 --delta 1e-6", "epsilon=2"},
       {"--epsilon 1 --delta 1e-7", "delta=1e-07"}};
   for (const auto& c : cases) {
