@@ -51,11 +51,6 @@ CuratorServiceImpl::CuratorServiceImpl(ServiceOptions options)
       quota_(options_.limits),
       refused_(options_.observers) {}
 
-void CuratorServiceImpl::BeginShutdown() {
-  shutting_down_ = true;
-  refused_.WriteAll();
-}
-
 absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
     const grpc::ServerContext& context) {
   refused_.WriteDue();

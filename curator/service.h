@@ -69,7 +69,7 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
 
   // From now on the rounds under way end and no other begins: UNAVAILABLE
   // "shutting-down".
-  void BeginShutdown();
+  void BeginShutdown() { shutting_down_ = true; }
 
  private:
   absl::StatusOr<v1::ListDatasetsReply> List(

@@ -188,17 +188,17 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.idle_seconds = options.idle_seconds;
   service_options.observers = {curator.audit.get(), curator.metrics.get()};
   service_options.limits = options.limits;
-  CuratorServiceImpl service(service_options);
+  auto service = std::make_unique<CuratorServiceImpl>(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
   server_options.credentials = credentials;
-  server_options.service = &service;
+  server_options.service = service.get();
   server_options.gate = MakeCallGate(
       options.tls,
       OrOneself(options.tls, [&](const std::vector<std::string>& identities) {
         return curator.access->GrantOf(identities).status();
       }));
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
   spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
                curator.catalog.All().size(), server->address());
@@ -211,8 +211,10 @@ absl::Status Serve(const ServeOptions& options) {
   }
   const int signal = WaitForSignal(signals);
   spdlog::info("signal {}: finishing the rounds under way", signal);
-  service.BeginShutdown();
+  service->BeginShutdown();
   server->Shutdown();
+  server.reset();
+  service.reset();  // writes what it still counts (RefusedCalls)
   spdlog::info("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
 }
