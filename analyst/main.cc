@@ -227,7 +227,7 @@ absl::Status Serve(const ServeFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
       RunManager::Create(store.get(), curator.get(), settings));
-  const auto service =
+  auto service =
       MakeAnalystService({runs.get(), store.get(), curator.get(), clients,
                           &PeerIdentities, observers,
                           [client_side](const auto& context) {
@@ -243,7 +243,7 @@ absl::Status Serve(const ServeFlags& flags) {
       OrOneself(client_side, [&](const std::vector<std::string>& identities) {
         return clients.Authorise(identities, Permission::kRead).status();
       }));
-  DPNMF_ASSIGN_OR_RETURN(const auto server, RpcServer::Start(options));
+  DPNMF_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options));
   spdlog::info("dpnmf-analyst {} listens on {}", DPNMF_VERSION,
                server->address());
   GreetCurator(curator.get(), flags.curator);
@@ -255,6 +255,8 @@ absl::Status Serve(const ServeFlags& flags) {
   // the server for its shutdown time.
   runs->Stop();
   server->Shutdown();
+  server.reset();
+  service.reset();  // writes what it still counts (RefusedCalls)
   spdlog::info("stopped");
   return audit->Write("server-stopped", {}, AuditSync::kDurable);
 }

@@ -36,6 +36,8 @@ std::unique_ptr<curator::Dataset> Generated() {
   description.population = "people";
   description.features = kFeatures;
   description.users = kUsers;
+  description.epsilon = 1000;
+  description.delta = 1e-5;
   return curator::Dataset::FromDense(description, values).value();
 }
 

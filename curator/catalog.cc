@@ -1,8 +1,24 @@
 #include "curator/catalog.h"
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 
 namespace dpnmf::curator {
+namespace {
+
+absl::Status CheckName(const Dataset& dataset, const std::string& name,
+                       const std::string& data_dir) {
+  const std::string& own = dataset.description().name;
+  if (own == name) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "dataset-name-differs",
+      absl::StrCat("the directory ", DatasetDirectory(data_dir, name),
+                   " holds the data set ", own,
+                   ": give the directory that name, or move it out "
+                   "of the data directory."));
+}
+
+}  // namespace
 
 absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -11,6 +27,7 @@ absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
   for (const std::string& name : names) {
     DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
                            Dataset::Open(DatasetDirectory(data_dir, name)));
+    DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
     datasets.push_back(std::move(dataset));
   }
   return FromDatasets(std::move(datasets));

@@ -16,7 +16,8 @@ namespace dpnmf::curator {
 class Catalog {
  public:
   // Every data set below DATA_DIR; the first that cannot be opened is the
-  // error.
+  // error. FAILED_PRECONDITION "dataset-name-differs" if a directory does not
+  // have the name of its data set: two could have one name.
   static absl::StatusOr<Catalog> Open(const std::string& data_dir);
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets);
 

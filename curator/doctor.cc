@@ -11,6 +11,7 @@
 #include "curator/access.h"
 #include "curator/catalog.h"
 #include "curator/keep/backup.h"
+#include "curator/promise.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
 #include "curator/release/places.h"
@@ -57,10 +58,12 @@ Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
                   "Set the clock (timedatectl set-ntp true).");
 }
 
+// As CheckPromises, which wants an open ledger.
 absl::Status PromiseIn(const LedgerAudit& audit,
                        const DatasetDescription& dataset) {
   for (const PopulationPolicy& policy : audit.policies)
-    if (policy.population == dataset.population) return absl::OkStatus();
+    if (policy.population == dataset.population)
+      return CheckPromise(dataset, policy);
   return absl::NotFoundError("The ledger does not know its population.");
 }
 
@@ -70,7 +73,8 @@ Finding DatasetPromise(const DatasetDescription& dataset,
   if (audit != nullptr) {
     if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
       return Bad(promise.message(),
-                 "Restore the ledger that belongs to this directory.");
+                 "Restore the ledger that belongs to this directory, or move "
+                 "the data set away and import it.");
   }
   const bool is_private = !dataset.is_public;
   if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
@@ -154,6 +158,7 @@ Finding LatestBackup(const std::string& backup, std::int64_t now) {
   }
   const absl::StatusOr<BackupReport> report = CheckBackup(backup, "");
   if (!report.ok()) return Bad(report.status().message(), "Make another.");
+  if (report->unkeyed) return Doubtful(kUnkeyedBackup, "Make another.");
   struct stat info {};
   stat((backup + "/manifest.json").c_str(), &info);
   const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/rpc/call_record.h"
+#include "common/rpc/observers.h"
 #include "common/rpc/quota.h"
+#include "common/rpc/refused_calls.h"
 #include "curator/receipt_signer.h"
 #include "curator/session.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
@@ -46,6 +47,9 @@ struct ServiceOptions {
 // a fixed sentence; what else goes wrong becomes "internal-error" and stays in
 // the log, which names no private number.
 //
+// Calls that are not admitted share entries of the audit log (RefusedCalls): a
+// peer that nobody let in cannot fill it.
+//
 // In paced mode (ServiceOptions::context.pacer) every reply and every refusal
 // of an admitted call leaves at a tick. Who is not admitted (identity, open
 // calls) is told at once.
@@ -75,6 +79,9 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
 
   // A call of an identity that the allow-list knows, within its quota.
   absl::StatusOr<Quota::Lease> Admit(const grpc::ServerContext& context);
+  // Writes down and answers a call that is not admitted.
+  grpc::Status Refuse(const char* call, const grpc::ServerContext& context,
+                      const absl::Status& refusal);
 
   // A unary call: admitted, computed, written down, answered at its tick.
   template <typename Reply, typename Compute>
@@ -83,6 +90,7 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
 
   const ServiceOptions options_;
   Quota quota_;
+  RefusedCalls refused_;
   std::atomic<bool> shutting_down_{false};
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/promise.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -94,9 +96,13 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   run.identity = grant.identity;
   run.parameters = parameters;
   run.facts = FactsOf(run.dataset->description());
-  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          context_.ledger->Policy(run.facts.population));
+  DPNMF_RETURN_IF_ERROR(CheckPromise(run.dataset->description(), policy));
+  // Every price of the run follows from the ledger's promise.
+  run.facts.adjacency = policy.adjacency;
+  run.facts.conversion = policy.conversion;
+  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
   RunOpening opening;
   opening.identity = run.identity;
   opening.run_id = run_id;
@@ -192,13 +198,10 @@ absl::StatusOr<RoundSums> Session::PacedSums(std::uint32_t round,
     DPNMF_ASSIGN_OR_RETURN(sums, Sums(round, input, stop));
     return absl::OkStatus();
   };
-  const absl::Status status =
-      context_.pacer == nullptr ? compute(abandoned_)
-                                : context_.pacer->Run(run_->identity, compute);
-  if (status.ok()) return sums;
-  // Some users' H may have moved and others' not, as the clock had it.
-  run_->coefficients.reset();
-  return status;
+  DPNMF_RETURN_IF_ERROR(context_.pacer == nullptr
+                            ? compute(abandoned_)
+                            : context_.pacer->Run(run_->identity, compute));
+  return sums;
 }
 
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
@@ -217,10 +220,15 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
+  // H is a function of the rounds that were released (docs/privacy.md, theorem
+  // 1): what an unfinished one did to it goes.
+  absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, PacedSums(round, input));
-  return context_.gate->Release(
+  absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,
       MechanismOf(run_->plan.StageOf(round).kind).publish(input));
+  if (released.ok()) std::move(begin_anew).Cancel();
+  return released;
 }
 
 absl::StatusOr<MuSquared> Session::Close() {

@@ -79,13 +79,15 @@ class Session {
   Session(const SessionContext& context, std::vector<std::string> identities,
           std::function<bool()> abandoned = {});
 
-  // Errors of AccessControl::Require, CheckRunParameters, PlanRun,
-  // RunMemory::Take and Ledger::OpenRun; INVALID_ARGUMENT "run-id-malformed";
-  // FAILED_PRECONDITION "session-opened" the second time.
+  // Errors of AccessControl::Require, CheckPromise, CheckRunParameters,
+  // PlanRun, RunMemory::Take and Ledger::OpenRun; INVALID_ARGUMENT
+  // "run-id-malformed"; FAILED_PRECONDITION "session-opened" the second time.
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);
 
-  // The release of a round. The identity and its role are checked anew. Errors
+  // The release of a round. The identity and its role are checked anew. After a
+  // round that fails once its sums have begun, or that throws, H begins anew:
+  // what the round did to H is not part of any later one. Errors
   // of Open, Mechanism::check and ReleaseGate::Release; INVALID_ARGUMENT
   // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
   // "session-not-opened"; CANCELLED "cancelled".
@@ -104,11 +106,11 @@ class Session {
     std::string id;
     std::string identity;
     RunParameters parameters;
-    DatasetFacts facts;
+    DatasetFacts facts;  // adjacency and conversion: the ledger's
     RunPlan plan;
     const Dataset* dataset = nullptr;
     std::shared_ptr<RunSeats::Seat> seat;
-    // H of the rounds before; taken when the first statistic is computed.
+    // H of the rounds before; made when the first statistic is computed.
     std::unique_ptr<Coefficients> coefficients;
     RunMemory::Lease memory;
   };
@@ -119,7 +121,8 @@ class Session {
   absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input,
                                  const std::function<bool()>& stop);
   // Sums, in paced mode at a tick: UNAVAILABLE "round-overran",
-  // FAILED_PRECONDITION "overruns-exhausted". H begins anew after a failure.
+  // FAILED_PRECONDITION "overruns-exhausted". After a failure some users' H may
+  // have moved and others' not, as the clock had it.
   absl::StatusOr<RoundSums> PacedSums(std::uint32_t round,
                                       const RoundInput& input);
 

@@ -38,10 +38,16 @@ class CallRecord {
   // Bytes of messages, as they come and go.
   void Count(std::uint64_t received, std::uint64_t sent) const;
 
+  // The call has no entry of its own: others say that it was refused
+  // (common/rpc/refused_calls.h).
+  void LeaveOutOfAudit() { observers_.audit = nullptr; }
+
+  const std::string& method() const { return method_; }
+  // The peer's identities as entries have them, shortened to 500 bytes.
   const std::string& identity() const { return identity_; }
 
  private:
-  const Observers observers_;
+  Observers observers_;
   const std::string method_;
   const std::string identity_;
   const TraceScope scope_;

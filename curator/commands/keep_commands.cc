@@ -46,6 +46,13 @@ std::string TextOf(const BackupReport& report) {
                          report.row_count, HexOf(report.head));
 }
 
+void WarnIfUnkeyed(const BackupReport& report) {
+  if (!report.unkeyed) return;
+  absl::FPrintF(stderr,
+                "dpnmf-curator: note: %s Make another, and delete this one.\n",
+                kUnkeyedBackup);
+}
+
 absl::Status Backup(const KeepOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          MakeBackup(options.data_dir, options.backup));
@@ -59,6 +66,7 @@ absl::Status Restore(const KeepOptions& options) {
   if (options.check) {
     DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                            CheckBackup(options.backup, anchor));
+    WarnIfUnkeyed(report);
     Print(options.backup + " is whole and the latest state: " + TextOf(report));
     return absl::OkStatus();
   }
@@ -73,6 +81,7 @@ absl::Status Restore(const KeepOptions& options) {
                   {"rows", static_cast<std::int64_t>(report.row_count)},
                   {"anchor", anchor.empty() ? std::string("none") : anchor}},
                  AuditSync::kDurable));
+  WarnIfUnkeyed(report);
   Print("restored " + options.data_dir + ": " + TextOf(report));
   return absl::OkStatus();
 }

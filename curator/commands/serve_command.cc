@@ -23,6 +23,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
 #include "curator/doctor.h"
+#include "curator/promise.h"
 #include "curator/release/layout.h"
 #include "curator/release/places.h"
 #include "curator/service.h"
@@ -80,20 +81,6 @@ absl::Status CheckDataDirectory(const std::string& data_dir) {
                               " does not exist: import a data set first."));
 }
 
-// A data set whose population the ledger does not know could not be charged.
-absl::Status CheckPopulations(const Curator& curator) {
-  for (const Dataset* dataset : curator.catalog.All()) {
-    const DatasetDescription& description = dataset->description();
-    if (curator.ledger->Policy(description.population).ok()) continue;
-    return Refusal(
-        absl::StatusCode::kDataLoss, "population-unknown",
-        absl::StrCat("the ledger has no population ", description.population,
-                     ", which the data set ", description.name,
-                     " belongs to: restore the ledger."));
-  }
-  return absl::OkStatus();
-}
-
 // The period is calibrated for the declared number of nonzeros: a data set that
 // holds more could overrun it.
 absl::Status CheckNonzeros(const Catalog& catalog,
@@ -148,7 +135,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
-  return CheckPopulations(*curator);
+  return CheckPromises(curator->catalog, *curator->ledger);
 }
 
 std::string AuditFileOf(const ServeOptions& options) {
@@ -201,17 +188,17 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.idle_seconds = options.idle_seconds;
   service_options.observers = {curator.audit.get(), curator.metrics.get()};
   service_options.limits = options.limits;
-  CuratorServiceImpl service(service_options);
+  auto service = std::make_unique<CuratorServiceImpl>(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
   server_options.credentials = credentials;
-  server_options.service = &service;
+  server_options.service = service.get();
   server_options.gate = MakeCallGate(
       options.tls,
       OrOneself(options.tls, [&](const std::vector<std::string>& identities) {
         return curator.access->GrantOf(identities).status();
       }));
-  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<RpcServer> server,
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
   spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
                curator.catalog.All().size(), server->address());
@@ -224,8 +211,10 @@ absl::Status Serve(const ServeOptions& options) {
   }
   const int signal = WaitForSignal(signals);
   spdlog::info("signal {}: finishing the rounds under way", signal);
-  service.BeginShutdown();
+  service->BeginShutdown();
   server->Shutdown();
+  server.reset();
+  service.reset();  // writes what it still counts (RefusedCalls)
   spdlog::info("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
 }

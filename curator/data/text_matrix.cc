@@ -48,6 +48,7 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
     }
+    DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     NoteNames();
     return DenseOfRows(std::move(values_), rows_, width_ - label_columns_,
                        users_are_rows);
@@ -111,7 +112,7 @@ class TextMatrixReader {
   absl::Status FixLayout(bool has_header) {
     width_ = fields_.size();
     words_only_ = LeadingNonNumbers(fields_);
-    label_columns_ = words_only_;
+    std::size_t named = 0;  // by the header
     if (has_header) {
       // R writes no field above the row names.
       const bool unnamed_labels = header_width_ + 1 == width_;
@@ -121,13 +122,14 @@ class TextMatrixReader {
             absl::StrCat("the line has ", width_, " fields and the header has ",
                          header_width_, "; make them equal"));
       }
-      label_columns_ =
-          std::max({label_columns_, header_empty_,
-                    static_cast<std::size_t>(unnamed_labels ? 1 : 0)});
+      named = std::max(header_empty_, static_cast<std::size_t>(unnamed_labels));
     }
+    label_columns_ = std::max(words_only_, named);
+    guessed_ = words_only_ > named;
     if (options_.label_columns.has_value()) {
       label_columns_ = static_cast<std::size_t>(*options_.label_columns);
       words_only_ = 0;
+      guessed_ = false;
     }
     if (label_columns_ < width_) return absl::OkStatus();
     return input_.Refuse(
@@ -161,6 +163,17 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
+  // Labels that were guessed are in every row, so that any row tells how many
+  // features there are: which one it is does not matter, and no person's data
+  // decide it (docs/privacy.md). One row alone would.
+  absl::Status CheckLabelsOf(bool users_are_rows) const {
+    if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
+    return input_.Refuse(
+        "input-ambiguous", 1,
+        "the file has one row, which alone would decide how many features "
+        "there are; say --label-columns K");
+  }
+
   // A column of names that are numbers is data like any other, unless somebody
   // says otherwise.
   void NoteNames() const {
@@ -185,6 +198,7 @@ class TextMatrixReader {
   std::size_t width_ = 0;          // fields of a row
   std::size_t label_columns_ = 0;  // leading fields that are not entries
   std::size_t words_only_ = 0;     // of these, the ones guessed from a word
+  bool guessed_ = false;           // a word decided label_columns_
   std::vector<float> values_;      // row after row
   std::uint64_t rows_ = 0;
 };

@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/data/fingerprint.h"
 #include "curator/release/durable_file.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
@@ -26,12 +28,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr char kManifest[] = "manifest.json";
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
+constexpr int kUnkeyedFormat = 1;
+constexpr char kKeyFile[] = "fingerprint.key";
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
 
 struct File {
   std::uint64_t size = 0;
-  std::string sha256;
+  std::string hash;  // keyed, but for kUnkeyedFormat
 };
 using Files = std::map<std::string, File>;  // by path below the directory
 
@@ -47,7 +51,16 @@ absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
                               "; take another one."));
 }
 
-absl::StatusOr<File> Examine(const std::string& path) {
+// Of manifests alone: no fingerprint is made with it.
+Digest ManifestKey(const FingerprintKey& key) {
+  constexpr std::string_view kPurpose = "dpnmf backup manifest";
+  return HmacSha256(std::as_bytes(std::span(key)),
+                    std::as_bytes(std::span(kPurpose)));
+}
+
+// key: ManifestKey; nothing for kUnkeyedFormat.
+absl::StatusOr<File> Examine(const std::string& path,
+                             const std::optional<Digest>& key) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return StorageFailed("read", path);
   Sha256 hash;
@@ -61,7 +74,11 @@ absl::StatusOr<File> Examine(const std::string& path) {
     file.size += count;
   }
   if (stream.bad()) return StorageFailed("read", path);
-  file.sha256 = HexOf(hash.Finish());
+  const Digest plain = hash.Finish();
+  file.hash =
+      HexOf(key.has_value() ? HmacSha256(std::as_bytes(std::span(*key)),
+                                         std::as_bytes(std::span(plain)))
+                            : plain);
   return file;
 }
 
@@ -113,9 +130,8 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string path = fs::relative(at->path(), data_dir).string();
     const bool meant =
         path.starts_with("datasets/") || path.starts_with("releases/") ||
-        path == "fingerprint.key" || path == "receipt.key" ||
-        path == "receipt.pub" || path.starts_with("audit.jsonl") ||
-        path == "evaluations.log";
+        path == kKeyFile || path == "receipt.key" || path == "receipt.pub" ||
+        path.starts_with("audit.jsonl") || path == "evaluations.log";
     if (meant && at->is_regular_file() && at->path().extension() != ".new")
       files.push_back(path);
   }
@@ -146,7 +162,7 @@ std::string ManifestText(const LedgerAudit& audit, const Files& files) {
                    {"head", HexOf(audit.head)},
                    {"files", json::object()}};
   for (const auto& [path, file] : files) {
-    manifest["files"][path] = {{"size", file.size}, {"sha256", file.sha256}};
+    manifest["files"][path] = {{"size", file.size}, {"hmac_sha256", file.hash}};
   }
   return manifest.dump(1) + "\n";
 }
@@ -163,6 +179,7 @@ bool IsInside(const std::string& path) {
 struct Manifest {
   std::uint64_t rows = 0;
   std::string head;
+  bool unkeyed = false;
   Files files;
 };
 
@@ -176,27 +193,54 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   try {
     const json root = json::parse(text);
-    if (root.at("format").get<int>() > kFormat) {
+    const int format = root.at("format").get<int>();
+    if (format > kFormat) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
                      absl::StrCat("the backup ", backup,
                                   " was made by a newer program: install that "
                                   "version."));
     }
     Manifest manifest;
+    manifest.unkeyed = format == kUnkeyedFormat;
+    const char* const hash = manifest.unkeyed ? "sha256" : "hmac_sha256";
     manifest.rows = root.at("rows").get<std::uint64_t>();
     manifest.head = root.at("head").get<std::string>();
     for (const auto& [name, file] : root.at("files").items()) {
       if (!IsInside(name))
         return BackupDamaged(backup, "its manifest names an odd path");
       manifest.files[name] = {file.at("size").get<std::uint64_t>(),
-                              file.at("sha256").get<std::string>()};
+                              file.at(hash).get<std::string>()};
     }
     if (!manifest.files.contains(kLedgerFile))
       return BackupDamaged(backup, "its manifest names no ledger");
+    if (!manifest.unkeyed && !manifest.files.contains(kKeyFile))
+      return BackupDamaged(backup, "its manifest names no key");
     return manifest;
   } catch (const json::exception&) {
     return BackupDamaged(backup, "its manifest cannot be read");
   }
+}
+
+// The key of a backup whose files are copied; made if there are no data sets.
+absl::StatusOr<FingerprintKey> KeyForBackup(const std::string& data_dir,
+                                            const std::string& output) {
+  absl::StatusOr<FingerprintKey> key = LoadOrCreateFingerprintKey(output);
+  if (ReasonCode(key.status()) != "fingerprint-key-damaged") return key;
+  return Refusal(absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
+                 absl::StrCat(data_dir, "/", kKeyFile,
+                              " is missing or damaged; restore it from an "
+                              "earlier backup before you make another."));
+}
+
+// The key that a backup was made with; nothing for kUnkeyedFormat.
+absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
+                                                    const Manifest& manifest) {
+  if (manifest.unkeyed) return std::nullopt;
+  if (fs::exists(absl::StrCat(backup, "/", kKeyFile))) {
+    const auto key = LoadOrCreateFingerprintKey(backup);
+    if (key.ok()) return ManifestKey(*key);
+  }
+  return BackupDamaged(backup, absl::StrCat(kKeyFile, " is not as it was"));
 }
 
 }  // namespace
@@ -222,11 +266,15 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
     DPNMF_RETURN_IF_ERROR(
         CopyFile(fs::path(data_dir) / path, fs::path(output) / path));
   }
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         KeyForBackup(data_dir, output));
+  if (std::find(paths.begin(), paths.end(), kKeyFile) == paths.end())
+    paths.push_back(kKeyFile);
   paths.push_back(kLedgerFile);
   Files files;
   for (const std::string& path : paths) {
-    DPNMF_ASSIGN_OR_RETURN(files[path],
-                           Examine(absl::StrCat(output, "/", path)));
+    DPNMF_ASSIGN_OR_RETURN(files[path], Examine(absl::StrCat(output, "/", path),
+                                                ManifestKey(key)));
   }
   // The manifest comes last: without it there is no backup.
   DPNMF_ASSIGN_OR_RETURN(StagedFile manifest,
@@ -239,10 +287,13 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
 absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
                                          const std::string& anchor_directory) {
   DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<Digest> key,
+                         ManifestKeyOf(backup, manifest));
   for (const auto& [path, expected] : manifest.files) {
-    const absl::StatusOr<File> found = Examine(absl::StrCat(backup, "/", path));
+    const absl::StatusOr<File> found =
+        Examine(absl::StrCat(backup, "/", path), key);
     if (!found.ok() || found->size != expected.size ||
-        found->sha256 != expected.sha256) {
+        found->hash != expected.hash) {
       return BackupDamaged(backup, absl::StrCat(path, " is not as it was"));
     }
   }
@@ -252,7 +303,9 @@ absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
       HexOf(audit.head) != manifest.head) {
     return BackupDamaged(backup, "its ledger is not its manifest's");
   }
-  return ReportOf(audit, manifest.files);
+  BackupReport report = ReportOf(audit, manifest.files);
+  report.unkeyed = manifest.unkeyed;
+  return report;
 }
 
 absl::StatusOr<BackupReport> RestoreBackup(

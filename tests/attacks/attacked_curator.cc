@@ -18,16 +18,18 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFeatures = 4, kUsers = 6;
 constexpr double kDelta = 1e-5, kBobsEpsilon = 1.1;
+constexpr double kPeoplesEpsilon = 2.2, kOthersEpsilon = 1.5;
 AttackedCurator* g_attacked = nullptr;
 
 std::unique_ptr<Dataset> SmallDataset(const std::string& name,
-                                      const std::string& population) {
+                                      const std::string& population,
+                                      double epsilon) {
   DatasetDescription description;
   description.name = name;
   description.population = population;
   description.features = kFeatures;
   description.users = kUsers;
-  description.epsilon = 1;
+  description.epsilon = epsilon;
   description.delta = kDelta;
   std::vector<float> values(kFeatures * kUsers);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -37,9 +39,9 @@ std::unique_ptr<Dataset> SmallDataset(const std::string& name,
 
 std::vector<std::unique_ptr<Dataset>> SmallDatasets() {
   std::vector<std::unique_ptr<Dataset>> datasets;
-  datasets.push_back(SmallDataset("first", "people"));
-  datasets.push_back(SmallDataset("second", "people"));
-  datasets.push_back(SmallDataset("third", "others"));
+  datasets.push_back(SmallDataset("first", "people", kPeoplesEpsilon));
+  datasets.push_back(SmallDataset("second", "people", kPeoplesEpsilon));
+  datasets.push_back(SmallDataset("third", "others", kOthersEpsilon));
   return datasets;
 }
 
@@ -240,9 +242,10 @@ std::string BytesOf(const std::vector<NoisedMatrix>& parts) {
 
 AttackedCurator::AttackedCurator()
     : live_(root_ / "live"),
-      policies_{
-          {"people", Adjacency::kReplaceOne, Conversion::kRdp, 2.2, kDelta},
-          {"others", Adjacency::kReplaceOne, Conversion::kRdp, 1.5, kDelta}},
+      policies_{{"people", Adjacency::kReplaceOne, Conversion::kRdp,
+                 kPeoplesEpsilon, kDelta},
+                {"others", Adjacency::kReplaceOne, Conversion::kRdp,
+                 kOthersEpsilon, kDelta}},
       catalog_(Catalog::FromDatasets(SmallDatasets())) {
   fs::create_directory(live_);
   Grant alice{kAlice, {Role::kAnalyst}, {}, true, {}};

@@ -29,6 +29,8 @@ std::unique_ptr<curator::Dataset> SparseDataset(std::uint64_t features) {
   description.population = "people";
   description.features = features;
   description.users = kPeople;
+  description.epsilon = 4;
+  description.delta = 1e-5;
   description.sparse = true;
   return curator::Dataset::FromSparse(description, indptr, indices, values)
       .value();

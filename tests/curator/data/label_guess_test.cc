@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "common/base/error.h"
 #include "curator/data/load.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
@@ -71,6 +72,56 @@ TEST(LoadMatrix, NotesANumberedFirstColumnUnlessToldWhatItIs) {
   EXPECT_TRUE(NotesOn(text, 1).empty());
   EXPECT_TRUE(NotesOn("person,a\nann,1\nbob,2\n", std::nullopt).empty());
   EXPECT_TRUE(NotesOn("1,2\n0,1\n", std::nullopt).empty());
+}
+
+std::uint64_t FeaturesOf(const std::string& text, const LoadOptions& options,
+                         std::string* code) {
+  const Scratch scratch;
+  const auto matrix = LoadMatrix(scratch.Write("m.csv", text), true, options);
+  *code = ReasonCode(matrix.status());
+  return matrix.ok() ? matrix->features : 0;
+}
+
+// D is public: whether the only person's row begins with a word or a number
+// must not decide it.
+TEST(LoadMatrix, NoSingleRowDecidesHowManyFeaturesThereAre) {
+  LoadOptions options;
+  std::string code;
+  FeaturesOf("who,a,b\nann,1,2\n", options, &code);
+  EXPECT_EQ(code, "input-ambiguous");
+  options.header = false;
+  FeaturesOf("ann,1,2\n", options, &code);
+  EXPECT_EQ(code, "input-ambiguous");
+  options.label_columns = 1;
+  EXPECT_EQ(FeaturesOf("ann,1,2\n", options, &code), 2u) << code;
+  // The header says so, and then the row is not asked.
+  EXPECT_EQ(FeaturesOf(",a,b\nann,1,2\n", {}, &code), 2u) << code;
+  EXPECT_EQ(FeaturesOf("a,b\nann,1,2\n", {}, &code), 2u) << code;
+  EXPECT_EQ(FeaturesOf(",a,b\n17,1,2\n", {}, &code), 2u) << code;
+}
+
+// Whatever one row is replaced by, a file that is read has the same D.
+TEST(LoadMatrix, AReplacedRowNeverChangesHowManyFeaturesThereAre) {
+  for (const std::string header : {"", "who,a,b\n", ",a,b\n", "a,b\n"}) {
+    for (const std::string kept : {"ann,1,2\n", "7,1,2\n"}) {
+      LoadOptions options;
+      options.header = !header.empty();
+      std::vector<std::uint64_t> seen;
+      for (const std::string replaced :
+           {"bob,3,4\n", "8,3,4\n", "bob,x,4\n", ",3,4\n", "\"8\",3,4\n",
+            "x,y,z\n", "3,4\n", "bob,3\n"}) {
+        for (const std::string& text :
+             {header + replaced + kept, header + kept + replaced}) {
+          std::string code;
+          const std::uint64_t features = FeaturesOf(text, options, &code);
+          if (code.empty()) seen.push_back(features);
+        }
+      }
+      EXPECT_GE(seen.size(), 2u) << header << kept;
+      for (const std::uint64_t features : seen)
+        EXPECT_EQ(features, seen[0]) << header << kept;
+    }
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // what is gone is never drawn again.
 #include <ctime>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "common/base/error.h"
@@ -9,6 +10,7 @@
 #include "curator/keep/backup.h"
 #include "curator/keep/close_run.h"
 #include "curator/keep/retention.h"
+#include "nlohmann/json.hpp"
 #include "tests/curator/service/curator_fixture.h"
 
 namespace dpnmf::curator {
@@ -51,6 +53,27 @@ class Keep : public CuratorFixture {
   }
   std::string Anchor() const { return directory_ + "/anchor"; }
   std::string Releases() const { return directory_ + "/releases"; }
+  // As an import leaves it: a data set and the key of the fingerprints.
+  void PutDataset() const {
+    fs::create_directories(directory_ + "/datasets/d");
+    std::ofstream(directory_ + "/datasets/d/values.npy") << "the people";
+    std::ofstream(directory_ + "/datasets/d/dataset.json") << "{}";
+    std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'k');
+  }
+  // The manifest of an earlier version, over the same files.
+  static void MakeManifestUnkeyed(const std::string& backup) {
+    nlohmann::json manifest =
+        nlohmann::json::parse(Text(backup + "/manifest.json"));
+    manifest["format"] = 1;
+    for (auto& [path, file] : manifest["files"].items()) {
+      file = {{"size", file.at("size")},
+              {"sha256", PlainHash(Text(backup + "/" + path))}};
+    }
+    std::ofstream(backup + "/manifest.json") << manifest.dump(1);
+  }
+  static std::string PlainHash(const std::string& text) {
+    return HexOf(Sha256().AddBytes(std::as_bytes(std::span(text))).Finish());
+  }
   static std::string Text(const std::string& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
@@ -224,11 +247,82 @@ TEST_F(Keep, ABackupIsTakenOnlyWhole) {
   fs::rename(release + ".away", release);
   fs::remove(manifest);
   EXPECT_EQ(code(), "backup-missing");
-  std::ofstream(manifest) << R"({"format": 2})";
+  std::ofstream(manifest) << R"({"format": 3})";
   EXPECT_EQ(code(), "backup-newer");
   std::ofstream(manifest) << R"({"format": 1, "rows": 1, "head": "", "files":
              {"../../etc/passwd": {"size": 1, "sha256": ""}}})";
   EXPECT_EQ(code(), "backup-damaged");
+}
+
+// One who sees a manifest alone could test guesses about a person with it.
+TEST_F(Keep, NoHashWithoutAKeyStandsInABackup) {
+  PutDataset();
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string manifest = Text(Place("one") + "/manifest.json");
+  EXPECT_NE(manifest.find("datasets/d/values.npy"), std::string::npos);
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(Place("one"))) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    EXPECT_EQ(manifest.find(PlainHash(Text(entry.path()))), std::string::npos)
+        << entry.path();
+  }
+  EXPECT_GE(files, 5u);
+  // Another key, other hashes: nothing of V stands there otherwise.
+  std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'l');
+  ASSERT_TRUE(MakeBackup(directory_, Place("two")).ok());
+  const auto hash_in = [](const std::string& backup) {
+    return nlohmann::json::parse(Text(
+        backup +
+        "/manifest.json"))["files"]["datasets/d/values.npy"]["hmac_sha256"];
+  };
+  EXPECT_EQ(hash_in(Place("one")).get<std::string>().size(), 64u);
+  EXPECT_NE(hash_in(Place("one")), hash_in(Place("two")));
+}
+
+// The key is in the backup: another machine needs nothing else.
+TEST_F(Keep, ABackupHasTheKeyOfItsHashes) {
+  PutDataset();
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string key = Place("one") + "/fingerprint.key";
+  std::ofstream(key) << std::string(32, 'x');
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+  fs::remove(key);
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+  std::ofstream(key) << std::string(32, 'k');
+  fs::remove(directory_ + "/fingerprint.key");
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_FALSE(restored->unkeyed);
+  EXPECT_EQ(Text(Place("restored") + "/fingerprint.key"), std::string(32, 'k'));
+  // Data without their key were never whole.
+  EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),
+            "fingerprint-key-damaged");
+  EXPECT_FALSE(fs::exists(Place("two") + "/manifest.json"));
+}
+
+TEST_F(Keep, ABackupOfAnEarlierVersionIsRestoredAndSaysThatItsHashesHaveNoKey) {
+  PutDataset();
+  Train(1, 2, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  MakeManifestUnkeyed(Place("one"));
+  const auto checked = CheckBackup(Place("one"), Anchor());
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_TRUE(checked->unkeyed);
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(restored->unkeyed);
+  EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
+  EXPECT_FALSE(fs::exists(Place("restored") + "/manifest.json"));
+  std::ofstream(Place("one") + "/datasets/d/values.npy") << "other people";
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
 }
 
 TEST_F(Keep, ARestoreWritesOverNothing) {

@@ -159,6 +159,38 @@ TEST_F(CuratorAudit, RefusalsAreWrittenDownWithTheirCode) {
                         ",method=\"Train\"} 1"));
 }
 
+// A peer with a certificate that nobody has let in asks without end: it must
+// not fill the volume that every release needs.
+TEST_F(CuratorAudit, RefusedCallsDoNotFillTheLog) {
+  identities_ = {"dns:mallory"};
+  constexpr int kCalls = 300;
+  for (int i = 0; i < kCalls; ++i) {
+    grpc::ClientContext context;
+    v1::ListDatasetsReply reply;
+    EXPECT_EQ(ReasonCode(FromGrpc(stub_->ListDatasets(
+                  &context, v1::ListDatasetsRequest(), &reply))),
+              "identity-unknown");
+    if (i % 10 == 0) {
+      EXPECT_EQ(OneRound(), "identity-unknown");
+    }
+  }
+  EXPECT_EQ(Entries().size(), 1u);
+  EXPECT_THAT(metrics_->Page(),
+              HasSubstr("code=\"identity-unknown\",method=\"ListDatasets\"} "
+                        "300"));
+  // Who is let in has an entry for each call, between them.
+  identities_ = {"dns:analyst"};
+  EXPECT_EQ(OneRound(), "");
+  EXPECT_EQ(Entries().size(), 6u);
+  Stop();
+  const auto entries = Entries();
+  ASSERT_EQ(entries.size(), 7u);
+  EXPECT_EQ(entries[6]["event"], "calls-refused");
+  EXPECT_EQ(entries[6]["identity"], "dns:mallory");
+  EXPECT_EQ(entries[6]["result"], "identity-unknown");
+  EXPECT_EQ(entries[6]["count"], kCalls + kCalls / 10 - 1);
+}
+
 TEST_F(CuratorAudit, MetricsFollowTheLedger) {
   ASSERT_EQ(OneRound(), "");
   const std::string page = metrics_->Page();

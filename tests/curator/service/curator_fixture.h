@@ -5,6 +5,7 @@
 #define DPNMF_TESTS_CURATOR_SERVICE_CURATOR_FIXTURE_H_
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,11 @@ namespace dpnmf::curator {
 inline constexpr std::uint64_t kFeatures = 12;
 inline constexpr std::uint64_t kUsers = 200;
 
-// Columns of three planted parts; the same at every call.
-inline std::unique_ptr<Dataset> PlantedDataset(const std::string& name,
-                                               const std::string& population) {
+// Columns of three planted parts; the same at every call. `change` the
+// description where a test wants another one.
+inline std::unique_ptr<Dataset> PlantedDataset(
+    const std::string& name, const std::string& population,
+    const std::function<void(DatasetDescription*)>& change = {}) {
   std::vector<float> values(kFeatures * kUsers);
   for (std::uint64_t n = 0; n < kUsers; ++n) {
     for (std::uint64_t d = 0; d < kFeatures; ++d) {
@@ -41,6 +44,7 @@ inline std::unique_ptr<Dataset> PlantedDataset(const std::string& name,
   description.users = kUsers;
   description.epsilon = 4;
   description.delta = 1e-5;
+  if (change) change(&description);
   return Dataset::FromDense(description, values).value();
 }
 

@@ -1,8 +1,11 @@
 // The protocol's state machine, without gRPC.
 #include "curator/session.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <new>
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
@@ -302,6 +305,101 @@ TEST_F(SessionTest, BadParametersAreRefusedAndReserveNothing) {
   EXPECT_EQ(ReasonCode(session.Open("not-hex", SmallRun()).status()),
             "run-id-malformed");
   EXPECT_EQ(Reserved(), 0);
+}
+
+// A data set that was imported under another promise, and moved here, would be
+// charged by that promise.
+TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
+  using Change = void (*)(DatasetDescription*);
+  const Change changes[] = {
+      [](DatasetDescription* d) { d->adjacency = Adjacency::kAddRemoveOne; },
+      [](DatasetDescription* d) { d->conversion = Conversion::kGaussian; },
+      [](DatasetDescription* d) { d->epsilon = 4.5; },
+      [](DatasetDescription* d) { d->epsilon = std::nextafter(4.0, 5.0); },
+      [](DatasetDescription* d) { d->delta = 1e-6; },
+      [](DatasetDescription* d) { d->delta = std::nextafter(1e-5, 1.0); }};
+  for (const Change change : changes) {
+    std::vector<std::unique_ptr<Dataset>> datasets;
+    datasets.push_back(PlantedDataset("planted", "people", change));
+    const Catalog catalog = Catalog::FromDatasets(std::move(datasets));
+    const DatasetDescription& description =
+        catalog.Find("planted")->description();
+    SessionContext context = Context();
+    context.catalog = &catalog;
+    RunParameters parameters = SmallRun();  // as the data set's own file has it
+    parameters.adjacency = description.adjacency;
+    parameters.conversion = description.conversion;
+    Session session(context, {"dns:analyst"});
+    EXPECT_EQ(ReasonCode(session.Open(kRun, parameters).status()),
+              "population-differs")
+        << std::distance(&changes[0],
+                         std::find(changes, std::end(changes), change));
+  }
+  EXPECT_EQ(Reserved(), 0);
+}
+
+// Noise off: NOT DIFFERENTIALLY PRIVATE, so that bits can be compared.
+class HOfARun : public CuratorFixture {
+ protected:
+  HOfARun() : CuratorFixture(Noise::kOff) {}
+
+  Session Opened(const char* run) {
+    RunParameters parameters = SmallRun();
+    parameters.inner_iterations = 1;  // H has still a way to go
+    Session session(
+        {ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1},
+        {"dns:analyst"});
+    EXPECT_TRUE(session.Open(run, parameters).ok());
+    return session;
+  }
+  // Of a round whose H begins anew.
+  std::vector<NoisedMatrix> SecondRoundFromTheStart() {
+    EXPECT_TRUE(Opened(kOtherRun).Round(1, w_).ok());
+    return Opened(kOtherRun).Round(2, w_).value().value().parts;
+  }
+
+  const Eigen::MatrixXd w_ = RandomDictionary(kFeatures, 3, 1);
+  const Eigen::MatrixXd other_ = RandomDictionary(kFeatures, 3, 2);
+};
+
+TEST_F(HOfARun, BeginsAnewWhereARoundIsNotChargedAfterItsSums) {
+  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  Session failed = Opened(kRun);
+  ASSERT_TRUE(failed.Round(1, w_).ok());
+  const std::string store = directory_ + "/releases";
+  std::filesystem::rename(store, store + ".away");
+  ASSERT_EQ(ReasonCode(failed.Round(2, other_).status()), "storage-failed");
+  std::filesystem::rename(store + ".away", store);
+  EXPECT_EQ(failed.Round(2, w_).value().value().parts, anew);
+}
+
+TEST_F(HOfARun, GoesOnWhereARoundIsRefusedBeforeItsSums) {
+  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  Session smooth = Opened(kThirdRun), refused = Opened(kRun);
+  ASSERT_TRUE(smooth.Round(1, w_).ok());
+  ASSERT_TRUE(refused.Round(1, w_).ok());
+  ASSERT_EQ(ReasonCode(refused.Round(3, other_).status()),
+            "round-out-of-order");
+  const auto parts = refused.Round(2, w_).value().value().parts;
+  EXPECT_EQ(parts, smooth.Round(2, w_).value().value().parts);
+  EXPECT_NE(parts, anew);
+}
+
+TEST_F(HOfARun, BeginsAnewWhereARoundEndsInAnException) {
+  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  gate_.reset();
+  bool fails = true;
+  gate_ = ReleaseGateForTesting::Create(
+              ledger_.get(), directory_ + "/releases",
+              [&](const std::vector<PartPlan>& parts, int threads) {
+                if (fails) throw std::bad_alloc();
+                return ReleaseGateForTesting::Zeros(parts, threads);
+              })
+              .value();
+  Session session = Opened(kRun);
+  EXPECT_THROW((void)session.Round(1, w_), std::bad_alloc);
+  fails = false;
+  EXPECT_EQ(session.Round(2, w_).value().value().parts, anew);
 }
 
 TEST_F(SessionTest, TheGradientIsTheFunctionOfNoisedSumsAndNothingElseIsSent) {
