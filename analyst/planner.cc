@@ -8,6 +8,7 @@
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/nmf/forecast.h"
 #include "common/nmf/moments.h"
 #include "common/privacy/accounting.h"
@@ -49,7 +50,7 @@ absl::StatusOr<std::string> OverBudgetSentence(
       "delta %g); lower "
       "`epsilon`.",
       epsilon_asked, epsilon_charged, epsilon_reserved, epsilon_left,
-      absl::string_view(name.data(), name.size()), guarantee.delta());
+      View(name), guarantee.delta());
 }
 
 // Fills what depends on the budget: left_after, epsilons_after,
@@ -90,12 +91,10 @@ Choice ChoiceFor(const v1::RunSpecification& specification,
                  const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
   const auto statistics = [](std::string_view because) {
-    return Choice{
-        "statistics",
-        absl::StrCat("Rounds of A and B, since ",
-                     absl::string_view(because.data(), because.size()),
-                     ". Without that, one second moment would give a "
-                     "better dictionary for the same epsilon.")};
+    return Choice{"statistics",
+                  absl::StrCat("Rounds of A and B, since ", View(because),
+                               ". Without that, one second moment would give a "
+                               "better dictionary for the same epsilon.")};
   };
   if (run.outliers()) return statistics("sparse outliers are to be split off");
   if (run.rounds() > 0) return statistics("a number of rounds is asked for");

@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "analyst/client_list.h"
 #include "analyst/curator_client.h"
 #include "analyst/flag_addresses.h"
+#include "common/access/allow_list.h"
 #include "common/rpc/machine_checks.h"
 #include "common/rpc/receipt.h"
 
@@ -13,10 +13,11 @@ namespace dpnmf::analyst {
 namespace {
 
 void CheckClients(const std::string& path, Findings* findings) {
-  const absl::StatusOr<ClientList> clients = ClientList::Read(path);
-  if (findings->Judge("list of clients", clients.status(),
+  if (findings->Judge("list of clients",
+                      ReadAllowList(path, kAnalystAllowList).status(),
                       absl::StrCat(path, " can be read."),
-                      "Until it is mended everybody is refused."))
+                      "Access is denied to everyone until the file is "
+                      "corrected."))
     CheckNotWritableByOthers("list of clients mode", path, findings);
 }
 

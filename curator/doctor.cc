@@ -3,13 +3,11 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/access/allow_list.h"
 #include "common/rpc/machine_checks.h"
-#include "curator/access.h"
 #include "curator/catalog.h"
 #include "curator/keep/backup.h"
 #include "curator/release/layout.h"
@@ -132,19 +130,17 @@ void CheckDatasets(const CuratorDoctorOptions& options,
 }
 
 void CheckAllowList(const std::string& path, Findings* findings) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  const absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text.str());
+  const absl::StatusOr<ParsedAllowList> list =
+      ReadAllowList(path, kCuratorAllowList);
   if (!findings->Judge(
-          "allow-list", grants.status(),
-          grants.ok() ? absl::StrCat(grants->size(), " grants.") : "",
-          "Until it is mended everybody is refused.")) {
+          "allow-list", list.status(),
+          list.ok() ? absl::StrCat(list->grants.size(), " entries.") : "",
+          "Access is denied to everyone until the file is corrected.")) {
     return;
   }
   CheckNotWritableByOthers("allow-list mode", path, findings);
   std::vector<std::string> wide, uncapped;
-  for (const Grant& grant : *grants) {
+  for (const Grant& grant : list->grants) {
     if (!grant.roles.contains(Role::kAnalyst)) continue;
     if (grant.all_datasets) wide.push_back(grant.identity);
     if (grant.epsilon_by_population.empty()) uncapped.push_back(grant.identity);

@@ -11,13 +11,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/parallel.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/error_report.h"
 #include "curator/commands/interruption.h"
-#include "curator/data/storage.h"
 #include "curator/evaluate/evaluation.h"
 #include "curator/evaluate/report.h"
 
@@ -122,7 +122,7 @@ absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
         absl::StatusCode::kNotFound, "data-dir-missing",
         absl::StrCat("There is no data directory ", options.data_dir, "."));
   }
-  DPNMF_RETURN_IF_ERROR(CreateDirectories(options.output));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.output));
   absl::PrintF("%s\n", std::string(kEvaluateWarning));
   std::fflush(stdout);
   DPNMF_RETURN_IF_ERROR(

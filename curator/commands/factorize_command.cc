@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/npy.h"
@@ -21,7 +22,6 @@
 #include "curator/commands/error_report.h"
 #include "curator/commands/interruption.h"
 #include "curator/data/load.h"
-#include "curator/data/storage.h"
 #include "curator/factor/factorize.h"
 #include "dpnmf/v1/local.pb.h"
 

@@ -6,14 +6,11 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/view.h"
 #include "common/privacy/accounting.h"
 
 namespace dpnmf::curator {
 namespace {
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
 
 // Infinity for a cost beyond the range of the conversions.
 double EpsilonOf(const PopulationPolicy& policy, MuSquared cost) {

@@ -27,8 +27,8 @@ awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
   print line } }' > "$work/people.csv"
 "$source/deploy/certs.sh" demo "$work/certs" >/dev/null 2>&1 || fail "certificates"
 "$source/deploy/certs.sh" issue "$work/certs" mallory --dns mallory.client >/dev/null 2>&1
-echo '{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
 
 curator_dirs=(--data-dir "$work/data" --anchor-dir "$work/anchor")
 tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }

@@ -16,7 +16,7 @@ forbid '^#include "\.\./' common curator analyst tests bench
 forbid '^#include "(curator|analyst)/' common
 forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
-forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/base common/privacy common/nmf \
+forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/privacy common/nmf \
   curator/data curator/factor curator/release curator/mechanism curator/evaluate curator/session.h curator/session.cc
 # evaluate's seeded noise and the release gate know nothing of one another.
 forbid '^#include "curator/(release|mechanism|commands|[a-z_]+\.h)' curator/evaluate
