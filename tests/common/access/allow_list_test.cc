@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -118,13 +119,15 @@ TEST(AllowListShape, DataSetsAndBudgetsAreTheCuratorsAlone) {
 class AllowListFile : public ::testing::Test {
  protected:
   AllowListFile() {
+    std::string pattern = ::testing::TempDir() + "allowXXXXXX";
+    path_ = std::string(mkdtemp(pattern.data())) + "/allow.json";
     auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(log_);
     before_ = spdlog::default_logger();
     spdlog::set_default_logger(std::make_shared<spdlog::logger>("t", sink));
   }
   ~AllowListFile() override {
     spdlog::set_default_logger(before_);
-    std::remove(path_.c_str());
+    std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
   }
 
   void Put(const std::string& text) { std::ofstream(path_) << text; }
@@ -137,7 +140,7 @@ class AllowListFile : public ::testing::Test {
     return ReasonCode(list->GrantsOf(std::vector{identity}).status());
   }
 
-  const std::string path_ = ::testing::TempDir() + "allow_list_file.json";
+  std::string path_;
   std::ostringstream log_;
   std::shared_ptr<spdlog::logger> before_;
 };
