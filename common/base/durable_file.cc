@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -76,13 +77,6 @@ absl::Status WriteFile(const std::string& path, int flags, mode_t mode,
 }
 
 }  // namespace
-
-absl::Status StorageFailed(std::string_view action, const std::string& path,
-                           int error) {
-  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 absl::StrCat("cannot ", View(action), " `", path,
-                              "`: ", DiskErrorText(error)));
-}
 
 bool WriteWhole(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {

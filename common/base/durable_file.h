@@ -10,7 +10,6 @@
 
 #include <sys/types.h>
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,10 +20,6 @@
 #include "absl/status/statusor.h"
 
 namespace dpnmf {
-
-// "cannot ACTION `PATH`: REASON; ADVICE" of an errno.
-absl::Status StorageFailed(std::string_view action, const std::string& path,
-                           int error = errno);
 
 // All bytes to an open file; false with errno set.
 bool WriteWhole(int descriptor, std::string_view bytes);

@@ -9,7 +9,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/base/durable_file.h"
+#include "common/base/disk_error.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -10,6 +10,7 @@
 #include "SQLiteCpp/Backup.h"
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"

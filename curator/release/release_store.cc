@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 
