@@ -73,7 +73,7 @@ constexpr char kServeAbout[] =
     "alternative name). The role analyst may start runs and end its own, "
     "operator may end and\n"
     "forget anyone's, auditor may only look:\n"
-    "  {\"clients\": [{\"identity\": \"dns:alice.client\", \"roles\": "
+    "  {\"peers\": [{\"identity\": \"dns:alice.client\", \"roles\": "
     "[\"analyst\"]}]}\n\n"
     "Every flag may also stand in a file given with --config (one `name=value` "
     "a line under\n"

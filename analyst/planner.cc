@@ -8,6 +8,7 @@
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/readings.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/nmf/forecast.h"
 #include "common/nmf/moments.h"
 #include "common/privacy/accounting.h"
@@ -69,12 +70,10 @@ Choice ChoiceFor(const v1::RunSpecification& specification,
                  const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
   const auto statistics = [](std::string_view because) {
-    return Choice{
-        "statistics",
-        absl::StrCat("Rounds of A and B, since ",
-                     absl::string_view(because.data(), because.size()),
-                     ". Without that, one second moment would give a "
-                     "better dictionary for the same epsilon.")};
+    return Choice{"statistics",
+                  absl::StrCat("Rounds of A and B, since ", View(because),
+                               ". Without that, one second moment would give a "
+                               "better dictionary for the same epsilon.")};
   };
   if (run.outliers()) return statistics("sparse outliers are to be split off");
   if (run.rounds() > 0) return statistics("a number of rounds is asked for");

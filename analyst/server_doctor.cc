@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "analyst/client_list.h"
 #include "analyst/curator_client.h"
 #include "analyst/flag_addresses.h"
+#include "common/access/allow_list.h"
 #include "common/rpc/machine_checks.h"
 #include "common/rpc/receipt.h"
 
@@ -72,7 +72,7 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
   if (checks.Add(
           "list of clients",
           Judged(
-              ClientList::Read(options.clients).status(),
+              ReadAllowList(options.clients, kAnalystAllowList).status(),
               options.clients + " can be read.",
               "Access is denied to everyone until the file is corrected."))) {
     checks.Add("list of clients mode", NotWritableByOthers(options.clients));

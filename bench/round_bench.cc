@@ -52,7 +52,7 @@ class Curator {
     datasets.push_back(Generated());
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = directory_ + "/ledger";
     options.anchor_directory = directory_ + "/anchor";

@@ -2,13 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/access/allow_list.h"
 #include "common/rpc/machine_checks.h"
-#include "curator/access.h"
 #include "curator/catalog.h"
 #include "curator/keep/backup.h"
 #include "curator/promise.h"
@@ -135,18 +132,16 @@ Finding WidthOf(const std::vector<Grant>& grants) {
 }
 
 void AddAllowList(const std::string& path, CheckList* checks) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  const absl::StatusOr<std::vector<Grant>> grants = ParseGrants(text.str());
+  const absl::StatusOr<ParsedAllowList> list =
+      ReadAllowList(path, kCuratorAllowList);
   if (checks->Add(
           "allow-list",
           Judged(
-              grants.status(),
-              StrCat(grants.ok() ? grants->size() : 0, " grants."),
+              list.status(),
+              StrCat(list.ok() ? list->grants.size() : 0, " entries."),
               "Access is denied to everyone until the file is corrected."))) {
     checks->Add("allow-list mode", NotWritableByOthers(path));
-    checks->Add("grants", WidthOf(*grants));
+    checks->Add("grants", WidthOf(list->grants));
   }
 }
 

@@ -1,10 +1,11 @@
 #include "curator/receipt_signer.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/receipt.h"
-#include "curator/release/durable_file.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -21,7 +22,7 @@ absl::Status WriteFile(const std::string& directory, const std::string& name,
 
 absl::StatusOr<SigningKey> ReadOrMakeKey(const std::string& data_dir) {
   const absl::StatusOr<std::string> pem =
-      ReadWholeFile(absl::StrCat(data_dir, "/", kKeyName));
+      ReadFile(absl::StrCat(data_dir, "/", kKeyName), kSettingsFileLimit);
   if (absl::IsNotFound(pem.status())) {
     SigningKey key = SigningKey::Generate();
     DPNMF_RETURN_IF_ERROR(WriteFile(data_dir, kKeyName, key.Pem()));
@@ -42,7 +43,8 @@ absl::StatusOr<ReceiptSigner> ReceiptSigner::Open(const std::string& data_dir,
                                                   const Ledger* ledger) {
   DPNMF_ASSIGN_OR_RETURN(SigningKey key, ReadOrMakeKey(data_dir));
   const std::string pem = PemOf(key.public_key());
-  const auto known = ReadWholeFile(absl::StrCat(data_dir, "/", kPublicName));
+  const auto known =
+      ReadFile(absl::StrCat(data_dir, "/", kPublicName), kSettingsFileLimit);
   if (!known.ok() || *known != pem)
     DPNMF_RETURN_IF_ERROR(WriteFile(data_dir, kPublicName, pem));
   return ReceiptSigner(std::move(key), ledger);

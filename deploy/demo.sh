@@ -36,10 +36,10 @@ dpnmf-curator import --name digits --population writers \
   --epsilon 8 --delta 1e-5 \
   --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
 cat > "$demo/curator-allow.json" <<'EOF'
-{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
+{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
 EOF
 cat > "$demo/analyst-clients.json" <<'EOF'
-{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
+{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 EOF
 
 free_port() {

@@ -36,10 +36,10 @@ mkdir -p "$DPNMF_SECRETS/curator-config" "$DPNMF_SECRETS/analyst-config"
 allow=$DPNMF_SECRETS/curator-config/allow.json
 clients=$DPNMF_SECRETS/analyst-config/clients.json
 [ -e "$allow" ] || cat >"$allow" <<'TEXT'
-{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
+{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
 TEXT
 [ -e "$clients" ] || cat >"$clients" <<'TEXT'
-{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
+{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 TEXT
 # Each container's files belong to its user only.
 chmod 755 "$DPNMF_SECRETS"

@@ -1,14 +1,8 @@
 #include "analyst/cli/model_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -16,14 +10,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf::cli {
 namespace {
 
 using RowMajor =
     Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// 16 GiB: the bytes of a file that is given as a dictionary.
+constexpr std::size_t kLargestMatrixFile = std::size_t{16} << 30;
 
 absl::Status Malformed(absl::string_view code, absl::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument,
@@ -112,23 +111,6 @@ absl::StatusOr<Eigen::MatrixXd> MatrixOfCsv(std::istream& lines) {
   return matrix;
 }
 
-absl::Status NotWritten(const std::string& path, int error) {
-  return Refusal(absl::StatusCode::kInternal, "file-not-written",
-                 absl::StrCat("'", path, "' cannot be written: ",
-                              std::strerror(error), "."));
-}
-
-// Writes and syncs; an errno, or 0.
-int WriteAndSync(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return fsync(file) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 std::string NpyBytes(const Eigen::MatrixXd& w) {
@@ -175,9 +157,9 @@ absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path) {
     return Malformed("file-type-unknown",
                      absl::StrCat("'", path, "' must end in .npy or .csv."));
   }
-  std::stringstream bytes;
-  bytes << file.rdbuf();
-  return MatrixOfNpy(bytes.str());
+  DPNMF_ASSIGN_OR_RETURN(const std::string bytes,
+                         ReadFile(path, kLargestMatrixFile));
+  return MatrixOfNpy(bytes);
 }
 
 absl::Status WriteFileAtomically(const std::string& path,
@@ -191,17 +173,11 @@ absl::Status WriteFileAtomically(const std::string& path,
                    absl::StrCat("There is no directory '", directory.string(),
                                 "' to write into."));
   }
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
-  const int file = mkostemp(temporary.data(), O_CLOEXEC);
-  if (file < 0) return NotWritten(path, errno);
-  int error = WriteAndSync(file, bytes);
-  // mkostemp makes files that the owner alone may read; a model is no secret.
-  if (error == 0 && fchmod(file, 0644) != 0) error = errno;
-  if (close(file) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return absl::OkStatus();
-  unlink(temporary.c_str());
-  return NotWritten(path, error);
+  // A model is no secret: the umask says who may read it.
+  const absl::Status written = ReplaceAtomically(path, bytes, {}, 0666);
+  if (written.ok()) return written;
+  return Refusal(absl::StatusCode::kInternal, "file-not-written",
+                 absl::StrCat(written.message(), "."));
 }
 
 std::string ExtensionOf(const std::string& path) {

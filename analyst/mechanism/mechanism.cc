@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/nmf/statistics_update.h"
 
 namespace dpnmf::analyst {
@@ -62,11 +63,10 @@ absl::StatusOr<Eigen::MatrixXd> MeanOfPart(
     }
     return ToMean(part, users);
   }
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, "release-malformed",
-      absl::StrCat("The curator's release has no ", rows, " x ", columns,
-                   " part `", absl::string_view(name.data(), name.size()),
-                   "`; both sides must run the same version."));
+  return Refusal(absl::StatusCode::kInvalidArgument, "release-malformed",
+                 absl::StrCat("The curator's release has no ", rows, " x ",
+                              columns, " part `", View(name),
+                              "`; both sides must run the same version."));
 }
 
 }  // namespace dpnmf::analyst

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/cord.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -17,8 +18,7 @@ absl::Status Refusal(absl::StatusCode kind, std::string_view code,
       [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; },
       ' ');
   absl::Status status(kind, line);
-  status.SetPayload(kPayloadUrl,
-                    absl::Cord(absl::string_view(code.data(), code.size())));
+  status.SetPayload(kPayloadUrl, absl::Cord(View(code)));
   return status;
 }
 

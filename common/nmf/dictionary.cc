@@ -5,16 +5,16 @@
 #include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
 
 absl::Status BadEntry(std::string_view code, std::string_view what,
                       Eigen::Index row, Eigen::Index column) {
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, code,
-      absl::StrCat("The dictionary's entry at row ", row, ", column ", column,
-                   " ", absl::string_view(what.data(), what.size())));
+  return Refusal(absl::StatusCode::kInvalidArgument, code,
+                 absl::StrCat("The dictionary's entry at row ", row,
+                              ", column ", column, " ", View(what)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 constexpr double kLargestEpsilon = 1000;  // that a run may ask for
 constexpr MuSquared kLargestCost =
     MuSquared::FromUnits((Uint128{1} << (60 + MuSquared::kFractionBits)) - 1);
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
 
 std::string ShownUp(const absl::StatusOr<double>& epsilon) {
   return epsilon.ok() ? FormatUp(*epsilon) : "unknown";

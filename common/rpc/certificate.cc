@@ -7,15 +7,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf {
 namespace {
@@ -31,18 +28,14 @@ absl::Status BadCertificate(absl::string_view sentence) {
   return Bad("tls-certificate-invalid", sentence);
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file.is_open()) content << file.rdbuf();
-  if (!file.is_open() || file.bad() || content.str().empty()) {
-    return Bad("tls-file-unreadable",
-               absl::StrCat("The file ", path, " cannot be read (",
-                            errno != 0 ? std::strerror(errno) : "it is empty",
-                            "); check the path and the permissions."));
-  }
-  return content.str();
+absl::StatusOr<std::string> ReadTlsFile(const std::string& path) {
+  absl::StatusOr<std::string> content = ReadFile(path, kSettingsFileLimit);
+  if (content.ok() && !content->empty()) return content;
+  return Bad(
+      "tls-file-unreadable",
+      absl::StrCat("The file ", path, " cannot be read (",
+                   content.ok() ? "it is empty" : content.status().message(),
+                   "); check the path and the permissions."));
 }
 
 BioPointer BioOf(std::string_view text) {
@@ -125,7 +118,7 @@ std::vector<X509Pointer> ParseCertificates(std::string_view pem) {
 
 absl::StatusOr<std::vector<X509Pointer>> ReadCertificates(
     const std::string& path) {
-  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path));
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadTlsFile(path));
   std::vector<X509Pointer> certificates = ParseCertificates(pem);
   if (certificates.empty()) {
     return BadCertificate(
@@ -223,7 +216,7 @@ absl::Status CheckSignature(const std::vector<X509Pointer>& chain,
 }
 
 absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
-  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(key_path));
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadTlsFile(key_path));
   const BioPointer bio = BioOf(pem);
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
       PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr),

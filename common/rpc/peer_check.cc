@@ -5,15 +5,12 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf {
 namespace {
@@ -39,10 +36,7 @@ std::vector<X509CrlPointer> ParseLists(const std::string& pem) {
 }
 
 std::string ReadIfThere(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file.is_open()) content << file.rdbuf();
-  return content.str();
+  return ReadFile(path, kSettingsFileLimit).value_or("");
 }
 
 // What OpenSSL found, as a refusal.
@@ -168,14 +162,13 @@ absl::StatusOr<std::vector<X509CrlPointer>> ReadRevocationLists(
     const TrustFiles& trust, std::int64_t now) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<X509Pointer> authorities,
                          ReadCertificates(trust.ca_file));
-  errno = 0;
-  std::vector<X509CrlPointer> lists = ParseLists(ReadIfThere(trust.crl_file));
-  if (lists.empty()) {
-    return BadList(
-        trust.crl_file,
-        errno != 0 ? absl::StrCat("cannot be read (", std::strerror(errno), ")")
-                   : "holds no list");
+  const auto text = ReadFile(trust.crl_file, kSettingsFileLimit);
+  if (!text.ok()) {
+    return BadList(trust.crl_file, absl::StrCat("cannot be read (",
+                                                text.status().message(), ")"));
   }
+  std::vector<X509CrlPointer> lists = ParseLists(*text);
+  if (lists.empty()) return BadList(trust.crl_file, "holds no list");
   std::time_t time = now;
   for (const X509CrlPointer& list : lists) {
     if (X509_cmp_time(X509_CRL_get0_nextUpdate(list.get()), &time) <= 0)

@@ -1,11 +1,10 @@
 #include "common/rpc/receipt.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "common/base/sha256.h"
 #include "common/rpc/json.h"
 #include "google/protobuf/util/json_util.h"
@@ -54,14 +53,12 @@ void Sign(const SigningKey& key, v1::Receipt* receipt) {
 }
 
 absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  const auto pem = ReadFile(path, kSettingsFileLimit);
+  if (!pem.ok()) {
     return Refusal(absl::StatusCode::kNotFound, "file-not-found",
                    absl::StrCat("The file ", path, " cannot be read."));
   }
-  std::ostringstream pem;
-  pem << file.rdbuf();
-  const auto key = PublicKeyOfPem(pem.str());
+  const auto key = PublicKeyOfPem(*pem);
   if (key.has_value()) return *key;
   return Refusal(absl::StatusCode::kInvalidArgument, "receipt-key-malformed",
                  absl::StrCat(path,

@@ -12,6 +12,7 @@
 #include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/base/view.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
@@ -41,10 +42,6 @@ struct LedgerOptions {
 
 absl::StatusOr<Ledger::Options> Places(const LedgerOptions& options) {
   return LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor);
-}
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
 }
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }

@@ -364,9 +364,9 @@ void AddServeCommand(CLI::App* app, int* exit_code) {
   command->footer(
       "The allow-list maps a certificate's subject alternative name to roles "
       "and data sets:\n"
-      "  {\"grants\": [{\"identity\": \"dns:analyst\", \"roles\": "
+      "  {\"peers\": [{\"identity\": \"dns:analyst\", \"roles\": "
       "[\"analyst\"],\n"
-      "               \"datasets\": [\"digits\"]}]}\n"
+      "              \"datasets\": [\"digits\"]}]}\n"
       "SIGTERM finishes the rounds under way and stops. A run goes on after a "
       "restart.\n"
       "Example:\n"

@@ -6,14 +6,14 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <span>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "curator/data/storage.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -58,10 +58,10 @@ absl::Status CreateKey(const std::string& path) {
   // Written beside its place first: a crash leaves no half of a key. What an
   // earlier crash left there was never used.
   const std::string draft = absl::StrCat(path, ".new");
-  std::remove(draft.c_str());
+  (void)RemoveFile(draft);
   DPNMF_RETURN_IF_ERROR(WriteDurably(draft, {}, std::as_bytes(std::span(key))));
   DPNMF_RETURN_IF_ERROR(RenameNew(draft, path));
-  return SyncEntries(path.substr(0, path.rfind('/')));
+  return SyncParent(path);
 }
 
 absl::Status KeyDamaged(const std::string& path, const char* problem) {
@@ -75,22 +75,20 @@ absl::Status KeyDamaged(const std::string& path, const char* problem) {
 absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
     const std::string& data_dir) {
   const std::string path = absl::StrCat(data_dir, "/fingerprint.key");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
+  absl::StatusOr<std::string> text = ReadFile(path, kSettingsFileLimit);
+  if (absl::IsNotFound(text.status())) {
     // A new key would not recognise what the old one saw.
     DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
     if (!names.empty()) return KeyDamaged(path, "is missing");
     DPNMF_RETURN_IF_ERROR(CreateKey(path));
-    file.clear();
-    file.open(path, std::ios::binary);
-    if (!file) return StorageError("read", path, errno);
+    text = ReadFile(path, kSettingsFileLimit);
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!text.ok()) return text.status();
   FingerprintKey key;
-  if (text.size() != key.size()) {
+  if (text->size() != key.size()) {
     return KeyDamaged(path, "is not 32 bytes long");
   }
-  std::copy(text.begin(), text.end(), key.begin());
+  std::copy(text->begin(), text->end(), key.begin());
   return key;
 }
 

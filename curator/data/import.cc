@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/data/description.h"
 #include "curator/data/fingerprint.h"
-#include "curator/data/storage.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -107,6 +107,12 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
                                 population));
   }
   return absl::OkStatus();
+}
+
+absl::Status ImportRunning() {
+  return Refused("import-running",
+                 "another import into this data directory is running; "
+                 "try again when it has ended");
 }
 
 // What imports that were killed left unnamed. The lock is held: nobody writes
@@ -226,9 +232,9 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   DPNMF_RETURN_IF_ERROR(CheckUserCount(description, matrix.users));
 
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
-  DPNMF_RETURN_IF_ERROR(CreateDirectories(parent));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
   DPNMF_ASSIGN_OR_RETURN(const FileLock lock,
-                         FileLock::Take(parent + "/.lock"));
+                         FileLock::Take(parent + "/.lock", ImportRunning()));
   RemoveDrafts(parent);
   if (progress) progress("checking", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,

@@ -1,9 +1,7 @@
 #include "curator/keep/backup.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,9 +12,11 @@
 #include "SQLiteCpp/Backup.h"
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "curator/data/fingerprint.h"
-#include "curator/release/durable_file.h"
 #include "curator/release/layout.h"
 #include "curator/release/ledger.h"
 #include "nlohmann/json.hpp"
@@ -38,12 +38,6 @@ struct File {
   std::string hash;  // keyed, but for kUnkeyedFormat
 };
 using Files = std::map<std::string, File>;  // by path below the directory
-
-absl::Status Failed(std::string_view action, const std::string& path,
-                    const std::error_code& failure) {
-  errno = failure.value();
-  return StorageFailed(action, path);
-}
 
 absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
   return Refusal(absl::StatusCode::kDataLoss, "backup-damaged",
@@ -82,22 +76,10 @@ absl::StatusOr<File> Examine(const std::string& path,
   return file;
 }
 
-absl::Status SyncFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && fsync(descriptor) == 0;
-  const absl::Status status =
-      synced ? absl::OkStatus() : StorageFailed("sync", path);
-  if (descriptor >= 0) close(descriptor);
-  return status;
-}
-
 // Durable on return, with its directory.
 absl::Status CopyFile(const fs::path& from, const fs::path& to) {
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(to.parent_path()));
-  std::error_code failure;
-  fs::copy_file(from, to, failure);
-  if (failure) return Failed("copy", from, failure);
-  DPNMF_RETURN_IF_ERROR(SyncFile(to));
+  DPNMF_RETURN_IF_ERROR(CopyDurably(from, to));
   return SyncDirectory(to.parent_path());
 }
 
@@ -135,7 +117,7 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     if (meant && at->is_regular_file() && at->path().extension() != ".new")
       files.push_back(path);
   }
-  if (failure) return Failed("list", data_dir, failure);
+  if (failure) return StorageFailed("list", data_dir, failure.value());
   return files;
 }
 
@@ -190,7 +172,8 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
                    absl::StrCat("there is no whole backup in ", backup,
                                 ": it has no ", kManifest, "."));
   }
-  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  DPNMF_ASSIGN_OR_RETURN(const std::string text,
+                         ReadFile(path, kListFileLimit));
   try {
     const json root = json::parse(text);
     const int format = root.at("format").get<int>();
@@ -332,8 +315,7 @@ absl::StatusOr<BackupReport> RestoreBackup(
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(ledger));
   const fs::path staged = fs::path(ledger) / "restored.new";
   DPNMF_RETURN_IF_ERROR(CopyFile(fs::path(backup) / kLedgerFile, staged));
-  fs::rename(staged, fs::path(data_dir) / kLedgerFile, failure);
-  if (failure) return Failed("rename", staged, failure);
+  DPNMF_RETURN_IF_ERROR(RenameOver(staged, fs::path(data_dir) / kLedgerFile));
   DPNMF_RETURN_IF_ERROR(SyncDirectory(ledger));
   return report;
 }

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "curator/release/durable_file.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -67,10 +67,7 @@ absl::StatusOr<ForgottenRun> Forget(const KnownRun& run,
     std::error_code failure;
     const std::uintmax_t size = fs::file_size(path, failure);
     if (failure) continue;  // gone already
-    if (!dry_run && !fs::remove(path, failure)) {
-      errno = failure.value();
-      return StorageFailed("delete", path);
-    }
+    if (!dry_run) DPNMF_RETURN_IF_ERROR(RemoveFile(path));
     ++forgotten.releases;
     forgotten.bytes += size;
   }

@@ -11,12 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
 #include "common/base/report_status.h"
-#include "curator/data/storage.h"
 #include "curator/lab/commands.h"
 #include "curator/lab/evaluate/evaluation.h"
 #include "curator/lab/evaluate/report.h"
@@ -122,7 +122,7 @@ absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
         absl::StatusCode::kNotFound, "data-dir-missing",
         absl::StrCat("There is no data directory ", options.data_dir, "."));
   }
-  DPNMF_RETURN_IF_ERROR(CreateDirectories(options.output));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.output));
   absl::PrintF("%s\n", std::string(kEvaluateWarning));
   std::fflush(stdout);
   DPNMF_RETURN_IF_ERROR(

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/interruption.h"
@@ -20,7 +21,6 @@
 #include "common/base/report_status.h"
 #include "common/rpc/json.h"
 #include "curator/data/load.h"
-#include "curator/data/storage.h"
 #include "curator/lab/commands.h"
 #include "curator/lab/factorize/factorize.h"
 #include "dpnmf/v1/local.pb.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -70,7 +71,7 @@ absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
 }
 
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {
-  const auto text = ReadWholeFile(AnchorFile(directory));
+  const auto text = ReadFile(AnchorFile(directory), kSettingsFileLimit);
   if (absl::IsNotFound(text.status())) return std::nullopt;
   if (!text.ok()) return text.status();
   DPNMF_ASSIGN_OR_RETURN(Anchor anchor, ParseAnchor(*text));

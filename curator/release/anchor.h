@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "common/base/durable_file.h"
 #include "common/base/sha256.h"
-#include "curator/release/durable_file.h"
 
 namespace dpnmf::curator {
 

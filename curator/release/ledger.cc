@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/mutex.h"
+#include "common/base/view.h"
 #include "curator/release/anchor.h"
-#include "curator/release/directory_lock.h"
-#include "curator/release/durable_file.h"
 #include "curator/release/ledger_book.h"
 #include "curator/release/ledger_row.h"
 #include "curator/release/ledger_table.h"
@@ -45,9 +45,8 @@ absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
                           std::string_view advice) {
   return Refusal(
       absl::StatusCode::kDataLoss, "ledger-behind-anchor",
-      absl::StrCat(absl::string_view(what.data(), what.size()),
-                   " (anchor: ", AnchorFile(options.anchor_directory), "); ",
-                   absl::string_view(advice.data(), advice.size())));
+      absl::StrCat(View(what), " (anchor: ",
+                   AnchorFile(options.anchor_directory), "); ", View(advice)));
 }
 
 constexpr char kRestoreAdvice[] =
@@ -147,19 +146,27 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
 
 // Keeps other processes away, also from the anchor of a copy of this ledger.
 struct Locks {
-  DirectoryLock ledger;
-  std::optional<DirectoryLock> anchor;
+  FileLock ledger;
+  std::optional<FileLock> anchor;
 };
 
+// `name` is "ledger" or "anchor", and stands in the sentence.
+absl::StatusOr<FileLock> LockOf(const std::string& directory,
+                                const std::string& name) {
+  return FileLock::Take(
+      absl::StrCat(directory, "/", name, ".lock"),
+      Refusal(absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
+              absl::StrCat("another process uses the ", name, " in `",
+                           directory, "`; stop it or name another directory")));
+}
+
 absl::StatusOr<Locks> Lock(const Ledger::Options& options) {
-  DPNMF_ASSIGN_OR_RETURN(DirectoryLock ledger,
-                         DirectoryLock::Acquire(options.directory, "ledger"));
+  DPNMF_ASSIGN_OR_RETURN(FileLock ledger, LockOf(options.directory, "ledger"));
   Locks locks{std::move(ledger), std::nullopt};
   if (options.anchor_directory.empty()) return locks;
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.anchor_directory));
-  DPNMF_ASSIGN_OR_RETURN(
-      DirectoryLock anchor,
-      DirectoryLock::Acquire(options.anchor_directory, "anchor"));
+  DPNMF_ASSIGN_OR_RETURN(FileLock anchor,
+                         LockOf(options.anchor_directory, "anchor"));
   locks.anchor.emplace(std::move(anchor));
   return locks;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/view.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -23,10 +24,6 @@ constexpr std::array<KindName, 5> kKindNames = {{
     {RowKind::kCharge, "charge"},
     {RowKind::kClose, "close"},
 }};
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
 
 std::string ShortestText(double value) {
   std::array<char, 32> text;

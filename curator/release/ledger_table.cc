@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "curator/release/durable_file.h"
+#include "common/base/view.h"
 #include "curator/release/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -49,8 +50,7 @@ constexpr char kColumns[] =
 
 absl::Status Damaged(std::string_view what) {
   return Refusal(absl::StatusCode::kDataLoss, "ledger-damaged",
-                 absl::StrCat("the ledger is damaged: ",
-                              absl::string_view(what.data(), what.size())));
+                 absl::StrCat("the ledger is damaged: ", View(what)));
 }
 
 absl::Status Unusable(const std::string& what) {

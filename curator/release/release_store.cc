@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
-#include "common/base/failpoint.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -185,15 +186,10 @@ absl::StatusOr<ReleaseStore> ReleaseStore::Open(const std::string& directory) {
   std::error_code failure;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(directory, failure)) {
-    if (entry.path().extension() == kUnfinishedSuffix &&
-        DPNMF_SYSTEM(unlink)(entry.path().c_str()) != 0) {
-      return StorageFailed("remove", entry.path().string());
-    }
+    if (entry.path().extension() == kUnfinishedSuffix)
+      DPNMF_RETURN_IF_ERROR(RemoveFile(entry.path()));
   }
-  if (failure) {
-    errno = failure.value();
-    return StorageFailed("clear", directory);
-  }
+  if (failure) return StorageFailed("clear", directory, failure.value());
   // A process that was stopped between a rename and its sync has left a name
   // that may yet go; what is answered from now on must stay.
   DPNMF_RETURN_IF_ERROR(SyncDirectory(directory));
@@ -228,7 +224,8 @@ absl::StatusOr<StoredRelease> ReleaseStore::Read(const Digest& row_hash) const {
   DPNMF_RETURN_IF_ERROR(Healthy());
   DPNMF_ASSIGN_OR_RETURN(
       const std::string bytes,
-      ReadWholeFile(absl::StrCat(directory_, "/", FileNameOf(row_hash))));
+      ReadFile(absl::StrCat(directory_, "/", FileNameOf(row_hash)),
+               kOwnFileLimit));
   DPNMF_ASSIGN_OR_RETURN(StoredRelease release, DecodeRelease(bytes));
   if (release.row_hash != row_hash) return Damaged();
   return release;

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/durable_file.h"
 #include "common/base/sha256.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/mu_squared.h"
-#include "curator/release/durable_file.h"
 
 namespace dpnmf::curator {
 

@@ -13,7 +13,6 @@
 #include "common/privacy/mu_squared.h"
 #include "common/rpc/address.h"
 #include "common/rpc/certificate.h"
-#include "curator/access.h"
 #include "curator/data/description.h"
 #include "curator/release/anchor.h"
 #include "curator/release/ledger_row.h"
@@ -32,9 +31,10 @@ bool Read(const std::string& what, const absl::StatusOr<Value>& value) {
 }
 
 void FuzzAllowList(const std::string& text) {
-  const auto grants = curator::ParseGrants(text);
-  if (!Read("allow-list", grants)) return;
-  for (const curator::Grant& grant : *grants) {
+  const auto list = ParseAllowList(text, kCuratorAllowList);
+  if (!Read("allow-list", list)) return;
+  Count(list->older_shape ? "allow-list, older shape" : "allow-list, peers");
+  for (const Grant& grant : list->grants) {
     Demand(grant.identity.starts_with("dns:") ||
                grant.identity.starts_with("uri:"),
            "an identity of another kind");
@@ -47,6 +47,9 @@ void FuzzAllowList(const std::string& text) {
 void FuzzClientList(const std::string& text) {
   const auto list = analyst::ClientList::Parse(text);
   if (!Read("client list", list)) return;
+  Count(ParseAllowList(text, kAnalystAllowList)->older_shape
+            ? "client list, older shape"
+            : "client list, peers");
   const auto stranger =
       list->Authorise({"dns:stranger"}, analyst::Permission::kStart);
   if (!stranger.ok()) DemandRefusal(stranger.status());
@@ -211,6 +214,14 @@ std::vector<std::string> FuzzSeeds() {
                     R"([{"population": "p", "epsilon": )" +
                     epsilon + "}]}]}");
   }
+  // The two lists in their present shape.
+  seeds.push_back(std::string(1, 0) +
+                  R"({"peers": [{"identity": "dns:a", "roles": ["analyst"],)"
+                  R"( "datasets": ["digits"], "budgets": [{"population": "p",)"
+                  R"( "epsilon": 2.5}]}]})");
+  seeds.push_back(std::string(1, 1) +
+                  R"({"peers": [{"identity": "dns:alice", "roles":)"
+                  R"( ["analyst", "operator"]}]})");
   seeds.push_back(std::string(1, 5) + "[::1]:65535");
   seeds.push_back(std::string(1, 8) + kCertificate + kCertificate);
   seeds.push_back(std::string(1, 9) +
@@ -226,6 +237,10 @@ std::vector<std::string> ExpectedOutcomes() {
         "w.npy", "w.csv"}) {
     outcomes.push_back(what + " read");
     outcomes.push_back(what + " refused");
+  }
+  for (const std::string list : {"allow-list", "client list"}) {
+    outcomes.push_back(list + ", older shape");
+    outcomes.push_back(list + ", peers");
   }
   return outcomes;
 }

@@ -44,7 +44,7 @@ class Curator {
     }
     catalog_ = Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = files_.directory() + "/ledger";
     ledger_ = curator::Ledger::Open(options).value();

@@ -53,7 +53,7 @@ class LargeMatrices : public curator::CuratorFixture,
     datasets.push_back(SparseDataset(GetParam().features));
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {"large"}, false, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {"large"}, false, {}}});
     Start();
   }
 };

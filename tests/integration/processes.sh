@@ -4,8 +4,8 @@
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
-echo '{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
 
 curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
 curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }

@@ -113,7 +113,7 @@ class ServerLoad : public testing::Test {
     datasets.push_back(DatasetOf("large", kLargeFeatures, 4));
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = root_ / "ledger";
     options.anchor_directory = root_ / "anchor";

@@ -17,7 +17,7 @@ forbid '^#include "\.\./' common curator analyst tests bench
 forbid '^#include "(curator|analyst)/' common
 forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
-forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/base common/privacy common/nmf \
+forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/privacy common/nmf \
   curator/data curator/factor curator/release curator/mechanism curator/lab/evaluate curator/lab/factorize \
   curator/session.h curator/session.cc
 # dpnmf-lab, with its seeded noise, and the release path know nothing of one another.

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# symbols.sh ANALYST CLIENT CURATOR LAB: the analyst and the client hold no symbol
+# symbols.sh ANALYST CLIENT CURATOR LAB TWIN: the analyst and the client hold no symbol
 # of the curator's. The curator holds no generator with a seed, nothing of
 # dpnmf-lab and no web page; dpnmf-lab holds no ledger, session or release gate.
+# None holds a failpoint; TWIN is a library with them.
 set -u
-analyst=$1 client=$2 curator=$3 lab=$4
+analyst=$1 client=$2 curator=$3 lab=$4 twin=$5
 bad=0
 symbols() { nm -C "$1" 2>/dev/null; }
 # absent PROGRAM PATTERN TWIN: PROGRAM has no such symbol, and TWIN has one: a
@@ -21,6 +22,9 @@ absent "$client" 'dpnmf::curator::' "$curator"
 absent "$curator" 'dpnmf::curator::lab::' "$lab"
 absent "$curator" 'mersenne_twister|linear_congruential|subtract_with_carry|SplitMix|RandomDictionary' "$lab"
 absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
+for program in "$analyst" "$client" "$curator" "$lab"; do
+  absent "$program" 'dpnmf::failpoint::' "$twin"
+done
 # The page of a report.
 grep -q uPlot "$lab" || { echo "the check is blind: $lab holds no page"; bad=1; }
 if grep -q -e uPlot -e '<html' "$curator"; then

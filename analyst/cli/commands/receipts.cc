@@ -1,6 +1,4 @@
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +6,7 @@
 #include "analyst/cli/model_file.h"
 #include "analyst/cli/run_flags.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "common/base/sha256.h"
 #include "common/rpc/receipt.h"
 #include "dpnmf/v1/local.pb.h"
@@ -21,14 +20,10 @@ struct Flags {
 };
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Refusal(absl::StatusCode::kNotFound, "file-not-found",
-                   absl::StrCat("The file ", path, " cannot be read."));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  absl::StatusOr<std::string> text = ReadFile(path, kListFileLimit);
+  if (text.ok()) return text;
+  return Refusal(absl::StatusCode::kNotFound, "file-not-found",
+                 absl::StrCat("The file ", path, " cannot be read."));
 }
 
 v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {

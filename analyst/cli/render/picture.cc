@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -108,8 +109,7 @@ void DrawTile(const Eigen::MatrixXd& w, Eigen::Index k, const TileShape& shape,
 absl::Status ShapeMismatch(std::uint64_t features, std::string_view what) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "shape-mismatch",
-      absl::StrCat("`--shape` ", absl::string_view(what.data(), what.size()),
-                   ": a column of W has ", features,
+      absl::StrCat("`--shape` ", View(what), ": a column of W has ", features,
                    " entries; give --shape ROWSxCOLUMNS with ROWS * COLUMNS = ",
                    features, "."));
 }

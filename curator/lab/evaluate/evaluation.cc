@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
-#include "curator/data/storage.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 
 namespace dpnmf::curator::lab {
@@ -362,7 +362,7 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options,
       2 / std::sqrt(static_cast<double>(evaluation.features)));
   evaluation.outlier_bound = options.outlier_bound.value_or(1);
   if (!options.save_models.empty())
-    DPNMF_RETURN_IF_ERROR(CreateDirectories(options.save_models));
+    DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.save_models));
   const absl::Status done = Evaluator(options, hooks, data, &evaluation).Run();
   if (!done.ok() && !(absl::IsCancelled(done) && hooks.stop && hooks.stop()))
     return done;

@@ -15,7 +15,6 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/data/fingerprint.h"
-#include "curator/data/storage.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {

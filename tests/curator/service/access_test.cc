@@ -14,7 +14,8 @@ constexpr char kGood[] = R"({"grants": [
   {"identity": "uri:spiffe://b", "roles": ["auditor", "analyst"], "datasets": ["*"]}]})";
 
 TEST(Access, ReadsGrants) {
-  const std::vector<Grant> grants = ParseGrants(kGood).value();
+  const std::vector<Grant> grants =
+      ParseAllowList(kGood, kCuratorAllowList).value().grants;
   ASSERT_EQ(grants.size(), 2u);
   EXPECT_TRUE(grants[0].Covers("x"));
   EXPECT_FALSE(grants[0].Covers("y"));
@@ -41,7 +42,8 @@ TEST(Access, RefusesWhatItDoesNotUnderstand) {
                      {"identity": "dns:a", "roles": ["analyst"], "datasets": []}]})",
   };
   for (const char* text : bad) {
-    EXPECT_EQ(ReasonCode(ParseGrants(text).status()), "allow-list-malformed")
+    EXPECT_EQ(ReasonCode(ParseAllowList(text, kCuratorAllowList).status()),
+              "allow-list-malformed")
         << text;
   }
 }

@@ -1,5 +1,6 @@
 // What the curator's audit log and metrics hold, and that nothing is charged or
 // leaves without an entry.
+#include <atomic>
 #include <fstream>
 
 #include "common/base/error.h"
@@ -11,6 +12,7 @@
 #include "curator/budget_metrics.h"
 #include "gmock/gmock.h"
 #include "nlohmann/json.hpp"
+#include "tests/common/base/failing_system.h"
 #include "tests/curator/service/curator_fixture.h"
 
 namespace dpnmf::curator {
@@ -67,16 +69,6 @@ class CuratorAudit : public CuratorFixture {
     return ReasonCode(FromGrpc(stream->Finish()));
   }
 
-  // The device is full from now on; `Mend` makes room.
-  void Fill() {
-    fs::rename(path_, path_ + ".kept");
-    fs::create_symlink("/dev/full", path_);
-  }
-  void Mend() {
-    fs::remove(path_);
-    fs::rename(path_ + ".kept", path_);
-  }
-
   std::vector<nlohmann::json> Entries() {
     std::ifstream file(path_);
     std::vector<nlohmann::json> entries;
@@ -110,13 +102,63 @@ TEST_F(CuratorAudit, ARoundIsWrittenDownUnderTheAnalystsRequest) {
   EXPECT_EQ(released["mu_squared"], row.at(0).cost.UnitsText());
 }
 
-TEST_F(CuratorAudit, NothingIsReservedOrChargedWithoutAnEntry) {
+// Ways in which the log cannot be written.
+enum class Damage { kDeviceFull, kWriteFails, kSyncFails };
+
+class CuratorAuditDamage : public CuratorAudit,
+                           public ::testing::WithParamInterface<Damage> {
+ protected:
+  ~CuratorAuditDamage() override { Stop(); }  // before the system goes
+
+  void Break() {
+    damaged_ = true;
+    if (GetParam() != Damage::kDeviceFull) return;
+    fs::rename(path_, path_ + ".kept");
+    fs::create_symlink("/dev/full", path_);
+  }
+  void Mend() {
+    damaged_ = false;
+    if (GetParam() != Damage::kDeviceFull) return;
+    fs::remove(path_);
+    fs::rename(path_ + ".kept", path_);
+  }
+
+ private:
+  std::atomic<bool> damaged_ = false;
+  FailingSystem system_{
+      [this](FailingSystem::Call call, const std::string& path) {
+        if (!damaged_ || path != path_) return false;
+        return (GetParam() == Damage::kWriteFails &&
+                call == FailingSystem::Call::kWrite) ||
+               (GetParam() == Damage::kSyncFails &&
+                call == FailingSystem::Call::kSync);
+      }};
+};
+
+// Requests are written down, releases also synced.
+class CuratorAuditUnwritten : public CuratorAuditDamage {};
+
+std::string NameOf(const ::testing::TestParamInfo<Damage>& damage) {
+  constexpr const char* kNames[] = {"DeviceFull", "WriteFails", "SyncFails"};
+  return kNames[static_cast<int>(damage.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Of, CuratorAuditUnwritten,
+                         ::testing::Values(Damage::kDeviceFull,
+                                           Damage::kWriteFails),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Of, CuratorAuditDamage,
+                         ::testing::Values(Damage::kDeviceFull,
+                                           Damage::kWriteFails,
+                                           Damage::kSyncFails),
+                         NameOf);
+
+TEST_P(CuratorAuditUnwritten, NothingIsReservedOrChargedWithoutAnEntry) {
   const std::uint64_t rows = ledger_->PositionOf("people")->row_count;
-  Fill();
+  Break();
   EXPECT_EQ(OneRound(), "audit-failed");
   EXPECT_EQ(ledger_->PositionOf("people")->row_count, rows);
   Mend();
-  before_round_ = [this] { Fill(); };
+  before_round_ = [this] { Break(); };
   EXPECT_EQ(OneRound(), "audit-failed");
   EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
   Mend();
@@ -124,13 +166,13 @@ TEST_F(CuratorAudit, NothingIsReservedOrChargedWithoutAnEntry) {
   EXPECT_EQ(OneRound(), "");
 }
 
-// The disk fills between the charge and the entry of the release.
-TEST_F(CuratorAudit, NoReleaseLeavesWithoutItsEntryAndTheRoundIsNotLost) {
+// The log breaks between the charge and the entry of the release.
+TEST_P(CuratorAuditDamage, NoReleaseLeavesWithoutItsEntryAndTheRoundIsNotLost) {
   // The ledger asks for the time as it appends the charge.
   bool armed = false;
   Stop();
   clock_ = [&] {
-    if (armed) Fill();
+    if (armed) Break();
     armed = false;
     return std::int64_t{1'000'000};
   };
