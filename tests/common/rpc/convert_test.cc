@@ -189,5 +189,18 @@ TEST(Convert, APlanAtAnImpossibleDeltaIsRefused) {
   EXPECT_FALSE(ToProto(RunPlan(), parameters, Digits()).ok());
 }
 
+TEST(Convert, APositionIsABudget) {
+  v1::LedgerPosition position;
+  *position.mutable_cap() = ToProto(MuSquared::FromUnits(10));
+  *position.mutable_charged() = ToProto(MuSquared::FromUnits(3));
+  *position.mutable_reserved() = ToProto(MuSquared::FromUnits(2));
+  const absl::StatusOr<Budget> budget = FromProto(position);
+  ASSERT_TRUE(budget.ok()) << budget.status();
+  EXPECT_EQ(Committed(*budget), MuSquared::FromUnits(5));
+  EXPECT_EQ(RoomOf(*budget), MuSquared::FromUnits(5));
+  position.mutable_reserved()->set_units("-2");
+  EXPECT_EQ(ReasonCode(FromProto(position).status()), "cost-malformed");
+}
+
 }  // namespace
 }  // namespace dpnmf
