@@ -23,6 +23,10 @@ forbid '^#include "curator/(release|mechanism|commands|[a-z_]+\.h)' curator/eval
 forbid '^#include "curator/evaluate/' curator/access.* curator/catalog.* curator/pacing.* curator/service.* \
   curator/session.* curator/wire.* curator/main.cc curator/data curator/factor curator/release curator/mechanism \
   curator/commands/serve_command.cc curator/commands/import_command.cc curator/commands/ledger_command.cc
+# A header has one text, with failpoints and without (cmake/Failpoints.cmake).
+if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
+  bad=1
+fi
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/release curator/mechanism curator/session.* curator/service.* curator/wire.*
