@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "nlohmann/json.hpp"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -140,10 +140,10 @@ struct ClientList::State {
     // Fails closed: a list that cannot be read lets nobody in.
     roles = list.ok() ? *std::move(list) : RolesByIdentity();
     if (list.ok()) {
-      spdlog::info("list of clients read again: {} clients", roles.size());
+      LogInfo("list of clients read again: {} clients", roles.size());
     } else {
-      spdlog::error("{} Everybody is refused until it is mended.",
-                    std::string(list.status().message()));
+      LogError("{} Everybody is refused until it is mended.",
+               std::string(list.status().message()));
     }
   }
 };

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "nlohmann/json.hpp"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -196,13 +196,13 @@ void AccessControl::ReloadIfChanged() {
   absl::StatusOr<std::vector<Grant>> grants = ReadGrants(path_);
   if (grants.ok()) {
     grants_ = *std::move(grants);
-    spdlog::info("allow-list read again: {} grants", grants_.size());
+    LogInfo("allow-list read again: {} grants", grants_.size());
     return;
   }
   // Fails closed: a list that cannot be read grants nothing.
   grants_.clear();
-  spdlog::error("{} Everybody is refused until it is mended.",
-                std::string(grants.status().message()));
+  LogError("{} Everybody is refused until it is mended.",
+           std::string(grants.status().message()));
 }
 
 absl::StatusOr<Grant> AccessControl::GrantOf(

@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/log.h"
 #include "common/base/mutex.h"
 #include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
@@ -16,7 +17,6 @@
 #include "common/rpc/status.h"
 #include "curator/budget_metrics.h"
 #include "curator/wire.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -50,7 +50,7 @@ absl::Status ForPeer(const absl::Status& status) {
   for (const char* own : {"storage-failed", "ledger-damaged",
                           "ledger-behind-anchor", "audit-failed"}) {
     if (code != own) continue;
-    spdlog::error("{}: {}", code, std::string(status.message()));
+    LogError("{}: {}", code, std::string(status.message()));
     return Refusal(status.code(), code,
                    "the curator's storage failed: its operator finds the "
                    "reason in the curator's log.");
@@ -74,7 +74,7 @@ std::invoke_result_t<F> WithoutExceptions(F f) {
   try {
     return f();
   } catch (const std::exception& exception) {
-    spdlog::error("a call failed: {}", exception.what());
+    LogError("a call failed: {}", exception.what());
     return Refusal(absl::StatusCode::kInternal, "internal-error",
                    "the request failed for an internal reason; the server's "
                    "operator finds it in the server's log.");
@@ -191,8 +191,8 @@ class TrainStream {
       message->set_receipt_key(key.data(), key.size());
     }
     DPNMF_ASSIGN_OR_RETURN(*message->mutable_ledger(), Ledger());
-    spdlog::info("run {} of data set {} opened, next round {}", open.run_id(),
-                 parameters.dataset, opened.next_round);
+    LogInfo("run {} of data set {} opened, next round {}", open.run_id(),
+            parameters.dataset, opened.next_round);
     run_id_ = open.run_id();
     if (metrics() != nullptr) metrics()->AddRuns("connected", 1);
     ShowBudget(*options_.context.ledger, session_.population(), metrics());
@@ -245,8 +245,8 @@ class TrainStream {
       DPNMF_ASSIGN_OR_RETURN(
           receipt, options_.receipts->ReceiptOf(released.value().row));
     }
-    spdlog::info("run {} round {} {}", run_id_, round_,
-                 released.value().lost ? "is lost" : "released");
+    LogInfo("run {} round {} {}", run_id_, round_,
+            released.value().lost ? "is lost" : "released");
     DPNMF_RETURN_IF_ERROR(NoteReleased(released.value(), begin));
     AwaitTick(options_);
     const bool written =
@@ -282,7 +282,7 @@ class TrainStream {
     v1::TrainReply reply;
     *reply.mutable_closed()->mutable_returned() = ToProto(returned);
     DPNMF_ASSIGN_OR_RETURN(*reply.mutable_closed()->mutable_ledger(), Ledger());
-    spdlog::info("run {} closed", run_id_);
+    LogInfo("run {} closed", run_id_);
     closed_ = true;
     if (metrics() != nullptr) metrics()->AddRuns("connected", -1);
     return Write(reply);
@@ -444,8 +444,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
                         options_.identify(*context))
                  .Finish(lease.status());
   }
-  if (!status.ok())
-    spdlog::info("a training stream ended: {}", CodeOrText(status));
+  if (!status.ok()) LogInfo("a training stream ended: {}", CodeOrText(status));
   if (lease.ok()) AwaitTick(options_);
   return ToGrpc(ForPeer(status));
 }
