@@ -16,10 +16,6 @@ MatrixXd TransposeProduct(const MatrixXd& x, const MatrixXd& y) {
   return x.transpose() * y;
 }
 
-VectorXd TransposeApplied(const MatrixXd& x, const VectorXd& y) {
-  return x.transpose() * y;
-}
-
 MatrixXd ScaledTransposeProduct(double scale, const MatrixXd& x,
                                 const MatrixXd& y) {
   return scale * x.transpose() * y;

@@ -14,8 +14,6 @@ Eigen::VectorXd Applied(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
 // x' y.
 Eigen::MatrixXd TransposeProduct(const Eigen::MatrixXd& x,
                                  const Eigen::MatrixXd& y);
-Eigen::VectorXd TransposeApplied(const Eigen::MatrixXd& x,
-                                 const Eigen::VectorXd& y);
 // (scale x') y, rounded in this order.
 Eigen::MatrixXd ScaledTransposeProduct(double scale, const Eigen::MatrixXd& x,
                                        const Eigen::MatrixXd& y);

@@ -155,7 +155,7 @@ MatrixXd LiftDictionary(const MatrixXd& w, const std::vector<int>& rows,
   constexpr int kSweeps = 200;
   MatrixXd usage = MatrixXd::Zero(w.cols(), 1);  // a
   SweepNonNegative(TransposeProduct(w, w),
-                   TransposeApplied(w, mean(rows).cwiseMax(0.0)), kSweeps, 1,
+                   w.transpose() * mean(rows).cwiseMax(0.0), kSweeps, 1,
                    &usage);
   VectorXd fill = VectorXd::Zero(mean.size());
   if (usage.sum() > 0) fill = PosteriorMeans(mean, stddev) / usage.sum();
