@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/log.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/idle_guard.h"
 #include "common/rpc/matrix_stream.h"
@@ -14,7 +15,6 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -45,7 +45,7 @@ absl::Status Ended() {
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
   if (ReasonCode(converted) != "unreachable") return converted;
-  spdlog::warn("the curator cannot be reached: {}", status.error_message());
+  LogWarning("the curator cannot be reached: {}", status.error_message());
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
                  "The analyst's server cannot reach the curator; runs that "
                  "were started go on when it is back.");

@@ -18,6 +18,7 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/base/log.h"
 #include "common/base/sha256.h"
 #include "common/rpc/call_gate.h"
 #include "common/rpc/health.h"
@@ -29,7 +30,6 @@
 #include "common/rpc/server_log.h"
 #include "common/rpc/tls.h"
 #include "common/rpc/usage_error.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -166,11 +166,11 @@ void AddFlags(CLI::App* serve, ServeFlags* flags) {
 void GreetCurator(CuratorConnection* curator, const std::string& address) {
   const auto datasets = curator->ListDatasets();
   if (datasets.ok()) {
-    spdlog::info("curator {} offers {} data set(s)", address,
-                 datasets->datasets_size());
+    LogInfo("curator {} offers {} data set(s)", address,
+            datasets->datasets_size());
   } else {
-    spdlog::warn("curator {} is not reachable now; runs wait for it: {}",
-                 address, std::string(datasets.status().message()));
+    LogWarning("curator {} is not reachable now; runs wait for it: {}", address,
+               std::string(datasets.status().message()));
   }
 }
 
@@ -188,7 +188,7 @@ absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
                                      AuditSync::kDurable));
   DPNMF_ASSIGN_OR_RETURN(const bool changed, store->GiveReceiptKey(std::string(
                                                  key.begin(), key.end())));
-  if (changed) spdlog::warn("receipts must be signed with {} now", HexOf(key));
+  if (changed) LogWarning("receipts must be signed with {} now", HexOf(key));
   return absl::OkStatus();
 }
 
@@ -213,7 +213,7 @@ absl::Status Serve(const ServeFlags& flags) {
   LogRefusedPeers(metrics.get());
   const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
   if (!metrics->address().empty())
-    spdlog::info("metrics at http://{}/metrics", metrics->address());
+    LogInfo("metrics at http://{}/metrics", metrics->address());
   DPNMF_RETURN_IF_ERROR(audit->Write(
       "server-started", {{"version", DPNMF_VERSION}}, AuditSync::kDurable));
   DPNMF_RETURN_IF_ERROR(
@@ -244,20 +244,18 @@ absl::Status Serve(const ServeFlags& flags) {
         return clients.Authorise(identities, Permission::kRead).status();
       }));
   DPNMF_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options));
-  spdlog::info("dpnmf-analyst {} listens on {}", DPNMF_VERSION,
-               server->address());
+  LogInfo("dpnmf-analyst {} listens on {}", DPNMF_VERSION, server->address());
   GreetCurator(curator.get(), flags.curator);
 
   const int signal = WaitForSignal(signals);
-  spdlog::info("signal {}: shutting down; runs go on after the next start",
-               signal);
+  LogInfo("signal {}: shutting down; runs go on after the next start", signal);
   // Ends watches too. Standard errors that are computed for a client may keep
   // the server for its shutdown time.
   runs->Stop();
   server->Shutdown();
   server.reset();
   service.reset();  // writes what it still counts (RefusedCalls)
-  spdlog::info("stopped");
+  LogInfo("stopped");
   return audit->Write("server-stopped", {}, AuditSync::kDurable);
 }
 

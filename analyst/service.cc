@@ -14,12 +14,12 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/log.h"
 #include "common/rpc/call_record.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/refused_calls.h"
 #include "common/rpc/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -144,7 +144,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         "CancelRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::Run> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
-          spdlog::info("{} cancels run {}", client, request->run_id());
+          LogInfo("{} cancels run {}", client, request->run_id());
           return parts_.runs->Cancel(request->run_id());
         },
         request->run_id());
@@ -157,7 +157,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         "ForgetRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::ForgetRunReply> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
-          spdlog::info("{} forgets run {}", client, request->run_id());
+          LogInfo("{} forgets run {}", client, request->run_id());
           return parts_.runs->Forget(request->run_id(), client);
         },
         request->run_id());
@@ -279,7 +279,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     const absl::Status written =
         WriteAudit(parts_.observers.audit, event, fields, AuditSync::kDurable);
     if (written.ok()) return written;
-    spdlog::error("{}", std::string(written.message()));
+    LogError("{}", std::string(written.message()));
     return AuditFailed();
   }
 
@@ -374,7 +374,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            ReadDictionary(planned, reader));
     DPNMF_ASSIGN_OR_RETURN(v1::Run run,
                            parts_.runs->Start(planned, std::move(w0), client));
-    spdlog::info("{} starts run {}", client, run.run_id());
+    LogInfo("{} starts run {}", client, run.run_id());
     return run;
   }
 

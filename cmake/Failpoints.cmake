@@ -1,8 +1,10 @@
-# dpnmf_with_failpoints(NAME...): for each library a twin, NAME_failpoints, of
-# the same sources with DPNMF_FAILPOINTS defined (common/base/failpoint.h). What
-# stands between a named library and another one that it reaches has a twin too,
-# of the same objects: so a program that links twins alone holds each function
-# once. Only tests link twins. Names that are no library here are passed over.
+# dpnmf_with_failpoints(NAME...): for each library a twin, NAME_failpoints, with
+# DPNMF_FAILPOINTS defined (common/base/failpoint.h). A source that includes
+# failpoint.h is compiled again; the objects of the others are the library's own.
+# Headers must not include it (wall.includes). What stands between a named library
+# and another one that it reaches has a twin too, of the same objects: a program
+# that links twins alone holds each function once. Only tests link twins. Names
+# that are no library here are passed over.
 function(dpnmf_with_failpoints)
   set_property(GLOBAL PROPERTY DPNMF_FAILPOINT_LIBRARIES ${ARGN})
   foreach(name ${ARGN})
@@ -40,7 +42,20 @@ function(dpnmf_twin name found)
   list(FILTER sources EXCLUDE REGEX "TARGET_OBJECTS|^/")
   list(TRANSFORM sources PREPEND ${folder}/)
   if(name IN_LIST named)
-    add_library(${twin} STATIC EXCLUDE_FROM_ALL ${sources})
+    set(again)
+    set(objects $<TARGET_OBJECTS:${name}>)
+    foreach(source ${sources})
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+      file(STRINGS ${source} lines REGEX "#include \"common/base/failpoint.h\"")
+      if(lines)
+        list(APPEND again ${source})
+        file(RELATIVE_PATH object ${folder} ${source})
+        string(REPLACE "." "[.]" pattern "${object}.o")
+        set(objects "$<FILTER:${objects},EXCLUDE,[.]dir/([.]/)?${pattern}$>")
+      endif()
+    endforeach()
+    add_library(${twin} STATIC EXCLUDE_FROM_ALL ${again} ${objects})
+    set_target_properties(${twin} PROPERTIES LINKER_LANGUAGE CXX)
     target_include_directories(${twin} PRIVATE ${CMAKE_BINARY_DIR}/include/${layer})
     target_compile_definitions(${twin} PUBLIC DPNMF_FAILPOINTS)
   else()

@@ -87,17 +87,27 @@ function(dpnmf_check_layers name layer)
 endfunction()
 
 # dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s])
-# LABELS: slow (left out of the normal run), not-sanitized, concurrent (also run
+# LABELS: slow (left out of the normal run), not-sanitized (a sanitizer would find
+# nothing that other tests do not show it: neither of the two is built under one), concurrent (also run
 # under TSan: the target concurrent_tests builds these alone).
 add_custom_target(concurrent_tests)
+# gold (binutils) links a test program in a third of the time of ld.bfd.
+find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  if(DPNMF_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPNMF_SANITIZE)
+    target_link_options(${name} PRIVATE -fuse-ld=gold)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if("concurrent" IN_LIST ARG_LABELS)
     add_dependencies(concurrent_tests ${name})
+  endif()
+  if(DPNMF_SANITIZE AND ("slow" IN_LIST ARG_LABELS OR "not-sanitized" IN_LIST ARG_LABELS))
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "common/base/error.h"
-#include "spdlog/spdlog.h"
+#include "common/base/log.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -64,8 +64,8 @@ absl::Status Pacer::Run(const std::string& identity, const Work& work) {
     return done;
   }
   ++overruns;
-  spdlog::warn("a round of {} overran its time ({} of {} allowed)", identity,
-               overruns, kMostOverruns);
+  LogWarning("a round of {} overran its time ({} of {} allowed)", identity,
+             overruns, kMostOverruns);
   AwaitTick();
   return Overran();
 }

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "curator/budget_metrics.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::curator {
 
@@ -24,8 +24,8 @@ absl::Status RunObserver::Opened(const std::string& run_id,
   run_id_ = run_id;
   dataset_ = parameters.dataset;
   population_ = opened.facts.population;
-  spdlog::info("run {} of data set {} opened, next round {}", run_id_, dataset_,
-               opened.next_round);
+  LogInfo("run {} of data set {} opened, next round {}", run_id_, dataset_,
+          opened.next_round);
   CountConnected(1);
   ShowBudget(ledger_, population_, observers_.metrics);
   return Audit("run-opened",
@@ -41,8 +41,8 @@ absl::Status RunObserver::RoundAsked(std::uint32_t round) {
 }
 
 absl::Status RunObserver::RoundReleased(const ReleasedRound& released) {
-  spdlog::info("run {} round {} {}", run_id_, released.round,
-               released.lost ? "is lost" : "released");
+  LogInfo("run {} round {} {}", run_id_, released.round,
+          released.lost ? "is lost" : "released");
   const std::chrono::duration<double> took = steady_clock::now() - round_began_;
   if (observers_.metrics != nullptr) {
     observers_.metrics->RoundEnded(
@@ -60,7 +60,7 @@ absl::Status RunObserver::Closed(MuSquared returned) {
   ShowBudget(ledger_, population_, observers_.metrics);
   DPNMF_RETURN_IF_ERROR(
       Audit("run-closed", {{"returned_mu_squared", returned.UnitsText()}}));
-  spdlog::info("run {} closed", run_id_);
+  LogInfo("run {} closed", run_id_);
   CountConnected(-1);
   return absl::OkStatus();
 }

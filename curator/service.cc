@@ -2,13 +2,13 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
+#include "common/base/log.h"
 #include "common/rpc/call_record.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/status.h"
 #include "curator/train_stream.h"
 #include "curator/wire.h"
 #include "curator/without_exceptions.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -22,7 +22,7 @@ absl::Status ForPeer(const absl::Status& status) {
   for (const char* own : {"storage-failed", "ledger-damaged",
                           "ledger-behind-anchor", "audit-failed"}) {
     if (code != own) continue;
-    spdlog::error("{}: {}", code, std::string(status.message()));
+    LogError("{}: {}", code, std::string(status.message()));
     return Refusal(status.code(), code,
                    "the curator's storage failed: its operator finds the "
                    "reason in the curator's log.");
@@ -165,8 +165,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
     return TrainStream(options_, &shutting_down_, &*lease, context, stream)
         .Serve();
   });
-  if (!status.ok())
-    spdlog::info("a training stream ended: {}", CodeOrText(status));
+  if (!status.ok()) LogInfo("a training stream ended: {}", CodeOrText(status));
   AwaitTick(options_);
   return ToGrpc(ForPeer(status));
 }

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "common/base/error.h"
-#include "spdlog/spdlog.h"
+#include "common/base/log.h"
 
 namespace dpnmf::curator {
 
@@ -18,7 +18,7 @@ std::invoke_result_t<F> WithoutExceptions(F f) {
   try {
     return f();
   } catch (const std::exception& exception) {
-    spdlog::error("a call failed: {}", exception.what());
+    LogError("a call failed: {}", exception.what());
     return Refusal(absl::StatusCode::kInternal, "internal-error",
                    "the request failed for an internal reason; the server's "
                    "operator finds it in the server's log.");

@@ -20,7 +20,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "packages and programs"
 "$top/deploy/install.sh" build
-"$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
+DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf" "$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
 PATH=$build/bin:$PATH
 
 case "$demo" in / | "$HOME" | "$top") echo "DPNMF_DEMO_DIR must be a directory of its own" >&2; exit 2 ;; esac

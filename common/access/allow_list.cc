@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/read_file.h"
 #include "common/base/view.h"
 #include "nlohmann/json.hpp"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf {
 
@@ -242,7 +242,7 @@ void AllowList::Take(ParsedAllowList list) {
   grants_ = std::move(list.grants);
   if (!list.older_shape || hinted_) return;
   hinted_ = true;
-  spdlog::warn(
+  LogWarning(
       "{} has the older shape {{\"{}\": [...]}}; it is still read. Rename the "
       "field: {{\"{}\": [...]}}.",
       path_, rules_.older_key, kKey);
@@ -256,13 +256,13 @@ void AllowList::ReloadIfChanged() {
   absl::StatusOr<ParsedAllowList> list = ReadAllowList(path_, rules_);
   if (list.ok()) {
     Take(*std::move(list));
-    spdlog::info("{} read again: {} entries", rules_.name, grants_.size());
+    LogInfo("{} read again: {} entries", rules_.name, grants_.size());
     return;
   }
   // Fails closed: a list that cannot be read grants nothing.
   grants_.clear();
-  spdlog::error("{} Access is denied to everyone until the file is corrected.",
-                std::string(list.status().message()));
+  LogError("{} Access is denied to everyone until the file is corrected.",
+           std::string(list.status().message()));
 }
 
 absl::StatusOr<std::vector<Grant>> AllowList::GrantsOf(

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/nmf/linear_algebra.h"
 
 namespace dpnmf {
 namespace {
@@ -58,20 +58,17 @@ void ProjectedGradientStep(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
   const double norm = a.norm();  // |A|_F bounds the largest eigenvalue
   if (!(norm > 0) || !std::isfinite(norm)) return;
   // gradient of 1/2 tr(W'W A) - tr(W'B) = W A - B
-  const Eigen::MatrixXd gradient = *w * a - b;
+  const Eigen::MatrixXd gradient = Product(*w, a) - b;
   *w -= (step_size / norm) * gradient;
   ProjectDictionary(w);
 }
 
 Eigen::MatrixXd NearestPositiveSemidefinite(const Eigen::MatrixXd& a) {
   const Eigen::MatrixXd symmetric = (a + a.transpose()) / 2;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(symmetric);
-  const Eigen::VectorXd& lambda = solver.eigenvalues();
+  const auto [lambda, q] = EigenOfSymmetric(symmetric);
   if (lambda.size() == 0 || lambda.minCoeff() >= 0) return symmetric;
-  const Eigen::MatrixXd& q = solver.eigenvectors();
   // Q max(0, Lambda) Q'
-  const Eigen::MatrixXd nearest =
-      q * lambda.cwiseMax(0).asDiagonal() * q.transpose();
+  const Eigen::MatrixXd nearest = Conjugated(q, lambda.cwiseMax(0));
   return (nearest + nearest.transpose()) / 2;
 }
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/rpc/trace_metadata.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf {
 namespace {
@@ -41,7 +41,7 @@ absl::Status CallRecord::Finish(absl::Status outcome, AuditFields more) {
   for (auto& field : more) fields.push_back(std::move(field));
   const absl::Status written = WriteAudit(observers_.audit, "call", fields);
   if (!written.ok()) {
-    spdlog::error("{}", std::string(written.message()));
+    LogError("{}", std::string(written.message()));
     if (outcome.ok()) outcome = AuditFailed();
   }
   if (observers_.metrics != nullptr) {

@@ -1,6 +1,6 @@
 #include "common/rpc/refused_calls.h"
 
-#include "spdlog/spdlog.h"
+#include "common/base/log.h"
 
 namespace dpnmf {
 namespace {
@@ -23,7 +23,7 @@ RefusedCalls::~RefusedCalls() { WriteAll(); }
 void RefusedCalls::Note(const absl::Status& refusal, CallRecord* record) {
   const std::string code = ResultOf(refusal);
   if (!IsFirst(record->identity(), code)) return record->LeaveOutOfAudit();
-  spdlog::info("a call of {} was refused: {}", record->method(), code);
+  LogInfo("a call of {} was refused: {}", record->method(), code);
 }
 
 bool RefusedCalls::IsFirst(const std::string& identity,
@@ -79,7 +79,7 @@ void RefusedCalls::Write(const Counts& counts) const {
                     {"result", key.second},
                     {"count", count},
                     {"seconds", std::int64_t{limits_.period.count()}}});
-    if (!written.ok()) spdlog::error("{}", std::string(written.message()));
+    if (!written.ok()) LogError("{}", std::string(written.message()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "common/base/log.h"
 #include "common/base/trace.h"
 #include "common/rpc/tls.h"
 #include "nlohmann/json.hpp"
@@ -64,14 +65,14 @@ void SetUpLog(const std::string& program, const std::string& level,
   } else {
     spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   }
-  spdlog::set_level(spdlog::level::from_str(level));
+  SetLogLevel(level);
   spdlog::flush_on(spdlog::level::info);
 }
 
 void LogRefusedPeers(Metrics* metrics) {
   OnPeerRefused(
       [metrics](const std::string& code, const std::string& sentence) {
-        spdlog::warn("a peer was refused: {} [{}]", sentence, code);
+        LogWarning("a peer was refused: {} [{}]", sentence, code);
         if (metrics != nullptr) metrics->PeerRefused(code);
       });
 }

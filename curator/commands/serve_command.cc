@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/parallel.h"
 #include "common/rpc/address.h"
 #include "common/rpc/call_gate.h"
@@ -27,7 +28,6 @@
 #include "curator/release/layout.h"
 #include "curator/release/places.h"
 #include "curator/service.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -151,7 +151,7 @@ absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
   LogRefusedPeers(curator->metrics.get());
   ShowBudgets(*curator->ledger, curator->catalog, curator->metrics.get());
   if (!curator->metrics->address().empty())
-    spdlog::info("metrics at http://{}/metrics", curator->metrics->address());
+    LogInfo("metrics at http://{}/metrics", curator->metrics->address());
   return curator->audit->Write("server-started", {{"version", DPNMF_VERSION}},
                                AuditSync::kDurable);
 }
@@ -200,22 +200,22 @@ absl::Status Serve(const ServeOptions& options) {
       }));
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
-  spdlog::info("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
-               curator.catalog.All().size(), server->address());
+  LogInfo("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
+          curator.catalog.All().size(), server->address());
   if (options.pace_milliseconds > 0) {
-    spdlog::info("paced: replies leave at ticks of {} ms",
-                 options.pace_milliseconds);
+    LogInfo("paced: replies leave at ticks of {} ms",
+            options.pace_milliseconds);
   }
   if (options.no_anchor) {
-    spdlog::warn("no anchor: a rolled-back ledger would not be noticed");
+    LogWarning("no anchor: a rolled-back ledger would not be noticed");
   }
   const int signal = WaitForSignal(signals);
-  spdlog::info("signal {}: finishing the rounds under way", signal);
+  LogInfo("signal {}: finishing the rounds under way", signal);
   service->BeginShutdown();
   server->Shutdown();
   server.reset();
   service.reset();  // writes what it still counts (RefusedCalls)
-  spdlog::info("stopped");
+  LogInfo("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
 }
 

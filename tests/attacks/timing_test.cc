@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/log.h"
 #include "curator/factor/statistics.h"
 #include "curator/pacing.h"
 #include "curator/release/noise.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/attacks/welch.h"
 #include "tests/curator/factor/factor_fixtures.h"
 
@@ -192,7 +192,7 @@ double PacedT(const Classes& classes) { return TOf(classes, true); }
 // A machine that stops for a while makes warnings that nobody needs here.
 class Timing : public ::testing::Test {
  protected:
-  Timing() { spdlog::set_level(spdlog::level::err); }
+  Timing() { SetLogLevel("error"); }
 };
 
 TEST_F(Timing, DenseAgainstNearlyEmptyColumns) {

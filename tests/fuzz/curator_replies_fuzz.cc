@@ -14,11 +14,11 @@
 #include "analyst/receipt_check.h"
 #include "analyst/run_store.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/matrix_stream.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
-#include "spdlog/spdlog.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -432,7 +432,7 @@ std::vector<std::string> ExpectedOutcomes() {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  spdlog::set_level(spdlog::level::off);
+  SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   static World world;

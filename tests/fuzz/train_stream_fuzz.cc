@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
 #include "curator/service.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "grpcpp/grpcpp.h"
-#include "spdlog/spdlog.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
@@ -298,7 +298,7 @@ std::vector<std::string> ExpectedOutcomes() {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
   using dpnmf::curator::RandomColumns;
-  spdlog::set_level(spdlog::level::off);
+  SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   // Neighbours: the last but one has a record, or none at all.

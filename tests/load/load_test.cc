@@ -21,6 +21,7 @@
 #include "analyst/run_manager.h"
 #include "analyst/service.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/matrix_stream.h"
@@ -29,7 +30,6 @@
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/curator/release/release_fixtures.h"
 
 namespace dpnmf {
@@ -80,7 +80,7 @@ std::unique_ptr<curator::Dataset> DatasetOf(const std::string& name,
 class ServerLoad : public testing::Test {
  protected:
   ServerLoad() {
-    spdlog::set_level(spdlog::level::off);
+    SetLogLevel("off");
     StartCurator();
     connection_ = analyst::ConnectCurator(
         analyst::CuratorChannel(curator_address_,

@@ -24,6 +24,10 @@ forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base
 forbid '^#include "curator/([a-z_]+\.h|(release|keep|mechanism|commands)/)' curator/lab
 outside_lab=$(ls -d curator/* | grep -v '^curator/lab$')
 forbid '^#include "curator/lab/' $outside_lab
+# A header has one text, with failpoints and without (cmake/Failpoints.cmake).
+if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
+  bad=1
+fi
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/release curator/mechanism curator/session.* curator/service.* curator/wire.*

@@ -143,8 +143,8 @@ MatrixXd NndsvdDictionary(const DataView& v, Index rank, int threads) {
   }
   // V ~ Q (Q'V); the SVD of Q'V (columns x N) through that of its transpose.
   const MatrixXd projected = v.Correlate(basis, threads).transpose();
-  const Eigen::BDCSVD<MatrixXd> svd(projected,
-                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const Eigen::JacobiSVD<MatrixXd> svd(
+      projected, Eigen::ComputeThinU | Eigen::ComputeThinV);
   const MatrixXd left = basis * svd.matrixV();  // D x columns
   MatrixXd w(v.features(), rank);
   for (Index k = 0; k < rank; ++k) {

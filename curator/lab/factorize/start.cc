@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "Eigen/Eigenvalues"
+#include "common/nmf/linear_algebra.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -32,13 +32,13 @@ RowMatrix Times(const RowMatrix& w, const Eigen::MatrixXd& x) {
 // An orthonormal basis of w's columns by the eigenvectors of W'W; directions
 // that are lost to rounding become zero.
 RowMatrix Orthonormal(const FactorizePasses& passes, const RowMatrix& w) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(passes.Gram(w));
-  const Eigen::VectorXd& values = solver.eigenvalues();
+  const SymmetricEigen solver = EigenOfSymmetric(passes.Gram(w));
+  const Eigen::VectorXd& values = solver.values;
   const double least = values.maxCoeff() * 1e-14;
   Eigen::VectorXd scales(values.size());
   for (Eigen::Index i = 0; i < values.size(); ++i)
     scales[i] = values[i] > least ? 1 / std::sqrt(values[i]) : 0;
-  return Times(w, solver.eigenvectors() * scales.asDiagonal());
+  return Times(w, solver.vectors * scales.asDiagonal());
 }
 
 // One user's column to column k, times `weight`.
@@ -103,9 +103,8 @@ RowMatrix StartFromSingularVectors(FactorizePasses* passes, int features,
   // Rayleigh and Ritz: the left singular vectors within the basis, the largest
   // first.
   passes->Project(basis, nullptr);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(passes->a());
-  RowMatrix w =
-      Times(basis, solver.eigenvectors().rowwise().reverse().leftCols(rank));
+  const SymmetricEigen solver = EigenOfSymmetric(passes->a());
+  RowMatrix w = Times(basis, solver.vectors.rowwise().reverse().leftCols(rank));
   // |u+| |v+| against |u-| |v-|, v = V'u up to a factor.
   std::vector<double> of_users;
   passes->Project(w, &of_users);

@@ -14,7 +14,6 @@
 #include "curator/service.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
-#include "tests/curator/release/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
 
@@ -23,113 +22,25 @@ inline constexpr std::uint64_t kUsers = 200;
 
 // Columns of three planted parts; the same at every call. `change` the
 // description where a test wants another one.
-inline std::unique_ptr<Dataset> PlantedDataset(
+std::unique_ptr<Dataset> PlantedDataset(
     const std::string& name, const std::string& population,
-    const std::function<void(DatasetDescription*)>& change = {}) {
-  std::vector<float> values(kFeatures * kUsers);
-  for (std::uint64_t n = 0; n < kUsers; ++n) {
-    for (std::uint64_t d = 0; d < kFeatures; ++d) {
-      // Each user has one part of four features, with weights that vary.
-      values[n * kFeatures + d] =
-          d / 4 == n % 3
-              ? 0.5f * (1.0f + 0.01f * static_cast<float>((n * 7 + d) % 11))
-              : 0.0f;
-      values[n * kFeatures + d] *= 0.9f;
-    }
-  }
-  DatasetDescription description;
-  description.name = name;
-  description.population = population;
-  description.features = kFeatures;
-  description.users = kUsers;
-  description.epsilon = 4;
-  description.delta = 1e-5;
-  if (change) change(&description);
-  return Dataset::FromDense(description, values).value();
-}
+    const std::function<void(DatasetDescription*)>& change = {});
 
-inline PopulationPolicy PolicyOf(const std::string& population) {
-  return {population, Adjacency::kReplaceOne, Conversion::kRdp, 4, 1e-5};
-}
+PopulationPolicy PolicyOf(const std::string& population);
 
-inline RunParameters SmallRun() {
-  RunParameters parameters;
-  parameters.dataset = "planted";
-  parameters.rank = 3;
-  parameters.rounds = 4;
-  parameters.epsilon = 1;
-  parameters.delta = 1e-5;
-  return parameters;
-}
+RunParameters SmallRun();
 
 enum class Noise { kOn, kOff };
 
 class CuratorFixture : public ::testing::Test {
  protected:
   // Noise off: not differentially private, for comparisons with plain NMF.
-  explicit CuratorFixture(Noise noise = Noise::kOn) : noise_(noise) {
-    std::string pattern = ::testing::TempDir() + "curatorXXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    std::vector<std::unique_ptr<Dataset>> datasets;
-    datasets.push_back(PlantedDataset("planted", "people"));
-    datasets.push_back(PlantedDataset("hidden", "others"));
-    catalog_ = Catalog::FromDatasets(std::move(datasets));
-    Grant analyst{"dns:analyst", {Role::kAnalyst}, {"planted"}, false, {}};
-    Grant second{
-        "dns:second", {Role::kAnalyst}, {"planted"}, false, {{"people", 0.5}}};
-    Grant auditor{"dns:auditor", {Role::kAuditor}, {}, true, {}};
-    access_ = AccessControl::FromGrants({analyst, second, auditor});
-    Start();
-  }
+  explicit CuratorFixture(Noise noise = Noise::kOn);
+  ~CuratorFixture() override;
 
-  ~CuratorFixture() override {
-    Stop();
-    std::filesystem::remove_all(directory_);
-  }
-
-  void Start() {
-    Ledger::Options options;
-    options.directory = directory_ + "/ledger";
-    options.anchor_directory = directory_ + "/anchor";
-    options.unix_seconds = clock_;
-    ledger_ = Ledger::Open(options).value();
-    ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people")).ok());
-    ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("others")).ok());
-    const std::string store = directory_ + "/releases";
-    gate_ = noise_ == Noise::kOn
-                ? ReleaseGate::Create(ledger_.get(), store, 1).value()
-                : ReleaseGateForTesting::Create(ledger_.get(), store,
-                                                ReleaseGateForTesting::Zeros)
-                      .value();
-    receipts_.emplace(ReceiptSigner::Open(directory_, ledger_.get()).value());
-    ServiceOptions service;
-    service.receipts = &*receipts_;
-    service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                       &seats_,       1,           pacer_};
-    service.identify = [this](const grpc::ServerContextBase&) {
-      return identities_;
-    };
-    service.version = "test";
-    service.check_peer = check_peer_;
-    service.limits = limits_;
-    service.observers = observers_;
-    service_ = std::make_unique<CuratorServiceImpl>(service);
-    grpc::ServerBuilder builder;
-    builder.RegisterService(service_.get());
-    server_ = builder.BuildAndStart();
-    stub_ = v1::CuratorService::NewStub(server_->InProcessChannel({}));
-  }
-
+  void Start();
   // As a process that ends: nothing but the files remains.
-  void Stop() {
-    stub_.reset();
-    if (server_ != nullptr) server_->Shutdown();
-    server_.reset();
-    service_.reset();
-    receipts_.reset();
-    gate_.reset();
-    ledger_.reset();
-  }
+  void Stop();
 
   const Noise noise_;
   std::string directory_;
