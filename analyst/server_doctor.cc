@@ -47,8 +47,7 @@ void CheckCurator(const AnalystDoctorOptions& options, Findings* findings) {
                    "Mend the files above.");
   } else {
     const auto datasets =
-        ConnectCurator(CuratorChannel(options.curator, *credentials),
-                       std::chrono::seconds(5))
+        ConnectCurator(options.curator, *credentials, std::chrono::seconds(5))
             ->ListDatasets();
     findings->Judge(
         "curator",

@@ -18,6 +18,7 @@
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/server_context.h"
 #include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
@@ -371,7 +372,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
+std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
   return std::make_unique<AnalystServiceImpl>(std::move(parts));
 }
 

@@ -3,15 +3,18 @@
 # way stops the configuration.
 #
 #   base <- privacy <- nmf <- rpc <- {curator, analyst}
+#   base <- cli <- {curator, analyst}
 set(DPNMF_MAY_USE_base base)
+set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
 set(DPNMF_MAY_USE_rpc base privacy nmf proto rpc)
-set(DPNMF_MAY_USE_curator base privacy nmf proto rpc curator)
-set(DPNMF_MAY_USE_analyst base privacy nmf proto rpc analyst)
+set(DPNMF_MAY_USE_curator base privacy nmf proto rpc cli curator)
+set(DPNMF_MAY_USE_analyst base privacy nmf proto rpc cli analyst)
 
 set(DPNMF_LINKS_base common/base)
+set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf)
 set(DPNMF_LINKS_rpc common)
@@ -19,7 +22,7 @@ set(DPNMF_LINKS_curator common curator)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base privacy nmf rpc curator analyst test)
+foreach(layer base cli privacy nmf rpc curator analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   foreach(folder ${DPNMF_LINKS_${layer}})
     if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "analyst/cli/client.h"
+#include "common/cli/program.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::cli {
@@ -36,8 +37,8 @@ struct RunFlags {
   std::uint64_t seed = 0;
 };
 
-// `flags` outlives the app.
-void AddRunFlags(CLI::App* app, RunFlags* flags);
+// `flags` outlives the table.
+std::vector<Flag> FlagsOfRun(RunFlags* flags);
 
 // 2 c_v / sqrt(D): twice the root mean square entry of a column of full length.
 double DefaultLambda(const v1::Dataset& dataset);
