@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kPublicPrefix[] = "public:";
 
-absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
-                                                 const v1::Dataset& dataset) {
+absl::StatusOr<std::vector<double>> PublicDictionary(
+    const RunFlags& flags, const v1::Dataset& dataset) {
   const std::string path(absl::StripPrefix(flags.init, kPublicPrefix));
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, ReadMatrixFile(path));
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
   if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
       w.cols() != static_cast<Eigen::Index>(flags.rank)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
@@ -28,7 +28,7 @@ absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
                                 "; this run needs a dictionary of ",
                                 dataset.features(), " x ", flags.rank, "."));
   }
-  return w;
+  return std::vector<double>(w.data(), w.data() + w.size());
 }
 
 absl::Status CheckMechanism(const std::string& name) {

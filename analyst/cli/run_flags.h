@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "analyst/cli/client.h"
 #include "common/cli/program.h"
@@ -55,7 +54,8 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 struct PreparedRun {
   v1::Dataset dataset;
   v1::RunSpecification specification;
-  Eigen::MatrixXd dictionary;  // W_0 of a public start, else empty
+  // W_0 of a public start, D x K, column by column; else empty.
+  std::vector<double> dictionary;
 };
 
 // Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with

@@ -1,3 +1,5 @@
+#include "analyst/cli/model.h"
+
 #include <cmath>
 #include <filesystem>
 #include <memory>

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/cli/commands/commands.h"
 #include "analyst/cli/follow.h"
+#include "analyst/cli/model.h"
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/run_id.h"
 #include "common/base/error.h"
@@ -57,7 +58,7 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
       const v1::Run run,
       client.StartRun(
           SpecificationOf(flags, trained.specification().parameters()),
-          model.w));
+          {model.w.data(), static_cast<std::size_t>(model.w.size())}));
   if (session.json())
     *session.environment().out << ToJsonLine(run) << '\n' << std::flush;
   DPNMF_ASSIGN_OR_RETURN(const ExitCode code,
