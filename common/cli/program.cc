@@ -19,6 +19,7 @@
 namespace dpnmf {
 namespace {
 
+constexpr char kUsageCode[] = "usage";
 constexpr std::size_t kScreen = 80;
 constexpr std::size_t kFlagColumn = 32;
 
@@ -256,7 +257,7 @@ std::string UsageText(const Program& program, const CommandPath& path,
       [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); },
       ' ');
   return absl::StrCat(program.root.name, ": ", sentence, "; see '",
-                      PathText(path), " --help'. [usage]\n");
+                      PathText(path), " --help'. [", kUsageCode, "]\n");
 }
 
 }  // namespace
