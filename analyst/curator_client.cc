@@ -14,6 +14,7 @@
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
 namespace dpnmf::analyst {
@@ -324,6 +325,13 @@ std::unique_ptr<CuratorConnection> ConnectCurator(
     std::shared_ptr<grpc::ChannelInterface> channel,
     std::chrono::milliseconds silence_limit) {
   return std::make_unique<GrpcCurator>(std::move(channel), silence_limit);
+}
+
+std::unique_ptr<CuratorConnection> ConnectCurator(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    std::chrono::milliseconds silence_limit) {
+  return ConnectCurator(CuratorChannel(address, credentials), silence_limit);
 }
 
 }  // namespace dpnmf::analyst

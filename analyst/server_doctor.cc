@@ -36,9 +36,9 @@ Finding AnswerOf(const std::string& curator, const TlsFiles& tls) {
   OnPeerRefused([&](const std::string&, const std::string& sentence) {
     refusal = StrCat(" ", sentence);
   });
-  const auto datasets = ConnectCurator(CuratorChannel(curator, *credentials),
-                                       std::chrono::seconds(5))
-                            ->ListDatasets();
+  const auto datasets =
+      ConnectCurator(curator, *credentials, std::chrono::seconds(5))
+          ->ListDatasets();
   OnPeerRefused(nullptr);
   if (datasets.ok()) {
     return Good(StrCat(curator, " answers and offers ",

@@ -20,6 +20,7 @@
 #include "common/rpc/refused_calls.h"
 #include "common/rpc/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/server_context.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -386,7 +387,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
+std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
   return std::make_unique<AnalystServiceImpl>(std::move(parts));
 }
 

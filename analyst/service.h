@@ -13,8 +13,11 @@
 #include "analyst/run_store.h"
 #include "common/rpc/observers.h"
 #include "common/rpc/quota.h"
-#include "grpcpp/impl/codegen/service_type.h"
-#include "grpcpp/server_context.h"
+
+namespace grpc {
+class ServerContextBase;
+class Service;
+}  // namespace grpc
 
 namespace dpnmf::analyst {
 
@@ -36,7 +39,7 @@ struct ServiceParts {
   Quota::Limits limits = {.calls = 256};
 };
 
-std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
+std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
 
 }  // namespace dpnmf::analyst
 

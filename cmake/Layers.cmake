@@ -3,24 +3,26 @@
 # way stops the configuration.
 #
 #   base <- privacy <- nmf <- rpc <- {curator, analyst}
-#   base <- access <- {curator, analyst}
+#   base <- {access, cli} <- {curator, analyst}
 #   nmf <- numeric <- {curator, lab}
 #
 # numeric: the curator's data and arithmetic. lab: what has no privacy; no layer
 # may use it.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
+set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
 set(DPNMF_MAY_USE_rpc base privacy nmf proto rpc)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_lab base privacy nmf proto rpc numeric lab)
-set(DPNMF_MAY_USE_curator base access privacy nmf proto rpc numeric curator)
-set(DPNMF_MAY_USE_analyst base access privacy nmf proto rpc analyst)
+set(DPNMF_MAY_USE_lab base privacy nmf proto rpc cli numeric lab)
+set(DPNMF_MAY_USE_curator base access privacy nmf proto rpc cli numeric curator)
+set(DPNMF_MAY_USE_analyst base access privacy nmf proto rpc cli analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
+set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf)
 set(DPNMF_LINKS_rpc common)
@@ -30,7 +32,7 @@ set(DPNMF_LINKS_curator common curator)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access privacy nmf rpc numeric lab curator analyst test)
+foreach(layer base access cli privacy nmf rpc numeric lab curator analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   foreach(folder ${DPNMF_LINKS_${layer}})
     if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})

@@ -170,4 +170,9 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
   return ToGrpc(ForPeer(status));
 }
 
+ServedCurator MakeCuratorService(ServiceOptions options) {
+  auto service = std::make_shared<CuratorServiceImpl>(std::move(options));
+  return {service, [service] { service->BeginShutdown(); }};
+}
+
 }  // namespace dpnmf::curator

@@ -3,45 +3,15 @@
 #define DPNMF_CURATOR_SERVICE_H_
 
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "common/rpc/observers.h"
 #include "common/rpc/quota.h"
 #include "common/rpc/refused_calls.h"
-#include "curator/receipt_signer.h"
-#include "curator/session.h"
+#include "curator/service_options.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 
 namespace dpnmf::curator {
-
-// The identities of a caller; production: PeerIdentities of common/rpc/tls.h.
-using IdentifyPeer = std::function<std::vector<std::string>(
-    const grpc::ServerContextBase& context)>;
-
-// Whether a peer may still be served; production: CheckPeerStillValid.
-using CheckPeer =
-    std::function<absl::Status(const grpc::ServerContextBase& context)>;
-
-struct ServiceOptions {
-  SessionContext context;
-  IdentifyPeer identify;
-  // Asked before every round; null: never.
-  CheckPeer check_peer;
-  // Signs for each charge that is answered; null: no receipts.
-  const ReceiptSigner* receipts = nullptr;
-  // Printed in ListDatasetsReply.
-  std::string version;
-  // A training stream whose peer sends nothing for this long is cancelled.
-  int idle_seconds = 600;
-  // Audit log and metrics. Without an entry in the audit log nothing is
-  // charged, and no release leaves: UNAVAILABLE "audit-failed".
-  Observers observers = {};
-  // Of one identity.
-  Quota::Limits limits;
-};
 
 // Thread-safe, as gRPC asks. Every status that leaves carries a reason code and
 // a fixed sentence; what else goes wrong becomes "internal-error" and stays in

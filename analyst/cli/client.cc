@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyst/cli/model.h"
 #include "common/base/error.h"
 #include "common/rpc/matrix_stream.h"
 #include "common/rpc/status.h"
@@ -93,7 +94,7 @@ absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
 
 absl::StatusOr<v1::Run> AnalystClient::StartRun(
     const v1::RunSpecification& specification,
-    const Eigen::MatrixXd& dictionary) const {
+    std::span<const double> dictionary) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::Run run;
@@ -102,8 +103,10 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
   v1::StartRunRequest request;
   *request.mutable_specification() = specification;
   // A write that fails ends the stream; Finish says why.
-  if (stream->Write(request) && dictionary.size() > 0) {
-    WriteChunks(dictionary, [&](const v1::RealChunk& chunk) {
+  if (stream->Write(request) && !dictionary.empty()) {
+    const Eigen::Map<const Eigen::VectorXd> entries(
+        dictionary.data(), static_cast<Eigen::Index>(dictionary.size()));
+    WriteChunks(entries, [&](const v1::RealChunk& chunk) {
       *request.mutable_dictionary() = chunk;
       return stream->Write(request);
     });

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/cli/interrupt.h"
@@ -21,11 +21,7 @@ class Channel;
 
 namespace dpnmf::cli {
 
-struct Model {
-  v1::ModelHeader header;
-  Eigen::MatrixXd w;       // D x K
-  Eigen::MatrixXd errors;  // of w; empty if not asked for
-};
+struct Model;  // analyst/cli/model.h
 
 // Errors carry the server's sentence and reason code (common/rpc/status.h).
 // Single calls end after a minute; streams live as long as the connection does.
@@ -38,9 +34,10 @@ class AnalystClient {
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() const;
   absl::StatusOr<v1::PlanRunReply> PlanRun(
       const v1::RunSpecification& specification) const;
-  // `dictionary` (D x K) is sent if it has entries: W_0 of a public start.
+  // `dictionary` (D x K, column by column) is sent if it has entries: W_0 of a
+  // public start.
   absl::StatusOr<v1::Run> StartRun(const v1::RunSpecification& specification,
-                                   const Eigen::MatrixXd& dictionary) const;
+                                   std::span<const double> dictionary) const;
   absl::StatusOr<v1::Run> GetRun(const std::string& run_id) const;
   absl::StatusOr<v1::ListRunsReply> ListRuns() const;
   absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;

@@ -10,6 +10,7 @@
 #include "analyst/cli/render/text.h"
 #include "analyst/cli/watcher.h"
 #include "common/base/error.h"
+#include "common/cli/program.h"
 #include "common/rpc/json.h"
 
 namespace dpnmf::cli {
@@ -24,7 +25,8 @@ ProgressStyle StyleOf(const Session& session) {
 ExitCode ReportInterrupt(const Session& session, const std::string& run_id) {
   const std::string id = ShortRunId(run_id);
   *session.environment().err
-      << ErrorText(Refusal(absl::StatusCode::kCancelled, "interrupted",
+      << ErrorText("dpnmf",
+                   Refusal(absl::StatusCode::kCancelled, "interrupted",
                            absl::StrCat("no longer watching; run ", id,
                                         " goes on. 'dpnmf watch ", id,
                                         "' watches it again, 'dpnmf cancel ",

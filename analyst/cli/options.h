@@ -4,24 +4,27 @@
 #define DPNMF_ANALYST_CLI_OPTIONS_H_
 
 #include <string>
+#include <vector>
 
-#include "CLI/CLI.hpp"
 #include "analyst/cli/connection.h"
+#include "common/cli/program.h"
 
 namespace dpnmf::cli {
 
 inline constexpr char kDefaultServer[] = "localhost:7432";
 
-enum class Format { kText, kJson };
-
 struct GlobalOptions {
   ConnectionOptions connection = {kDefaultServer, {}};
-  Format format = Format::kText;
+  std::string format = "text";  // or json
 };
 
-// Adds --server, --ca, --cert, --key, --format and --config. `options` outlives
-// the app.
-void AddGlobalOptions(CLI::App* app, GlobalOptions* options);
+// --server, --ca, --cert, --key, --crl and --format. `options` outlives the
+// table.
+std::vector<Flag> GlobalFlags(GlobalOptions* options);
+
+// The file that DPNMF_CONFIG names, and that has to be there; else
+// ./dpnmf.toml, else ~/.config/dpnmf.toml, if there is one.
+ConfigFile ClientConfig();
 
 }  // namespace dpnmf::cli
 

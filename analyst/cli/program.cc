@@ -1,22 +1,14 @@
 #include "analyst/cli/program.h"
 
-#include <memory>
-#include <string>
-
-#include "CLI/CLI.hpp"
 #include "analyst/cli/commands/commands.h"
-#include "analyst/cli/help.h"
 #include "analyst/cli/session.h"
-#include "common/base/exit_code.h"
 #include "common/base/trace.h"
-#include "common/rpc/usage_error.h"
 
 namespace dpnmf::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "dpnmf learns the parts that private columns are made of: the dictionary "
-    "W\n"
+    "dpnmf learns the parts that private columns are made of: the dictionary W "
     "of V ~ WH. It talks to the analyst's server; the data stay with the "
     "curator.";
 
@@ -45,47 +37,27 @@ Exit codes:
   4 no such data set or run     9 the run ended without completing
   130 interrupted by you)";
 
-void AddCommands(CLI::App* app, Session* session) {
-  AddDatasetsCommand(app, session);
-  AddPlanCommand(app, session);
-  AddTrainCommand(app, session);
-  AddWatchCommand(app, session);
-  AddRunCommands(app, session);
-  AddBudgetCommand(app, session);
-  AddReceiptsCommand(app, session);
-  AddModelCommand(app, session);
-  AddObjectiveCommand(app, session);
-  AddAccountCommand(app, session);
-  AddDoctorCommand(app, session);
-}
-
 }  // namespace
 
-int RunProgram(int argc, const char* const* argv,
-               const Environment& environment) {
+ExitCode RunProgram(int argc, const char* const* argv,
+                    const Environment& environment) {
   const TraceScope trace(NewTrace());  // of the whole command
   Session session(environment);
-  CLI::App app(kAbout, "dpnmf");
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.footer(kFooter);
-  app.set_version_flag("--version", "dpnmf " + environment.version);
-  app.fallthrough();
-  app.require_subcommand(1);
-  AddGlobalOptions(&app, &session.options());
-  AddCommands(&app, &session);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    *environment.out << app.help();
-    return kExitOk;
-  } catch (const CLI::CallForVersion& version) {
-    *environment.out << version.what() << '\n';
-    return kExitOk;
-  } catch (const CLI::ParseError& error) {
-    *environment.err << UsageErrorText(app, error);
-    return kExitUsage;
-  }
-  return session.exit_code();
+  const Program program = {.root = {.name = "dpnmf",
+                                    .summary = kAbout,
+                                    .footer = kFooter,
+                                    .flags = GlobalFlags(&session.options()),
+                                    .commands = AllCommands(&session)},
+                           .version = environment.version,
+                           .config = ClientConfig()};
+  const ExitCode code =
+      Main(program, argc, argv, environment.out, environment.err);
+  if (code == kExitUnreachable)
+    *environment.err << "dpnmf: the server is "
+                     << session.options().connection.server
+                     << "; 'dpnmf doctor' looks for the cause.\n"
+                     << std::flush;
+  return code;
 }
 
 }  // namespace dpnmf::cli

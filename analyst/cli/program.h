@@ -3,14 +3,15 @@
 #define DPNMF_ANALYST_CLI_PROGRAM_H_
 
 #include "analyst/cli/environment.h"
+#include "common/base/exit_code.h"
 
 namespace dpnmf::cli {
 
 // Runs the subcommand that argv names. Results go to environment.out, errors as
 // "dpnmf: SENTENCE [CODE]" to environment.err. Returns one of
 // common/base/exit_code.h.
-int RunProgram(int argc, const char* const* argv,
-               const Environment& environment);
+ExitCode RunProgram(int argc, const char* const* argv,
+                    const Environment& environment);
 
 }  // namespace dpnmf::cli
 

@@ -1,11 +1,9 @@
 #include "analyst/cli/run_flags.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -13,115 +11,16 @@
 #include "common/base/error.h"
 #include "common/nmf/defaults.h"
 #include "common/privacy/run_plan.h"
-#include "common/rpc/usage_error.h"
 
 namespace dpnmf::cli {
 namespace {
 
 constexpr char kPublicPrefix[] = "public:";
 
-// A whole number as it was typed: the library takes -1 and numbers that are too
-// large for the largest that there is.
-CLI::Validator WholeNumber(std::uint64_t most) {
-  return {[most](std::string& text) {
-            std::uint64_t number = 0;
-            return absl::SimpleAtoi(text, &number) && number <= most
-                       ? std::string()
-                       : absl::StrCat("must be a whole number from 0 to ", most,
-                                      ", not ", text);
-          },
-          ""};
-}
-
-constexpr std::uint64_t kLargestCount =
-    std::numeric_limits<std::uint32_t>::max();
-
-void AddPrivacyFlags(CLI::App* app, RunFlags* flags) {
-  app->add_option("--dataset", flags->dataset,
-                  "Name of the data set; see 'dpnmf datasets'")
-      ->required()
-      ->type_name("NAME");
-  app->add_option("--rank", flags->rank, "K: how many parts to learn")
-      ->required()
-      ->check(WholeNumber(kLargestCount))
-      ->type_name("K");
-  app->add_option("--rounds", flags->rounds,
-                  "Noised releases of the whole run; 30 if not given, as few "
-                  "as can be for moments")
-      ->check(WholeNumber(kLargestCount))
-      ->type_name("T");
-  app->add_option(
-         "--epsilon", flags->epsilon,
-         "What the whole run may cost, under the data set's conversion")
-      ->required()
-      ->type_name("E");
-  app->add_option("--delta", flags->delta,
-                  "Where epsilon is read; the cap's delta if not given")
-      ->type_name("D");
-}
-
-void AddMechanismFlags(CLI::App* app, RunFlags* flags) {
-  app->add_option("--mechanism", flags->mechanism,
-                  "auto, moments (one noised second moment), statistics "
-                  "(rounds of noised A and B) or gradient (the paper's)")
-      ->capture_default_str()
-      ->type_name("NAME");
-  app->add_option("--moment-rows", flags->moment_rows,
-                  "moments: how many features at most; up to 1024 if not given")
-      ->check(WholeNumber(kLargestCount))
-      ->type_name("M");
-  app->add_option("--share-of-moments", flags->share_of_moments,
-                  "moments with further --rounds: share of the run's cost "
-                  "before them; 0.5 if not given")
-      ->type_name("X");
-  app->add_option("--outliers", flags->outliers,
-                  "Whether sparse outliers are split off")
-      ->check(OneOf({"on", "off"}))
-      ->capture_default_str()
-      ->type_name("on|off");
-  app->add_option("--lambda", flags->lambda,
-                  "A residual beyond this is an outlier; 2 c/sqrt(D) if not "
-                  "given, c the bound of a column")
-      ->type_name("L");
-  app->add_option("--outlier-bound", flags->outlier_bound,
-                  "Largest outlier; the bound of a column if not given")
-      ->type_name("M");
-  app->add_option("--inner-iterations", flags->inner_iterations,
-                  "Sweeps of the curator's H step in a round; 10 if not "
-                  "given")
-      ->check(WholeNumber(kLargestCount))
-      ->type_name("N");
-  app->add_option("--share-of-a", flags->share_of_a,
-                  "Share of a round's cost that is spent on A; 0.1 if not "
-                  "given")
-      ->type_name("X");
-}
-
-void AddLearnerFlags(CLI::App* app, RunFlags* flags) {
-  app->add_option("--init", flags->init,
-                  "First dictionary: random, or public:FILE (.npy or .csv, D x "
-                  "K, known to everybody)")
-      ->capture_default_str()
-      ->type_name("random|public:FILE");
-  app->add_option("--seed", flags->seed,
-                  "Of the random first dictionary alone; never of noise")
-      ->check(WholeNumber(std::numeric_limits<std::uint64_t>::max()))
-      ->capture_default_str()
-      ->type_name("N");
-  app->add_option("--step-size", flags->step_size,
-                  "Step of the W update in units of 1/|A|; 1 if not given")
-      ->type_name("X");
-  app->add_option("--steps-per-round", flags->steps_per_round,
-                  "W steps on each release, which cost nothing; 200 if not "
-                  "given")
-      ->check(WholeNumber(kLargestCount))
-      ->type_name("N");
-}
-
-absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
-                                                 const v1::Dataset& dataset) {
+absl::StatusOr<std::vector<double>> PublicDictionary(
+    const RunFlags& flags, const v1::Dataset& dataset) {
   const std::string path(absl::StripPrefix(flags.init, kPublicPrefix));
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, ReadMatrixFile(path));
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
   if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
       w.cols() != static_cast<Eigen::Index>(flags.rank)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
@@ -129,7 +28,7 @@ absl::StatusOr<Eigen::MatrixXd> PublicDictionary(const RunFlags& flags,
                                 "; this run needs a dictionary of ",
                                 dataset.features(), " x ", flags.rank, "."));
   }
-  return w;
+  return std::vector<double>(w.data(), w.data() + w.size());
 }
 
 absl::Status CheckMechanism(const std::string& name) {
@@ -223,10 +122,69 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
                    names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
 }
 
-void AddRunFlags(CLI::App* app, RunFlags* flags) {
-  AddPrivacyFlags(app, flags);
-  AddMechanismFlags(app, flags);
-  AddLearnerFlags(app, flags);
+std::vector<Flag> FlagsOfRun(RunFlags* flags) {
+  return {
+      Flag("--dataset", &flags->dataset,
+           "Name of the data set; see 'dpnmf datasets'",
+           {.value = "NAME", .required = true}),
+      Flag("--rank", &flags->rank, "K: how many parts to learn",
+           {.value = "K", .required = true}),
+      Flag(
+          "--rounds", &flags->rounds,
+          "Noised releases of the whole run; 30 if not given, as few as can be "
+          "for moments",
+          {.value = "T"}),
+      Flag("--epsilon", &flags->epsilon,
+           "What the whole run may cost, under the data set's conversion",
+           {.value = "E", .required = true}),
+      Flag("--delta", &flags->delta,
+           "Where epsilon is read; the cap's delta if not given",
+           {.value = "D"}),
+      Flag("--mechanism", &flags->mechanism,
+           "auto, moments (one noised second moment), statistics (rounds of "
+           "noised "
+           "A and B) or gradient (the paper's)",
+           {.value = "NAME", .shown = true}),
+      Flag("--moment-rows", &flags->moment_rows,
+           "moments: how many features at most; up to 1024 if not given",
+           {.value = "M"}),
+      Flag(
+          "--share-of-moments", &flags->share_of_moments,
+          "moments with further --rounds: share of the run's cost before them; "
+          "0.5 if not given",
+          {.value = "X"}),
+      Flag("--outliers", &flags->outliers,
+           "Whether sparse outliers are split off",
+           {.one_of = "on|off", .shown = true}),
+      Flag("--lambda", &flags->lambda,
+           "A residual beyond this is an outlier; 2 c/sqrt(D) if not given, c "
+           "the "
+           "bound of a column",
+           {.value = "L"}),
+      Flag("--outlier-bound", &flags->outlier_bound,
+           "Largest outlier; the bound of a column if not given",
+           {.value = "M"}),
+      Flag("--inner-iterations", &flags->inner_iterations,
+           "Sweeps of the curator's H step in a round; 10 if not given",
+           {.value = "N"}),
+      Flag("--share-of-a", &flags->share_of_a,
+           "Share of a round's cost that is spent on A; 0.1 if not given",
+           {.value = "X"}),
+      Flag("--init", &flags->init,
+           "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
+           "known "
+           "to everybody)",
+           {.value = "random|public:FILE", .shown = true}),
+      Flag("--seed", &flags->seed,
+           "Of the random first dictionary alone; never of noise",
+           {.value = "N", .shown = true}),
+      Flag("--step-size", &flags->step_size,
+           "Step of the W update in units of 1/|A|; 1 if not given",
+           {.value = "X"}),
+      Flag("--steps-per-round", &flags->steps_per_round,
+           "W steps on each release, which cost nothing; 200 if not given",
+           {.value = "N"}),
+  };
 }
 
 double DefaultLambda(const v1::Dataset& dataset) {

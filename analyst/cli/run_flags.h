@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "CLI/CLI.hpp"
-#include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "analyst/cli/client.h"
+#include "common/cli/program.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::cli {
@@ -36,8 +36,8 @@ struct RunFlags {
   std::uint64_t seed = 0;
 };
 
-// `flags` outlives the app.
-void AddRunFlags(CLI::App* app, RunFlags* flags);
+// `flags` outlives the table.
+std::vector<Flag> FlagsOfRun(RunFlags* flags);
 
 // 2 c_v / sqrt(D): twice the root mean square entry of a column of full length.
 double DefaultLambda(const v1::Dataset& dataset);
@@ -54,7 +54,8 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 struct PreparedRun {
   v1::Dataset dataset;
   v1::RunSpecification specification;
-  Eigen::MatrixXd dictionary;  // W_0 of a public start, else empty
+  // W_0 of a public start, D x K, column by column; else empty.
+  std::vector<double> dictionary;
 };
 
 // Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with

@@ -1,10 +1,9 @@
-// One call of the program: its flags, its server, what it prints, how it ends.
+// One call of the program: its flags, its server, what it prints.
 #ifndef DPNMF_ANALYST_CLI_SESSION_H_
 #define DPNMF_ANALYST_CLI_SESSION_H_
 
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/cli/client.h"
 #include "analyst/cli/environment.h"
@@ -14,9 +13,6 @@
 
 namespace dpnmf::cli {
 
-// "dpnmf: SENTENCE [code]" with a line break.
-std::string ErrorText(const absl::Status& status);
-
 class Session {
  public:
   // `environment` outlives the session.
@@ -24,8 +20,9 @@ class Session {
       : environment_(environment) {}
 
   const Environment& environment() const { return environment_; }
+  const GlobalOptions& options() const { return options_; }
   GlobalOptions& options() { return options_; }
-  bool json() const { return options_.format == Format::kJson; }
+  bool json() const { return options_.format == "json"; }
 
   // Connects with the flags as parsed.
   absl::StatusOr<AnalystClient> Client() const;
@@ -34,14 +31,9 @@ class Session {
   void Print(const google::protobuf::Message& message,
              const std::string& text) const;
 
-  // Keeps the exit code; prints the error if there is one.
-  void Finish(const absl::StatusOr<ExitCode>& result);
-  ExitCode exit_code() const { return exit_code_; }
-
  private:
   const Environment& environment_;
   GlobalOptions options_;
-  ExitCode exit_code_ = kExitOk;
 };
 
 }  // namespace dpnmf::cli

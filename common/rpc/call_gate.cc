@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/rpc/certificate.h"
+#include "grpcpp/security/auth_metadata_processor.h"
 
 namespace dpnmf {
 namespace {

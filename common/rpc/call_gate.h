@@ -14,7 +14,10 @@
 
 #include "absl/status/status.h"
 #include "common/rpc/tls.h"
-#include "grpcpp/security/auth_metadata_processor.h"
+
+namespace grpc {
+class AuthMetadataProcessor;
+}  // namespace grpc
 
 namespace dpnmf {
 

@@ -8,6 +8,7 @@
 #include "common/rpc/status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 
 namespace dpnmf {
 namespace {

@@ -6,7 +6,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "grpcpp/security/credentials.h"
+
+namespace grpc {
+class ChannelCredentials;
+}  // namespace grpc
 
 namespace dpnmf {
 

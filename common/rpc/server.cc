@@ -10,6 +10,9 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/resource_quota.h"
+#include "grpcpp/security/auth_metadata_processor.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 
 namespace dpnmf {
@@ -44,6 +47,9 @@ int WaitForSignal(const sigset_t& signals) {
   }
   return signal;
 }
+
+RpcServer::RpcServer() = default;
+RpcServer::~RpcServer() = default;
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Options& options) {

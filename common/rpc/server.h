@@ -9,9 +9,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "grpcpp/security/auth_metadata_processor.h"
-#include "grpcpp/security/server_credentials.h"
-#include "grpcpp/server.h"
+
+namespace grpc {
+class AuthMetadataProcessor;
+class Server;
+class ServerCredentials;
+class Service;
+}  // namespace grpc
 
 namespace dpnmf {
 
@@ -39,6 +43,7 @@ class RpcServer {
   // address is taken or not this machine's.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Options& options);
+  ~RpcServer();
 
   // HOST:PORT really used.
   const std::string& address() const { return address_; }
@@ -48,7 +53,7 @@ class RpcServer {
   void Shutdown();
 
  private:
-  RpcServer() = default;
+  RpcServer();
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   int port_ = 0;

@@ -10,7 +10,6 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/error_report.h"
 #include "curator/commands/place_flags.h"
 #include "curator/keep/backup.h"
 #include "curator/keep/close_run.h"
@@ -148,83 +147,95 @@ absl::Status Forget(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
-void AddPlaces(CLI::App* command, KeepOptions* options) {
-  AddPlaceFlags(command, &options->data_dir, &options->anchor_dir);
-  command->add_flag("--no-anchor", options->no_anchor,
-                    "The curator is served without an anchor");
+using Action = absl::Status(const KeepOptions& options);
+
+// A command with the flags of places and no others yet.
+Command CommandOf(const char* name, const char* summary, const char* footer,
+                  const std::shared_ptr<KeepOptions>& options, Action* action) {
+  Command command = {
+      .name = name,
+      .summary = summary,
+      .footer = footer,
+      .flags = PlaceFlags(&options->data_dir, &options->anchor_dir),
+      .run = [options, action]() -> absl::StatusOr<ExitCode> {
+        DPNMF_RETURN_IF_ERROR(action(*options));
+        return kExitOk;
+      }};
+  command.flags.push_back(Flag("--no-anchor", &options->no_anchor,
+                               "The curator is served without an anchor"));
+  return command;
 }
 
-using Action = absl::Status (*)(const KeepOptions& options);
-
-CLI::App* AddAction(CLI::App* app, const char* name, const char* help,
-                    const std::shared_ptr<KeepOptions>& options, int* exit_code,
-                    Action action) {
-  CLI::App* command = app->add_subcommand(name, help);
-  AddPlaces(command, options.get());
-  command->callback([options, exit_code, action] {
-    *exit_code = ReportStatus(action(*options));
-  });
-  return command;
+Flag AuditLogFlag(KeepOptions* options) {
+  return Flag("--audit-log", &options->audit_log,
+              "File of the audit log [DATA_DIR/audit.jsonl]", {.env = true});
 }
 
 }  // namespace
 
-void AddKeepCommands(CLI::App* app, int* exit_code) {
+Command BackupCommand() {
   const auto options = std::make_shared<KeepOptions>();
-  CLI::App* backup = AddAction(
-      app, "backup", "Copy the data directory; a server may run meanwhile",
-      options, exit_code, Backup);
-  backup->add_option("--output", options->backup, "A new directory")
-      ->required();
-  backup->footer(
+  Command backup = CommandOf(
+      "backup", "Copy the data directory; a server may run meanwhile",
       "The anchor is not part of it: it tells whether a backup is the latest "
       "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
-      "--output /mnt/backup/today");
-  CLI::App* restore =
-      AddAction(app, "restore", "Make a data directory of a backup", options,
-                exit_code, Restore);
-  restore->add_option("--from", options->backup, "The backup's directory")
-      ->required();
-  restore->add_flag("--check", options->check,
-                    "Only look whether it could be restored");
-  restore->footer(
+      "--output /mnt/backup/today",
+      options, Backup);
+  backup.flags.push_back(Flag("--output", &options->backup, "A new directory",
+                              {.required = true}));
+  return backup;
+}
+
+Command RestoreCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command restore = CommandOf(
+      "restore", "Make a data directory of a backup",
       "A backup that lacks a charge which the anchor has seen is refused: the "
       "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
-      "which state is the\nlatest; see docs/operations.md.");
-  CLI::App* forget = AddAction(
-      app, "forget", "Delete the stored releases of runs that were closed",
-      options, exit_code, Forget);
-  forget->add_option("--run", options->runs,
-                     "A run, by its whole id (ledger show --format json)");
-  forget
-      ->add_option("--older-than-days", options->older_than_days,
-                   "All runs that were closed so long ago")
-      ->check(CLI::Range(1, 36500));
-  forget->add_flag("--dry-run", options->dry_run, "Only say what would go");
-  forget
-      ->add_option("--audit-log", options->audit_log,
-                   "File of the audit log [DATA_DIR/audit.jsonl]")
-      ->envname("DPNMF_CURATOR_AUDIT_LOG");
-  CLI::App* close =
-      AddAction(app, "close", "Close a run whose analyst does not come back",
-                options, exit_code, Close);
-  close
-      ->add_option("--run", options->run,
-                   "The run, by its whole id (ledger show --format json)")
-      ->required();
-  close
-      ->add_option("--audit-log", options->audit_log,
-                   "File of the audit log [DATA_DIR/audit.jsonl]")
-      ->envname("DPNMF_CURATOR_AUDIT_LOG");
-  close->footer(
+      "which state is the\nlatest; see docs/operations.md.",
+      options, Restore);
+  restore.flags.push_back(Flag("--from", &options->backup,
+                               "The backup's directory", {.required = true}));
+  restore.flags.push_back(Flag("--check", &options->check,
+                               "Only look whether it could be restored"));
+  return restore;
+}
+
+Command ForgetCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command forget = CommandOf(
+      "forget", "Delete the stored releases of runs that were closed",
+      "No row of the ledger is touched: what was charged stays charged, and a "
+      "release\nwhose bytes are gone is never drawn again.\nExample:\n"
+      "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365",
+      options, Forget);
+  forget.flags.push_back(
+      Flag("--run", &options->runs,
+           "A run, by its whole id (ledger show --format json)"));
+  forget.flags.push_back(Flag("--older-than-days", &options->older_than_days,
+                              "All runs that were closed so long ago",
+                              {.range = {1, 36'500}}));
+  forget.flags.push_back(
+      Flag("--dry-run", &options->dry_run, "Only say what would go"));
+  forget.flags.push_back(AuditLogFlag(options.get()));
+  return forget;
+}
+
+Command CloseCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command close = CommandOf(
+      "close", "Close a run whose analyst does not come back",
       "Stop the server first. What the run has reserved and not spent is free "
       "again; what\nwas charged stays charged. The run cannot be opened any "
       "more, by whoever began it.\nExample:\n  dpnmf-curator close --data-dir "
-      "/var/lib/dpnmf --run 0123456789abcdef0123456789abcdef");
-  forget->footer(
-      "No row of the ledger is touched: what was charged stays charged, and a "
-      "release\nwhose bytes are gone is never drawn again.\nExample:\n"
-      "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365");
+      "/var/lib/dpnmf --run 0123456789abcdef0123456789abcdef",
+      options, Close);
+  close.flags.push_back(
+      Flag("--run", &options->run,
+           "The run, by its whole id (ledger show --format json)",
+           {.required = true}));
+  close.flags.push_back(AuditLogFlag(options.get()));
+  return close;
 }
 
 }  // namespace dpnmf::curator

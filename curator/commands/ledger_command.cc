@@ -11,13 +11,11 @@
 #include "common/base/audit_log.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
-#include "common/base/exit_code.h"
 #include "common/base/view.h"
 #include "common/rpc/convert.h"
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/compare_receipts.h"
-#include "curator/commands/error_report.h"
 #include "curator/commands/place_flags.h"
 #include "curator/release/anchor.h"
 #include "curator/release/layout.h"
@@ -233,7 +231,7 @@ absl::Status Verify(const LedgerOptions& options) {
 
 // ---- anchor
 
-absl::Status AnchorCommand(const LedgerOptions& options) {
+absl::Status AnchorAnew(const LedgerOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
   if (!options.accept) return Verify(options);
   // The operator's word is written down before it counts.
@@ -256,70 +254,84 @@ absl::Status AnchorCommand(const LedgerOptions& options) {
   return absl::OkStatus();
 }
 
-// ---- flags
+// ---- the commands
 
-void AddReading(CLI::App* command, LedgerOptions* options) {
-  AddPlaceFlags(command, &options->data_dir, &options->anchor_dir);
-  command->add_flag("--no-anchor", options->no_anchor,
-                    "The curator is served without an anchor");
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+using Action = absl::Status(const LedgerOptions& options);
+
+Command CommandOf(const char* name, const char* summary, const char* footer,
+                  const std::shared_ptr<LedgerOptions>& options,
+                  Action* action) {
+  return {.name = name,
+          .summary = summary,
+          .footer = footer,
+          .flags = PlaceFlags(&options->data_dir, &options->anchor_dir),
+          .run = [options, action]() -> absl::StatusOr<ExitCode> {
+            DPNMF_RETURN_IF_ERROR(action(*options));
+            return kExitOk;
+          }};
 }
 
-using Action = absl::Status (*)(const LedgerOptions& options);
+void AddReadingFlags(LedgerOptions* options, Command* command) {
+  command->flags.push_back(Flag("--no-anchor", &options->no_anchor,
+                                "The curator is served without an anchor"));
+  command->flags.push_back(Flag("--format", &options->format, "text or json",
+                                {.one_of = "text|json", .shown = true}));
+}
 
-CLI::App* AddAction(CLI::App* ledger, const char* name, const char* help,
-                    const std::shared_ptr<LedgerOptions>& options,
-                    int* exit_code, Action action) {
-  CLI::App* command = ledger->add_subcommand(name, help);
-  command->callback([options, exit_code, action] {
-    *exit_code = ReportStatus(action(*options));
-  });
-  return command;
+Command ShowCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command show = CommandOf("show", "Budgets and rows, after verifying them", "",
+                           options, Show);
+  AddReadingFlags(options.get(), &show);
+  show.flags.push_back(Flag("--population", &options->population,
+                            "Only this population's budget and rows"));
+  show.flags.push_back(Flag("--last", &options->last,
+                            "Only the last rows [all]",
+                            {.range = {1, 1'000'000'000}}));
+  return show;
+}
+
+Command VerifyCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command verify = CommandOf(
+      "verify", "Check every row, the hash chain, the anchor and receipts", "",
+      options, Verify);
+  AddReadingFlags(options.get(), &verify);
+  verify.flags.push_back(Flag(
+      "--receipts", &options->receipts,
+      "Receipts that analysts hold (dpnmf receipts export): every one must "
+      "stand in the ledger"));
+  return verify;
+}
+
+Command NewAnchorCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command anchor = CommandOf(
+      "anchor", "Anchor the ledger anew after a lost anchor",
+      "The anchor shows that the ledger was not rolled back. First check that "
+      "--anchor-dir\nnames its directory. If its volume is lost and\nyou know "
+      "that the ledger is the latest, stop the curator and accept the ledger "
+      "as\nit stands; it adds no row. An anchor that the ledger contradicts is "
+      "never\noverruled: charges would be forgotten. Restore the ledger that "
+      "it "
+      "belongs to.",
+      options, AnchorAnew);
+  anchor.flags.push_back(Flag(
+      "--accept", &options->accept,
+      "Take the ledger as it stands for the latest. Without it: only check"));
+  return anchor;
 }
 
 }  // namespace
 
-void AddLedgerCommand(CLI::App* app, int* exit_code) {
-  CLI::App* ledger = app->add_subcommand(
-      "ledger", "Read, verify and anchor the ledger of record");
-  ledger->require_subcommand(1);
-  ledger->footer(
-      "The ledger is read without changing it; a server may run meanwhile.\n"
-      "Example:\n"
-      "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf");
-  const auto options = std::make_shared<LedgerOptions>();
-  CLI::App* show =
-      AddAction(ledger, "show", "Budgets and rows, after verifying them",
-                options, exit_code, Show);
-  AddReading(show, options.get());
-  show->add_option("--population", options->population,
-                   "Only this population's budget and rows");
-  show->add_option("--last", options->last, "Only the last rows [all]")
-      ->check(CLI::Range(1, 1'000'000'000));
-  CLI::App* verify =
-      AddAction(ledger, "verify",
-                "Check every row, the hash chain, the anchor and receipts",
-                options, exit_code, Verify);
-  AddReading(verify, options.get());
-  verify->add_option("--receipts", options->receipts,
-                     "Receipts that analysts hold (dpnmf receipts export): "
-                     "every one must stand in the ledger");
-  CLI::App* anchor =
-      AddAction(ledger, "anchor", "Anchor the ledger anew after a lost anchor",
-                options, exit_code, AnchorCommand);
-  AddPlaceFlags(anchor, &options->data_dir, &options->anchor_dir);
-  anchor->add_flag(
-      "--accept", options->accept,
-      "Take the ledger as it stands for the latest. Without it: only check");
-  anchor->footer(
-      "The anchor shows that the ledger was not rolled back. First check that "
-      "--anchor-dir\nnames its directory. If its volume is "
-      "lost and\nyou know that the ledger is the latest, stop the curator and "
-      "accept the ledger as\nit stands; it adds no row. An anchor that the "
-      "ledger contradicts is never\noverruled: charges would be forgotten. "
-      "Restore the ledger that it belongs to.");
+Command LedgerCommand() {
+  return {.name = "ledger",
+          .summary = "Read, verify and anchor the ledger of record",
+          .footer =
+              "The ledger is read without changing it; a server may run "
+              "meanwhile.\nExample:\n"
+              "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf",
+          .commands = {ShowCommand(), VerifyCommand(), NewAnchorCommand()}};
 }
 
 }  // namespace dpnmf::curator

@@ -3,15 +3,15 @@
 #define DPNMF_CURATOR_COMMANDS_PLACE_FLAGS_H_
 
 #include <string>
+#include <vector>
 
-#include "CLI/CLI.hpp"
+#include "common/cli/program.h"
 
 namespace dpnmf::curator {
 
 // --data-dir (required) and --anchor-dir, or their environment. Both strings
-// outlive the command.
-void AddPlaceFlags(CLI::App* command, std::string* data_dir,
-                   std::string* anchor_dir);
+// outlive the table.
+std::vector<Flag> PlaceFlags(std::string* data_dir, std::string* anchor_dir);
 
 }  // namespace dpnmf::curator
 

@@ -1,18 +1,25 @@
-// The subcommands of dpnmf-lab. Each registers its flags on `app` and, when
-// chosen, does its work in the callback and stores the exit code
-// (common/base/exit_code.h) in *exit_code. Results go to standard output,
-// errors as "dpnmf-lab: SENTENCE [CODE]" and progress to standard error.
+// The subcommands of dpnmf-lab: the table of the program's commands. Each is
+// defined in a file of this folder; a new one is a file and a row in both
+// lists. Results go to standard output, progress and notes to standard error.
 #ifndef DPNMF_CURATOR_LAB_COMMANDS_H_
 #define DPNMF_CURATOR_LAB_COMMANDS_H_
 
-#include "CLI/CLI.hpp"
+#include <vector>
+
+#include "common/cli/program.h"
 
 namespace dpnmf::curator::lab {
 
-inline constexpr char kProgram[] = "dpnmf-lab";
+using MakeCommand = Command();
 
-void AddFactorizeCommand(CLI::App* app, int* exit_code);
-void AddEvaluateCommand(CLI::App* app, int* exit_code);
+MakeCommand EvaluateCommand, FactorizeCommand;
+
+inline std::vector<Command> AllCommands() {
+  std::vector<Command> commands;
+  for (MakeCommand* make : {EvaluateCommand, FactorizeCommand})
+    commands.push_back(make());
+  return commands;
+}
 
 }  // namespace dpnmf::curator::lab
 

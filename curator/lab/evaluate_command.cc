@@ -13,10 +13,8 @@
 #include "absl/time/time.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/exit_code.h"
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
-#include "common/base/report_status.h"
 #include "curator/lab/commands.h"
 #include "curator/lab/evaluate/evaluation.h"
 #include "curator/lab/evaluate/report.h"
@@ -30,7 +28,7 @@ struct EvaluateFlags {
   std::string conversion = "gaussian";
 };
 
-// CLI11 has checked that every word is one of its flag's.
+// Main has checked that every word is one of its flag's.
 EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
   EvaluateOptions options = flags.options;
   options.users_are_rows = flags.users == "rows";
@@ -144,119 +142,92 @@ absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
   return evaluation->complete() ? kExitOk : kExitInterrupted;
 }
 
-void AddDataFlags(CLI::App* command, EvaluateFlags* flags) {
-  EvaluateOptions& options = flags->options;
-  command->add_option("--input", options.input, "File to read; .gz is read too")
-      ->required();
-  command
-      ->add_option("--users", flags->users,
-                   "What stands for a person in the file")
-      ->required()
-      ->check(CLI::IsMember({"rows", "columns"}));
-  command->add_option("--format-in", flags->format_in, "Format of the file")
-      ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
-      ->capture_default_str();
-  command->add_flag("--public", options.is_public,
-                    "The data are public or generated: a W_0 made of V may be "
-                    "compared too");
-  command->add_option("--vocabulary", options.vocabulary,
-                      "A word a line for each feature: topics and coherence");
-  command->add_option("--image-width", options.image_width,
-                      "Columns are pictures, row by row, of this width");
-}
-
-void AddTrialFlags(CLI::App* command, EvaluateFlags* flags) {
-  EvaluateOptions& options = flags->options;
-  command->add_option("--rank", options.rank, "K: columns of W")->required();
-  command
-      ->add_option("--epsilon", options.epsilon,
-                   "Overall epsilons, separated by commas")
-      ->required()
-      ->delimiter(',');
-  command->add_option("--delta", options.delta, "Of every epsilon")
-      ->capture_default_str();
-  command
-      ->add_option("--conversion", flags->conversion,
-                   "How epsilon is counted, but for paper, which has its own: "
-                   "gaussian is exact")
-      ->check(CLI::IsMember({"rdp", "rdp_optimal", "gaussian"}))
-      ->capture_default_str();
-  command
-      ->add_option("--mechanism", options.mechanisms,
-                   "auto, moments, statistics, gradient, paper, "
-                   "paper-nndsvd (with --public), mean, none; or all")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--rounds", options.rounds,
-          "Rounds of statistics, gradient and paper, separated by commas; if "
-          "not given 30, and 2,10,50 of paper")
-      ->delimiter(',');
-  command
-      ->add_option("--outliers", flags->outliers,
-                   "Whether sparse outliers are split off")
-      ->check(CLI::IsMember({"on", "off", "both"}))
-      ->capture_default_str();
-  command->add_option("--lambda", options.lambda,
-                      "A residual beyond this is an outlier; 2/sqrt(D) if not "
-                      "given");
-  command->add_option("--outlier-bound", options.outlier_bound,
-                      "Largest outlier; 1 if not given");
-  command->add_flag("--outlier-experiment", options.outlier_experiment,
-                    "Also learn with 70 % of the entries of 10 % of the users "
-                    "spoilt");
-  command->add_option("--repeats", options.repeats, "Trials of each kind")
-      ->capture_default_str();
-  command->add_option("--seed", options.seed, "Of noise and starts")
-      ->capture_default_str();
-  command->add_option("--threads", options.threads, "Threads that work")
-      ->capture_default_str();
-}
-
-void AddOutputFlags(CLI::App* command, EvaluateFlags* flags) {
-  EvaluateOptions& options = flags->options;
-  command
-      ->add_option("--output", options.output,
-                   "Directory for results.csv, curves.csv, results.json, "
-                   "report.html")
-      ->required();
-  command->add_option("--save-models", options.save_models,
-                      "Directory for every W: .npy, D x K, float64");
-  command->add_option("--data-dir", options.data_dir,
-                      "Data directory whose evaluations.log records the use; "
-                      "else the output's");
-}
-
 }  // namespace
 
-void AddEvaluateCommand(CLI::App* app, int* exit_code) {
-  CLI::App* command = app->add_subcommand(
-      "evaluate",
-      "Compare mechanisms on a file, on this machine, without privacy");
-  command->footer(
-      "For research, and for choosing epsilon and rank on public or generated "
-      "data. All\n"
-      "that is printed and written are exact functions of the file: on private "
-      "data it\n"
-      "stays with the operator, and nothing that an analyst sees may depend on "
-      "it.\n"
-      "Every use is recorded in evaluations.log. Ctrl-C writes what is done.\n"
-      "Example:\n"
-      "  dpnmf-lab evaluate --input examples/digits/digits.csv.gz --users "
-      "rows \\\n"
-      "    --rank 16 --epsilon 1,4,16 --public --image-width 8 --output "
-      "evaluation");
-  auto flags = std::make_shared<EvaluateFlags>();
-  flags->options.threads = DefaultThreads();
-  AddDataFlags(command, flags.get());
-  AddTrialFlags(command, flags.get());
-  AddOutputFlags(command, flags.get());
-  command->callback([flags, exit_code] {
-    const absl::StatusOr<ExitCode> done = RunEvaluate(*flags);
-    *exit_code = done.ok() ? *done : ReportStatus(kProgram, done.status());
-  });
+Command EvaluateCommand() {
+  const auto flags = std::make_shared<EvaluateFlags>();
+  EvaluateOptions& options = flags->options;
+  options.threads = DefaultThreads();
+  return {
+      .name = "evaluate",
+      .summary =
+          "Compare mechanisms on a file, on this machine, without privacy",
+      .footer =
+          "For research, and for choosing epsilon and rank on public or "
+          "generated data. All\n"
+          "that is printed and written are exact functions of the file: on "
+          "private data it\n"
+          "stays with the operator, and nothing that an analyst sees may "
+          "depend "
+          "on it.\n"
+          "Every use is recorded in evaluations.log. Ctrl-C writes what is "
+          "done.\n"
+          "Example:\n"
+          "  dpnmf-lab evaluate --input examples/digits/digits.csv.gz "
+          "--users rows \\\n"
+          "    --rank 16 --epsilon 1,4,16 --public --image-width 8 --output "
+          "evaluation",
+      .flags =
+          {Flag("--input", &options.input, "File to read; .gz is read too",
+                {.required = true}),
+           Flag("--users", &flags->users,
+                "What stands for a person in the file",
+                {.one_of = "rows|columns", .required = true}),
+           Flag("--format-in", &flags->format_in, "Format of the file",
+                {.one_of = "auto|csv|tsv|text|mtx|npy|triples", .shown = true}),
+           Flag("--public", &options.is_public,
+                "The data are public or generated: a W_0 made of V may be "
+                "compared "
+                "too"),
+           Flag("--vocabulary", &options.vocabulary,
+                "A word a line for each feature: topics and coherence"),
+           Flag("--image-width", &options.image_width,
+                "Columns are pictures, row by row, of this width"),
+           Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
+           Flag("--epsilon", &options.epsilon,
+                "Overall epsilons, separated by commas", {.required = true}),
+           Flag("--delta", &options.delta, "Of every epsilon", {.shown = true}),
+           Flag("--conversion", &flags->conversion,
+                "How epsilon is counted, but for paper, which has its own: "
+                "gaussian "
+                "is exact",
+                {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
+           Flag(
+               "--mechanism", &options.mechanisms,
+               "auto, moments, statistics, gradient, paper, paper-nndsvd (with "
+               "--public), mean, none; or all",
+               {.shown = true}),
+           Flag("--rounds", &options.rounds,
+                "Rounds of statistics, gradient and paper, separated by "
+                "commas; if "
+                "not given 30, and 2,10,50 of paper"),
+           Flag("--outliers", &flags->outliers,
+                "Whether sparse outliers are split off",
+                {.one_of = "on|off|both", .shown = true}),
+           Flag("--lambda", &options.lambda,
+                "A residual beyond this is an outlier; 2/sqrt(D) if not given"),
+           Flag("--outlier-bound", &options.outlier_bound,
+                "Largest outlier; 1 if not given"),
+           Flag("--outlier-experiment", &options.outlier_experiment,
+                "Also learn with 70 % of the entries of 10 % of the users "
+                "spoilt"),
+           Flag("--repeats", &options.repeats, "Trials of each kind",
+                {.shown = true}),
+           Flag("--seed", &options.seed, "Of noise and starts",
+                {.shown = true}),
+           Flag("--threads", &options.threads, "Threads that work",
+                {.shown = true}),
+           Flag("--output", &options.output,
+                "Directory for results.csv, curves.csv, results.json, "
+                "report.html",
+                {.required = true}),
+           Flag("--save-models", &options.save_models,
+                "Directory for every W: .npy, D x K, float64"),
+           Flag(
+               "--data-dir", &options.data_dir,
+               "Data directory whose evaluations.log records the use; else the "
+               "output's")},
+      .run = [flags] { return RunEvaluate(*flags); }};
 }
 
 }  // namespace dpnmf::curator::lab

@@ -14,11 +14,9 @@
 #include "absl/strings/str_format.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/exit_code.h"
 #include "common/base/interruption.h"
 #include "common/base/npy.h"
 #include "common/base/parallel.h"
-#include "common/base/report_status.h"
 #include "common/rpc/json.h"
 #include "curator/data/load.h"
 #include "curator/lab/commands.h"
@@ -167,63 +165,50 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
                                                      : kExitOk;
 }
 
-void AddFlags(CLI::App* command, FactorizeFlags* flags) {
-  command->add_option("--input", flags->input, "File to read; .gz is read too")
-      ->required();
-  command
-      ->add_option("--users", flags->users,
-                   "What stands for a person in the file")
-      ->required()
-      ->check(CLI::IsMember({"rows", "columns"}));
-  command->add_option("--format-in", flags->format_in, "Format of the file")
-      ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
-      ->capture_default_str();
-  command->add_option("--rank", flags->options.rank, "K: columns of W")
-      ->required();
-  command
-      ->add_option("--output", flags->output,
-                   "File for W: .npy, D x K, float64")
-      ->required();
-  command
-      ->add_option("--iterations", flags->options.iterations,
-                   "Stop after so many")
-      ->capture_default_str();
-  command->add_option("--target-objective", flags->options.target_objective,
-                      "Stop at this objective");
-  command->add_option("--seconds", flags->options.seconds,
-                      "Stop after so many seconds of work");
-  command->add_option("--seed", flags->options.seed, "Of the start")
-      ->capture_default_str();
-  command->add_option("--threads", flags->options.threads, "Threads that work")
-      ->capture_default_str();
-  command->add_option("--format", flags->format, "Of what is printed")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-}
-
 }  // namespace
 
-void AddFactorizeCommand(CLI::App* app, int* exit_code) {
-  CLI::App* command = app->add_subcommand(
-      "factorize", "Factorise a file on this machine, without privacy");
-  command->footer(
-      "Writes W of V ~ WH, where columns of V (one a person) are scaled to "
-      "length 1\n"
-      "and W, H >= 0. Nothing protects the people in the file: W and all that "
-      "is\n"
-      "printed are as private as the file. Ctrl-C ends with the W so far.\n"
-      "Example:\n"
-      "  dpnmf-lab factorize --input faces.npy --users columns --rank 50 "
-      "\\\n"
-      "    --output W.npy --iterations 200");
-  auto flags = std::make_shared<FactorizeFlags>();
-  flags->options.threads = DefaultThreads();
-  AddFlags(command, flags.get());
-  command->callback([flags, exit_code] {
-    const absl::StatusOr<ExitCode> done = RunFactorize(flags.get());
-    *exit_code = done.ok() ? *done : ReportStatus(kProgram, done.status());
-  });
+Command FactorizeCommand() {
+  const auto flags = std::make_shared<FactorizeFlags>();
+  FactorizeOptions& options = flags->options;
+  options.threads = DefaultThreads();
+  return {
+      .name = "factorize",
+      .summary = "Factorise a file on this machine, without privacy",
+      .footer =
+          "Writes W of V ~ WH, where columns of V (one a person) are scaled to "
+          "length 1\n"
+          "and W, H >= 0. Nothing protects the people in the file: W and all "
+          "that is\n"
+          "printed are as private as the file. Ctrl-C ends with the W so far.\n"
+          "Example:\n"
+          "  dpnmf-lab factorize --input faces.npy --users columns --rank "
+          "50 "
+          "\\\n"
+          "    --output W.npy --iterations 200",
+      .flags = {Flag("--input", &flags->input, "File to read; .gz is read too",
+                     {.required = true}),
+                Flag("--users", &flags->users,
+                     "What stands for a person in the file",
+                     {.one_of = "rows|columns", .required = true}),
+                Flag("--format-in", &flags->format_in, "Format of the file",
+                     {.one_of = "auto|csv|tsv|text|mtx|npy|triples",
+                      .shown = true}),
+                Flag("--rank", &options.rank, "K: columns of W",
+                     {.required = true}),
+                Flag("--output", &flags->output,
+                     "File for W: .npy, D x K, float64", {.required = true}),
+                Flag("--iterations", &options.iterations, "Stop after so many",
+                     {.shown = true}),
+                Flag("--target-objective", &options.target_objective,
+                     "Stop at this objective"),
+                Flag("--seconds", &options.seconds,
+                     "Stop after so many seconds of work"),
+                Flag("--seed", &options.seed, "Of the start", {.shown = true}),
+                Flag("--threads", &options.threads, "Threads that work",
+                     {.shown = true}),
+                Flag("--format", &flags->format, "Of what is printed",
+                     {.one_of = "text|json", .shown = true})},
+      .run = [flags] { return RunFactorize(flags.get()); }};
 }
 
 }  // namespace dpnmf::curator::lab

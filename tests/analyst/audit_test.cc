@@ -101,7 +101,7 @@ class AnalystAudit : public testing::Test {
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<RunStore> store_;
   std::unique_ptr<RunManager> manager_;
-  std::unique_ptr<grpc::Service> service_;
+  std::shared_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::AnalystService::Stub> stub_;
   Trace sent_;

@@ -119,7 +119,7 @@ class ServiceTest : public testing::Test {
   FakeCurator curator_;
   std::unique_ptr<RunStore> store_;
   std::unique_ptr<RunManager> manager_;
-  std::unique_ptr<grpc::Service> service_;
+  std::shared_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::AnalystService::Stub> stub_;
 };

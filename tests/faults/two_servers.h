@@ -67,7 +67,7 @@ class TwoServers {
   Line line_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
-  std::unique_ptr<grpc::Service> analyst_service_;
+  std::shared_ptr<grpc::Service> analyst_service_;
   std::unique_ptr<grpc::Server> analyst_server_;
   std::string analyst_address_;
 };

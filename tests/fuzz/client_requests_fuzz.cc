@@ -53,7 +53,7 @@ struct World {
   analyst::FakeCurator fake;
   std::unique_ptr<analyst::RunStore> store;
   std::unique_ptr<analyst::RunManager> manager;
-  std::unique_ptr<grpc::Service> service;
+  std::shared_ptr<grpc::Service> service;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<v1::AnalystService::Stub> stub;
   std::string last_run = std::string(32, '0');

@@ -2,14 +2,16 @@
 // clients, descriptions of data sets, anchors, policies, addresses, costs,
 // certificates, headers of arrays, configuration files and dictionaries.
 // Refused in one sentence, or read as what they say.
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
-#include "CLI/CLI.hpp"
 #include "analyst/cli/model_file.h"
 #include "analyst/cli/options.h"
 #include "analyst/client_list.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/cli/program.h"
 #include "common/privacy/mu_squared.h"
 #include "common/rpc/address.h"
 #include "common/rpc/certificate.h"
@@ -120,26 +122,34 @@ void FuzzCertificates(const std::string& text) {
   }
 }
 
-// As the programs do: what is wrong is a CLI::ParseError and nothing else.
+// As the programs do: read, or refused in one sentence.
 void FuzzConfiguration(const std::string& text, const OneFile& files) {
   const std::string path = files.Write("dpnmf.toml", text);
-  CLI::App app("test", "test");
   cli::GlobalOptions options;
-  cli::AddGlobalOptions(&app, &options);
   int number = 0;
   std::vector<std::string> words;
   bool flag = false;
-  CLI::App* const serve = app.add_subcommand("serve");
-  serve->add_option("--threads", number)->check(CLI::Range(1, 64));
-  serve->add_option("--words", words);
-  serve->add_flag("--flag", flag);
-  const char* const argv[] = {"test", "--config", path.c_str()};
-  try {
-    app.parse(3, argv);
-    Count("configuration read");
-  } catch (const CLI::ParseError&) {
-    Count("configuration refused");
-  }
+  const Command serve = {
+      .name = "serve",
+      .summary = "Serves",
+      .flags = {Flag("--threads", &number, "", {.range = {1, 64}}),
+                Flag("--words", &words, ""), Flag("--flag", &flag, "")},
+      .run = [] { return kExitOk; }};
+  const Program program = {.root = {.name = "test",
+                                    .flags = cli::GlobalFlags(&options),
+                                    .commands = {serve}},
+                           .config = {.help = "A file"}};
+  const char* const argv[] = {"test", "serve", "--config", path.c_str()};
+  std::ostringstream out, err;
+  const ExitCode code = Main(program, 4, argv, &out, &err);
+  Count(code == kExitOk ? "configuration read" : "configuration refused");
+  Demand(out.str().empty(), "output of a configuration file");
+  const std::string said = err.str();
+  Demand(code == kExitOk
+             ? said.empty() && (number == 0 || (number >= 1 && number <= 64))
+             : code == kExitUsage && said.ends_with("[usage]\n") &&
+                   std::count(said.begin(), said.end(), '\n') == 1,
+         "a configuration that is neither read nor refused in a sentence");
 }
 
 void FuzzDictionaryFile(const std::string& text, const OneFile& files,

@@ -279,7 +279,7 @@ class ServerLoad : public testing::Test {
   std::unique_ptr<analyst::CuratorConnection> connection_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
-  std::unique_ptr<grpc::Service> analyst_service_;
+  std::shared_ptr<grpc::Service> analyst_service_;
   int most_begun_ = 0;
 };
 

@@ -26,30 +26,26 @@ absl::StatusOr<ExitCode> ShowAccount(const Session& session,
 
 }  // namespace
 
-void AddAccountCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "account", "Privacy calculator for Gaussian releases; needs no server");
-  auto flags = std::make_shared<AccountFlags>();
-  command->add_option("--releases", flags->releases, "How many releases")
-      ->required()
-      ->type_name("T");
-  command
-      ->add_option("--noise-multiplier", flags->noise_multiplier,
-                   "Standard deviation of the noise over the L2 sensitivity")
-      ->required()
-      ->type_name("Z");
-  command
-      ->add_option("--delta", flags->delta, "Where epsilon is read, in (0, 1)")
-      ->required()
-      ->type_name("D");
-  command->footer(
-      "mu = sqrt(T) / Z (Gaussian differential privacy), rho = mu^2 / 2 "
-      "(zCDP).\n  epsilon.rdp          rho + 2 sqrt(rho log(1/delta))\n"
-      "  epsilon.rdp_optimal  the best that Renyi divergences give\n"
-      "  epsilon.gaussian     exact\nEpsilons are rounded up.\n\nExample:\n"
-      "  dpnmf account --releases 30 --noise-multiplier 20 --delta 1e-5");
-  command->callback(
-      [session, flags] { session->Finish(ShowAccount(*session, *flags)); });
+Command AccountCommand(const Session* session) {
+  const auto flags = std::make_shared<AccountFlags>();
+  return {
+      .name = "account",
+      .summary = "Privacy calculator for Gaussian releases; needs no server",
+      .footer =
+          "mu = sqrt(T) / Z (Gaussian differential privacy), rho = mu^2 / 2 "
+          "(zCDP).\n  epsilon.rdp          rho + 2 sqrt(rho log(1/delta))\n"
+          "  epsilon.rdp_optimal  the best that Renyi divergences give\n"
+          "  epsilon.gaussian     exact\nEpsilons are rounded up.\n\nExample:\n"
+          "  dpnmf account --releases 30 --noise-multiplier 20 --delta 1e-5",
+      .flags = {Flag("--releases", &flags->releases, "How many releases",
+                     {.value = "T", .required = true}),
+                Flag("--noise-multiplier", &flags->noise_multiplier,
+                     "Standard deviation of the noise over the L2 sensitivity",
+                     {.value = "Z", .required = true}),
+                Flag("--delta", &flags->delta,
+                     "Where epsilon is read, in (0, 1)",
+                     {.value = "D", .required = true})},
+      .run = [session, flags] { return ShowAccount(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

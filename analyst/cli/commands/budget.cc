@@ -18,22 +18,20 @@ absl::StatusOr<ExitCode> ShowBudget(const Session& session,
 
 }  // namespace
 
-void AddBudgetCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "budget", "What is promised, spent and left, by both sides' records");
-  auto dataset = std::make_shared<std::string>();
-  command
-      ->add_option("--dataset", *dataset,
-                   "A data set; the budget is its population's")
-      ->required()
-      ->type_name("NAME");
-  command->footer(
-      "The cap's epsilon is the guarantee: it holds whatever is asked for "
-      "later.\nEpsilons of what is charged so far are readings of the ledger. "
-      "Exit code 8 if\nthe curator's ledger and this analyst's mirror of it "
-      "differ.\n\nExample:\n  dpnmf budget --dataset digits");
-  command->callback(
-      [session, dataset] { session->Finish(ShowBudget(*session, *dataset)); });
+Command BudgetCommand(const Session* session) {
+  const auto dataset = std::make_shared<std::string>();
+  return {
+      .name = "budget",
+      .summary = "What is promised, spent and left, by both sides' records",
+      .footer =
+          "The cap's epsilon is the guarantee: it holds whatever is asked for "
+          "later.\nEpsilons of what is charged so far are readings of the "
+          "ledger. Exit code 8 if\nthe curator's ledger and this analyst's "
+          "mirror of it differ.\n\nExample:\n  dpnmf budget --dataset digits",
+      .flags = {Flag("--dataset", dataset.get(),
+                     "A data set; the budget is its population's",
+                     {.value = "NAME", .required = true})},
+      .run = [session, dataset] { return ShowBudget(*session, *dataset); }};
 }
 
 }  // namespace dpnmf::cli

@@ -1,27 +1,34 @@
-// The subcommands of dpnmf. Each adds its flags to `app`; when it is chosen it
-// does its work and leaves the exit code in the session, which outlives the
-// app.
+// The subcommands of dpnmf: the table of the program's commands. Each is
+// defined in a file of this folder; a new one is a file and a row in both
+// lists.
 #ifndef DPNMF_ANALYST_CLI_COMMANDS_COMMANDS_H_
 #define DPNMF_ANALYST_CLI_COMMANDS_COMMANDS_H_
 
-#include "CLI/CLI.hpp"
+#include <vector>
+
 #include "analyst/cli/session.h"
+#include "common/cli/program.h"
 
 namespace dpnmf::cli {
 
-void AddDatasetsCommand(CLI::App* app, Session* session);
-void AddPlanCommand(CLI::App* app, Session* session);
-void AddTrainCommand(CLI::App* app, Session* session);
-void AddWatchCommand(CLI::App* app, Session* session);
-// runs, show and cancel.
-void AddRunCommands(CLI::App* app, Session* session);
-void AddBudgetCommand(CLI::App* app, Session* session);
-// export and verify.
-void AddReceiptsCommand(CLI::App* app, Session* session);
-void AddModelCommand(CLI::App* app, Session* session);
-void AddObjectiveCommand(CLI::App* app, Session* session);
-void AddAccountCommand(CLI::App* app, Session* session);
-void AddDoctorCommand(CLI::App* app, Session* session);
+// `session` outlives the command.
+using MakeCommand = Command(const Session* session);
+
+MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
+    RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
+    ReceiptsCommand, ModelCommand, ObjectiveCommand, AccountCommand,
+    DoctorCommand;
+
+inline std::vector<Command> AllCommands(const Session* session) {
+  std::vector<Command> commands;
+  for (MakeCommand* make :
+       {DatasetsCommand, PlanCommand, TrainCommand, WatchCommand, RunsCommand,
+        ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
+        ReceiptsCommand, ModelCommand, ObjectiveCommand, AccountCommand,
+        DoctorCommand})
+    commands.push_back(make(session));
+  return commands;
+}
 
 }  // namespace dpnmf::cli
 

@@ -14,14 +14,15 @@ absl::StatusOr<ExitCode> ShowDatasets(const Session& session) {
 
 }  // namespace
 
-void AddDatasetsCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "datasets", "The data sets that this analyst may train on");
-  command->footer(
-      "D: entries of a column; N: users (declared). The guarantee is that of "
-      "the\npopulation's cap: it covers everything ever released about its "
-      "people.\n\nExample:\n  dpnmf datasets --format json");
-  command->callback([session] { session->Finish(ShowDatasets(*session)); });
+Command DatasetsCommand(const Session* session) {
+  return {.name = "datasets",
+          .summary = "The data sets that this analyst may train on",
+          .footer =
+              "D: entries of a column; N: users (declared). The guarantee is "
+              "that of the\npopulation's cap: it covers everything ever "
+              "released about its people.\n\nExample:\n"
+              "  dpnmf datasets --format json",
+          .run = [session] { return ShowDatasets(*session); }};
 }
 
 }  // namespace dpnmf::cli

@@ -9,37 +9,36 @@
 namespace dpnmf::cli {
 namespace {
 
-absl::StatusOr<ExitCode> Examine(Session* session,
+absl::StatusOr<ExitCode> Examine(const Session& session,
                                  const std::string& directory) {
   DoctorOptions options;
-  options.server = session->options().connection.server;
-  options.tls = session->options().connection.tls;
+  options.server = session.options().connection.server;
+  options.tls = session.options().connection.tls;
   options.data_directory = directory;
-  options.version = session->environment().version;
+  options.version = session.environment().version;
   const v1::DoctorReport report = RunDoctor(options);
-  session->Print(report, TextOf(report));
+  session.Print(report, TextOf(report));
   return report.ok() ? kExitOk : kExitState;
 }
 
 }  // namespace
 
-void AddDoctorCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "doctor", "Looks for what keeps this client from its server");
-  auto directory = std::make_shared<std::string>(".");
-  command
-      ->add_option("--directory", *directory,
-                   "Where results are written; its free space is looked at")
-      ->capture_default_str()
-      ->type_name("DIR");
-  command->footer(
-      "Checks the certificate files, names, ports, the handshake, clocks, "
-      "versions and\nthe disk, and says for each what to do. Exit code 7 if a "
-      "check failed.\n\nExample:\n"
-      "  dpnmf doctor --server analyst.example:7432 --ca ca.crt --cert "
-      "client.crt \\\n      --key client.key");
-  command->callback(
-      [session, directory] { session->Finish(Examine(session, *directory)); });
+Command DoctorCommand(const Session* session) {
+  const auto directory = std::make_shared<std::string>(".");
+  return {
+      .name = "doctor",
+      .summary = "Looks for what keeps this client from its server",
+      .footer =
+          "Checks the certificate files, names, ports, the handshake, clocks, "
+          "versions and\nthe disk, and says for each what to do. Exit code 7 "
+          "if "
+          "a check failed.\n\nExample:\n"
+          "  dpnmf doctor --server analyst.example:7432 --ca ca.crt --cert "
+          "client.crt \\\n      --key client.key",
+      .flags = {Flag("--directory", directory.get(),
+                     "Where results are written; its free space is looked at",
+                     {.value = "DIR", .shown = true})},
+      .run = [session, directory] { return Examine(*session, *directory); }};
 }
 
 }  // namespace dpnmf::cli

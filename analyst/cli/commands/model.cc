@@ -1,3 +1,5 @@
+#include "analyst/cli/model.h"
+
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -128,46 +130,39 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
 
 }  // namespace
 
-void AddModelCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "model", "Writes the dictionary W (D x K) of a run to a file");
-  auto flags = std::make_shared<ModelFlags>();
-  command->add_option("run", flags->run, "Its id, or the first digits of it")
-      ->required()
-      ->type_name("RUN");
-  command
-      ->add_option("--output,-o", flags->output,
-                   "Ends in .npy, .csv, .mtx or .png; replaced if it exists")
-      ->required()
-      ->type_name("FILE");
-  command
-      ->add_option("--errors", flags->errors,
-                   "Writes the standard errors of W too; ends in .npy, .csv or "
-                   ".mtx. Runs of moments and of statistics, once completed")
-      ->type_name("FILE");
-  command
-      ->add_option("--shape", flags->shape,
-                   ".png: how a column of W becomes a tile; a square if not "
-                   "given")
-      ->type_name("ROWSxCOLUMNS");
-  command
-      ->add_option("--order", flags->order,
-                   ".png: whether a tile is filled row by row or column by "
-                   "column")
-      ->check(CLI::IsMember({"row", "column"}).description(""))
-      ->capture_default_str()
-      ->type_name("row|column");
-  command->footer(
-      "A run that is still going gives W as it stands. In the picture each "
-      "part is one\ntile, blank where it is 0 and darkest at its largest "
-      "entry.\n\n--errors says how far "
-      "the noise may have moved each entry: the analyst fits W anew\nfor 16 "
-      "draws of it, which takes as many times as long as the fit. The errors\n"
-      "do not hold what other people would have changed, nor "
-      "bias.\n\nExamples:\n  dpnmf model 3f9a --output W.npy\n"
-      "  dpnmf model 3f9a --output parts.png --shape 8x8");
-  command->callback(
-      [session, flags] { session->Finish(SaveModel(*session, *flags)); });
+Command ModelCommand(const Session* session) {
+  const auto flags = std::make_shared<ModelFlags>();
+  return {
+      .name = "model",
+      .summary = "Writes the dictionary W (D x K) of a run to a file",
+      .footer =
+          "A run that is still going gives W as it stands. In the picture each "
+          "part is one\ntile, blank where it is 0 and darkest at its largest "
+          "entry.\n\n--errors says how far the noise may have moved each "
+          "entry: "
+          "the analyst fits W anew\nfor 16 draws of it, which takes as many "
+          "times as long as the fit. The errors\ndo not hold what other people "
+          "would have changed, nor bias.\n\nExamples:\n"
+          "  dpnmf model 3f9a --output W.npy\n"
+          "  dpnmf model 3f9a --output parts.png --shape 8x8",
+      .flags =
+          {Flag("run", &flags->run, "Its id, or the first digits of it",
+                {.value = "RUN", .required = true}),
+           Flag("--output,-o", &flags->output,
+                "Ends in .npy, .csv, .mtx or .png; replaced if it exists",
+                {.value = "FILE", .required = true}),
+           Flag("--errors", &flags->errors,
+                "Writes the standard errors of W too; ends in .npy, .csv or "
+                ".mtx. "
+                "Runs of moments and of statistics, once completed",
+                {.value = "FILE"}),
+           Flag("--shape", &flags->shape,
+                ".png: how a column of W becomes a tile; a square if not given",
+                {.value = "ROWSxCOLUMNS"}),
+           Flag("--order", &flags->order,
+                ".png: whether a tile is filled row by row or column by column",
+                {.one_of = "row|column", .shown = true})},
+      .run = [session, flags] { return SaveModel(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/cli/commands/commands.h"
 #include "analyst/cli/follow.h"
+#include "analyst/cli/model.h"
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/run_id.h"
 #include "common/base/error.h"
@@ -57,7 +58,7 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
       const v1::Run run,
       client.StartRun(
           SpecificationOf(flags, trained.specification().parameters()),
-          model.w));
+          {model.w.data(), static_cast<std::size_t>(model.w.size())}));
   if (session.json())
     *session.environment().out << ToJsonLine(run) << '\n' << std::flush;
   DPNMF_ASSIGN_OR_RETURN(const ExitCode code,
@@ -71,31 +72,28 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
 
 }  // namespace
 
-void AddObjectiveCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "objective", "How well the dictionary of a run fits; a charged release");
-  auto flags = std::make_shared<ObjectiveFlags>();
-  command->add_option("run", flags->run, "Its id, or the first digits of it")
-      ->required()
-      ->type_name("RUN");
-  command
-      ->add_option("--epsilon", flags->epsilon,
-                   "What the figure may cost, under the data set's conversion")
-      ->required()
-      ->type_name("E");
-  command
-      ->add_option("--delta", flags->delta,
-                   "Where epsilon is read; the run's if not given")
-      ->type_name("D");
-  command->footer(
-      "The figure is a mean over people with noise; it is charged to the "
-      "budget like a\nround of training. It tells how far W is from the data: "
-      "0 is perfect, and half\nthe mean squared length of a column (0.5 under "
-      "l2) is what W = 0 gives.\nWith --format json: the run, its events and "
-      "the run again, one a line.\n\nExample:\n"
-      "  dpnmf objective 3f9a --epsilon 0.1");
-  command->callback(
-      [session, flags] { session->Finish(Objective(*session, *flags)); });
+Command ObjectiveCommand(const Session* session) {
+  const auto flags = std::make_shared<ObjectiveFlags>();
+  return {
+      .name = "objective",
+      .summary = "How well the dictionary of a run fits; a charged release",
+      .footer =
+          "The figure is a mean over people with noise; it is charged to the "
+          "budget like a\nround of training. It tells how far W is from the "
+          "data: 0 is perfect, and half\nthe mean squared length of a column "
+          "(0.5 under l2) is what W = 0 gives.\nWith --format json: the run, "
+          "its events and the run again, one a line.\n\nExample:\n"
+          "  dpnmf objective 3f9a --epsilon 0.1",
+      .flags = {Flag("run", &flags->run, "Its id, or the first digits of it",
+                     {.value = "RUN", .required = true}),
+                Flag(
+                    "--epsilon", &flags->epsilon,
+                    "What the figure may cost, under the data set's conversion",
+                    {.value = "E", .required = true}),
+                Flag("--delta", &flags->delta,
+                     "Where epsilon is read; the run's if not given",
+                     {.value = "D"})},
+      .run = [session, flags] { return Objective(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

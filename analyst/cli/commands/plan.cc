@@ -18,17 +18,17 @@ absl::StatusOr<ExitCode> Plan(const Session& session, const RunFlags& flags) {
 
 }  // namespace
 
-void AddPlanCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "plan",
-      "What a run would cost and draw, and whether it would be refused");
-  auto flags = std::make_shared<RunFlags>();
-  AddRunFlags(command, flags.get());
-  command->footer(
-      "Spends nothing. Exit code 3 if the run would be refused.\n\nExample:\n"
-      "  dpnmf plan --dataset digits --rank 10 --rounds 30 --epsilon 1");
-  command->callback(
-      [session, flags] { session->Finish(Plan(*session, *flags)); });
+Command PlanCommand(const Session* session) {
+  const auto flags = std::make_shared<RunFlags>();
+  return {.name = "plan",
+          .summary =
+              "What a run would cost and draw, and whether it would be refused",
+          .footer =
+              "Spends nothing. Exit code 3 if the run would be "
+              "refused.\n\nExample:\n"
+              "  dpnmf plan --dataset digits --rank 10 --rounds 30 --epsilon 1",
+          .flags = FlagsOfRun(flags.get()),
+          .run = [session, flags] { return Plan(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

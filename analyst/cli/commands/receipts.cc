@@ -14,7 +14,7 @@
 namespace dpnmf::cli {
 namespace {
 
-struct Flags {
+struct ReceiptFlags {
   std::string dataset, output;
   std::string file, key;
 };
@@ -35,7 +35,8 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   return report;
 }
 
-absl::StatusOr<ExitCode> Export(const Session& session, const Flags& flags) {
+absl::StatusOr<ExitCode> Export(const Session& session,
+                                const ReceiptFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          client.GetReceipts(flags.dataset));
@@ -53,7 +54,8 @@ absl::StatusOr<ExitCode> Export(const Session& session, const Flags& flags) {
 }
 
 // Every signature, by the key that the operator handed out.
-absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
+absl::StatusOr<ExitCode> Verify(const Session& session,
+                                const ReceiptFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadReceiptKey(flags.key));
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadText(flags.file));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
@@ -83,39 +85,38 @@ absl::StatusOr<ExitCode> Verify(const Session& session, const Flags& flags) {
 
 }  // namespace
 
-void AddReceiptsCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand(
-      "receipts", "The curator's signed receipts for what was charged");
-  command->require_subcommand(1);
-  const auto flags = std::make_shared<Flags>();
-  CLI::App* written = command->add_subcommand(
-      "export", "Write the receipts that the analyst holds to a file");
-  written
-      ->add_option("--dataset", flags->dataset, "Of this data set alone [all]")
-      ->type_name("NAME");
-  written
-      ->add_option("--output", flags->output, "File to write, a receipt a line")
-      ->required()
-      ->type_name("FILE");
-  written->footer(
-      "Keep the file away from both servers. The curator's operator compares "
-      "it with\nthe ledger: dpnmf-curator ledger verify --receipts FILE. A "
-      "ledger that was rolled\nback lacks rows that receipts are for."
-      "\n\nExample:\n  dpnmf receipts export --output receipts.jsonl");
-  written->callback(
-      [session, flags] { session->Finish(Export(*session, *flags)); });
-  CLI::App* verified = command->add_subcommand(
-      "verify", "Check the signatures of a file; needs no server");
-  verified->add_option("FILE", flags->file, "File of receipts")->required();
-  verified
-      ->add_option("--key", flags->key,
-                   "The curator's public key (receipt.pub), from its operator")
-      ->required()
-      ->type_name("FILE");
-  verified->footer(
-      "Example:\n  dpnmf receipts verify receipts.jsonl --key receipt.pub");
-  verified->callback(
-      [session, flags] { session->Finish(Verify(*session, *flags)); });
+Command ReceiptsCommand(const Session* session) {
+  const auto flags = std::make_shared<ReceiptFlags>();
+  const Command written = {
+      .name = "export",
+      .summary = "Write the receipts that the analyst holds to a file",
+      .footer =
+          "Keep the file away from both servers. The curator's operator "
+          "compares "
+          "it with\nthe ledger: dpnmf-curator ledger verify --receipts FILE. A "
+          "ledger that was rolled\nback lacks rows that receipts are for."
+          "\n\nExample:\n  dpnmf receipts export --output receipts.jsonl",
+      .flags = {Flag("--dataset", &flags->dataset,
+                     "Of this data set alone [all]", {.value = "NAME"}),
+                Flag("--output", &flags->output,
+                     "File to write, a receipt a line",
+                     {.value = "FILE", .required = true})},
+      .run = [session, flags] { return Export(*session, *flags); }};
+  const Command verified = {
+      .name = "verify",
+      .summary = "Check the signatures of a file; needs no server",
+      .footer =
+          "Example:\n  dpnmf receipts verify receipts.jsonl --key receipt.pub",
+      .flags = {Flag("FILE", &flags->file, "File of receipts",
+                     {.required = true}),
+                Flag(
+                    "--key", &flags->key,
+                    "The curator's public key (receipt.pub), from its operator",
+                    {.value = "FILE", .required = true})},
+      .run = [session, flags] { return Verify(*session, *flags); }};
+  return {.name = "receipts",
+          .summary = "The curator's signed receipts for what was charged",
+          .commands = {written, verified}};
 }
 
 }  // namespace dpnmf::cli

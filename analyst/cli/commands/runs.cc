@@ -49,43 +49,51 @@ absl::StatusOr<ExitCode> ForgetRun(const Session& session,
   return kExitOk;
 }
 
-using RunCommand = absl::StatusOr<ExitCode> (*)(const Session&,
-                                                const std::string&);
+using RunWork = absl::StatusOr<ExitCode>(const Session&, const std::string&);
 
-void AddRunCommand(CLI::App* app, Session* session, const std::string& name,
-                   const std::string& about, const std::string& footer,
-                   RunCommand work) {
-  CLI::App* command = app->add_subcommand(name, about);
-  auto run = std::make_shared<std::string>();
-  command->add_option("run", *run, "Its id, or the first digits of it")
-      ->required()
-      ->type_name("RUN");
-  command->footer(footer);
-  command->callback(
-      [session, run, work] { session->Finish(work(*session, *run)); });
+Command RunCommand(const Session* session, const char* name,
+                   const char* summary, const char* footer, RunWork* work) {
+  const auto run = std::make_shared<std::string>();
+  return {.name = name,
+          .summary = summary,
+          .footer = footer,
+          .flags = {Flag("run", run.get(), "Its id, or the first digits of it",
+                         {.value = "RUN", .required = true})},
+          .run = [session, run, work] { return work(*session, *run); }};
 }
 
 }  // namespace
 
-void AddRunCommands(CLI::App* app, Session* session) {
-  CLI::App* runs = app->add_subcommand("runs", "All runs, newest first");
-  runs->footer(
-      "Epsilon spent is a reading of what is charged, not the guarantee.\n\n"
-      "Example:\n  dpnmf runs --format json");
-  runs->callback([session] { session->Finish(ListRuns(*session)); });
-  AddRunCommand(app, session, "show", "One run: what it is and has spent",
-                "Example:\n  dpnmf show 3f9a", ShowRun);
-  AddRunCommand(app, session, "cancel", "Ends a run",
-                "The round under way may finish. What was reserved and not "
-                "charged is returned\nto the budget; what was charged stays "
-                "spent. Cancelling twice does no harm.\n\nExample:\n"
-                "  dpnmf cancel 3f9a",
-                CancelRun);
-  AddRunCommand(app, session, "forget", "Deletes a run that has ended",
-                "Its model and its events are gone for good. What it was "
-                "charged stays charged, in the\nledger of record and in the "
-                "mirror.\n\nExample:\n  dpnmf forget 3f9a",
-                ForgetRun);
+Command RunsCommand(const Session* session) {
+  return {.name = "runs",
+          .summary = "All runs, newest first",
+          .footer =
+              "Epsilon spent is a reading of what is charged, not the "
+              "guarantee.\n\nExample:\n  dpnmf runs --format json",
+          .run = [session] { return ListRuns(*session); }};
+}
+
+Command ShowCommand(const Session* session) {
+  return RunCommand(session, "show", "One run: what it is and has spent",
+                    "Example:\n  dpnmf show 3f9a", ShowRun);
+}
+
+Command CancelCommand(const Session* session) {
+  return RunCommand(
+      session, "cancel", "Ends a run",
+      "The round under way may finish. What was reserved and not charged is "
+      "returned\nto the budget; what was charged stays spent. Cancelling twice "
+      "does no harm.\n\nExample:\n  dpnmf cancel 3f9a",
+      CancelRun);
+}
+
+Command ForgetCommand(const Session* session) {
+  return RunCommand(
+      session, "forget", "Deletes a run that has ended",
+      "Its model and its events are gone for good. What it was charged stays "
+      "charged, in the\nledger of record and in the mirror.\n\nExample:\n"
+      "  dpnmf forget 3f9a",
+      ForgetRun);
 }
 
 }  // namespace dpnmf::cli

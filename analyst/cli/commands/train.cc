@@ -63,25 +63,29 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
 
 }  // namespace
 
-void AddTrainCommand(CLI::App* app, Session* session) {
-  CLI::App* command = app->add_subcommand("train", "Starts a run");
-  auto flags = std::make_shared<RunFlags>();
-  auto wait = std::make_shared<bool>(false);
-  AddRunFlags(command, flags.get());
-  command->add_flag("--wait", *wait,
-                    "Watch the run to its end; exit code 9 if it fails");
-  command->footer(
-      "The run's whole cost is reserved when it starts; what was not charged "
-      "is\nreturned when it ends. Without --wait the run's id is printed and "
-      "the run goes\non by itself. With --wait and --format json: the run, its "
-      "events and the run\nagain, one a line.\n\nExamples:\n"
-      "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
-      "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
-      "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "
-      "public:start.npy");
-  command->callback([session, flags, wait] {
-    session->Finish(Train(*session, *flags, *wait));
-  });
+Command TrainCommand(const Session* session) {
+  const auto flags = std::make_shared<RunFlags>();
+  const auto wait = std::make_shared<bool>(false);
+  Command train = {
+      .name = "train",
+      .summary = "Starts a run",
+      .footer =
+          "The run's whole cost is reserved when it starts; what was not "
+          "charged "
+          "is\nreturned when it ends. Without --wait the run's id is printed "
+          "and "
+          "the run goes\non by itself. With --wait and --format json: the run, "
+          "its events and the run\nagain, one a line.\n\nExamples:\n"
+          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
+          "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
+          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "
+          "public:start.npy",
+      .flags = FlagsOfRun(flags.get()),
+      .run = [session, flags, wait] { return Train(*session, *flags, *wait); }};
+  train.flags.push_back(
+      Flag("--wait", wait.get(),
+           "Watch the run to its end; exit code 9 if it fails"));
+  return train;
 }
 
 }  // namespace dpnmf::cli

@@ -19,18 +19,18 @@ absl::StatusOr<ExitCode> Watch(const Session& session,
 
 }  // namespace
 
-void AddWatchCommand(CLI::App* app, Session* session) {
-  CLI::App* command =
-      app->add_subcommand("watch", "Shows a run's rounds until it ends");
-  auto run = std::make_shared<std::string>();
-  command->add_option("run", *run, "Its id, or the first digits of it")
-      ->required()
-      ->type_name("RUN");
-  command->footer(
-      "A lost connection is made again by itself, with growing pauses, for two "
-      "minutes.\nCtrl-C ends the watching and leaves the run going. Exit code "
-      "9 if the run failed\nor was cancelled.\n\nExample:\n  dpnmf watch 3f9a");
-  command->callback([session, run] { session->Finish(Watch(*session, *run)); });
+Command WatchCommand(const Session* session) {
+  const auto run = std::make_shared<std::string>();
+  return {.name = "watch",
+          .summary = "Shows a run's rounds until it ends",
+          .footer =
+              "A lost connection is made again by itself, with growing pauses, "
+              "for two minutes.\nCtrl-C ends the watching and leaves the run "
+              "going. Exit code 9 if the run failed\nor was "
+              "cancelled.\n\nExample:\n  dpnmf watch 3f9a",
+          .flags = {Flag("run", run.get(), "Its id, or the first digits of it",
+                         {.value = "RUN", .required = true})},
+          .run = [session, run] { return Watch(*session, *run); }};
 }
 
 }  // namespace dpnmf::cli

@@ -25,9 +25,10 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
       {"import --inpt F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import --inpt=F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
-      {"import --users people", "--users: people not in {rows,columns}; see"},
+      {"import --users people", "--users must be rows or columns; see"},
       {"import --epsilon abc", "--epsilon cannot be `abc`; see"},
-      {"serve --threads 9999", "--threads: Value 9999 not in range"},
+      {"serve --threads 9999",
+       "--threads must be a whole number from 0 to 1024, not 9999; see"},
       {"--config nope.toml serve",
        "The configuration file nope.toml cannot be read"},
       {"ledger show --las 3",
@@ -87,7 +88,9 @@ TEST_F(Usage, WhatMovedNamesTheOtherProgram) {
     EXPECT_EQ(out_, "");
     EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
                         "` is in the program dpnmf-lab: run `dpnmf-lab " +
-                        command + "` with the same flags. [command-moved]\n");
+                        command +
+                        "` with the same flags; see 'dpnmf-curator --help'. "
+                        "[usage]\n");
   }
 }
 
