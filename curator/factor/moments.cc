@@ -110,19 +110,19 @@ struct Worker {
 };
 
 // Users of a block: a multiple of kStripUsers.
-std::uint64_t BlockWidth(std::uint64_t rows) {
+std::uint64_t BlockWidth(std::uint64_t rows, std::uint64_t most_users) {
   const std::uint64_t fitting =
       kBlockBytes / (sizeof(double) * std::max<std::uint64_t>(1, rows));
-  const std::uint64_t width =
-      std::clamp<std::uint64_t>(fitting, kStripUsers, kLargestBlock);
+  const std::uint64_t width = std::max<std::uint64_t>(
+      std::min({fitting, most_users, kLargestBlock}), kStripUsers);
   return (width + kStripUsers - 1) / kStripUsers * kStripUsers;
 }
 
 Worker MakeWorker(const Selection& selection, std::uint64_t width) {
   const int strips = static_cast<int>(width) / kStripUsers;
   Worker worker;
-  worker.strips.resize(PackedSize(selection.size(), strips));
-  worker.packed.resize(worker.strips.size());
+  worker.strips.reserve(PackedSize(selection.size(), strips));
+  worker.packed.resize(PackedSize(selection.size(), strips));
   worker.sums.resize(static_cast<std::size_t>(selection.size()) *
                      static_cast<std::size_t>(selection.padded()));
   return worker;
@@ -191,7 +191,7 @@ std::uint64_t MeanBytes(std::uint64_t features, std::uint64_t users,
 
 std::uint64_t MomentsBytes(std::uint64_t rows, std::uint64_t features,
                            std::uint64_t users, int threads) {
-  const std::uint64_t width = BlockWidth(rows);
+  const std::uint64_t width = BlockWidth(rows, users);
   const Uint128 padded = Uint128{rows} + kProductColumns;
   const Uint128 worker =
       sizeof(Worker) + 8 * (2 * padded * width + rows * padded);
@@ -245,7 +245,8 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   }
   if (data.sparse())
     selection.places = PlacesOf(selection.rows, data.features());
-  std::uint64_t width = BlockWidth(selection.rows.size());
+  std::uint64_t width = BlockWidth(
+      selection.rows.size(), LargestUserCount(FactsOf(data.description())));
   if (execution.block_users > 0) {
     width =
         (static_cast<std::uint64_t>(execution.block_users) + kStripUsers - 1) /

@@ -139,8 +139,10 @@ int BlockUsers(const RoundShape& shape) {
   const std::uint64_t fitting = kBlockBytes /
                                 std::max<std::uint64_t>(1, bytes_a_user) /
                                 kBlockUnit * kBlockUnit;
-  return static_cast<int>(
-      std::clamp<std::uint64_t>(fitting, kBlockUnit, kLargestBlock));
+  const std::uint64_t all =
+      (shape.users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  return static_cast<int>(std::max<std::uint64_t>(
+      std::min<std::uint64_t>({fitting, all, kLargestBlock}), kBlockUnit));
 }
 
 int BlockUsers(const RoundShape& shape, const Execution& execution) {
@@ -161,7 +163,7 @@ Worker MakeWorker(const Round& round, int block_users, Sums sums) {
   const auto padded = static_cast<std::size_t>(round.padded_rank());
   Worker worker;
   worker.block = BuffersFor(round.w, strips);
-  worker.k.resize(worker.block.h.size());
+  worker.k.reserve(worker.block.h.size());
   if (round.by_nonzeros()) {
     worker.column_c.resize(static_cast<std::size_t>(round.w.rows().stride));
     worker.column_l.resize(features);
@@ -461,10 +463,10 @@ std::uint64_t StatisticsBytes(const RoundShape& shape) {
   const Uint128 padded = rank + kProductColumns;
   const int block_users = BlockUsers(shape);
   const auto users = static_cast<unsigned>(block_users);
-  // A worker: h, c and k; the packed k; sums.
-  Uint128 worker =
-      8 * (3 * users * rank + users * padded + (rank + features) * padded) +
-      12 * padded;
+  // A worker: h, c and k; then the packed k and the sums.
+  Uint128 worker = 8 * (3 * users * rank + padded);
+  if (!shape.objective)
+    worker += 8 * (users + rank + features) * padded + 4 * padded;
   // W in the order of the kernels, and W'W; then what a block needs of V.
   Uint128 packed = 3 * 8 * rank * rank;
   if (!shape.sparse) {
@@ -482,7 +484,8 @@ std::uint64_t StatisticsBytes(const RoundShape& shape) {
   const Uint128 blocks =
       sizeof(UserRange) *
       Uint128{MostBlocks(shape, static_cast<std::uint64_t>(block_users))};
-  const Uint128 sums = 8 * (rank * rank + rank + features * rank);
+  const Uint128 sums =
+      shape.objective ? 0 : 8 * (rank * rank + rank + features * rank);
   const Uint128 bytes =
       packed + blocks + sums +
       (worker + sizeof(Worker)) * static_cast<Uint128>(WorkerCount(shape));

@@ -79,10 +79,11 @@ struct RoundShape {
   std::uint64_t users = 0;     // as many as there may be: LargestUserCount
   bool sparse = false;         // how V is stored
   bool outliers = false;
+  bool objective = false;  // ComputeObjective
   int threads = 1;
 };
 
-// Bytes that ComputeStatistics takes at most beside V, W and H, and
+// Bytes that ComputeStatistics takes at most beside V, W and H, respectively
 // ComputeObjective beside V, W and its own H. All of it is allocated before the
 // first block: neither V nor the number of users has a part in how much.
 // 2^64 - 1 if it is more than that.

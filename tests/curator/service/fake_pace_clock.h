@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <thread>
 
 #include "curator/pacing.h"
 
@@ -23,6 +24,12 @@ class FakeClock final : public PaceClock {
     if (before_sleep) before_sleep();
     now_ = std::max<std::int64_t>(now_, instant.count());
     ++sleeps;
+  }
+  // Waits until the work has ended or has moved the clock past the instant.
+  void SleepWhileWorking(std::chrono::nanoseconds instant,
+                         const std::function<bool()>& over) override {
+    while (!over() && now() <= instant) std::this_thread::yield();
+    SleepUntil(instant);
   }
   void Pass(std::chrono::nanoseconds time) { now_ += time.count(); }
   void PassAtEachReading(std::chrono::nanoseconds time) {
