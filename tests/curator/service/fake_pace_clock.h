@@ -28,6 +28,7 @@ class FakeClock final : public PaceClock {
   // Waits until the work has ended or has moved the clock past the instant.
   void SleepWhileWorking(std::chrono::nanoseconds instant,
                          const std::function<bool()>& over) override {
+    ++waits;
     while (!over() && now() <= instant) std::this_thread::yield();
     SleepUntil(instant);
   }
@@ -41,6 +42,7 @@ class FakeClock final : public PaceClock {
 
   std::function<void()> before_sleep;
   std::atomic<int> sleeps = 0;
+  std::atomic<int> waits = 0;  // for work, begun
 
  private:
   mutable std::atomic<std::int64_t> now_ = 0;
