@@ -1,6 +1,8 @@
 #include "curator/pacing.h"
 
+#include <exception>
 #include <thread>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -40,8 +42,27 @@ void SteadyPaceClock::SleepUntil(nanoseconds instant) {
   }
 }
 
+// Fields but the first two are guarded by the pacer's mutex_.
+struct Pacer::Job {
+  Work work;  // of the pacer's thread
+  nanoseconds deadline;
+  bool over = false;
+  nanoseconds ended{};
+  absl::Status status;
+  std::exception_ptr failure;
+};
+
 Pacer::Pacer(nanoseconds period, PaceClock* clock)
-    : period_(period), clock_(clock) {}
+    : period_(period), clock_(clock), thread_([this] { WorkUntilStopped(); }) {}
+
+Pacer::~Pacer() {
+  {
+    MutexLock lock(&mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
 
 // ceil(instant / T) T.
 nanoseconds Pacer::TickFrom(nanoseconds instant) const {
@@ -52,21 +73,71 @@ void Pacer::AwaitTick() const {
   clock_->SleepUntil(TickFrom(clock_->Now() + nanoseconds(1)));
 }
 
-absl::Status Pacer::Run(const std::string& identity, const Work& work) {
-  MutexLock lock(&slot_);
+void Pacer::Begin(std::shared_ptr<Job> job) {
+  {
+    MutexLock lock(&mutex_);
+    next_ = std::move(job);
+  }
+  changed_.notify_all();
+}
+
+bool Pacer::IsOver(const Job& job) {
+  MutexLock lock(&mutex_);
+  return job.over;
+}
+
+bool Pacer::EndedInTime(const Job& job) {
+  MutexLock lock(&mutex_);
+  if (next_.get() == &job) next_.reset();
+  return job.over && job.ended <= job.deadline;
+}
+
+void Pacer::WorkUntilStopped() {
+  for (;;) {
+    std::shared_ptr<Job> job;
+    {
+      MutexLock lock(&mutex_);
+      while (next_ == nullptr && !stopped_) changed_.wait(mutex_);
+      if (stopped_) return;
+      job = std::move(next_);
+      next_ = nullptr;
+    }
+    absl::Status status;
+    std::exception_ptr failure;
+    try {
+      status =
+          job->work([this, &job] { return clock_->Now() > job->deadline; });
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const nanoseconds ended = clock_->Now();
+    MutexLock lock(&mutex_);
+    job->work = nullptr;
+    job->status = std::move(status);
+    job->failure = std::move(failure);
+    job->ended = ended;
+    job->over = true;
+  }
+}
+
+absl::Status Pacer::Run(const std::string& identity, Work work) {
+  MutexLock slot(&slot_);
   int& overruns = overruns_[identity];
   if (overruns >= kMostOverruns) return OverrunsExhausted();
   const nanoseconds deadline = TickFrom(clock_->Now() + period_);
-  const absl::Status done =
-      work([this, deadline] { return clock_->Now() > deadline; });
-  if (clock_->Now() <= deadline) {
-    clock_->SleepUntil(deadline);
-    return done;
+  const auto job = std::make_shared<Job>();
+  job->work = std::move(work);
+  job->deadline = deadline;
+  Begin(job);
+  clock_->SleepWhileWorking(deadline, [&] { return IsOver(*job); });
+  if (EndedInTime(*job)) {
+    if (job->failure != nullptr) std::rethrow_exception(job->failure);
+    return job->status;
   }
   ++overruns;
   LogWarning("a round of {} overran its time ({} of {} allowed)", identity,
              overruns, kMostOverruns);
-  AwaitTick();
+  clock_->SleepUntil(deadline + period_);
   return Overran();
 }
 

@@ -9,12 +9,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/factor/moments.h"
+#include "curator/factor/statistics.h"
 
 namespace dpnmf::curator {
 namespace {
 
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMebibyte = 1024 * 1024;
+// Copies of a round's sums while it is released, at most: the sums, the noise,
+// the noised sums, what is published of them and its factors (W S_A - S_B), the
+// bytes to store, the bytes read back and the release.
+constexpr unsigned kCopiesOfARelease = 12;
 
 std::uint64_t Bounded(Uint128 bytes) {
   return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
@@ -26,24 +32,37 @@ std::string Mebibytes(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t MemoryOfRun(const RunPlan& plan, std::uint32_t rank,
-                          const DatasetFacts& facts, int threads) {
-  const Uint128 columns = rank, features = facts.features;
-  Uint128 coefficients = 0, of_a_thread = 0;
+std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
+                          const DatasetDescription& data, int threads) {
+  const DatasetFacts facts = FactsOf(data);
+  const std::uint64_t users = LargestUserCount(facts);
+  Uint128 coefficients = 0, of_a_stage = 0;
   for (const StagePlan& stage : plan.stages) {
-    if (stage.kind == ReleaseKind::kMoments) {
-      const Uint128 rows = std::min<Uint128>(features, kMaxMomentRows);
-      of_a_thread = std::max(of_a_thread, 3 * rows * rows);
-    } else if (stage.kind != ReleaseKind::kMean) {
-      coefficients = columns * LargestUserCount(facts);
-      of_a_thread =
-          std::max(of_a_thread, 2 * (features * columns + columns * columns));
+    Uint128 computing = 0, entries = 0;
+    for (const PartPlan& part : stage.parts)
+      entries += Uint128{part.rows} * part.columns;
+    if (stage.kind == ReleaseKind::kMean) {
+      computing = MeanBytes(facts.features, users, threads);
+    } else if (stage.kind == ReleaseKind::kMoments) {
+      computing =
+          MomentsBytes(parameters.moment_rows, facts.features, users, threads);
+    } else {
+      coefficients = Uint128{8} * parameters.rank * users;
+      computing =
+          StatisticsBytes({.features = facts.features,
+                           .rank = parameters.rank,
+                           .users = users,
+                           .sparse = data.sparse,
+                           .outliers = parameters.outliers &&
+                                       stage.kind != ReleaseKind::kObjective,
+                           .objective = stage.kind == ReleaseKind::kObjective,
+                           .threads = threads});
     }
+    of_a_stage =
+        std::max({of_a_stage, computing, kCopiesOfARelease * 8 * entries});
   }
-  // W as it was received and as it is packed.
-  const Uint128 dictionary = 3 * features * columns;
-  const auto workers = static_cast<unsigned>(std::max(1, threads));
-  return Bounded(8 * (dictionary + coefficients + of_a_thread * workers));
+  const Uint128 dictionary = Uint128{16} * facts.features * parameters.rank;
+  return Bounded(coefficients + dictionary + of_a_stage);
 }
 
 std::uint64_t DefaultRunMemory() {

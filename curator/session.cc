@@ -116,10 +116,10 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
     DPNMF_ASSIGN_OR_RETURN(
-        run.memory,
-        context_.memory->Take(run.identity,
-                              MemoryOfRun(run.plan, parameters.rank, run.facts,
-                                          context_.threads)));
+        run.memory, context_.memory->Take(
+                        run.identity, MemoryOfRun(run.plan, parameters,
+                                                  run.dataset->description(),
+                                                  context_.threads)));
   }
 
   run.seat = context_.seats->SeatOf(run.identity, run_id);
@@ -181,27 +181,41 @@ RoundRequest Session::RequestOf(std::uint32_t round,
 }
 
 absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
-                                        const RoundInput& input,
-                                        const std::function<bool()>& stop) {
-  Execution execution;
-  execution.threads = context_.threads;
-  execution.stop = stop;
-  const RoundContext context{*run_->dataset, run_->parameters, run_->plan,
-                             execution, &run_->coefficients};
-  return MechanismOf(run_->plan.StageOf(round).kind).sums(input, context);
-}
+                                        const RoundInput& input) {
+  // Work that overran may outlive this call and this session: all that it uses
+  // is its own, but for the data set. H is the run's again once the work has
+  // succeeded; after a failure some users' H may have moved and others' not.
+  struct Work {
+    const Mechanism& mechanism;
+    const Dataset& data;
+    const RunParameters parameters;
+    const RunPlan plan;
+    Execution execution;
+    std::unique_ptr<Coefficients> coefficients;
+    RoundSums sums = {};
 
-absl::StatusOr<RoundSums> Session::PacedSums(std::uint32_t round,
-                                             const RoundInput& input) {
-  RoundSums sums;
-  const auto compute = [&](const std::function<bool()>& stop) -> absl::Status {
-    DPNMF_ASSIGN_OR_RETURN(sums, Sums(round, input, stop));
-    return absl::OkStatus();
+    absl::Status Run(const RoundInput& input, std::function<bool()> stop) {
+      execution.stop = std::move(stop);
+      DPNMF_ASSIGN_OR_RETURN(
+          sums, mechanism.sums(
+                    input, {data, parameters, plan, execution, &coefficients}));
+      return absl::OkStatus();
+    }
   };
-  DPNMF_RETURN_IF_ERROR(context_.pacer == nullptr
-                            ? compute(abandoned_)
-                            : context_.pacer->Run(run_->identity, compute));
-  return sums;
+  const auto work = std::make_shared<Work>(
+      Work{MechanismOf(run_->plan.StageOf(round).kind), *run_->dataset,
+           run_->parameters, run_->plan, Execution{context_.threads, 0},
+           std::move(run_->coefficients)});
+  if (context_.pacer == nullptr) {
+    DPNMF_RETURN_IF_ERROR(work->Run(input, abandoned_));
+  } else {
+    DPNMF_RETURN_IF_ERROR(context_.pacer->Run(
+        run_->identity, [work, input](const Pacer::Expired& expired) {
+          return work->Run(input, expired);
+        }));
+  }
+  run_->coefficients = std::move(work->coefficients);
+  return std::move(work->sums);
 }
 
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
@@ -223,7 +237,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   // H is a function of the rounds that were released (docs/privacy.md, theorem
   // 1): what an unfinished one did to it goes.
   absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
-  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, PacedSums(round, input));
+  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,
       MechanismOf(run_->plan.StageOf(round).kind).publish(input));

@@ -56,8 +56,10 @@ struct SessionContext {
   AccessControl* access = nullptr;
   RunSeats* seats = nullptr;
   int threads = 1;
-  Pacer* pacer = nullptr;       // null: rounds take the time that they take
-  RunMemory* memory = nullptr;  // null: without a limit
+  // Null: rounds take the time that they take. Work of sessions that are gone
+  // may go on in it: it ends before the catalog does.
+  Pacer* pacer = nullptr;
+  RunMemory* memory = nullptr;               // null: without a limit
   std::uint64_t most_uncharged_runs = 1000;  // RunOpening
 };
 
@@ -117,14 +119,9 @@ class Session {
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
   RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
-  // Until `stop` says so (null: to the end).
-  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input,
-                                 const std::function<bool()>& stop);
-  // Sums, in paced mode at a tick: UNAVAILABLE "round-overran",
-  // FAILED_PRECONDITION "overruns-exhausted". After a failure some users' H may
-  // have moved and others' not, as the clock had it.
-  absl::StatusOr<RoundSums> PacedSums(std::uint32_t round,
-                                      const RoundInput& input);
+  // The sums of a round, in paced mode at a tick: UNAVAILABLE "round-overran",
+  // FAILED_PRECONDITION "overruns-exhausted". The run has no H after a failure.
+  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input);
 
   const SessionContext context_;
   const std::vector<std::string> identities_;

@@ -243,9 +243,9 @@ void AllowList::Take(ParsedAllowList list) {
   if (!list.older_shape || hinted_) return;
   hinted_ = true;
   LogWarning(
-      "{} has the older shape {{\"{}\": [...]}}; it is still read. Rename the "
-      "field: {{\"{}\": [...]}}.",
-      path_, rules_.older_key, kKey);
+      "{} has the older shape {\"{}\": [...]}; it is still read. Rename the "
+      "field: {\"{}\": [...]}.",
+      path_, View(rules_.older_key), View(kKey));
 }
 
 void AllowList::ReloadIfChanged() {
@@ -256,7 +256,7 @@ void AllowList::ReloadIfChanged() {
   absl::StatusOr<ParsedAllowList> list = ReadAllowList(path_, rules_);
   if (list.ok()) {
     Take(*std::move(list));
-    LogInfo("{} read again: {} entries", rules_.name, grants_.size());
+    LogInfo("{} read again: {} entries", View(rules_.name), grants_.size());
     return;
   }
   // Fails closed: a list that cannot be read grants nothing.

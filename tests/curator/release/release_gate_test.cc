@@ -1,5 +1,6 @@
 #include "curator/release/release_gate.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
@@ -34,9 +35,24 @@ TEST(ReleaseGate, AddRemoveOneHasItsOwnPrice) {
   request.adjacency = Adjacency::kAddRemoveOne;
   const auto released =
       home.gate->Release(request, SmallSums(), Unchanged).value();
-  EXPECT_EQ(released.value().cost,
-            CostOfDrawing(SmallParts(), Adjacency::kAddRemoveOne).value());
-  EXPECT_LT(released.value().cost, home.run.cost_per_round);
+  // Both sums move by half as much, squared (docs/privacy.md, Theorems 3 and
+  // 4): Delta_A^2 = Q_h^2 and Delta_B^2 = Q_u Q_h in place of twice as much.
+  // Each part's mu^2 = Delta^2 / min(sigma_diag^2, 2 sigma_off^2), respectively
+  // Delta^2 / sigma^2, is rounded up to a unit of 2^-60.
+  long double expected = 0;
+  for (const PartPlan& part : SmallParts()) {
+    const long double off = part.stddev_steps;
+    const long double diagonal = part.diagonal_stddev_steps;
+    const long double variance =
+        part.symmetric ? std::min(diagonal * diagonal, 2 * off * off)
+                       : off * off;
+    expected += static_cast<long double>(part.left_norm_steps) *
+                part.right_norm_steps / variance;
+  }
+  const long double charged =
+      std::ldexp(static_cast<long double>(released.value().cost.units()), -60);
+  EXPECT_NEAR(static_cast<double>(charged / expected), 1, 1e-12);
+  EXPECT_EQ(home.Charged(), released.value().cost);
 }
 
 TEST(ReleaseGate, WithNoiseOffItReleasesTheSums) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <thread>
 
 #include "curator/pacing.h"
 
@@ -24,6 +25,13 @@ class FakeClock final : public PaceClock {
     now_ = std::max<std::int64_t>(now_, instant.count());
     ++sleeps;
   }
+  // Waits until the work has ended or has moved the clock past the instant.
+  void SleepWhileWorking(std::chrono::nanoseconds instant,
+                         const std::function<bool()>& over) override {
+    ++waits;
+    while (!over() && now() <= instant) std::this_thread::yield();
+    SleepUntil(instant);
+  }
   void Pass(std::chrono::nanoseconds time) { now_ += time.count(); }
   void PassAtEachReading(std::chrono::nanoseconds time) {
     each_reading_ = time.count();
@@ -34,6 +42,7 @@ class FakeClock final : public PaceClock {
 
   std::function<void()> before_sleep;
   std::atomic<int> sleeps = 0;
+  std::atomic<int> waits = 0;  // for work, begun
 
  private:
   mutable std::atomic<std::int64_t> now_ = 0;

@@ -1,4 +1,6 @@
 // Sessions and the service in paced mode, with a clock that the test moves.
+#include <memory>
+
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/rpc/convert.h"
@@ -65,6 +67,21 @@ TEST_F(PacedSession, AnOverrunCostsNothingAndLeavesNoTrace) {
   // overran.
   EXPECT_EQ(session.Round(1, w_).value().value().parts,
             other.Round(1, w_).value().value().parts);
+}
+
+// The work of a round that overran goes on after its session is gone: it has
+// its own dictionary and its own H.
+TEST_F(PacedSession, ASessionMayEndWhileItsWorkGoesOn) {
+  auto pace = std::make_unique<Pacer>(kPeriod, &clock_);
+  {
+    auto w = std::make_unique<Eigen::MatrixXd>(w_);
+    Session session = NewSession(pace.get());
+    ASSERT_TRUE(session.Open(kRun, SmallRun()).ok());
+    clock_.PassAtEachReading(kPeriod);
+    EXPECT_EQ(ReasonCode(session.Round(1, *w).status()), "round-overran");
+  }
+  pace.reset();
+  EXPECT_TRUE(Charged() == 0);
 }
 
 TEST_F(PacedSession, AReleaseThatIsStoredNeedsNoSlot) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -22,7 +23,7 @@ class PacerTest : public ::testing::Test {
   // Begins a piece of work at `begin` that takes `duration`.
   absl::Status Run(nanoseconds begin, nanoseconds duration) {
     clock_.Pass(begin - clock_.now());
-    return pacer_.Run("dns:analyst", [&](const Pacer::Expired&) {
+    return pacer_.Run("dns:analyst", [this, duration](const Pacer::Expired&) {
       clock_.Pass(duration);
       return absl::OkStatus();
     });
@@ -54,6 +55,61 @@ TEST_F(PacerTest, AnOverrunIsRefusedAtATick) {
   const absl::Status status = Run(milliseconds(3), milliseconds(18));
   EXPECT_EQ(ReasonCode(status), "round-overran");
   EXPECT_EQ(clock_.now(), milliseconds(30));
+}
+
+TEST_F(PacerTest, AnOverrunIsRefusedAtTheSameTickHoweverLongTheWorkGoesOn) {
+  for (const int ticks : {2, 3, 7, 20, 61}) {
+    FakeClock clock;
+    std::atomic<bool> refused = false;
+    Pacer pacer(kPeriod, &clock);
+    // A block that takes so many ticks and does not ask whether to stop.
+    const absl::Status status =
+        pacer.Run("dns:analyst", [&, ticks](const Pacer::Expired&) {
+          clock.Pass(kPeriod + nanoseconds(1));
+          while (!refused) std::this_thread::yield();
+          clock.Pass((ticks - 1) * kPeriod);
+          return absl::OkStatus();
+        });
+    EXPECT_EQ(ReasonCode(status), "round-overran");
+    EXPECT_EQ(clock.now(), 2 * kPeriod) << ticks;
+    refused = true;
+  }
+}
+
+// What still goes on when its slot is over takes the time of the next one,
+// which ends at ticks of its own.
+TEST_F(PacerTest, WorkThatGoesOnTakesItsTimeFromTheNextSlot) {
+  std::atomic<bool> worked = false;
+  EXPECT_EQ(ReasonCode(pacer_.Run("dns:analyst",
+                                  [&](const Pacer::Expired&) {
+                                    clock_.Pass(kPeriod + nanoseconds(1));
+                                    while (clock_.waits < 2)
+                                      std::this_thread::yield();
+                                    clock_.Pass(kPeriod + nanoseconds(1));
+                                    return absl::OkStatus();
+                                  })),
+            "round-overran");
+  EXPECT_EQ(clock_.now(), 2 * kPeriod);
+  const auto work = [&](const Pacer::Expired&) {
+    worked = true;
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(ReasonCode(pacer_.Run("dns:second", work)), "round-overran");
+  EXPECT_EQ(clock_.now(), 4 * kPeriod);
+  worked = false;
+  EXPECT_TRUE(pacer_.Run("dns:second", work).ok());
+  EXPECT_TRUE(worked);
+  EXPECT_EQ(clock_.now(), 5 * kPeriod);
+}
+
+TEST_F(PacerTest, WhatTheWorkThrowsIsThrownAtTheTick) {
+  const auto work = [](const Pacer::Expired&) -> absl::Status {
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW(static_cast<void>(pacer_.Run("dns:analyst", work)),
+               std::bad_alloc);
+  EXPECT_EQ(clock_.now(), kPeriod);
+  EXPECT_TRUE(Run(clock_.now(), nanoseconds(0)).ok());
 }
 
 TEST_F(PacerTest, TheWorkIsToldOnceItsTimeIsOver) {
