@@ -30,7 +30,9 @@ function(dpnmf_with_failpoints)
       endif()
     endforeach()
     add_library(${name}_failpoints STATIC ${again} ${objects})
-    set_target_properties(${name}_failpoints PROPERTIES LINKER_LANGUAGE CXX)
+    get_target_property(options ${name} COMPILE_OPTIONS)
+    set_target_properties(${name}_failpoints PROPERTIES LINKER_LANGUAGE CXX
+      COMPILE_OPTIONS "${options}")
     target_include_directories(${name}_failpoints
       PRIVATE ${CMAKE_BINARY_DIR}/include/${layer})
     target_compile_definitions(${name}_failpoints PUBLIC DPNMF_FAILPOINTS)
