@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -28,22 +29,17 @@ std::string Mebibytes(std::uint64_t bytes) {
 
 std::uint64_t MemoryOfRun(const RunPlan& plan, std::uint32_t rank,
                           const DatasetFacts& facts, int threads) {
-  const Uint128 columns = rank, features = facts.features;
-  Uint128 coefficients = 0, of_a_thread = 0;
+  RoundMemory most;
   for (const StagePlan& stage : plan.stages) {
-    if (stage.kind == ReleaseKind::kMoments) {
-      const Uint128 rows = std::min<Uint128>(features, kMaxMomentRows);
-      of_a_thread = std::max(of_a_thread, 3 * rows * rows);
-    } else if (stage.kind != ReleaseKind::kMean) {
-      coefficients = columns * LargestUserCount(facts);
-      of_a_thread =
-          std::max(of_a_thread, 2 * (features * columns + columns * columns));
-    }
+    const RoundMemory memory = ReleaseKindOf(stage.release).memory(rank, facts);
+    most.coefficients = std::max(most.coefficients, memory.coefficients);
+    most.of_a_thread = std::max(most.of_a_thread, memory.of_a_thread);
   }
   // W as it was received and as it is packed.
-  const Uint128 dictionary = 3 * features * columns;
+  const Uint128 dictionary = 3 * Uint128{facts.features} * rank;
   const auto workers = static_cast<unsigned>(std::max(1, threads));
-  return Bounded(8 * (dictionary + coefficients + of_a_thread * workers));
+  return Bounded(8 *
+                 (dictionary + most.coefficients + most.of_a_thread * workers));
 }
 
 std::uint64_t DefaultRunMemory() {

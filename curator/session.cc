@@ -141,7 +141,7 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
                    absl::StrCat("`round` must lie in 1 to ",
                                 run_->parameters.rounds, "."));
   }
-  return MechanismOf(run_->plan.StageOf(round).kind)
+  return ReleaseKindOf(run_->plan.StageOf(round).release)
       .check(input, run_->parameters, run_->facts);
 }
 
@@ -166,10 +166,8 @@ RoundRequest Session::RequestOf(std::uint32_t round,
                              .Finish();
   const StagePlan& stage = run_->plan.StageOf(round);
   request.parts = stage.parts;
-  // Fewer rows may be asked for than planned: the noise and the price of a
-  // second moment do not depend on their number.
-  if (stage.kind == ReleaseKind::kMoments && !input.rows.empty())
-    request.parts[0].rows = request.parts[0].columns = input.rows.size();
+  const ReleaseKind& kind = ReleaseKindOf(stage.release);
+  if (kind.narrow != nullptr) kind.narrow(input, &request.parts);
   request.adjacency = run_->facts.adjacency;
   return request;
 }
@@ -182,7 +180,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
   execution.stop = stop;
   const RoundContext context{*run_->dataset, run_->parameters, run_->plan,
                              execution, &run_->coefficients};
-  return MechanismOf(run_->plan.StageOf(round).kind).sums(input, context);
+  return ReleaseKindOf(run_->plan.StageOf(round).release).sums(input, context);
 }
 
 absl::StatusOr<RoundSums> Session::PacedSums(std::uint32_t round,
@@ -220,7 +218,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, PacedSums(round, input));
   return context_.gate->Release(
       request, sums,
-      MechanismOf(run_->plan.StageOf(round).kind).publish(input));
+      ReleaseKindOf(run_->plan.StageOf(round).release).publish(input));
 }
 
 absl::StatusOr<MuSquared> Session::Close() {

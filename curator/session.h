@@ -86,7 +86,7 @@ class Session {
                                      const RunParameters& parameters);
 
   // The release of a round. The identity and its role are checked anew. Errors
-  // of Open, Mechanism::check and ReleaseGate::Release; INVALID_ARGUMENT
+  // of Open, ReleaseKind::check and ReleaseGate::Release; INVALID_ARGUMENT
   // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
   // "session-not-opened"; CANCELLED "cancelled".
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,

@@ -15,9 +15,14 @@ absl::StatusOr<RoundSums> SumOfLosses(const RoundInput& input,
   return sums;
 }
 
+constexpr ReleaseKind kReleases[] = {{.name = "objective",
+                                      .check = CheckTakesDictionary,
+                                      .sums = SumOfLosses,
+                                      .publish = PublishAll,
+                                      .memory = MemoryOfStatistics}};
+
 }  // namespace
 
-const Mechanism kObjectiveMechanism = {
-    ReleaseKind::kObjective, CheckTakesDictionary, SumOfLosses, PublishAll};
+extern const Mechanism kObjectiveMechanism = {"objective", kReleases};
 
 }  // namespace dpnmf::curator
