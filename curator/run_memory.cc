@@ -27,19 +27,19 @@ std::string Mebibytes(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t MemoryOfRun(const RunPlan& plan, std::uint32_t rank,
-                          const DatasetFacts& facts, int threads) {
+std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
+                          const DatasetDescription& data, int threads) {
   RoundMemory most;
   for (const StagePlan& stage : plan.stages) {
-    const RoundMemory memory = ReleaseKindOf(stage.release).memory(rank, facts);
+    const RoundMemory memory =
+        ReleaseKindOf(stage.release)
+            .memory(parameters, data, std::max(1, threads));
     most.coefficients = std::max(most.coefficients, memory.coefficients);
-    most.of_a_thread = std::max(most.of_a_thread, memory.of_a_thread);
+    most.computing = std::max(most.computing, memory.computing);
   }
   // W as it was received and as it is packed.
-  const Uint128 dictionary = 3 * Uint128{facts.features} * rank;
-  const auto workers = static_cast<unsigned>(std::max(1, threads));
-  return Bounded(8 *
-                 (dictionary + most.coefficients + most.of_a_thread * workers));
+  const Uint128 dictionary = 8 * 3 * Uint128{data.features} * parameters.rank;
+  return Bounded(dictionary + most.coefficients + most.computing);
 }
 
 std::uint64_t DefaultRunMemory() {

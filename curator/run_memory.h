@@ -12,13 +12,14 @@
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
 #include "common/privacy/run_plan.h"
+#include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
 
 // Bytes that a run may hold at once: H for as many users as there may be, W,
 // and each thread's sums. An upper bound up to the blocks of users in work.
-std::uint64_t MemoryOfRun(const RunPlan& plan, std::uint32_t rank,
-                          const DatasetFacts& facts, int threads);
+std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
+                          const DatasetDescription& data, int threads);
 
 // A quarter of what the machine, or the container (cgroup v2), has.
 std::uint64_t DefaultRunMemory();

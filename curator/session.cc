@@ -110,10 +110,10 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
     DPNMF_ASSIGN_OR_RETURN(
-        run.memory,
-        context_.memory->Take(run.identity,
-                              MemoryOfRun(run.plan, parameters.rank, run.facts,
-                                          context_.threads)));
+        run.memory, context_.memory->Take(
+                        run.identity, MemoryOfRun(run.plan, parameters,
+                                                  run.dataset->description(),
+                                                  context_.threads)));
   }
 
   run.seat = context_.seats->SeatOf(run.identity, run_id);

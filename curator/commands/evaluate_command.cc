@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/error.h"
@@ -155,7 +156,7 @@ void AddDataFlags(CLI::App* command, EvaluateFlags* flags) {
       ->check(CLI::IsMember({"rows", "columns"}));
   command->add_option("--format-in", flags->format_in, "Format of the file")
       ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
+          std::vector<std::string>(absl::StrSplit(FormatNames(), '|'))))
       ->capture_default_str();
   command->add_flag("--public", options.is_public,
                     "The data are public or generated: a W_0 made of V may be "

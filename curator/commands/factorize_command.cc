@@ -9,9 +9,11 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/npy.h"
@@ -177,7 +179,7 @@ void AddFlags(CLI::App* command, FactorizeFlags* flags) {
       ->check(CLI::IsMember({"rows", "columns"}));
   command->add_option("--format-in", flags->format_in, "Format of the file")
       ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
+          std::vector<std::string>(absl::StrSplit(FormatNames(), '|'))))
       ->capture_default_str();
   command->add_option("--rank", flags->options.rank, "K: columns of W")
       ->required();

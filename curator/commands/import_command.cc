@@ -9,10 +9,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/rpc/json.h"
 #include "curator/commands/commands.h"
@@ -261,7 +263,7 @@ void AddFileFlags(CLI::App* command, ImportFlags* flags) {
       ->check(CLI::IsMember({"rows", "columns"}));
   command->add_option("--format-in", flags->format_in, "Format of the file")
       ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
+          std::vector<std::string>(absl::StrSplit(FormatNames(), '|'))))
       ->capture_default_str();
   command
       ->add_option("--header", flags->header,
@@ -351,11 +353,11 @@ void AddPlaceFlags(CLI::App* command, ImportFlags* flags) {
 void AddImportCommand(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "import", "Make a data set of a file and declare its people's budget");
-  command->footer(
-      "Reads CSV, TSV, blank-separated text, Matrix Market, NumPy .npy and "
-      "'user item value'\n"
-      "triples. A data set never changes once it is imported; a refused file "
-      "leaves nothing\n"
+  command->footer(absl::StrCat(
+      "Reads ", FormatTitles(),
+      ".\n"
+      "A data set never changes once it is imported; a refused file leaves "
+      "nothing\n"
       "behind. The server must not be running.\n"
       "Examples:\n"
       "  dpnmf-curator import --name digits --population writers --input "
@@ -364,7 +366,7 @@ void AddImportCommand(CLI::App* app, int* exit_code) {
       "  dpnmf-curator import --name ratings --population readers --input "
       "u.data \\\n"
       "    --format-in triples --features items.txt --users-count 943 \\\n"
-      "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf");
+      "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf"));
   auto flags = std::make_shared<ImportFlags>();
   AddPlaceFlags(command, flags.get());
   AddFileFlags(command, flags.get());

@@ -76,13 +76,18 @@ StatisticsRequest StatisticsRequestOf(const RoundInput& input,
   return request;
 }
 
-RoundMemory MemoryOfStatistics(std::uint32_t rank, const DatasetFacts& facts) {
-  const Uint128 columns = rank, features = facts.features;
-  return {.coefficients = columns * LargestUserCount(facts),
-          .of_a_thread = 2 * (features * columns + columns * columns)};
+RoundMemory MemoryOfStatistics(const RunParameters& parameters,
+                               const DatasetDescription& data, int threads) {
+  const Uint128 rank = parameters.rank, features = data.features;
+  const Uint128 entries = features * rank + rank * rank;
+  return {.coefficients = 8 * rank * LargestUserCount(FactsOf(data)),
+          .computing = 8 * 2 * entries * static_cast<unsigned>(threads)};
 }
 
-RoundMemory MemoryOfColumn(std::uint32_t, const DatasetFacts&) { return {}; }
+RoundMemory MemoryOfColumn(const RunParameters&, const DatasetDescription&,
+                           int) {
+  return {};
+}
 
 PostProcess PublishAll(const RoundInput&) {
   return [](std::vector<NoisedMatrix> noised) { return noised; };

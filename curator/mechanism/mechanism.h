@@ -31,10 +31,10 @@ struct RoundContext {
   std::unique_ptr<Coefficients>* coefficients = nullptr;
 };
 
-// Numbers of 8 bytes that a round may hold, from public facts alone.
+// Bytes that a round may hold, from the request and public facts alone.
 struct RoundMemory {
-  Uint128 coefficients = 0;  // of the whole run: H
-  Uint128 of_a_thread = 0;   // sums of one thread
+  Uint128 coefficients = 0;  // for the whole run: H
+  Uint128 computing = 0;     // while the round is computed
 };
 
 // The rounds of a stage. Functions are pure; sums may use threads.
@@ -52,7 +52,8 @@ struct ReleaseKind {
   // The post-processing of one round: it sees noised values and the request
   // alone.
   PostProcess (*publish)(const RoundInput& input);
-  RoundMemory (*memory)(std::uint32_t rank, const DatasetFacts& facts);
+  RoundMemory (*memory)(const RunParameters& parameters,
+                        const DatasetDescription& data, int threads);
   // The planned parts as this request wants them: fewer entries, with the same
   // noise and price. Null: as planned.
   void (*narrow)(const RoundInput& input,
@@ -85,9 +86,11 @@ StatisticsRequest StatisticsRequestOf(const RoundInput& input,
                                       const RoundContext& context);
 PostProcess PublishAll(const RoundInput& input);
 // H for as many people as there may be; A and B of each thread.
-RoundMemory MemoryOfStatistics(std::uint32_t rank, const DatasetFacts& facts);
-// Nothing beside the dictionary's room.
-RoundMemory MemoryOfColumn(std::uint32_t rank, const DatasetFacts& facts);
+RoundMemory MemoryOfStatistics(const RunParameters& parameters,
+                               const DatasetDescription& data, int threads);
+// A column or a few numbers: nothing beside the dictionary's room.
+RoundMemory MemoryOfColumn(const RunParameters& parameters,
+                           const DatasetDescription& data, int threads);
 
 }  // namespace dpnmf::curator
 

@@ -51,9 +51,10 @@ absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
 
 // G of a thread, in doubles and as integers. Not a function of the rows that a
 // request names.
-RoundMemory MemoryOfMoments(std::uint32_t, const DatasetFacts& facts) {
-  const Uint128 rows = std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  return {.of_a_thread = 3 * rows * rows};
+RoundMemory MemoryOfMoments(const RunParameters&,
+                            const DatasetDescription& data, int threads) {
+  const Uint128 rows = std::min<std::uint64_t>(data.features, kMaxMomentRows);
+  return {.computing = 8 * 3 * rows * rows * static_cast<unsigned>(threads)};
 }
 
 // Fewer rows may be asked for than planned: the noise and the price of a second

@@ -264,7 +264,9 @@ TEST(UnknownReleaseDeathTest, StopsTheCuratorBeforeItSumsAnything) {
   RunParameters parameters = curator::SmallRun();
   parameters.mechanism = kName;
   const RunPlan plan = PlanRun(parameters, Facts()).value();
-  EXPECT_DEATH(curator::MemoryOfRun(plan, 3, Facts(), 1), "no release named");
+  curator::DatasetDescription data;
+  EXPECT_DEATH(curator::MemoryOfRun(plan, parameters, data, 1),
+               "no release named");
 }
 
 TEST(UnknownReleaseDeathTest, ATakenNameStopsTheProcess) {

@@ -8,41 +8,40 @@
 namespace dpnmf::curator {
 namespace {
 
-DatasetFacts Facts() {
-  DatasetFacts facts;
-  facts.name = facts.population = "people";
-  facts.features = 50;
-  facts.users = 1'000'000;
-  facts.max_rank = 50;
-  facts.max_rounds = 100;
-  return facts;
+DatasetDescription Data() {
+  DatasetDescription data;
+  data.name = data.population = "people";
+  data.features = 50;
+  data.users = 1'000'000;
+  data.conversion = Conversion::kRdp;
+  return data;
 }
 
-std::uint64_t BytesOf(const std::string& mechanism, const DatasetFacts& facts,
-                      int threads = 1) {
+std::uint64_t BytesOf(const std::string& mechanism,
+                      const DatasetDescription& data, int threads = 1) {
   RunParameters parameters;
-  parameters.dataset = facts.name;
+  parameters.dataset = data.name;
   parameters.rank = 10;
   parameters.rounds = mechanism == "moments" ? 1 : 10;
   parameters.epsilon = 1;
   parameters.delta = 1e-7;
   parameters.mechanism = mechanism;
   if (mechanism == "moments") parameters.moment_rows = 50;
-  parameters.adjacency = facts.adjacency;
-  return MemoryOfRun(PlanRun(parameters, facts).value(), parameters.rank, facts,
-                     threads);
+  parameters.adjacency = data.adjacency;
+  return MemoryOfRun(PlanRun(parameters, FactsOf(data)).value(), parameters,
+                     data, threads);
 }
 
 TEST(MemoryOfRun, IsMostlyHWhereThereIsOne) {
-  DatasetFacts facts = Facts();
+  DatasetDescription data = Data();
   const double h = 8.0 * 10 * 1e6;
-  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", facts)), h, 0.01 * h);
-  EXPECT_NEAR(static_cast<double>(BytesOf("gradient", facts)), h, 0.01 * h);
-  EXPECT_LT(static_cast<double>(BytesOf("moments", facts)), 0.01 * h);
-  EXPECT_LT(BytesOf("statistics", facts, 1), BytesOf("statistics", facts, 8));
+  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", data)), h, 0.01 * h);
+  EXPECT_NEAR(static_cast<double>(BytesOf("gradient", data)), h, 0.01 * h);
+  EXPECT_LT(static_cast<double>(BytesOf("moments", data)), 0.01 * h);
+  EXPECT_LT(BytesOf("statistics", data, 1), BytesOf("statistics", data, 8));
   // Room for as many as there may be, not for those there are.
-  facts.adjacency = Adjacency::kAddRemoveOne;
-  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", facts)), 2 * h,
+  data.adjacency = Adjacency::kAddRemoveOne;
+  EXPECT_NEAR(static_cast<double>(BytesOf("statistics", data)), 2 * h,
               0.01 * h);
 }
 

@@ -76,10 +76,9 @@ TEST_F(SessionTest, ARoundThatNobodyWaitsForEndsBeforeItsCharge) {
 TEST_F(SessionTest, OpenRunsTakeTheirShareOfMemoryAndGiveItBack) {
   SessionContext context = Context();
   const RunParameters parameters = SmallRun();
+  const DatasetDescription& data = catalog_.Find("planted")->description();
   const std::uint64_t one = MemoryOfRun(
-      PlanRun(parameters, FactsOf(catalog_.Find("planted")->description()))
-          .value(),
-      parameters.rank, FactsOf(catalog_.Find("planted")->description()), 1);
+      PlanRun(parameters, FactsOf(data)).value(), parameters, data, 1);
   RunMemory memory(2 * one), small(one - 1);
   context.memory = &small;
   EXPECT_EQ(
