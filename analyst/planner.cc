@@ -10,7 +10,6 @@
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/nmf/forecast.h"
-#include "common/nmf/moments.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
 #include "common/rpc/convert.h"
@@ -95,25 +94,15 @@ Choice ChoiceFor(const v1::RunSpecification& specification,
   return {"moments", std::move(reason)};
 }
 
-// Of the second moment of a run that names no share of the mean: the public
-// numbers that it takes.
-double ShareOfMeanFor(const v1::RunParameters& run,
-                      const v1::Dataset& dataset) {
-  const absl::StatusOr<Conversion> conversion =
-      FromProto(dataset.guarantee().conversion());
-  if (!conversion.ok()) return kLeastShareOfMean;
-  const absl::StatusOr<MuSquared> cost =
-      LargestCost(*conversion, run.epsilon(), run.delta());
-  if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
-  return DefaultShareOfMean(static_cast<double>(dataset.users()),
-                            cost->ToDouble());
-}
-
-std::uint32_t DefaultRounds(const v1::RunParameters& run,
-                            const v1::Dataset& dataset) {
-  if (run.mechanism() == "objective") return 1;
-  if (run.mechanism() != "moments") return kDefaultRounds;
-  return run.moment_rows() < dataset.features() ? 2 : 1;
+// What the mechanism fills in where the specification has 0. Nothing for a
+// mechanism or for facts that PlanFor refuses.
+void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
+  const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
+  const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);
+  absl::StatusOr<RunParameters> parameters = FromProto(*run);
+  if (mechanism == nullptr || !facts.ok() || !parameters.ok()) return;
+  mechanism->fill_defaults(*facts, &*parameters);
+  *run = dpnmf::ToProto(*parameters);
 }
 
 v1::Forecast ToProto(const Forecast& forecast) {
@@ -134,14 +123,6 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   v1::RunParameters& run = *specification.mutable_parameters();
   if (run.mechanism().empty() || run.mechanism() == "auto")
     run.set_mechanism(ChoiceFor(specification, dataset).mechanism);
-  if (run.mechanism() == "moments") {
-    if (run.moment_rows() == 0) run.set_moment_rows(MomentRowsFor(dataset));
-    if (run.share_of_moments() == 0)
-      run.set_share_of_moments(kDefaultShareOfMoments);
-    if (run.share_of_mean() == 0)
-      run.set_share_of_mean(ShareOfMeanFor(run, dataset));
-  }
-  if (run.rounds() == 0) run.set_rounds(DefaultRounds(run, dataset));
   if (run.inner_iterations() == 0)
     run.set_inner_iterations(kDefaultInnerIterations);
   if (run.share_of_a() == 0) run.set_share_of_a(kDefaultShareOfA);
@@ -151,6 +132,7 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   if (run.conversion() == v1::CONVERSION_UNSPECIFIED) {
     run.set_conversion(dataset.guarantee().conversion());
   }
+  FillDefaults(dataset, &run);
   v1::LearnerOptions& learner = *specification.mutable_learner();
   if (learner.initialisation() == v1::INITIALISATION_UNSPECIFIED) {
     learner.set_initialisation(v1::INITIALISATION_RANDOM);
@@ -196,7 +178,7 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                          FromProto(reply.specification().parameters()));
   DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
-  if (FindMechanism(parameters.mechanism) == nullptr) {
+  if (Mechanisms().Find(parameters.mechanism) == nullptr) {
     return Invalid("mechanism-unknown",
                    "This analyst does not know that `mechanism`.");
   }

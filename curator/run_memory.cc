@@ -9,8 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/factor/moments.h"
-#include "curator/factor/statistics.h"
+#include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -34,34 +33,19 @@ std::string Mebibytes(std::uint64_t bytes) {
 
 std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
                           const DatasetDescription& data, int threads) {
-  const DatasetFacts facts = FactsOf(data);
-  const std::uint64_t users = LargestUserCount(facts);
   Uint128 coefficients = 0, of_a_stage = 0;
   for (const StagePlan& stage : plan.stages) {
-    Uint128 computing = 0, entries = 0;
+    Uint128 entries = 0;
     for (const PartPlan& part : stage.parts)
       entries += Uint128{part.rows} * part.columns;
-    if (stage.kind == ReleaseKind::kMean) {
-      computing = MeanBytes(facts.features, users, threads);
-    } else if (stage.kind == ReleaseKind::kMoments) {
-      computing =
-          MomentsBytes(parameters.moment_rows, facts.features, users, threads);
-    } else {
-      coefficients = Uint128{8} * parameters.rank * users;
-      computing =
-          StatisticsBytes({.features = facts.features,
-                           .rank = parameters.rank,
-                           .users = users,
-                           .sparse = data.sparse,
-                           .outliers = parameters.outliers &&
-                                       stage.kind != ReleaseKind::kObjective,
-                           .objective = stage.kind == ReleaseKind::kObjective,
-                           .threads = threads});
-    }
-    of_a_stage =
-        std::max({of_a_stage, computing, kCopiesOfARelease * 8 * entries});
+    const RoundMemory memory =
+        ReleaseKindOf(stage.release)
+            .memory(parameters, data, std::max(1, threads));
+    coefficients = std::max(coefficients, memory.coefficients);
+    of_a_stage = std::max(
+        {of_a_stage, memory.computing, kCopiesOfARelease * 8 * entries});
   }
-  const Uint128 dictionary = Uint128{16} * facts.features * parameters.rank;
+  const Uint128 dictionary = Uint128{16} * data.features * parameters.rank;
   return Bounded(coefficients + dictionary + of_a_stage);
 }
 

@@ -147,7 +147,7 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
                    absl::StrCat("`round` must lie in 1 to ",
                                 run_->parameters.rounds, "."));
   }
-  return MechanismOf(run_->plan.StageOf(round).kind)
+  return ReleaseKindOf(run_->plan.StageOf(round).release)
       .check(input, run_->parameters, run_->facts);
 }
 
@@ -172,10 +172,8 @@ RoundRequest Session::RequestOf(std::uint32_t round,
                              .Finish();
   const StagePlan& stage = run_->plan.StageOf(round);
   request.parts = stage.parts;
-  // Fewer rows may be asked for than planned: the noise and the price of a
-  // second moment do not depend on their number.
-  if (stage.kind == ReleaseKind::kMoments && !input.rows.empty())
-    request.parts[0].rows = request.parts[0].columns = input.rows.size();
+  const ReleaseKind& kind = ReleaseKindOf(stage.release);
+  if (kind.narrow != nullptr) kind.narrow(input, &request.parts);
   request.adjacency = run_->facts.adjacency;
   return request;
 }
@@ -186,7 +184,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
   // is its own, but for the data set. H is the run's again once the work has
   // succeeded; after a failure some users' H may have moved and others' not.
   struct Work {
-    const Mechanism& mechanism;
+    const ReleaseKind& kind;
     const Dataset& data;
     const RunParameters parameters;
     const RunPlan plan;
@@ -197,13 +195,13 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
     absl::Status Run(const RoundInput& input, std::function<bool()> stop) {
       execution.stop = std::move(stop);
       DPNMF_ASSIGN_OR_RETURN(
-          sums, mechanism.sums(
-                    input, {data, parameters, plan, execution, &coefficients}));
+          sums,
+          kind.sums(input, {data, parameters, plan, execution, &coefficients}));
       return absl::OkStatus();
     }
   };
   const auto work = std::make_shared<Work>(
-      Work{MechanismOf(run_->plan.StageOf(round).kind), *run_->dataset,
+      Work{ReleaseKindOf(run_->plan.StageOf(round).release), *run_->dataset,
            run_->parameters, run_->plan, Execution{context_.threads, 0},
            std::move(run_->coefficients)});
   if (context_.pacer == nullptr) {
@@ -240,7 +238,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,
-      MechanismOf(run_->plan.StageOf(round).kind).publish(input));
+      ReleaseKindOf(run_->plan.StageOf(round).release).publish(input));
   if (released.ok()) std::move(begin_anew).Cancel();
   return released;
 }

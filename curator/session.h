@@ -90,7 +90,7 @@ class Session {
   // The release of a round. The identity and its role are checked anew. After a
   // round that fails once its sums have begun, or that throws, H begins anew:
   // what the round did to H is not part of any later one. Errors
-  // of Open, Mechanism::check and ReleaseGate::Release; INVALID_ARGUMENT
+  // of Open, ReleaseKind::check and ReleaseGate::Release; INVALID_ARGUMENT
   // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
   // "session-not-opened"; CANCELLED "cancelled".
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,

@@ -1,6 +1,8 @@
 #include "analyst/cli/run_flags.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -10,6 +12,7 @@
 #include "analyst/cli/model_file.h"
 #include "common/base/error.h"
 #include "common/nmf/defaults.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/run_plan.h"
 
 namespace dpnmf::cli {
@@ -31,13 +34,29 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   return std::vector<double>(w.data(), w.data() + w.size());
 }
 
+bool LearnsDictionary(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary;
+}
+
+std::string MechanismHelp() {
+  std::string help = "auto";
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    if (!LearnsDictionary(*mechanism)) continue;
+    absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
+                    std::string(mechanism->summary), ")");
+  }
+  return help;
+}
+
 absl::Status CheckMechanism(const std::string& name) {
-  if (name == "auto" || name == "moments" || name == "statistics" ||
-      name == "gradient")
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  if (name == "auto" || (mechanism != nullptr && LearnsDictionary(*mechanism)))
     return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                 "`--mechanism` must be auto, moments, statistics or gradient; "
-                 "how well W fits is asked with 'dpnmf objective RUN'.");
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+      absl::StrCat("`--mechanism` must be auto, ",
+                   NamesText(Mechanisms(), LearnsDictionary),
+                   "; how well W fits is asked with 'dpnmf objective RUN'."));
 }
 
 // On the wire 0 stands for a default, so a 0 that was typed stops here. What is
@@ -72,38 +91,57 @@ absl::Status CheckNumbers(const RunFlags& flags) {
   return absl::OkStatus();
 }
 
-// The first flag that was given and that the mechanism has no use for; empty if
-// there is none. `auto` takes a mechanism that fits.
-std::string UnusedFlag(const RunFlags& flags, const v1::Dataset& dataset) {
-  if (flags.mechanism == "auto") return "";
-  if (flags.mechanism != "moments") {
-    if (flags.moment_rows) return "--moment-rows";
-    return flags.share_of_moments ? "--share-of-moments" : "";
-  }
-  // The rounds before any of statistics: a mean where G is not on all features.
-  const std::uint32_t rows = flags.moment_rows.value_or(kMaxMomentRows);
-  const std::uint32_t of_moments = rows < dataset.features() ? 2 : 1;
-  if (flags.init != "random") return "--init";
-  if (flags.rounds.value_or(0) > of_moments) return "";
-  if (flags.share_of_moments) return "--share-of-moments";
-  if (flags.outliers == "on") return "--outliers";
-  if (flags.inner_iterations) return "--inner-iterations";
-  if (flags.share_of_a) return "--share-of-a";
-  if (flags.step_size) return "--step-size";
-  return flags.steps_per_round ? "--steps-per-round" : "";
+// The first flag that was given and whose field `plays_part` denies; empty if
+// there is none. Fields have their names on the wire.
+std::string UnusedFlag(
+    const RunFlags& flags,
+    const std::function<bool(std::string_view field)>& plays_part) {
+  const struct {
+    std::string_view flag, field;
+    bool given;
+  } all[] = {
+      {"--init", "initialisation", flags.init != "random"},
+      {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
+      {"--share-of-moments", "share_of_moments",
+       flags.share_of_moments.has_value()},
+      {"--outliers", "outliers", flags.outliers == "on"},
+      {"--inner-iterations", "inner_iterations",
+       flags.inner_iterations.has_value()},
+      {"--share-of-a", "share_of_a", flags.share_of_a.has_value()},
+      {"--step-size", "step_size", flags.step_size.has_value()},
+      {"--steps-per-round", "steps_per_round",
+       flags.steps_per_round.has_value()},
+  };
+  for (const auto& [flag, field, given] : all)
+    if (given && !plays_part(field)) return std::string(flag);
+  return "";
 }
 
+// `auto` takes a mechanism that fits.
 absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
-  const std::string unused = UnusedFlag(flags, dataset);
+  const Mechanism* const mechanism = Mechanisms().Find(flags.mechanism);
+  if (mechanism == nullptr) return absl::OkStatus();
+  DatasetFacts facts;
+  facts.features = dataset.features();
+  RunParameters parameters;
+  parameters.moment_rows =
+      flags.moment_rows.value_or(static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
+  const auto unused_of = [&](std::uint32_t rounds) {
+    parameters.rounds = rounds;
+    return UnusedFlag(flags, [&](std::string_view field) {
+      return mechanism->uses(field, parameters, facts);
+    });
+  };
+  const std::string unused = unused_of(flags.rounds.value_or(0));
   if (unused.empty()) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kInvalidArgument, "flag-unused",
-      absl::StrCat("`", unused, "` plays no part in a run of --mechanism ",
-                   flags.mechanism,
-                   flags.mechanism == "moments" && unused != "--init"
-                       ? " without further --rounds"
-                       : "",
-                   "; leave it out, or name another mechanism."));
+      absl::StrCat(
+          "`", unused, "` plays no part in a run of --mechanism ",
+          flags.mechanism,
+          unused_of(kMaxRounds) == unused ? "" : " without further --rounds",
+          "; leave it out, or name another mechanism."));
 }
 
 }  // namespace
@@ -123,6 +161,7 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 }
 
 std::vector<Flag> FlagsOfRun(RunFlags* flags) {
+  static const std::string mechanisms = MechanismHelp();
   return {
       Flag("--dataset", &flags->dataset,
            "Name of the data set; see 'dpnmf datasets'",
@@ -140,10 +179,7 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--delta", &flags->delta,
            "Where epsilon is read; the cap's delta if not given",
            {.value = "D"}),
-      Flag("--mechanism", &flags->mechanism,
-           "auto, moments (one noised second moment), statistics (rounds of "
-           "noised "
-           "A and B) or gradient (the paper's)",
+      Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
       Flag("--moment-rows", &flags->moment_rows,
            "moments: how many features at most; up to 1024 if not given",

@@ -39,6 +39,9 @@ struct RunFlags {
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfRun(RunFlags* flags);
 
+// Of --mechanism: the names that it takes, with a few words on each.
+std::string MechanismHelp();
+
 // 2 c_v / sqrt(D): twice the root mean square entry of a column of full length.
 double DefaultLambda(const v1::Dataset& dataset);
 

@@ -67,7 +67,7 @@ StageOfRound StageOf(const v1::RunPlan& plan, std::uint32_t round) {
 
 v1::StagePlan ToProto(const StagePlan& stage, const DatasetFacts& facts) {
   v1::StagePlan message;
-  message.set_release(std::string(NameOf(stage.kind)));
+  message.set_release(stage.release);
   message.set_rounds(stage.rounds);
   for (const PartPlan& part : stage.parts)
     *message.add_parts() = ToProto(part, facts);

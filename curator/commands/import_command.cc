@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -250,6 +251,7 @@ absl::StatusOr<ExitCode> ImportAndPrint(const ImportFlags& flags) {
 }
 
 std::vector<Flag> FlagsOf(ImportFlags* flags) {
+  static const std::string formats = FormatNames();
   ImportOptions& options = flags->import;
   return {
       Flag("--name", &options.name, "Name of the data set: a-z 0-9 . _ -",
@@ -272,7 +274,7 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "What stands for a person in the file (not for triples)",
            {.one_of = "rows|columns"}),
       Flag("--format-in", &flags->format_in, "Format of the file",
-           {.one_of = "auto|csv|tsv|text|mtx|npy|triples", .shown = true}),
+           {.one_of = formats.c_str(), .shown = true}),
       Flag("--header", &flags->header,
            "Whether the first line names the columns",
            {.one_of = "auto|yes|no", .shown = true}),
@@ -316,25 +318,25 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
 }  // namespace
 
 Command ImportCommand() {
+  static const std::string footer = absl::StrCat(
+      "Reads ", FormatTitles(),
+      ".\n"
+      "A data set never changes once it is imported; a refused file leaves "
+      "nothing\n"
+      "behind. The server must not be running.\n"
+      "Examples:\n"
+      "  dpnmf-curator import --name digits --population writers --input "
+      "digits.csv.gz \\\n"
+      "    --users rows --epsilon 8 --delta 1e-5 --data-dir /var/lib/dpnmf\n"
+      "  dpnmf-curator import --name ratings --population readers --input "
+      "u.data \\\n"
+      "    --format-in triples --features items.txt --users-count 943 \\\n"
+      "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf");
   const auto flags = std::make_shared<ImportFlags>();
   return {
       .name = "import",
       .summary = "Make a data set of a file and declare its people's budget",
-      .footer =
-          "Reads CSV, TSV, blank-separated text, Matrix Market, NumPy .npy and "
-          "'user item value'\n"
-          "triples. A data set never changes once it is imported; a refused "
-          "file leaves nothing\n"
-          "behind. The server must not be running.\n"
-          "Examples:\n"
-          "  dpnmf-curator import --name digits --population writers --input "
-          "digits.csv.gz \\\n"
-          "    --users rows --epsilon 8 --delta 1e-5 --data-dir "
-          "/var/lib/dpnmf\n"
-          "  dpnmf-curator import --name ratings --population readers --input "
-          "u.data \\\n"
-          "    --format-in triples --features items.txt --users-count 943 \\\n"
-          "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf",
+      .footer = footer.c_str(),
       .flags = FlagsOf(flags.get()),
       .run = [flags] { return ImportAndPrint(*flags); }};
 }

@@ -12,6 +12,7 @@
 #include "common/base/npy.h"
 #include "curator/data/description.h"
 #include "curator/data/fingerprint.h"
+#include "curator/data/formats.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -176,27 +177,32 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
                    "looking at the data; longer columns are scaled down to it");
   }
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(declaration));
-  const bool triples = options.format == MatrixFormat::kTriples;
-  if (!triples && !options.users_are_rows.has_value()) {
+  const bool declared =
+      options.format != nullptr && options.format->declares_people;
+  if (!declared && !options.users_are_rows.has_value()) {
     return Refused("users-orientation-missing",
                    "say --users rows or --users columns: what stands for a "
                    "person in the file");
   }
-  if (triples && options.features_file.empty()) {
+  if (declared && options.features_file.empty()) {
     return Refused("features-missing",
-                   "triples need --features FILE: the items must be declared, "
-                   "for a list taken "
-                   "from the data would tell about people");
+                   absl::StrCat(std::string(options.format->name),
+                                " need --features FILE: the items must be "
+                                "declared, for a list taken from the data "
+                                "would tell about people"));
   }
   const bool add_remove = options.adjacency == Adjacency::kAddRemoveOne;
-  if ((add_remove || triples) && !options.users_count.has_value()) {
+  if ((add_remove || declared) && !options.users_count.has_value()) {
     return Refused(
         "users-count-missing",
         add_remove
-            ? "add_remove_one needs --users-count N0: a public number that "
-              "stands for the private number of users"
-            : "triples need --users-count N: the number of users must be "
-              "declared, for users without a triple do not appear");
+            ? std::string(
+                  "add_remove_one needs --users-count N0: a public number that "
+                  "stands for the private number of users")
+            : absl::StrCat(std::string(options.format->name),
+                           " need --users-count N: the number of users must "
+                           "be declared, for users without a triple do not "
+                           "appear"));
   }
   if (options.users_count.has_value() &&
       !(*options.users_count >= 1 &&

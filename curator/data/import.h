@@ -20,7 +20,7 @@ struct ImportOptions {
   std::string input;
   // Not read for triples, needed for all else.
   std::optional<bool> users_are_rows;
-  MatrixFormat format = MatrixFormat::kAuto;
+  MatrixFormat format = nullptr;     // null: "auto"
   std::optional<bool> header;        // as in LoadOptions
   std::optional<int> label_columns;  // as in LoadOptions
 

@@ -14,88 +14,11 @@
 #include "curator/data/assemble.h"
 #include "curator/data/entry.h"
 #include "curator/data/fields.h"
+#include "curator/data/formats.h"
 #include "curator/data/input_file.h"
-#include "curator/data/matrix_market.h"
-#include "curator/data/npy_matrix.h"
-#include "curator/data/text_matrix.h"
-#include "curator/data/triples.h"
 
 namespace dpnmf::curator {
 namespace {
-
-constexpr std::pair<MatrixFormat, std::string_view> kFormatNames[] = {
-    {MatrixFormat::kAuto, "auto"},        {MatrixFormat::kCsv, "csv"},
-    {MatrixFormat::kTsv, "tsv"},          {MatrixFormat::kText, "text"},
-    {MatrixFormat::kMatrixMarket, "mtx"}, {MatrixFormat::kNpy, "npy"},
-    {MatrixFormat::kTriples, "triples"},
-};
-
-char SeparatorOf(MatrixFormat format) {
-  if (format == MatrixFormat::kCsv) return ',';
-  if (format == MatrixFormat::kTsv) return '\t';
-  return kBlanks;
-}
-
-// A text whose name says nothing: the first line's separator decides. Three or
-// four fields could as well be triples with or without a time.
-absl::StatusOr<MatrixFormat> FormatOfText(const InputFile& input,
-                                          std::string_view first_line) {
-  const char separator = GuessSeparator(first_line);
-  std::vector<std::string_view> fields;
-  SplitFields(first_line, separator, &fields);
-  if (fields.size() == 3 || fields.size() == 4) {
-    return input.RefuseAt(
-        "input-ambiguous", 1, 1,
-        absl::StrCat("the line has ", fields.size(),
-                     " fields: a row of a matrix or a triple; say "
-                     "--format-in csv, tsv, text or triples"));
-  }
-  if (separator == ',') return MatrixFormat::kCsv;
-  return separator == '\t' ? MatrixFormat::kTsv : MatrixFormat::kText;
-}
-
-absl::StatusOr<MatrixFormat> DetectFormat(InputFile* input) {
-  constexpr std::size_t kBeginning = 1 << 16;
-  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
-                         input->Peek(kBeginning));
-  if (absl::StartsWith(absl::string_view(beginning.data(), beginning.size()),
-                       "\x93NUMPY")) {
-    return MatrixFormat::kNpy;
-  }
-  if (absl::StartsWithIgnoreCase(
-          absl::string_view(beginning.data(), beginning.size()),
-          "%%MatrixMarket")) {
-    return MatrixFormat::kMatrixMarket;
-  }
-  std::string name = absl::AsciiStrToLower(input->path());
-  if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);
-  if (absl::EndsWith(name, ".csv")) return MatrixFormat::kCsv;
-  if (absl::EndsWith(name, ".tsv")) return MatrixFormat::kTsv;
-  if (absl::EndsWith(name, ".mtx")) return MatrixFormat::kMatrixMarket;
-  if (absl::EndsWith(name, ".npy")) return MatrixFormat::kNpy;
-  if (beginning.empty()) {
-    return input->RefuseAt("input-empty", 0, 0,
-                           "the file is empty; name another");
-  }
-  return FormatOfText(*input,
-                      beginning.substr(0, beginning.find_first_of("\r\n")));
-}
-
-absl::StatusOr<LoadedMatrix> ReadAs(MatrixFormat format, InputFile* input,
-                                    bool users_are_rows,
-                                    const LoadOptions& options) {
-  switch (format) {
-    case MatrixFormat::kMatrixMarket:
-      return ReadMatrixMarket(input, users_are_rows);
-    case MatrixFormat::kNpy:
-      return ReadNpyMatrix(input, users_are_rows);
-    case MatrixFormat::kTriples:
-      return ReadTriples(input, options);
-    default:
-      return ReadTextMatrix(input, SeparatorOf(format), users_are_rows,
-                            options);
-  }
-}
 
 absl::Status CheckDeclaredShape(const InputFile& input,
                                 const LoadedMatrix& matrix,
@@ -142,17 +65,28 @@ double LengthOf(std::span<const float> column) {
 }  // namespace
 
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name) {
-  for (const auto& [format, known] : kFormatNames) {
-    if (known == name) return format;
-  }
-  return std::nullopt;
+  if (name == "auto") return nullptr;
+  const InputFormat* const format = InputFormats().Find(name);
+  return format == nullptr ? std::nullopt : std::optional(format);
 }
 
-std::string_view NameOf(MatrixFormat format) {
-  for (const auto& [known, name] : kFormatNames) {
-    if (known == format) return name;
+std::string FormatNames() {
+  std::string names = "auto";
+  for (const InputFormat* format : InputFormats().rows())
+    absl::StrAppend(&names, "|", std::string(format->name));
+  return names;
+}
+
+std::string FormatTitles() {
+  std::string titles;
+  const auto& rows = InputFormats().rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const char* const joint = i == 0                 ? ""
+                              : i + 1 == rows.size() ? " and "
+                                                     : ", ";
+    absl::StrAppend(&titles, joint, std::string(rows[i]->title));
   }
-  return "unknown";
+  return titles;
 }
 
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
@@ -162,11 +96,11 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
       const std::unique_ptr<InputFile> input,
       InputFile::Open(path, options.progress, options.interrupted));
   MatrixFormat format = options.format;
-  if (format == MatrixFormat::kAuto) {
+  if (format == nullptr) {
     DPNMF_ASSIGN_OR_RETURN(format, DetectFormat(input.get()));
   }
   DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,
-                         ReadAs(format, input.get(), users_are_rows, options));
+                         format->read(input.get(), users_are_rows, options));
   DPNMF_RETURN_IF_ERROR(CheckDeclaredShape(*input, matrix, options));
   return matrix;
 }

@@ -26,20 +26,17 @@
 
 namespace dpnmf::curator {
 
-// kText: fields separated by runs of blanks or tabs.
-enum class MatrixFormat {
-  kAuto,
-  kCsv,
-  kTsv,
-  kText,
-  kMatrixMarket,
-  kNpy,
-  kTriples
-};
+// A row of curator/data/formats.cc; null is "auto": found out from the file.
+struct InputFormat;
+using MatrixFormat = const InputFormat*;
 
-// "auto", "csv", "tsv", "text", "mtx", "npy", "triples".
+// "auto", "csv", "tsv", "text" (fields separated by runs of blanks or tabs),
+// "mtx", "npy", "triples"; nothing for another name.
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
-std::string_view NameOf(MatrixFormat format);
+// All of these, as --format-in takes them: "auto|csv|...".
+std::string FormatNames();
+// What can be read, for help texts: "CSV, TSV ... and ...".
+std::string FormatTitles();
 
 // V: D x N. Entries are finite, not negative and never -0.
 struct LoadedMatrix {
@@ -58,7 +55,7 @@ using LoadProgress =
     std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 struct LoadOptions {
-  MatrixFormat format = MatrixFormat::kAuto;
+  MatrixFormat format = nullptr;  // null: "auto"
   // Text matrices. Not set: the first line is a header if none of its fields is
   // a number (some: "input-ambiguous"); leading columns are labels if no entry
   // of theirs is a number or their header is empty.

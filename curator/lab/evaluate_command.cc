@@ -145,6 +145,7 @@ absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
 }  // namespace
 
 Command EvaluateCommand() {
+  static const std::string formats = FormatNames();
   const auto flags = std::make_shared<EvaluateFlags>();
   EvaluateOptions& options = flags->options;
   options.threads = DefaultThreads();
@@ -174,7 +175,7 @@ Command EvaluateCommand() {
                 "What stands for a person in the file",
                 {.one_of = "rows|columns", .required = true}),
            Flag("--format-in", &flags->format_in, "Format of the file",
-                {.one_of = "auto|csv|tsv|text|mtx|npy|triples", .shown = true}),
+                {.one_of = formats.c_str(), .shown = true}),
            Flag("--public", &options.is_public,
                 "The data are public or generated: a W_0 made of V may be "
                 "compared "

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -168,6 +169,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
 }  // namespace
 
 Command FactorizeCommand() {
+  static const std::string formats = FormatNames();
   const auto flags = std::make_shared<FactorizeFlags>();
   FactorizeOptions& options = flags->options;
   options.threads = DefaultThreads();
@@ -191,8 +193,7 @@ Command FactorizeCommand() {
                      "What stands for a person in the file",
                      {.one_of = "rows|columns", .required = true}),
                 Flag("--format-in", &flags->format_in, "Format of the file",
-                     {.one_of = "auto|csv|tsv|text|mtx|npy|triples",
-                      .shown = true}),
+                     {.one_of = formats.c_str(), .shown = true}),
                 Flag("--rank", &options.rank, "K: columns of W",
                      {.required = true}),
                 Flag("--output", &flags->output,

@@ -162,14 +162,14 @@ const std::vector<RunVariant>& RunVariants() {
 
 InputVariant InputOf(const RunVariant& run, std::uint32_t round, int choice) {
   const bool in_range = round >= 1 && round <= run.parameters.rounds;
-  const ReleaseKind kind = run.plan.StageOf(in_range ? round : 1).kind;
+  const std::string& release = run.plan.StageOf(in_range ? round : 1).release;
   const bool bad = choice == kInputChoices - 1;
   InputVariant variant;
-  if (kind == ReleaseKind::kMean) {
+  if (release == "mean") {
     variant.text = "nothing";
     if (bad) variant.input.w = RandomDictionary(kFeatures, 2, 1);
     if (bad) variant.code = "matrix-shape";
-  } else if (kind == ReleaseKind::kMoments) {
+  } else if (release == "moments") {
     const std::vector<std::uint32_t> rows[] = {{0, 1}, {0, 2}, {1}, {2, 1}};
     variant.input.rows = rows[choice];
     variant.text = "rows " + std::to_string(choice);

@@ -326,7 +326,7 @@ void UseRelease(const analyst::RoundResult& result, bool with_dictionary) {
     analyst::LearnerState state;
     state.w = Eigen::MatrixXd::Constant(kFeatures, kRank, 0.1);
     const absl::Status used =
-        analyst::FindMechanism(name)->update(result.parts, facts, &state);
+        analyst::FindReleaseKind(name)->update(result.parts, facts, &state);
     if (!used.ok()) DemandRefusal(used);
     if (used.ok()) Count(std::string(name) + " used");
     Demand(state.w.allFinite(), "a dictionary that is not finite");

@@ -189,7 +189,7 @@ void FuzzRelease(FuzzInput* bytes) {
   analyst::LearnerState state;
   state.w = Eigen::MatrixXd::Constant(rows, columns, 0.1);
   const absl::Status updated =
-      analyst::FindMechanism(kind)->update(parts, facts, &state);
+      analyst::FindReleaseKind(kind)->update(parts, facts, &state);
   Count(std::string(kind) + (updated.ok() ? " used" : " not used"));
   if (!updated.ok()) return DemandRefusal(updated);
   Demand(state.w.rows() == rows && state.w.cols() == columns &&

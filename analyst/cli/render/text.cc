@@ -1,6 +1,9 @@
 #include "analyst/cli/render/text.h"
 
 #include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -9,6 +12,7 @@
 #include "analyst/cli/render/number.h"
 #include "analyst/cli/render/readings.h"
 #include "analyst/cli/render/table.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -55,26 +59,39 @@ std::string InitialisationText(const v1::LearnerOptions& learner) {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
+// Whether a field plays a part in the run, as far as its mechanism is known
+// here. Of the data set's facts none is at hand: as for more features than
+// moments have rows.
+bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
+  const Mechanism* const mechanism = Mechanisms().Find(message.mechanism());
+  if (mechanism == nullptr) return true;
+  RunParameters parameters;
+  parameters.rounds = message.rounds();
+  parameters.moment_rows = message.moment_rows();
+  DatasetFacts facts;
+  facts.features = std::numeric_limits<std::uint64_t>::max();
+  return mechanism->uses(field, parameters, facts);
+}
+
 void AddSpecificationLines(const v1::RunSpecification& specification,
                            Lines* lines) {
   const v1::RunParameters& parameters = specification.parameters();
+  const auto add = [&](std::string_view field, const char* name,
+                       std::string text) {
+    if (PlaysPart(field, parameters)) lines->push_back({name, std::move(text)});
+  };
   lines->insert(lines->end(), {{"data set", parameters.dataset()},
                                {"rank", absl::StrCat(parameters.rank())},
                                {"rounds", absl::StrCat(parameters.rounds())},
                                {"mechanism", parameters.mechanism()}});
-  if (parameters.mechanism() == "moments") {
-    lines->push_back(
-        {"moments of",
-         absl::StrCat("up to ", parameters.moment_rows(), " features")});
-    // Nothing of what follows plays a part.
-    if (parameters.rounds() <= 2) return;
-  }
-  lines->insert(
-      lines->end(),
-      {{"outliers", OutliersText(parameters)},
-       {"inner iterations", absl::StrCat(parameters.inner_iterations())},
-       {"share of A", FormatNumber(parameters.share_of_a())},
-       {"first dictionary", InitialisationText(specification.learner())}});
+  add("moment_rows", "moments of",
+      absl::StrCat("up to ", parameters.moment_rows(), " features"));
+  add("outliers", "outliers", OutliersText(parameters));
+  add("inner_iterations", "inner iterations",
+      absl::StrCat(parameters.inner_iterations()));
+  add("share_of_a", "share of A", FormatNumber(parameters.share_of_a()));
+  add("initialisation", "first dictionary",
+      InitialisationText(specification.learner()));
 }
 
 // Noise of the means themselves (the sums divided by N), as it is drawn.
@@ -323,7 +340,10 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                                      parameters.delta()),
                       " at delta ", FormatUp(parameters.delta()))});
   }
-  if (run.rounds_done() > 0 && parameters.mechanism() != "objective") {
+  const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
+  const bool has_dictionary =
+      mechanism == nullptr || mechanism->learns_dictionary;
+  if (run.rounds_done() > 0 && has_dictionary) {
     lines.push_back({"its dictionary",
                      absl::StrCat("dpnmf model ", id, " --output W.npy")});
   }

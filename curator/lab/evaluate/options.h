@@ -18,9 +18,9 @@ enum class OutlierChoice { kOff, kOn, kBoth };
 struct EvaluateOptions {
   std::string input;
   bool users_are_rows = false;
-  MatrixFormat format = MatrixFormat::kAuto;
-  int rank = 0;                 // K in [1, min(D, N, kMaxRank)]
-  std::vector<double> epsilon;  // overall; each in (0, 1000]
+  MatrixFormat format = nullptr;  // null: "auto"
+  int rank = 0;                   // K in [1, min(D, N, kMaxRank)]
+  std::vector<double> epsilon;    // overall; each in (0, 1000]
   double delta = 1e-5;
   Conversion conversion = Conversion::kGaussian;  // of our mechanisms
   // "auto", "moments", "statistics", "gradient", "paper", "paper-nndsvd",

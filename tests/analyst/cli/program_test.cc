@@ -369,7 +369,7 @@ TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
   for (const char* name : {"objective", "momnets", "paper", ""}) {
     EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
     EXPECT_THAT(err_.str(),
-                AllOf(HasSubstr("auto, moments, statistics or gradient;"),
+                AllOf(HasSubstr("auto, gradient, moments or statistics;"),
                       HasSubstr("dpnmf objective RUN"),
                       HasSubstr("[mechanism-unknown]")));
   }

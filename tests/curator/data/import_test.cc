@@ -190,7 +190,7 @@ TEST_F(ImportTest, ImportsTriplesIntoDeclaredItemsAndUsers) {
   ImportOptions options =
       OptionsFor("u.data", "196\t242\t3\t881250949\n186\t302\t3\t891717742\n");
   options.users_are_rows.reset();
-  options.format = MatrixFormat::kTriples;
+  options.format = MatrixFormatOfName("triples").value();
   options.features_file = scratch_.Write("items", "302\n7\n242\n");
   options.users_count = 5;
   const auto imported = Import(options);
@@ -260,10 +260,12 @@ TEST_F(ImportTest, ChecksTheOptionsBeforeItLooksAtTheFile) {
       {"users-orientation-missing",
        [](ImportOptions* o) { o->users_are_rows.reset(); }},
       {"features-missing",
-       [](ImportOptions* o) { o->format = MatrixFormat::kTriples; }},
+       [](ImportOptions* o) {
+         o->format = MatrixFormatOfName("triples").value();
+       }},
       {"users-count-missing",
        [](ImportOptions* o) {
-         o->format = MatrixFormat::kTriples;
+         o->format = MatrixFormatOfName("triples").value();
          o->features_file = std::string("f");
        }},
       {"users-count-missing",

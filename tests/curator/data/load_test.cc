@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Load, ReadsBlankSeparatedText) {
   EXPECT_EQ(Loaded("m.txt", "  1   2\t3 \n4 5 6\n", kUsersAreRows,
-                   As(MatrixFormat::kText)),
+                   As(MatrixFormatOfName("text").value())),
             kTwoUsers);
   EXPECT_EQ(Loaded("m.data", "1 2 3 4 5\n", kUsersAreRows),
             (Columns{{1, 2, 3, 4, 5}}));
@@ -271,7 +271,7 @@ TEST(LoadNpy, RefusesWhatIsNoMatrixOfNumbers) {
 
 LoadOptions Triples(std::vector<std::string> items,
                     std::optional<std::uint64_t> users = {}) {
-  LoadOptions options = As(MatrixFormat::kTriples);
+  LoadOptions options = As(MatrixFormatOfName("triples").value());
   options.feature_names = std::move(items);
   options.users_count = users;
   return options;
@@ -309,7 +309,7 @@ struct Refused {
   const char* content;
   const char* place;  // after the path
   const char* code;
-  MatrixFormat format = MatrixFormat::kAuto;
+  MatrixFormat format = nullptr;
 };
 
 void PrintTo(const Refused& refused, std::ostream* out) {
@@ -323,7 +323,7 @@ TEST_P(EveryRefusal, NamesFileLineAndColumn) {
   const Scratch scratch;
   const std::string path = scratch.Write(refused.name, refused.content);
   LoadOptions options = As(refused.format);
-  if (refused.format == MatrixFormat::kTriples)
+  if (refused.format == MatrixFormatOfName("triples").value())
     options = Triples({"x", "y"}, 2);
   const absl::Status status = LoadMatrix(path, kUsersAreRows, options).status();
   EXPECT_EQ(ReasonCode(status), refused.code) << status;
@@ -435,25 +435,27 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Triples, EveryRefusal,
-    testing::Values(Refused{"t", "", "", "input-empty", MatrixFormat::kTriples},
-                    Refused{"t", "user item value\n", "", "input-empty",
-                            MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu z 1\n", ", line 2, column 2",
-                            "item-unknown", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nv x 1\nw x 1\n", ", line 3, column 1",
-                            "users-mismatch", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu y 1\nu x 2\n", ", line 3, column 1",
-                            "input-duplicate", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu y\n", ", line 2, column 3",
-                            "input-ragged", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu y 1 2 3\n", ", line 2, column 5",
-                            "input-ragged", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu y -1\n", ", line 2, column 3",
-                            "input-negative", MatrixFormat::kTriples},
-                    Refused{"t", "u x 1\nu y ?\n", ", line 2, column 3",
-                            "input-not-a-number", MatrixFormat::kTriples},
-                    Refused{"t", "u,x,1\n,y,1\n", ", line 2, column 1",
-                            "input-malformed", MatrixFormat::kTriples}));
+    testing::Values(
+        Refused{"t", "", "", "input-empty",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "user item value\n", "", "input-empty",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu z 1\n", ", line 2, column 2", "item-unknown",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nv x 1\nw x 1\n", ", line 3, column 1",
+                "users-mismatch", MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu y 1\nu x 2\n", ", line 3, column 1",
+                "input-duplicate", MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu y\n", ", line 2, column 3", "input-ragged",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu y 1 2 3\n", ", line 2, column 5", "input-ragged",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu y -1\n", ", line 2, column 3", "input-negative",
+                MatrixFormatOfName("triples").value()},
+        Refused{"t", "u x 1\nu y ?\n", ", line 2, column 3",
+                "input-not-a-number", MatrixFormatOfName("triples").value()},
+        Refused{"t", "u,x,1\n,y,1\n", ", line 2, column 1", "input-malformed",
+                MatrixFormatOfName("triples").value()}));
 #undef COORDINATE
 
 TEST(Load, SaysWhichDeclaredShapeDoesNotFit) {

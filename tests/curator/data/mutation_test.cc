@@ -19,10 +19,10 @@ struct Seed {
 
 std::vector<Seed> Seeds() {
   LoadOptions triples;
-  triples.format = MatrixFormat::kTriples;
+  triples.format = MatrixFormatOfName("triples").value();
   triples.feature_names = {"x", "y"};
   LoadOptions text;
-  text.format = MatrixFormat::kText;
+  text.format = MatrixFormatOfName("text").value();
   NpyHeader header;
   header.dtype = "<f4";
   header.shape = {2, 2};
