@@ -38,16 +38,6 @@ bool LearnsDictionary(const Mechanism& mechanism) {
   return mechanism.learns_dictionary;
 }
 
-std::string MechanismHelp() {
-  std::string help = "auto";
-  for (const Mechanism* mechanism : Mechanisms().rows()) {
-    if (!LearnsDictionary(*mechanism)) continue;
-    absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
-                    std::string(mechanism->summary), ")");
-  }
-  return help;
-}
-
 absl::Status CheckMechanism(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   if (name == "auto" || (mechanism != nullptr && LearnsDictionary(*mechanism)))
@@ -158,6 +148,16 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
       absl::StatusCode::kNotFound, "dataset-unknown",
       absl::StrCat("There is no data set '", name, "'; this analyst may use: ",
                    names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
+}
+
+std::string MechanismHelp() {
+  std::string help = "auto";
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    if (!LearnsDictionary(*mechanism)) continue;
+    absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
+                    std::string(mechanism->summary), ")");
+  }
+  return help;
 }
 
 std::vector<Flag> FlagsOfRun(RunFlags* flags) {
