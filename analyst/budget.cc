@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/planner.h"
-#include "analyst/readings.h"
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {

@@ -6,11 +6,11 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/idle_guard.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "common/rpc/trace_metadata.h"
+#include "common/server/stall_timeout.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
@@ -154,11 +154,11 @@ class GrpcStream : public RunStream {
   // The silence counts while a call is under way, not while the analyst works.
   class Working {
    public:
-    explicit Working(IdleGuard* guard) : guard_(guard) { guard_->Touch(); }
+    explicit Working(StallTimeout* guard) : guard_(guard) { guard_->Touch(); }
     ~Working() { guard_->Pause(); }
 
    private:
-    IdleGuard* const guard_;
+    StallTimeout* const guard_;
   };
 
   void GiveUp() {
@@ -250,7 +250,7 @@ class GrpcStream : public RunStream {
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};
   bool finished_ = false;
-  IdleGuard guard_;
+  StallTimeout guard_;
   const Trace trace_;
   std::unique_ptr<
       grpc::ClientReaderWriterInterface<v1::TrainRequest, v1::TrainReply>>

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
-#include "common/rpc/address.h"
+#include "common/wire/address.h"
 
 namespace dpnmf::analyst {
 

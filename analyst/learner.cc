@@ -9,13 +9,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
-#include "analyst/readings.h"
 #include "analyst/receipt_check.h"
 #include "analyst/round_facts.h"
 #include "common/base/error.h"
 #include "common/base/trace.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {

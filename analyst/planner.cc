@@ -5,14 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
-#include "analyst/readings.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
 #include "common/nmf/forecast.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {

@@ -3,7 +3,7 @@
 #define DPNMF_ANALYST_ROUND_FACTS_H_
 
 #include "analyst/mechanism/mechanism.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::analyst {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
-#include "analyst/readings.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "openssl/rand.h"
 
 namespace dpnmf::analyst {

@@ -6,8 +6,8 @@
 #include "analyst/curator_client.h"
 #include "analyst/flag_addresses.h"
 #include "common/access/allow_list.h"
-#include "common/rpc/machine_checks.h"
-#include "common/rpc/receipt.h"
+#include "common/doctor/doctor_checks.h"
+#include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {

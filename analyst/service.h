@@ -11,8 +11,8 @@
 #include "analyst/curator_connection.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
-#include "common/rpc/observers.h"
-#include "common/rpc/quota.h"
+#include "common/server/observers.h"
+#include "common/server/quota.h"
 
 namespace grpc {
 class ServerContextBase;
@@ -21,7 +21,7 @@ class Service;
 
 namespace dpnmf::analyst {
 
-// The identities of a peer; PeerIdentities (common/rpc/tls.h) in production.
+// The identities of a peer; PeerIdentities (common/tls/tls.h) in production.
 using IdentitiesOf =
     std::function<std::vector<std::string>(const grpc::ServerContextBase&)>;
 

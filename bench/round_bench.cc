@@ -13,10 +13,10 @@
 
 #include "analyst/curator_client.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/server.h"
-#include "common/rpc/tls.h"
-#include "curator/service.h"
+#include "common/server/server.h"
+#include "common/tls/tls.h"
+#include "common/wire/convert.h"
+#include "curator/serve/service.h"
 #include "grpcpp/grpcpp.h"
 
 namespace dpnmf {
@@ -65,7 +65,7 @@ class Curator {
             .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_,
-                       access_.get(), &seats_,     1};
+                       access_.get(), &locks_,     1};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -80,7 +80,7 @@ class Curator {
   std::string directory_;
   curator::Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::unique_ptr<curator::CuratorServiceImpl> service_;

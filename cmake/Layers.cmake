@@ -2,37 +2,48 @@
 # use (an include root made of links), and a dependency that points the wrong
 # way stops the configuration.
 #
-#   base <- privacy <- nmf <- rpc <- {curator, analyst}
+#   base <- privacy <- nmf <- wire <- tls <- {server, doctor} <- {curator, analyst, client}
 #   base <- {access, cli} <- {curator, analyst}
 #   nmf <- numeric <- {curator, lab}
 #
-# numeric: the curator's data and arithmetic. lab: what has no privacy; no layer
-# may use it.
+# numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
+# no layer may use it.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
-set(DPNMF_MAY_USE_rpc base privacy nmf proto rpc)
+set(DPNMF_MAY_USE_wire base privacy nmf proto wire)
+set(DPNMF_MAY_USE_tls base proto wire tls)
+set(DPNMF_MAY_USE_server base proto wire tls server)
+set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_lab base privacy nmf proto rpc cli numeric lab)
-set(DPNMF_MAY_USE_curator base access privacy nmf proto rpc cli numeric curator)
-set(DPNMF_MAY_USE_analyst base access privacy nmf proto rpc cli analyst)
+set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli numeric lab)
+set(DPNMF_MAY_USE_curator base access cli privacy nmf proto wire tls server doctor numeric curator)
+set(DPNMF_MAY_USE_client base cli privacy nmf proto wire tls doctor client)
+set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire tls server doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
 set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf)
-set(DPNMF_LINKS_rpc common)
-set(DPNMF_LINKS_numeric common/base common/privacy common/nmf curator/data curator/factor)
-set(DPNMF_LINKS_lab common curator/data curator/factor curator/lab)
-set(DPNMF_LINKS_curator common curator)
+set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/wire)
+set(DPNMF_LINKS_tls common/base common/wire common/tls)
+set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
+set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
+set(DPNMF_LINKS_numeric common/base common/privacy common/nmf curator/data curator/import curator/factor)
+set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/cli common/wire
+  curator/data curator/import curator/factor curator/lab)
+set(DPNMF_LINKS_curator common curator/data curator/import curator/factor curator/mechanism curator/noise
+  curator/ledger curator/gate curator/serve curator/maintenance curator/commands)
+set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/wire common/tls common/doctor
+  analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli privacy nmf rpc numeric lab curator analyst test)
+foreach(layer base access cli privacy nmf wire tls server doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   foreach(folder ${DPNMF_LINKS_${layer}})
     if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})

@@ -6,9 +6,9 @@
 #include "analyst/commands/commands.h"
 #include "analyst/commands/serve_flags.h"
 #include "analyst/server_doctor.h"
-#include "common/rpc/json.h"
-#include "common/rpc/machine_checks.h"
-#include "common/rpc/server_log.h"
+#include "common/doctor/doctor_checks.h"
+#include "common/server/server_log.h"
+#include "common/wire/json.h"
 
 namespace dpnmf::analyst {
 namespace {

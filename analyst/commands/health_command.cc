@@ -4,8 +4,8 @@
 #include "analyst/commands/commands.h"
 #include "analyst/flag_addresses.h"
 #include "common/base/error.h"
-#include "common/rpc/health.h"
-#include "common/rpc/tls.h"
+#include "common/server/health.h"
+#include "common/tls/tls.h"
 
 namespace dpnmf::analyst {
 namespace {

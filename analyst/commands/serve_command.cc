@@ -15,12 +15,12 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/sha256.h"
-#include "common/rpc/call_gate.h"
-#include "common/rpc/metrics.h"
-#include "common/rpc/receipt.h"
-#include "common/rpc/server.h"
-#include "common/rpc/server_log.h"
-#include "common/rpc/tls.h"
+#include "common/server/metrics.h"
+#include "common/server/peer_authorizer.h"
+#include "common/server/server.h"
+#include "common/server/server_log.h"
+#include "common/tls/tls.h"
+#include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -95,7 +95,7 @@ absl::Status Serve(const ServeFlags& flags) {
   options.listen = flags.listen;
   options.credentials = server_credentials;
   options.service = service.get();
-  options.gate = MakeCallGate(
+  options.gate = MakePeerAuthorizer(
       client_side,
       OrOneself(client_side, [&](const std::vector<std::string>& identities) {
         return clients.Authorise(identities, Permission::kRead).status();

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/cli/program.h"
-#include "common/rpc/quota.h"
-#include "common/rpc/tls.h"
+#include "common/server/quota.h"
+#include "common/tls/tls.h"
 
 namespace dpnmf::analyst {
 

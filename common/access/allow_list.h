@@ -1,7 +1,7 @@
 // Who may use a server: the operator's allow-list, one shape for both servers.
 //
 // A peer is known by the subject alternative names of its certificate
-// (common/rpc/tls.h). The list is a JSON file:
+// (common/tls/tls.h). The list is a JSON file:
 //
 //   {"peers": [{"identity": "dns:analyst.example.org",
 //               "roles": ["analyst"],

@@ -1,5 +1,5 @@
 // The log of a server, in one file so that others need not read spdlog's
-// headers. Thread-safe. common/rpc/server_log.h says where entries go and in
+// headers. Thread-safe. common/server/server_log.h says where entries go and in
 // what shape.
 #ifndef DPNMF_COMMON_BASE_LOG_H_
 #define DPNMF_COMMON_BASE_LOG_H_

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
-#include "common/rpc/receipt.h"
-#include "curator/receipt_signer.h"
+#include "common/wire/receipt.h"
+#include "curator/serve/receipt_signer.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "common/rpc/json.h"
-#include "common/rpc/machine_checks.h"
+#include "common/doctor/doctor_checks.h"
+#include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/serve_flags.h"
-#include "curator/doctor.h"
-#include "curator/release/layout.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/maintenance/doctor.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -1,9 +1,9 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "common/rpc/address.h"
-#include "common/rpc/health.h"
-#include "common/rpc/tls.h"
+#include "common/server/health.h"
+#include "common/tls/tls.h"
+#include "common/wire/address.h"
 #include "curator/commands/commands.h"
 
 namespace dpnmf::curator {

@@ -16,12 +16,12 @@
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
-#include "common/rpc/json.h"
+#include "common/wire/json.h"
 #include "curator/commands/commands.h"
-#include "curator/data/import.h"
-#include "curator/release/ledger.h"
-#include "curator/release/places.h"
-#include "curator/wire.h"
+#include "curator/import/import.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -195,7 +195,7 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(
       const Ledger::Options places,
-      LedgerPlaces(options.data_dir, flags.anchor_dir, flags.no_anchor));
+      LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
   times.Enter("ledger");
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger,
                          OpenExistingLedger(places, policy));

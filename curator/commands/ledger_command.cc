@@ -12,16 +12,15 @@
 #include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/json.h"
+#include "common/wire/convert.h"
+#include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/compare_receipts.h"
-#include "curator/commands/place_flags.h"
-#include "curator/release/anchor.h"
-#include "curator/release/layout.h"
-#include "curator/release/ledger.h"
-#include "curator/release/places.h"
-#include "curator/wire.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/ledger/anchor.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -39,7 +38,7 @@ struct LedgerOptions {
 };
 
 absl::StatusOr<Ledger::Options> Places(const LedgerOptions& options) {
-  return LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor);
+  return LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor);
 }
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
@@ -264,7 +263,7 @@ Command CommandOf(const char* name, const char* summary, const char* footer,
   return {.name = name,
           .summary = summary,
           .footer = footer,
-          .flags = PlaceFlags(&options->data_dir, &options->anchor_dir),
+          .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
           .run = [options, action]() -> absl::StatusOr<ExitCode> {
             DPNMF_RETURN_IF_ERROR(action(*options));
             return kExitOk;

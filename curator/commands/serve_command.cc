@@ -10,18 +10,17 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/parallel.h"
-#include "common/rpc/call_gate.h"
-#include "common/rpc/metrics.h"
-#include "common/rpc/server.h"
-#include "common/rpc/server_log.h"
-#include "common/rpc/tls.h"
-#include "curator/budget_metrics.h"
+#include "common/server/metrics.h"
+#include "common/server/peer_authorizer.h"
+#include "common/server/server.h"
+#include "common/server/server_log.h"
+#include "common/tls/tls.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/serve_flags.h"
-#include "curator/promise.h"
-#include "curator/release/layout.h"
-#include "curator/release/places.h"
-#include "curator/service_options.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/serve/budget_metrics.h"
+#include "curator/serve/promise.h"
+#include "curator/serve/service_options.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -34,8 +33,8 @@ struct Curator {
   std::optional<ReceiptSigner> receipts;
   Catalog catalog;
   std::unique_ptr<AccessControl> access;
-  RunSeats seats;
-  std::optional<RunMemory> memory;
+  RunLocks locks;
+  std::optional<RunMemoryLimit> memory;
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
   std::unique_ptr<AuditLog> audit;
@@ -84,7 +83,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   DPNMF_ASSIGN_OR_RETURN(curator->catalog, Catalog::Open(options.data_dir));
   DPNMF_ASSIGN_OR_RETURN(
       const Ledger::Options ledger,
-      LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor));
+      LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor));
   DPNMF_ASSIGN_OR_RETURN(curator->ledger, Ledger::Open(ledger));
   DPNMF_ASSIGN_OR_RETURN(
       curator->gate,
@@ -96,7 +95,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   curator->receipts.emplace(std::move(receipts));
   curator->memory.emplace(options.run_memory_mebibytes > 0
                               ? options.run_memory_mebibytes << 20
-                              : DefaultRunMemory());
+                              : DefaultRunMemoryLimit());
   if (options.pace_milliseconds > 0) {
     DPNMF_RETURN_IF_ERROR(
         CheckNonzeros(curator->catalog, options.pace_nonzeros));
@@ -133,7 +132,7 @@ absl::Status Serve(const ServeOptions& options) {
   ServiceOptions service_options;
   service_options.context = {
       curator.ledger.get(), curator.gate.get(), &curator.catalog,
-      curator.access.get(), &curator.seats,     threads,
+      curator.access.get(), &curator.locks,     threads,
       curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs};
   service_options.identify = PeerIdentities;
   service_options.check_peer = [tls = options.tls](const auto& context) {
@@ -149,7 +148,7 @@ absl::Status Serve(const ServeOptions& options) {
   server_options.listen = options.listen;
   server_options.credentials = credentials;
   server_options.service = served.service.get();
-  server_options.gate = MakeCallGate(
+  server_options.gate = MakePeerAuthorizer(
       options.tls,
       OrOneself(options.tls, [&](const std::vector<std::string>& identities) {
         return curator.access->GrantOf(identities).status();

@@ -1,8 +1,8 @@
 #include "curator/commands/serve_flags.h"
 
 #include "common/base/error.h"
-#include "common/rpc/address.h"
-#include "curator/release/layout.h"
+#include "common/wire/address.h"
+#include "curator/ledger/data_paths.h"
 
 namespace dpnmf::curator {
 

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "common/cli/program.h"
-#include "common/rpc/quota.h"
-#include "common/rpc/tls.h"
+#include "common/server/quota.h"
+#include "common/tls/tls.h"
 
 namespace dpnmf::curator {
 
@@ -24,7 +24,7 @@ struct ServeOptions {
   int threads = 0;
   int idle_seconds = 600;
   Quota::Limits limits;
-  std::uint64_t run_memory_mebibytes = 0;  // 0: DefaultRunMemory
+  std::uint64_t run_memory_mebibytes = 0;  // 0: DefaultRunMemoryLimit
   std::uint64_t most_uncharged_runs = 1000;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets

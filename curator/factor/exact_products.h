@@ -7,7 +7,7 @@
 
 #include "curator/factor/aligned_vector.h"
 #include "curator/factor/isa/kernel_table.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "curator/factor/isa/kernel_table.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 

@@ -1,7 +1,7 @@
 #include "analyst/budget.h"
 
 #include "analyst/run_manager.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

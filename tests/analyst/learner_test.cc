@@ -9,7 +9,7 @@
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

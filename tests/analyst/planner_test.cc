@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

@@ -8,8 +8,8 @@
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"

@@ -9,7 +9,7 @@
 
 #include "common/base/failpoint.h"
 #include "common/nmf/dictionary.h"
-#include "tests/curator/release/release_gate_for_testing.h"
+#include "tests/curator/gate/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -275,7 +275,7 @@ absl::Status AttackedCurator::TryStart() {
                                     ledger_.get(), live_ + "/releases",
                                     [this](const std::vector<PartPlan>& parts,
                                            int) { return Draw(parts); }));
-  seats_ = std::make_unique<RunSeats>();
+  locks_ = std::make_unique<RunLocks>();
   return absl::OkStatus();
 }
 
@@ -285,14 +285,14 @@ void AttackedCurator::Start() {
 }
 
 void AttackedCurator::Stop() {
-  seats_.reset();
+  locks_.reset();
   gate_.reset();
   ledger_.reset();
 }
 
 SessionContext AttackedCurator::Context() const {
   return {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-          seats_.get(),  1,           nullptr};
+          locks_.get(),  1,           nullptr};
 }
 
 Session AttackedCurator::NewSession(const std::string& identity) const {

@@ -21,8 +21,8 @@
 
 #include "common/base/log.h"
 #include "curator/factor/statistics.h"
-#include "curator/pacing.h"
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
+#include "curator/serve/pacing.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/welch.h"
 #include "tests/curator/factor/factor_fixtures.h"

@@ -11,7 +11,7 @@
 #include "analyst/curator_client.h"
 #include "analyst/run_manager.h"
 #include "analyst/service.h"
-#include "curator/service.h"
+#include "curator/serve/service.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/attacks/attacked_curator.h"

@@ -7,7 +7,7 @@
 #include "analyst/service.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/rpc/status.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/analyst/fake_curator.h"

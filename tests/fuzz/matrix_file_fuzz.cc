@@ -10,8 +10,8 @@
 
 #include "common/base/error.h"
 #include "common/base/npy.h"
-#include "curator/data/formats.h"
-#include "curator/data/load.h"
+#include "curator/import/formats.h"
+#include "curator/import/load.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 

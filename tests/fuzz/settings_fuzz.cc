@@ -6,18 +6,18 @@
 #include <cmath>
 #include <sstream>
 
-#include "analyst/cli/model_file.h"
-#include "analyst/cli/options.h"
+#include "analyst/client/model_file.h"
+#include "analyst/client/options.h"
 #include "analyst/client_list.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "common/cli/program.h"
 #include "common/privacy/mu_squared.h"
-#include "common/rpc/address.h"
-#include "common/rpc/certificate.h"
+#include "common/tls/certificate.h"
+#include "common/wire/address.h"
 #include "curator/data/description.h"
-#include "curator/release/anchor.h"
-#include "curator/release/ledger_row.h"
+#include "curator/ledger/anchor.h"
+#include "curator/ledger/ledger_row.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 

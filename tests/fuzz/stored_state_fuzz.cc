@@ -11,7 +11,7 @@
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
-#include "curator/release/release_store.h"
+#include "curator/gate/release_store.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 

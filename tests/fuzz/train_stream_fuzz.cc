@@ -9,10 +9,10 @@
 
 #include "common/base/error.h"
 #include "common/base/log.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "curator/service.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "curator/serve/service.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/curator/factor/factor_fixtures.h"
@@ -56,7 +56,7 @@ class Curator {
                 .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                       &seats_,       1,           nullptr};
+                       &locks_,       1,           nullptr};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -74,7 +74,7 @@ class Curator {
   const OneFile files_;
   Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::unique_ptr<curator::CuratorServiceImpl> service_;

@@ -8,9 +8,9 @@
 #include "analyst/planner.h"
 #include "common/base/error.h"
 #include "common/privacy/accounting.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace dpnmf::fuzz {

@@ -23,14 +23,14 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "curator/service.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "curator/serve/service.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
-#include "tests/curator/release/release_fixtures.h"
+#include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf {
 namespace {
@@ -130,7 +130,7 @@ class ServerLoad : public testing::Test {
                 .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                       &seats_,       1,           nullptr};
+                       &locks_,       1,           nullptr};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -269,7 +269,7 @@ class ServerLoad : public testing::Test {
   const TempDirectory root_;
   curator::Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::optional<curator::ReceiptSigner> receipts_;
@@ -414,7 +414,7 @@ TEST_F(ServerLoad, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
   }
   EXPECT_EQ(ledger_->PositionOf("of-large", "dns:analyst")->charge_count, 1u);
   // The silent one is ended after idle_seconds, not served for ever.
-  while (seats_.SeatOf("dns:analyst", run).use_count() > 1)
+  while (locks_.LockOf("dns:analyst", run).use_count() > 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(silent.Finish().ok());
 }

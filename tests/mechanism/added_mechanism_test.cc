@@ -12,12 +12,12 @@
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
 #include "common/privacy/mechanism/mechanism.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "curator/factor/moments.h"
 #include "curator/mechanism/mechanism.h"
-#include "curator/session.h"
+#include "curator/serve/session.h"
 #include "gtest/gtest.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf {
 namespace {
@@ -249,7 +249,7 @@ TEST_F(AddedMechanism, IsRefusedByEveryPartWhereItIsNotAdded) {
                            .status()),
             "mechanism-unknown");
   const curator::SessionContext context = {
-      ledger_.get(), gate_.get(), &catalog_, access_.get(), &seats_, 1};
+      ledger_.get(), gate_.get(), &catalog_, access_.get(), &locks_, 1};
   RunParameters parameters = curator::SmallRun();
   parameters.mechanism = kName;
   curator::Session session(context, {"dns:analyst"});

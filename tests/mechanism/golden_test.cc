@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/sha256.h"
-#include "common/rpc/convert.h"
-#include "curator/session.h"
+#include "common/wire/convert.h"
+#include "curator/serve/session.h"
 #include "gtest/gtest.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -101,7 +101,7 @@ TEST_F(MechanismGolden, HashesPlansAndNamesAreThoseOfTheFirstVersion) {
     ++run_id.back();
     const RunParameters parameters = ParametersOf(golden);
     const SessionContext context = {ledger_.get(), gate_.get(), &catalog_,
-                                    access_.get(), &seats_,     1};
+                                    access_.get(), &locks_,     1};
     Session session(context, {"dns:analyst"});
     RunParameters cheap = parameters;
     cheap.epsilon = 0.125;  // all of them together stay below the cap

@@ -19,7 +19,7 @@ forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
 forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/privacy common/nmf \
   curator/data curator/factor curator/release curator/mechanism curator/lab/evaluate curator/lab/factorize \
-  curator/session.h curator/session.cc
+  curator/serve/session.h curator/serve/session.cc
 # dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
 forbid '^#include "curator/([a-z_]+\.h|(release|keep|mechanism|commands)/)' curator/lab
 outside_lab=$(ls -d curator/* | grep -v '^curator/lab$')

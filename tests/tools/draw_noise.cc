@@ -20,7 +20,7 @@
 
 #include "common/base/parallel.h"
 #include "common/cli/program.h"
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "curator/data/load.h"
+#include "curator/import/load.h"
 #include "curator/lab/evaluate/methods.h"
 
 namespace dpnmf::curator::lab {

@@ -1,4 +1,4 @@
-#include "analyst/cli/doctor.h"
+#include "analyst/client/doctor.h"
 
 #include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
@@ -13,11 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/rpc/status.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/common/rpc/test_certificates.h"
+#include "tests/common/tls/test_certificates.h"
 
 namespace dpnmf::cli {
 namespace {

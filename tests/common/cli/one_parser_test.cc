@@ -50,7 +50,7 @@ TEST(Sources, OneFileIncludesTheParserOfCommandLines) {
 TEST(Sources, CommandsIncludeNoTransport) {
   int read = 0;
   EXPECT_THAT(FilesThatInclude({"curator/commands", "analyst/commands",
-                                "analyst/cli/commands"},
+                                "analyst/client/commands"},
                                {"grpcpp/", ".grpc.pb.h"}, &read),
               ::testing::IsEmpty());
   EXPECT_GT(read, 10);

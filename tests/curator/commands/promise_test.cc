@@ -1,7 +1,7 @@
 // Data sets that do not belong where they lie: serve and doctor refuse them.
 #include <fstream>
 
-#include "tests/common/rpc/test_certificates.h"
+#include "tests/common/tls/test_certificates.h"
 #include "tests/curator/commands/terminal.h"
 
 namespace dpnmf::curator {

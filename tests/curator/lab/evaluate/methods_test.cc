@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "curator/data/load.h"
+#include "curator/import/load.h"
 #include "curator/lab/evaluate/paper.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
