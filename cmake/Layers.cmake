@@ -45,6 +45,7 @@ set(DPNMF_LINKS_test common curator analyst tests)
 
 foreach(layer base access cli privacy nmf wire tls server doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
+  file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})
     if(EXISTS ${CMAKE_SOURCE_DIR}/${folder})
       get_filename_component(parent ${root}/${folder} DIRECTORY)
