@@ -74,10 +74,10 @@ void Moments(int repeats) {
 
 void FactorizeIterations(bool sparse, int repeats) {
   const auto data = Data(sparse);
-  FactorizeOptions options;
+  lab::FactorizeOptions options;
   options.rank = kRank;
   options.iterations = repeats;
-  if (!Factorize(*data, options).ok()) std::abort();
+  if (!lab::Factorize(*data, options).ok()) std::abort();
 }
 
 const std::map<std::string, std::function<void(int)>>& Workloads() {

@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "gmock/gmock.h"
+#include "tests/curator/gate/release_gate_for_testing.h"
 #include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf::curator {
