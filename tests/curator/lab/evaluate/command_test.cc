@@ -131,8 +131,7 @@ TEST_F(EvaluateCommand, RefusesBeforeItWritesOrRecords) {
 TEST_F(EvaluateCommand, RefusesADataDirectoryThatIsNotThere) {
   Process process(Arguments({"--data-dir", scratch_.path() + "/nowhere"}),
                   printed_);
-  EXPECT_THAT(process.LineWith("dpnmf-lab:"),
-              HasSubstr("[data-dir-missing]"));
+  EXPECT_THAT(process.LineWith("dpnmf-lab:"), HasSubstr("[data-dir-missing]"));
   EXPECT_EQ(process.Wait(), kExitNotFound);
 }
 
