@@ -1,4 +1,4 @@
-// `dpnmf-curator evaluate` as it is installed, in a process of its own.
+// `dpnmf-lab evaluate` as it is installed, in a process of its own.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
