@@ -51,15 +51,16 @@ absl::StatusOr<MuSquared> TotalOf(const std::vector<MirroredCharge>& charges) {
 std::string ChainFault(const MirrorView& before,
                        const v1::LedgerPosition& position) {
   if (position.row_count() < before.row_count) {
-    return absl::StrCat("The curator's ledger has ", position.row_count(),
-                        " rows and once had ", before.row_count,
-                        ": it was rolled back. Ask the operator.");
+    return absl::StrCat(
+        "The curator's ledger has ", position.row_count(),
+        " rows and once had ", before.row_count,
+        ": it was rolled back. Contact the curator's operator.");
   }
   if (position.row_count() == before.row_count &&
       position.head() != before.head) {
-    return "The curator's ledger has another chain head than it showed before "
-           "at the same "
-           "length: it was replaced. Ask the operator.";
+    return "The curator's ledger has a different chain head than it had before "
+           "at the same length: it was replaced. Contact the curator's "
+           "operator.";
   }
   return "";
 }
@@ -76,8 +77,8 @@ std::string TotalsFault(const Record& record) {
   const auto said = FromProto(record.totals.own_charged());
   if (!said.ok() || *said != total ||
       record.totals.own_charge_count() != record.charges.size()) {
-    return "The record's own rows do not add up to its totals. Ask the "
-           "operator.";
+    return "The record's own rows do not add up to its totals. Contact the "
+           "curator's operator.";
   }
   return "";
 }
@@ -92,12 +93,12 @@ std::string MissingInRecord(const MirrorView& before, const Record& record) {
     if (found == cost_of_hash.end()) {
       return absl::StrCat(
           "The record lacks the charge of ", RoundName(mine.run_id, mine.round),
-          ", which this analyst has recorded. Ask the operator.");
+          ", which this analyst has recorded. Contact the curator's operator.");
     }
     if (found->second != mine.cost.UnitsText()) {
-      return absl::StrCat("The record has another cost for ",
+      return absl::StrCat("The record has a different cost for ",
                           RoundName(mine.run_id, mine.round),
-                          ". Ask the operator.");
+                          ". Contact the curator's operator.");
     }
   }
   return "";
@@ -121,11 +122,11 @@ std::string MissingInMirror(const Record& record, const MirrorView& after,
     if (unknown++ == 0) first = RoundName(charge.run_id(), charge.round());
   }
   if (unknown == 0) return "";
-  return absl::StrCat(
-      "The record holds ", unknown, " charge(s) that this analyst has not ",
-      "recorded, the first for ", first,
-      ": the state directory is not the one that made them, or the "
-      "certificate is used elsewhere.");
+  return absl::StrCat("The record contains ", unknown,
+                      " charge(s) that this analyst has not ",
+                      "recorded, the first for ", first,
+                      ": another state directory made them, or the certificate "
+                      "is also used elsewhere.");
 }
 
 absl::StatusOr<std::vector<OpenRound>> OpenRoundsOf(RunStore* store) {

@@ -16,8 +16,8 @@ bool Has(const Grant& grant, Permission permission) {
 
 absl::Status RoleMissing() {
   return Refusal(absl::StatusCode::kPermissionDenied, "role-missing",
-                 "Starting runs needs the role analyst, ending them analyst or "
-                 "operator; ask the operator.");
+                 "Starting a run needs the role analyst, and ending one the "
+                 "role analyst or operator; ask the operator.");
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ absl::Status ClientList::CheckMayEnd(const std::vector<std::string>& identities,
   }
   if (!may_end_some) return RoleMissing();
   return Refusal(absl::StatusCode::kPermissionDenied, "run-of-another",
-                 "Another client started this run; it or an operator may end "
-                 "it.");
+                 "Another client started this run; only that client or an "
+                 "operator may end it.");
 }
 
 }  // namespace dpnmf::analyst

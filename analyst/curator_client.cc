@@ -28,13 +28,13 @@ absl::Status Violation() {
 
 absl::Status Cancelled() {
   return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "The call was broken off.");
+                 "The connection of the call was lost.");
 }
 
 absl::Status Silent() {
   return Refusal(
       absl::StatusCode::kUnavailable, "peer-silent",
-      "The curator has not answered for too long; the call was given up.");
+      "The curator has not answered for too long; the call was ended.");
 }
 
 absl::Status Ended() {
@@ -49,7 +49,7 @@ absl::Status FromCurator(const grpc::Status& status) {
   LogWarning("the curator cannot be reached: {}", status.error_message());
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
                  "The analyst's server cannot reach the curator; runs that "
-                 "were started go on when it is back.");
+                 "were started continue when it is back.");
 }
 
 // 32 bytes or a violation.

@@ -218,7 +218,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   if (result.lost) {
     finished.event.set_message(
         absl::StrCat("The release of round ", round,
-                     " was charged and is lost; the run goes on."));
+                     " was charged and is lost; the run continues."));
     // Nothing later makes up for the release that W or the value comes from.
     if (kind.release->is_answer && round == rounds()) {
       updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
@@ -274,8 +274,8 @@ absl::Status Learner::Audit(std::string_view event, AuditFields more) const {
   if (WriteAudit(settings_.observers.audit, event, fields).ok())
     return absl::OkStatus();
   return Refusal(absl::StatusCode::kUnavailable, "audit-failed",
-                 "The analyst's audit log cannot be written, so nothing is "
-                 "asked for; its operator must make room for it.");
+                 "The analyst cannot write its audit log, so nothing is "
+                 "requested; its operator must free space for the log.");
 }
 
 void Learner::ShowRound(const RoundResult& result, double seconds) const {

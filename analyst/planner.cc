@@ -44,12 +44,9 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   if (cost <= room) return absl::OkStatus();
   reply->set_would_be_refused(true);
   reply->set_refusal_code("budget-exhausted");
-  reply->set_refusal(
-      absl::StrCat("The run is ",
-                   OverBudgetSentence(
-                       absl::StrCat("population `", position.population(), "`"),
-                       cost, budget, room, conversion, guarantee.delta()),
-                   "."));
+  reply->set_refusal(OverBudgetSentence(
+      absl::StrCat("population `", position.population(), "`"), cost, budget,
+      room, conversion, guarantee.delta()));
   return absl::OkStatus();
 }
 
@@ -146,12 +143,12 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
 absl::Status CheckLearnerOptions(const v1::LearnerOptions& options) {
   if (!(options.step_size() > 0 && options.step_size() <= 2)) {
     return Invalid("step-size-out-of-range",
-                   "`step_size` must lie above 0 and be at most 2.");
+                   "`step_size` must be above 0 and at most 2.");
   }
   if (options.steps_per_round() < 1 ||
       options.steps_per_round() > kMaxStepsPerRound) {
     return Invalid("steps-out-of-range",
-                   "`steps_per_round` must lie between 1 and 10,000.");
+                   "`steps_per_round` must be from 1 to 10,000.");
   }
   if (options.initialisation() != v1::INITIALISATION_RANDOM &&
       options.initialisation() != v1::INITIALISATION_PUBLIC) {
@@ -198,10 +195,9 @@ absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
   for (const v1::Dataset& dataset : list.datasets()) {
     if (dataset.name() == name) return dataset;
   }
-  return Refusal(
-      absl::StatusCode::kNotFound, "dataset-unknown",
-      "The curator offers no data set of that name to this analyst; `dpnmf "
-      "datasets` lists them.");
+  return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
+                 "The curator offers no data set with that name to this "
+                 "analyst; `dpnmf datasets` lists them.");
 }
 
 absl::StatusOr<PlannedRun> PlanWithCurator(

@@ -13,15 +13,17 @@ absl::Status KeyChanged(const std::string& dataset) {
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "receipt-key-changed",
       absl::StrCat("The curator signs receipts for data set `", dataset,
-                   "` with another key than the one recorded here; ask its "
-                   "operator, and if the change is meant, start this server "
+                   "` with a different key than the one recorded here; ask its "
+                   "operator, and if the change is intended, start this server "
                    "with --receipt-key and the new receipt.pub."));
 }
 
 absl::Status Missing(std::uint32_t round) {
-  return Refusal(absl::StatusCode::kDataLoss, "receipt-missing",
-                 absl::StrCat("The curator gave no receipt for round ", round,
-                              "; its release is not used. Ask the operator."));
+  return Refusal(
+      absl::StatusCode::kDataLoss, "receipt-missing",
+      absl::StrCat(
+          "The curator gave no receipt for round ", round,
+          "; its release is not used. Contact the curator's operator."));
 }
 
 bool IsFor(const v1::Receipt& receipt, const ReceiptedRound& round,
@@ -51,8 +53,8 @@ absl::Status CheckRoundReceipt(const ReceiptedRound& round,
   DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
   if (!IsFor(receipt, round, result)) {
     return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
-                   "The curator's receipt is for another round than it came "
-                   "with. Ask the operator.");
+                   "The curator's receipt is for a different round than the "
+                   "one that it came with. Contact the curator's operator.");
   }
   DPNMF_ASSIGN_OR_RETURN(
       const std::string known,

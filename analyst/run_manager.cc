@@ -23,14 +23,14 @@ constexpr std::chrono::milliseconds kGoneCheck{500};
 
 absl::Status ShuttingDown() {
   return Refusal(absl::StatusCode::kUnavailable, "shutting-down",
-                 "The analyst is shutting down; try again when it is back. "
-                 "Runs go on then.");
+                 "The analyst is shutting down; try again when it is back. Its "
+                 "runs then continue.");
 }
 
 absl::Status TooManyRuns(int open) {
   return Refusal(absl::StatusCode::kFailedPrecondition, "too-many-runs",
                  absl::StrCat("This client has ", open,
-                              " runs that have not ended, as many as it may; "
+                              " runs that have not ended, which is its limit; "
                               "wait for one or cancel one."));
 }
 
@@ -61,9 +61,10 @@ absl::StatusOr<Eigen::MatrixXd> FirstDictionary(
   const std::uint64_t rank = specification.parameters().rank();
   if (specification.learner().initialisation() == v1::INITIALISATION_RANDOM) {
     if (w0.has_value()) {
-      return Refusal(
-          absl::StatusCode::kInvalidArgument, "dictionary-unexpected",
-          "A W_0 was sent with a random initialisation; choose one of both.");
+      return Refusal(absl::StatusCode::kInvalidArgument,
+                     "dictionary-unexpected",
+                     "A W_0 was sent with a random initialisation; choose one "
+                     "of the two.");
     }
     return RandomDictionary(features, rank, specification.learner().seed());
   }

@@ -145,7 +145,7 @@ absl::Status FromSqlite(const SQLite::Exception& error) {
 
 absl::Status RunUnknown() {
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
-                 "There is no run of that id; `dpnmf runs` lists them.");
+                 "There is no run with that id; `dpnmf runs` lists them.");
 }
 
 std::string BlobOf(SQLite::Column column) {
@@ -530,7 +530,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
     if (IsFinal(record.run.state())) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "run-ended",
-                     "The run has ended already.");
+                     "The run has already ended.");
     }
     SQLite::Statement put(
         *db,

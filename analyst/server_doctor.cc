@@ -31,7 +31,7 @@ Finding ReceiptKey(const std::string& path) {
 Finding AnswerOf(const std::string& curator, const TlsFiles& tls) {
   const auto credentials = ChannelTls(tls);
   if (!credentials.ok())
-    return Bad(credentials.status().message(), "Mend the files above.");
+    return Bad(credentials.status().message(), "Correct the files above.");
   std::string refusal;  // of the curator's certificate
   OnPeerRefused([&](const std::string&, const std::string& sentence) {
     refusal = StrCat(" ", sentence);
@@ -58,8 +58,9 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
   const bool good =
       AddTlsFiles(options.tls, Purpose::kServer, options.now, &checks);
   if (options.client_tls.ca_file != options.tls.ca_file) {
-    checks.Add("files towards clients",
-               Judged(CheckTlsFiles(options.client_tls), "They are good."));
+    checks.Add(
+        "files towards clients",
+        Judged(CheckTlsFiles(options.client_tls), "The files are valid."));
   }
   const bool curator_named = checks.Add(
       "curator address", Judged(CheckPeerAddress("--curator", options.curator),

@@ -26,17 +26,17 @@ Finding ServerName(const X509& server, const std::string& host) {
     return Good(StrCat("The certificate is for ", host, "."));
   const SubjectNames names = NamesOf(server);
   return Bad(
-      StrCat("You dial ", host, "; the server's certificate is for: ",
+      StrCat("You connect to ", host, "; the server's certificate is for: ",
              absl::StrJoin(names.dns, ", "), names.ips.empty() ? "" : ", ",
              absl::StrJoin(names.ips, ", "), "."),
-      "Dial one of these names, or have the server's certificate "
-      "issued for the one you dial (--dns, --ip).");
+      "Connect to one of these names, or get a server certificate that is "
+      "issued for your name (--dns, --ip).");
 }
 
 Finding Clock(const X509& server, std::int64_t now) {
   const std::string time = StrCat("This machine's clock says ", TimeText(now));
   if (now < NotBefore(server)) {
-    return Bad(time + ", before the server's certificate was made.",
+    return Bad(time + ", before the server's certificate became valid.",
                "Set the clock (timedatectl set-ntp true).");
   }
   if (now > NotAfter(server)) {
@@ -55,8 +55,8 @@ void AddServerCertificate(const std::vector<X509Pointer>& chain,
         "server signature",
         Judged(CheckSignature(chain, *authorities, "of the server", ca_file),
                "The server's certificate is signed by your CA.",
-               "Ask the server's operator which CA signed it, and that its "
-               "certificate is renewed in time."));
+               "Ask the server's operator which CA signed it, and to renew the "
+               "certificate in time."));
   }
   checks->Add("server name", ServerName(server, host));
   checks->Add("server dates",
@@ -70,27 +70,26 @@ void AddServerCertificate(const std::vector<X509Pointer>& chain,
 bool AddHandshake(Connection connection, const std::string& host,
                   const TlsFiles& files, std::int64_t now, CheckList* checks) {
   const Handshake handshake = ShakeHands(std::move(connection), host, files);
-  checks->Add(
-      "tls handshake",
-      handshake.completed
-          ? Good("TLS 1.3.")
-          : Bad(StrCat("The TLS 1.3 handshake failed (", handshake.failure,
-                       ")."),
-                "Check that the address is dpnmf-analyst's own and that no "
-                "proxy stands between; it must speak TLS 1.3."));
+  checks->Add("tls handshake",
+              handshake.completed
+                  ? Good("TLS 1.3.")
+                  : Bad(StrCat("The TLS 1.3 handshake failed (",
+                               handshake.failure, ")."),
+                        "Check that the address belongs to dpnmf-analyst and "
+                        "that no proxy is in between; it must use TLS 1.3."));
   if (!handshake.server_chain.empty()) {
     AddServerCertificate(handshake.server_chain, host, files.ca_file, now,
                          checks);
   }
   return handshake.completed &&
-         checks->Add(
-             "certificate accepted",
-             handshake.accepted
-                 ? Good("The server takes your certificate.")
-                 : Bad(StrCat("The server refuses your certificate (",
-                              handshake.refusal, ")."),
-                       "Have one issued by the CA that the server was given "
-                       "with --ca, with a DNS or URI name, and not expired."));
+         checks->Add("certificate accepted",
+                     handshake.accepted
+                         ? Good("The server accepts your certificate.")
+                         : Bad(StrCat("The server refuses your certificate (",
+                                      handshake.refusal, ")."),
+                               "Get one that is issued by the CA that the "
+                               "server was given with --ca, with a DNS or URI "
+                               "name, and not expired."));
 }
 
 // ---- The service ----
@@ -136,12 +135,11 @@ void AddServer(const DoctorOptions& options, bool files_are_good,
     return;
   }
   auto connection = ConnectTcp(*address, options.timeout);
-  if (!checks->Add(
-          "port",
-          Judged(connection.status(),
-                 StrCat("Port ", address->port, " accepts connections."),
-                 "Start dpnmf-analyst there, or check the port and the "
-                 "firewalls between.")) ||
+  if (!checks->Add("port", Judged(connection.status(),
+                                  StrCat("Port ", address->port,
+                                         " accepts connections."),
+                                  "Start dpnmf-analyst there, or check the "
+                                  "port and the firewalls in between.")) ||
       !files_are_good ||
       !AddHandshake(*std::move(connection), address->host, options.tls, now,
                     checks)) {
@@ -154,10 +152,10 @@ void AddServer(const DoctorOptions& options, bool files_are_good,
                  StrCat("The analyst's server and its curator answer; data "
                         "sets: ",
                         reply.ok() ? reply->datasets_size() : 0, "."),
-                 "If all TLS checks above are ok, the server answered this "
-                 "itself: if it speaks of a role or an identity, ask its "
-                 "operator to add your name; if it cannot reach the curator, "
-                 "its log says why."))) {
+                 "If all TLS checks above are ok, this is the server's own "
+                 "answer: if it names a role or an identity, ask its operator "
+                 "to add your name; if it cannot reach the curator, read the "
+                 "server's log."))) {
     checks->Add("version", Version(options.version, reply->version()));
   }
 }

@@ -27,8 +27,8 @@ ExitCode ReportInterrupt(const Session& session, const std::string& run_id) {
   *session.environment().err
       << ErrorText("dpnmf",
                    Refusal(absl::StatusCode::kCancelled, "interrupted",
-                           absl::StrCat("no longer watching; run ", id,
-                                        " goes on. 'dpnmf watch ", id,
+                           absl::StrCat("Stopped watching; run ", id,
+                                        " continues. 'dpnmf watch ", id,
                                         "' watches it again, 'dpnmf cancel ",
                                         id, "' ends it.")))
       << std::flush;
@@ -80,7 +80,7 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
   };
   callbacks.on_retry = [&](const absl::Status& status, absl::Duration pause) {
     printer.EndLine();
-    *environment.err << "dpnmf: the connection is lost (" << status.message()
+    *environment.err << "dpnmf: the connection was lost (" << status.message()
                      << "); trying again in "
                      << FormatDuration(absl::ToDoubleSeconds(pause)) << ".\n"
                      << std::flush;

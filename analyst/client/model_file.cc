@@ -177,7 +177,7 @@ absl::Status WriteFileAtomically(const std::string& path,
   const absl::Status written = ReplaceAtomically(path, bytes, {}, 0666);
   if (written.ok()) return written;
   return Refusal(absl::StatusCode::kInternal, "file-not-written",
-                 absl::StrCat(written.message(), "."));
+                 std::string(written.message()));
 }
 
 std::string ExtensionOf(const std::string& path) {

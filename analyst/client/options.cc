@@ -17,20 +17,21 @@ std::vector<Flag> GlobalFlags(GlobalOptions* options) {
   TlsFiles* const tls = &options->connection.tls;
   return {
       Flag("--server", &options->connection.server,
-           "The analyst's server, HOST:PORT",
+           "HOST:PORT of the analyst's server",
            {.value = "HOST:PORT", .env = true, .shown = true}),
-      Flag("--ca", &tls->ca_file, "Certificate of the CA, PEM",
+      Flag("--ca", &tls->ca_file, "PEM file of the CA's certificate",
            {.value = "FILE", .env = true}),
-      Flag("--cert", &tls->certificate_file, "Own certificate, PEM",
+      Flag("--cert", &tls->certificate_file, "PEM file of your certificate",
            {.value = "FILE", .env = true}),
-      Flag("--key", &tls->key_file, "Own key, PEM",
+      Flag("--key", &tls->key_file, "PEM file of your key",
            {.value = "FILE", .env = true}),
       Flag("--crl", &tls->crl_file,
-           "The CA's revocation list, PEM; once it has expired or is gone, no "
-           "server is trusted [none kept]",
+           "PEM file of the CA's revocation list; once it has expired or is "
+           "missing, no server is trusted [no list]",
            {.value = "FILE", .env = true}),
       Flag("--format", &options->format,
-           "text, or json: the reply in the protobuf JSON mapping",
+           "Output format: text, or json: the reply in the protobuf JSON "
+           "mapping",
            {.one_of = "text|json", .env = true, .shown = true}),
   };
 }
@@ -38,9 +39,8 @@ std::vector<Flag> GlobalFlags(GlobalOptions* options) {
 ConfigFile ClientConfig() {
   ConfigFile config = {
       .help =
-          "Configuration file, TOML: the flags' names as keys, those of a "
-          "subcommand in a [section]; else ./dpnmf.toml, else "
-          "~/.config/dpnmf.toml",
+          "Configuration file, TOML: the names of flags as keys, those of a "
+          "subcommand in a [section] [./dpnmf.toml, then ~/.config/dpnmf.toml]",
       .path = ValueOf("DPNMF_CONFIG"),
       .must_exist = true};
   if (!config.path.empty()) return config;

@@ -46,7 +46,7 @@ absl::Status CheckMechanism(const std::string& name) {
       absl::StatusCode::kInvalidArgument, "mechanism-unknown",
       absl::StrCat("`--mechanism` must be auto, ",
                    NamesText(Mechanisms(), LearnsDictionary),
-                   "; how well W fits is asked with 'dpnmf objective RUN'."));
+                   "; to ask how well W fits, run 'dpnmf objective RUN'."));
 }
 
 // On the wire 0 stands for a default, so a 0 that was typed stops here. What is
@@ -77,7 +77,7 @@ absl::Status CheckNumbers(const RunFlags& flags) {
         absl::StatusCode::kInvalidArgument, "share-out-of-range",
         absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
                                                 : "`--share-of-a`",
-                     " must lie strictly between 0 and 1."));
+                     " must be strictly between 0 and 1."));
   return absl::OkStatus();
 }
 
@@ -128,10 +128,10 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "flag-unused",
       absl::StrCat(
-          "`", unused, "` plays no part in a run of --mechanism ",
+          "`", unused, "` has no effect on a run with --mechanism ",
           flags.mechanism,
           unused_of(kMaxRounds) == unused ? "" : " without further --rounds",
-          "; leave it out, or name another mechanism."));
+          "; remove it, or choose another mechanism."));
 }
 
 }  // namespace
@@ -166,59 +166,51 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--dataset", &flags->dataset,
            "Name of the data set; see 'dpnmf datasets'",
            {.value = "NAME", .required = true}),
-      Flag("--rank", &flags->rank, "K: how many parts to learn",
+      Flag("--rank", &flags->rank, "K: number of parts to learn",
            {.value = "K", .required = true}),
       Flag(
           "--rounds", &flags->rounds,
-          "Noised releases of the whole run; 30 if not given, as few as can be "
-          "for moments",
+          "Noised releases of the whole run [30; for moments the least number]",
           {.value = "T"}),
       Flag("--epsilon", &flags->epsilon,
-           "What the whole run may cost, under the data set's conversion",
+           "Epsilon that the whole run may cost, under the data set's "
+           "conversion",
            {.value = "E", .required = true}),
       Flag("--delta", &flags->delta,
-           "Where epsilon is read; the cap's delta if not given",
-           {.value = "D"}),
+           "Delta at which epsilon is read [that of the cap]", {.value = "D"}),
       Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
       Flag("--moment-rows", &flags->moment_rows,
-           "moments: how many features at most; up to 1024 if not given",
-           {.value = "M"}),
-      Flag(
-          "--share-of-moments", &flags->share_of_moments,
-          "moments with further --rounds: share of the run's cost before them; "
-          "0.5 if not given",
-          {.value = "X"}),
+           "Only for moments: the most features [up to 1024]", {.value = "M"}),
+      Flag("--share-of-moments", &flags->share_of_moments,
+           "Only for moments with further --rounds: share of the run's cost "
+           "before them [0.5]",
+           {.value = "X"}),
       Flag("--outliers", &flags->outliers,
-           "Whether sparse outliers are split off",
+           "Whether sparse outliers are separated",
            {.one_of = "on|off", .shown = true}),
       Flag("--lambda", &flags->lambda,
-           "A residual beyond this is an outlier; 2 c/sqrt(D) if not given, c "
-           "the "
-           "bound of a column",
+           "Residual above which an entry is an outlier [2 c/sqrt(D), where c "
+           "is the bound of a column]",
            {.value = "L"}),
       Flag("--outlier-bound", &flags->outlier_bound,
-           "Largest outlier; the bound of a column if not given",
-           {.value = "M"}),
+           "Largest outlier [the bound of a column]", {.value = "M"}),
       Flag("--inner-iterations", &flags->inner_iterations,
-           "Sweeps of the curator's H step in a round; 10 if not given",
-           {.value = "N"}),
+           "Sweeps of the curator's H step in a round [10]", {.value = "N"}),
       Flag("--share-of-a", &flags->share_of_a,
-           "Share of a round's cost that is spent on A; 0.1 if not given",
-           {.value = "X"}),
+           "Share of a round's cost that is spent on A [0.1]", {.value = "X"}),
       Flag("--init", &flags->init,
            "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
-           "known "
-           "to everybody)",
+           "known to everybody)",
            {.value = "random|public:FILE", .shown = true}),
       Flag("--seed", &flags->seed,
-           "Of the random first dictionary alone; never of noise",
+           "Seed of the random first dictionary; it has no influence on the "
+           "noise",
            {.value = "N", .shown = true}),
       Flag("--step-size", &flags->step_size,
-           "Step of the W update in units of 1/|A|; 1 if not given",
-           {.value = "X"}),
+           "Step of the W update in units of 1/|A| [1]", {.value = "X"}),
       Flag("--steps-per-round", &flags->steps_per_round,
-           "W steps on each release, which cost nothing; 200 if not given",
+           "W steps on each release; they cost no budget [200]",
            {.value = "N"}),
   };
 }

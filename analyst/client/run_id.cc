@@ -35,7 +35,7 @@ absl::StatusOr<std::string> ResolveRunId(const AnalystClient& client,
       !std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
                    absl::StrCat("'", prefix,
-                                "' is no run id: give the first hexadecimal "
+                                "' is not a run id: give the first hexadecimal "
                                 "digits that 'dpnmf runs' shows."));
   }
   if (digits.size() == kRunIdDigits) return digits;

@@ -39,14 +39,15 @@ Command DoctorCommand() {
   Command doctor = {
       .name = "doctor",
       .summary =
-          "Go through the checklist for production (docs/operations.md); flags "
-          "as for serve. Exit code 7 if a check failed",
+          "Go through the checklist for production (docs/operations.md); takes "
+          "the flags of serve. Exit code 7 if a check failed",
       .flags = FlagsOf(flags.get()),
       .run = [flags, format]() -> absl::StatusOr<ExitCode> {
         SetUpLog("dpnmf-analyst", "off", LogFormat::kText);
         return Examine(*flags, *format);
       }};
-  doctor.flags.push_back(Flag("--format", format.get(), "text or json",
+  doctor.flags.push_back(Flag("--format", format.get(),
+                              "Output format: text or json",
                               {.one_of = "text|json", .shown = true}));
   return doctor;
 }

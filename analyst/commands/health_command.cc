@@ -30,10 +30,10 @@ Command HealthCommand() {
   const auto flags = std::make_shared<HealthFlags>();
   return {.name = "health",
           .summary =
-              "Ask the server on this machine whether it serves (for container "
-              "checks)",
+              "Ask the server on this machine whether it is serving (for "
+              "container checks)",
           .flags = {Flag("--listen", &flags->listen,
-                         "The HOST:PORT that the server listens on",
+                         "HOST:PORT that the server listens on",
                          {.env = true, .shown = true}),
                     Flag("--ca", &flags->tls.ca_file, "PEM file of the CA",
                          {.env = true, .required = true}),

@@ -13,6 +13,6 @@ int main(int argc, char** argv) {
            .commands = dpnmf::analyst::AllCommands()},
       .version = DPNMF_VERSION,
       .env_prefix = "DPNMF_ANALYST_",
-      .config = {.help = "File with flags, as `name=value` under [serve]"}};
+      .config = {.help = "File of flags, as `name=value` under [serve]"}};
   return dpnmf::Main(program, argc, argv);
 }

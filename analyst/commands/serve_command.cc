@@ -45,7 +45,7 @@ absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
                                      AuditSync::kDurable));
   DPNMF_ASSIGN_OR_RETURN(const bool changed, store->GiveReceiptKey(std::string(
                                                  key.begin(), key.end())));
-  if (changed) LogWarning("receipts must be signed with {} now", HexOf(key));
+  if (changed) LogWarning("receipts must now be signed with {}", HexOf(key));
   return absl::OkStatus();
 }
 
@@ -105,7 +105,8 @@ absl::Status Serve(const ServeFlags& flags) {
   GreetCurator(curator.get(), flags.curator);
 
   const int signal = WaitForSignal(signals);
-  LogInfo("signal {}: shutting down; runs go on after the next start", signal);
+  LogInfo("signal {}: shutting down; runs continue after the next start",
+          signal);
   // Ends watches too. Standard errors that are computed for a client may keep
   // the server for its shutdown time.
   runs->Stop();
@@ -129,28 +130,23 @@ Command ServeCommand() {
   const auto flags = std::make_shared<ServeFlags>();
   return {
       .name = "serve",
-      .summary = "Serve clients (the program `dpnmf`) until SIGTERM or SIGINT.",
+      .summary = "Serve clients (the program `dpnmf`) until SIGTERM or SIGINT",
       .footer =
-          "Runs are stored: after a restart, also after kill -9, each goes on "
-          "from its last stored\n"
-          "round and nothing is charged twice.\n\n"
-          "Example:\n"
-          "  dpnmf-analyst serve --state-dir /var/lib/dpnmf --curator "
-          "curator.hospital:7431 \\\n"
-          "    --ca ca.pem --cert analyst.pem --key analyst.key --clients "
-          "clients.json\n\n"
-          "clients.json lists who may connect, by the name in the client's "
-          "certificate (subject\n"
-          "alternative name). The role analyst may start runs and end its own, "
-          "operator may end and\n"
-          "forget anyone's, auditor may only look:\n"
-          "  {\"peers\": [{\"identity\": \"dns:alice.client\", \"roles\": "
-          "[\"analyst\"]}]}\n\n"
-          "Every flag may also stand in a file given with --config (one "
-          "`name=value` a line under\n"
-          "[serve]) or in the environment as DPNMF_ANALYST_NAME, for example\n"
-          "DPNMF_ANALYST_STATE_DIR. A flag beats the environment, which beats "
-          "the file.",
+          "Runs are stored: after a restart, also after kill -9, each "
+          "continues from its last stored\nround and nothing is charged "
+          "twice.\n\nExample:\n  dpnmf-analyst serve --state-dir "
+          "/var/lib/dpnmf --curator curator.hospital:7431 \\\n    --ca ca.pem "
+          "--cert analyst.pem --key analyst.key --clients "
+          "clients.json\n\nclients.json lists who may connect, by the name in "
+          "the client's certificate (subject\nalternative name). The role "
+          "analyst may start runs and end its own, operator may end "
+          "and\nforget anyone's, auditor may only read:\n  {\"peers\": "
+          "[{\"identity\": \"dns:alice.client\", \"roles\": "
+          "[\"analyst\"]}]}\n\nYou can also set every flag in a file given "
+          "with --config (one `name=value` on each line\nunder [serve]) or in "
+          "the environment as DPNMF_ANALYST_NAME, for "
+          "example\nDPNMF_ANALYST_STATE_DIR. A flag overrides the environment, "
+          "which overrides the file.",
       .flags = FlagsOf(flags.get()),
       .run = [flags] { return ServeAndLog(*flags); }};
 }

@@ -14,64 +14,65 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "HOST:PORT of the curator; HOST as in its certificate",
            {.env = true, .required = true}),
       Flag("--ca", &flags->tls.ca_file,
-           "PEM file: the CA that signs the curator and the clients",
+           "PEM file of the CA that signs the curator and the clients",
            {.env = true, .required = true}),
       Flag("--cert", &flags->tls.certificate_file,
-           "PEM file: this server's certificate",
+           "PEM file of this server's certificate",
            {.env = true, .required = true}),
       Flag("--key", &flags->tls.key_file,
-           "PEM file: its private key, readable by its owner alone",
+           "PEM file of this server's key; only its owner may read it",
            {.env = true, .required = true}),
       Flag("--client-ca", &flags->client_ca,
-           "PEM file: the CA of clients, if it is not --ca", {.env = true}),
+           "PEM file of the CA of clients, if it is not --ca", {.env = true}),
       Flag("--crl", &flags->tls.crl_file,
-           "PEM file: the revocation list of --ca (and of --client-ca); once "
-           "it has expired or is gone, no peer is accepted [none kept]",
+           "PEM file of the revocation list of --ca (and of --client-ca); once "
+           "it has expired or is missing, access is denied to all peers [no "
+           "list]",
            {.env = true}),
       Flag("--audit-log", &flags->audit_log,
-           "File of the audit log, JSON lines; nothing is asked for or handed "
-           "out that cannot be written there [STATE_DIR/audit.jsonl]",
+           "Audit log file, JSON lines; nothing is requested or handed out "
+           "that cannot be written there [STATE_DIR/audit.jsonl]",
            {.env = true}),
       Flag("--metrics-listen", &flags->metrics_listen,
-           "HOST:PORT for Prometheus metrics, in plain HTTP: of the operator's "
-           "network alone [off]",
+           "HOST:PORT for Prometheus metrics in plain HTTP; use an address of "
+           "the operator's network [off]",
            {.env = true}),
       Flag("--clients", &flags->clients,
-           "JSON file: who may connect, and their roles",
+           "JSON file of those who may connect, and their roles",
            {.env = true, .required = true}),
       Flag("--receipt-key", &flags->receipt_key,
-           "PEM file: the curator's receipt.pub. Releases whose receipts are "
-           "signed with another key are refused; it takes the place of a key "
-           "that was recorded [recorded at the first receipt of a data set]",
+           "PEM file of the curator's receipt.pub. Releases whose receipts are "
+           "signed with another key are refused; it replaces a recorded key "
+           "[recorded at the first receipt of a data set]",
            {.env = true}),
       Flag("--retain-days", &flags->retain_days,
-           "Runs that ended so long ago are deleted, at start and whenever a "
-           "run ends; what they were charged stays [never]",
+           "Age at which ended runs are deleted, at start and whenever a run "
+           "ends; their charges stay [never]",
            {.range = {1, 36500}, .env = true}),
       Flag("--max-running", &flags->max_running,
-           "Runs that train at the same time; others wait",
+           "Most runs that train at the same time; others wait",
            {.range = {1, 256}, .env = true, .shown = true}),
       Flag("--max-open-runs", &flags->max_open_runs,
-           "Runs that one client may have that have not ended",
+           "Most runs that one client may have that have not ended",
            {.range = {1, 100'000}, .env = true, .shown = true}),
       Flag("--max-calls", &flags->limits.calls,
-           "Calls that one client may have open at once",
+           "Most calls that one client may have open at once",
            {.range = {1, 100'000}, .env = true, .shown = true}),
       Flag("--max-messages-per-second", &flags->limits.messages_per_second,
-           "Calls that one client may begin a second",
+           "Most calls that one client may begin a second",
            {.range = {1, 100'000'000}, .env = true, .shown = true}),
       Flag("--silence-seconds", &flags->silence_seconds,
-           "A call to the curator that does not move for so long is given up "
+           "Time without progress after which a call to the curator is ended "
            "and tried again; must exceed the time that the curator takes for "
            "one round",
            {.range = {1, 86'400}, .env = true, .shown = true}),
       Flag("--log-level", &flags->log_level,
-           "trace, debug, info, warn (or warning), error or off",
+           "Log level: trace, debug, info, warn (or warning), error or off",
            {.one_of = "trace|debug|info|warn|warning|error|off",
             .env = true,
             .shown = true}),
-      Flag("--log-json", &flags->log_json, "Log one line of JSON an entry",
-           {.env = true}),
+      Flag("--log-json", &flags->log_json,
+           "Write each log entry as one line of JSON", {.env = true}),
   };
 }
 

@@ -37,14 +37,14 @@ void FillDefaultRounds(const DatasetFacts&, RunParameters* parameters) {
 
 absl::Status ErrorsUnavailable() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
-                 "Standard errors are known of completed runs of `moments` "
+                 "Standard errors exist only for completed runs of `moments` "
                  "and of `statistics`; leave `--errors` out.");
 }
 
 absl::Status ErrorsDamaged() {
   return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
-                 "What the run has kept of its release cannot be read; restore "
-                 "the state directory from a backup.");
+                 "The stored release of the run cannot be read; restore the "
+                 "state directory from a backup.");
 }
 
 const Eigen::MatrixXd* Kept(const LearnerState& state,

@@ -21,8 +21,8 @@ const AllowListRules kCuratorAllowList = {
     .malformed = "allow-list-malformed",
     .unreadable = "allow-list-unreadable",
     .not_on_list =
-        "the certificate's subject alternative name is not on the allow-list: "
-        "ask the operator to add it."};
+        "This server's allow-list does not contain the certificate's subject "
+        "alternative name: ask the operator to add it."};
 const AllowListRules kAnalystAllowList = {
     .name = "list of clients",
     .older_key = "clients",
@@ -78,7 +78,7 @@ class Reader {
   absl::Status Malformed(const std::string& what) const {
     return Refusal(
         absl::StatusCode::kInvalidArgument, rules_.malformed,
-        absl::StrCat("the ", View(rules_.name), " is malformed: ", what, "."));
+        absl::StrCat("The ", View(rules_.name), " is malformed: ", what, "."));
   }
 
   absl::Status CheckKeys(const Json& object,
@@ -107,7 +107,7 @@ class Reader {
       DPNMF_ASSIGN_OR_RETURN(Grant grant, GrantOf(item));
       if (!seen.insert(grant.identity).second) {
         return Malformed(
-            absl::StrCat("identity `", grant.identity, "` stands twice"));
+            absl::StrCat("identity `", grant.identity, "` is listed twice"));
       }
       list.grants.push_back(std::move(grant));
     }
@@ -128,9 +128,9 @@ class Reader {
     if (!rules_.has_datasets) {
       for (const char* field : {"datasets", "budgets"}) {
         if (json.contains(field)) {
-          return Malformed(absl::StrCat("`", field, "` of `", grant.identity,
-                                        "` belongs in the curator's "
-                                        "allow-list, not here"));
+          return Malformed(absl::StrCat(
+              "`", field, "` of `", grant.identity,
+              "` must be in the curator's allow-list, not in this list"));
         }
       }
       DPNMF_RETURN_IF_ERROR(CheckKeys(json, {"identity", "roles"}));
@@ -201,15 +201,15 @@ absl::StatusOr<ParsedAllowList> ReadAllowList(const std::string& path,
                                               const AllowListRules& rules) {
   const absl::StatusOr<std::string> text = ReadFile(path, kSettingsFileLimit);
   if (!text.ok()) {
-    return Refusal(absl::StatusCode::kNotFound, rules.unreadable,
-                   absl::StrCat("the ", View(rules.name), " ", path,
-                                " cannot be read: check the path and its "
-                                "mode."));
+    return Refusal(
+        absl::StatusCode::kNotFound, rules.unreadable,
+        absl::StrCat("The ", View(rules.name), " ", path,
+                     " cannot be read: check the path and its permissions."));
   }
   absl::StatusOr<ParsedAllowList> list = ParseAllowList(*text, rules);
   if (list.ok()) return list;
   return Refusal(absl::StatusCode::kInvalidArgument, rules.malformed,
-                 absl::StrCat(path, ": ", list.status().message()));
+                 absl::StrCat("`", path, "`: ", list.status().message()));
 }
 
 AllowList::Stamp AllowList::StampOf(const std::string& path) {
@@ -243,8 +243,8 @@ void AllowList::Take(ParsedAllowList list) {
   if (!list.older_shape || hinted_) return;
   hinted_ = true;
   LogWarning(
-      "{} has the older shape {\"{}\": [...]}; it is still read. Rename the "
-      "field: {\"{}\": [...]}.",
+      "{} has the older shape {\"{}\": [...]}, which is still read; rename the "
+      "field: {\"{}\": [...]}",
       path_, View(rules_.older_key), View(kKey));
 }
 
@@ -261,7 +261,7 @@ void AllowList::ReloadIfChanged() {
   }
   // Fails closed: a list that cannot be read grants nothing.
   grants_.clear();
-  LogError("{} Access is denied to everyone until the file is corrected.",
+  LogError("{} Access is denied to everyone until the file is corrected",
            std::string(list.status().message()));
 }
 

@@ -24,8 +24,9 @@ namespace {
 absl::Status Failed(const std::string& path) {
   return Refusal(
       absl::StatusCode::kUnavailable, "audit-failed",
-      absl::StrCat("the audit log ", path, " cannot be written (",
-                   std::strerror(errno), "): make room or mend its volume."));
+      absl::StrCat("The audit log ", path, " cannot be written (",
+                   std::strerror(errno),
+                   "): free space on its volume, or repair the volume."));
 }
 
 std::string TimeNow() {

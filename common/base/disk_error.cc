@@ -16,25 +16,26 @@ std::string_view AdviceOn(int error) {
     case ENOTDIR:
     case EISDIR:
     case EEXIST:
-      return "name another path, or move away what is there";
+      return "choose another path, or move the existing file away";
     case ENOENT:
-      return "make the directory above it first, or name another path";
+      return "create the parent directory first, or choose another path";
     case EACCES:
     case EPERM:
-      return "run as the user who owns it, or give this user the right";
+      return "run as the user who owns the path, or give this user the "
+             "permission";
     case EROFS:
-      return "name a path on a file system that can be written";
+      return "choose a path on a file system that can be written";
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return "make room on that disk";
+      return "free space on that disk";
     case EIO:
-      return "the disk is failing: look at the system's log";
+      return "the disk is failing: read the system's log";
     case ENAMETOOLONG:
     case ELOOP:
-      return "name another path";
+      return "choose another path";
     default:
-      return "check the path and its disk";
+      return "check the path and the disk";
   }
 }
 
@@ -43,8 +44,8 @@ std::string_view AdviceOn(int error) {
 absl::Status StorageFailed(std::string_view action, const std::string& path,
                            int error) {
   return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 absl::StrCat("cannot ", View(action), " `", path,
-                              "`: ", DiskErrorText(error)));
+                 absl::StrCat("Cannot ", View(action), " `", path,
+                              "`: ", DiskErrorText(error), "."));
 }
 
 std::string DiskErrorText(int error) {

@@ -10,12 +10,12 @@
 
 namespace dpnmf {
 
-// UNAVAILABLE "storage-failed", "cannot ACTION `PATH`: REASON; ADVICE". For the
-// operator, not for a peer.
+// UNAVAILABLE "storage-failed", "Cannot ACTION `PATH`: REASON; ADVICE.". For
+// the operator, not for a peer.
 absl::Status StorageFailed(std::string_view action, const std::string& path,
                            int error = errno);
 
-// "No space left on device; make room on that disk", of an errno.
+// "No space left on device; free space on that disk", of an errno.
 std::string DiskErrorText(int error);
 
 }  // namespace dpnmf

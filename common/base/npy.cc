@@ -15,10 +15,11 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kAlignment = 64;
 
 absl::Status Malformed(std::string_view what) {
-  return Refusal(absl::StatusCode::kInvalidArgument, "npy-malformed",
-                 absl::StrCat("not a usable .npy file: ", View(what),
-                              "; save a plain numeric array of one or two "
-                              "dimensions with numpy.save"));
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "npy-malformed",
+      absl::StrCat("The file is not a usable .npy file: ", View(what),
+                   "; save a plain numeric array of one or two dimensions with "
+                   "numpy.save."));
 }
 
 // Fit for a refusal to quote: "<f4", "<M8[ns]".
@@ -54,7 +55,7 @@ class DictionaryReader {
     }
     SkipBlanks();
     if (!text_.empty())
-      return Malformed("its header goes on after the dictionary");
+      return Malformed("its header does not end after the dictionary");
     if (!has_descr || !has_order || !has_shape) {
       return Malformed("its header lacks descr, fortran_order or shape");
     }
@@ -65,10 +66,10 @@ class DictionaryReader {
   absl::Status ReadValue(std::string_view key, NpyHeader* header) {
     if (key == "shape") return ReadShape(&header->shape);
     if (key == "fortran_order") return ReadBool(&header->fortran_order);
-    if (At('[')) return Malformed("it holds a structured type");
+    if (At('[')) return Malformed("it contains a structured type");
     DPNMF_ASSIGN_OR_RETURN(header->dtype, ReadString());
     if (header->dtype.find('O') != std::string::npos) {
-      return Malformed("it holds pickled Python objects");
+      return Malformed("it contains pickled Python objects");
     }
     if (!IsTypeName(header->dtype)) return Malformed("its type has no name");
     return absl::OkStatus();
@@ -112,7 +113,7 @@ class DictionaryReader {
     }
     const std::size_t end = text_.find(text_[0], 1);
     if (end == std::string_view::npos)
-      return Malformed("a quote in its header is open");
+      return Malformed("its header has an unclosed quote");
     std::string word(text_.substr(1, end - 1));
     text_.remove_prefix(end + 1);
     return word;

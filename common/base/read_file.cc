@@ -32,7 +32,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
   const int file = DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0 && errno == ENOENT) {
     return Refusal(absl::StatusCode::kNotFound, "file-missing",
-                   absl::StrCat("there is no file `", path, "`"));
+                   absl::StrCat("There is no file `", path, "`."));
   }
   if (file < 0) return StorageFailed("open", path);
   const absl::Cleanup close_file = [file] { ::close(file); };
@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
   if (filled > max_bytes) {
     return Refusal(absl::StatusCode::kInvalidArgument, "file-too-large",
                    absl::StrCat("`", path, "` has more than ", max_bytes,
-                                " bytes; name the right file"));
+                                " bytes; give the right file."));
   }
   content.resize(filled);
   return content;

@@ -83,7 +83,7 @@ std::string UnknownArgument(const Program& program, const CommandPath& path,
   for (const Command& command : path.back()->commands)
     commands.emplace_back(command.name);
   return commands.empty()
-             ? absl::StrCat("Nothing takes the argument `", argument, "`")
+             ? absl::StrCat("No command takes the argument `", argument, "`")
              : absl::StrCat("There is no command `", argument, "`",
                             Proposal(argument, commands));
 }
@@ -110,7 +110,7 @@ std::string UnknownKey(const Program& program, const std::string& file,
         absl::StrAppend(out, name, ".");
       });
   return absl::StrCat("The configuration file ", file,
-                      " has a key that no flag is called: `", sections,
+                      " has a key that is not the name of a flag: `", sections,
                       key.name, "`", Proposal(key.name, known));
 }
 

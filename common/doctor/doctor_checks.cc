@@ -49,25 +49,25 @@ Finding KeyMode(const std::string& path) {
   stat(path.c_str(), &file);
   if ((file.st_mode & S_IROTH) != 0) {
     return Bad(StrCat("Every user of this machine may read ", path,
-                      "; it is refused."),
+                      "; the programs refuse such a key."),
                remedy);
   }
   if ((file.st_mode & S_IRGRP) != 0)
     return Doubtful(StrCat("A group may read ", path, "."), remedy);
-  return Good("The key is its owner's alone.");
+  return Good("Only its owner may read the key.");
 }
 
 Finding UsableFor(X509* own, Purpose purpose) {
   if (X509_check_purpose(own, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
-    return Bad("It may not be used by a client.",
-               "Have one issued with extendedKeyUsage clientAuth.");
+    return Bad("A client may not use it.",
+               "Get one that is issued with extendedKeyUsage clientAuth.");
   }
-  if (purpose == Purpose::kClient) return Good("It may be used by a client.");
+  if (purpose == Purpose::kClient) return Good("A client may use it.");
   if (X509_check_purpose(own, X509_PURPOSE_SSL_SERVER, 0) != 1) {
-    return Bad("It may not be used by a server.",
-               "Have one issued with extendedKeyUsage serverAuth.");
+    return Bad("A server may not use it.",
+               "Get one that is issued with extendedKeyUsage serverAuth.");
   }
-  return Good("It may be used by a server and by a client.");
+  return Good("A server and a client may use it.");
 }
 
 // The list, if one is kept, and whether it names the own certificate.
@@ -77,17 +77,19 @@ void AddRevocation(const TlsFiles& files, const std::vector<X509Pointer>& chain,
   const TrustFiles trust{files.ca_file, files.crl_file};
   if (files.crl_file.empty()) {
     if (purpose == Purpose::kClient) return;
-    checks->Add(kName, Doubtful("None is kept: a certificate that was stolen "
-                                "stays good until it expires.",
-                                "Give --crl FILE; deploy/certs.sh crl makes "
-                                "it."));
-  } else if (checks->Add(kName, Judged(ReadRevocationLists(trust, now).status(),
-                                       files.crl_file +
-                                           " is the CA's and in force."))) {
+    checks->Add(
+        kName,
+        Doubtful(
+            "There is none: a stolen certificate stays valid until it expires.",
+            "Give --crl FILE; deploy/certs.sh crl makes the file."));
+  } else if (checks->Add(
+                 kName,
+                 Judged(ReadRevocationLists(trust, now).status(),
+                        files.crl_file + " belongs to the CA and is valid."))) {
     checks->Add(
         "certificate not revoked",
         Judged(CheckPeerCertificate(chain, PeerKind::kClient, trust, now),
-               "The list does not name it."));
+               "The list does not contain it."));
   }
 }
 
@@ -109,7 +111,7 @@ Finding Judged(const absl::Status& status, absl::string_view text,
   const std::size_t end = sentence.rfind("; ");
   if (!remedy.empty()) return Bad(sentence, remedy);
   if (end == absl::string_view::npos)
-    return Bad(sentence, "docs/errors.md says what to do.");
+    return Bad(sentence, "See docs/errors.md.");
   std::string what_to_do(sentence.substr(end + 2));
   what_to_do[0] = absl::ascii_toupper(what_to_do[0]);
   return Bad(StrCat(sentence.substr(0, end), "."), what_to_do);
@@ -137,8 +139,8 @@ std::string TextOf(const v1::DoctorReport& report) {
     if (!check.remedy().empty())
       absl::StrAppendFormat(&text, "%33s -> %s\n", "", check.remedy());
   }
-  if (!report.ok()) return text + "Mend what failed, then try again.\n";
-  if (report.warnings() == 0) return text + "All is well.\n";
+  if (!report.ok()) return text + "Correct what failed, then try again.\n";
+  if (report.warnings() == 0) return text + "All checks passed.\n";
   return absl::StrFormat("%sNo errors, %d warning%s.\n", text,
                          report.warnings(), report.warnings() == 1 ? "" : "s");
 }
@@ -158,11 +160,11 @@ bool AddTlsFiles(const TlsFiles& files, Purpose purpose, std::int64_t now,
   if (key) checks->Add("key mode", KeyMode(files.key_file));
   if (!ca || !certificate || !key) return false;
   X509& own = *chain->front();
-  checks->Add("certificate dates",
-              CertificateDates(own, now, path,
-                               "Have a new one issued (deploy/certs.sh issue "
-                               "DIR NAME); if the dates are right, set this "
-                               "machine's clock."));
+  checks->Add(
+      "certificate dates",
+      CertificateDates(own, now, path,
+                       "Get a new one (deploy/certs.sh issue DIR NAME); if the "
+                       "dates are right, set this machine's clock."));
   checks->Add(
       "certificate names",
       Judged(CheckHasName(own, path),
@@ -193,14 +195,14 @@ Finding FreeSpace(const std::string& directory) {
   struct statvfs disk {};
   if (statvfs(directory.c_str(), &disk) != 0) {
     return Bad(
-        StrCat(directory, " cannot be looked at (", std::strerror(errno), ")."),
+        StrCat(directory, " cannot be examined (", std::strerror(errno), ")."),
         "Check the path.");
   }
   const std::uint64_t free_bytes =
       std::uint64_t{disk.f_bavail} * std::uint64_t{disk.f_frsize};
   const std::string text =
       StrCat(free_bytes / kMebibyte, " MiB are free at `", directory, "`.");
-  constexpr char kRemedy[] = "Make room before results are written there.";
+  constexpr char kRemedy[] = "Free space before results are written there.";
   if (free_bytes < kFullDisk) return Bad(text, kRemedy);
   return free_bytes < kLowDisk ? Doubtful(text, kRemedy) : Good(text);
 }
@@ -208,13 +210,13 @@ Finding FreeSpace(const std::string& directory) {
 Finding PrivateDirectory(const std::string& directory) {
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
-    return Bad(directory + " is not there.", "Check the path.");
+    return Bad(directory + " does not exist.", "Check the path.");
   if ((info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return Bad(StrCat("Others than its owner may enter ", directory, "."),
+    return Bad(StrCat("Other users than its owner may enter ", directory, "."),
                StrCat("Run: chmod 0700 ", directory));
   }
   if (info.st_uid == geteuid())
-    return Good(directory + " is its owner's alone.");
+    return Good(directory + " belongs to its owner alone.");
   return Doubtful(
       StrCat(directory, " belongs to another user (", info.st_uid, ")."),
       "Run this as the user that the server runs as.");
@@ -223,39 +225,39 @@ Finding PrivateDirectory(const std::string& directory) {
 Finding NotWritableByOthers(const std::string& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0)
-    return Bad(file + " is not there.", "Check the path.");
+    return Bad(file + " does not exist.", "Check the path.");
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) == 0)
-    return Good(StrCat("Its owner alone may change ", file, "."));
-  return Bad(StrCat("Others than its owner may change ", file, "."),
+    return Good(StrCat("Only its owner may change ", file, "."));
+  return Bad(StrCat("Other users than its owner may change ", file, "."),
              StrCat("Run: chmod go-w ", file));
 }
 
 Finding NotRoot() {
   if (geteuid() != 0) return Good(StrCat("User ", geteuid(), ", not root."));
-  return Doubtful("This is root.",
+  return Doubtful("This user is root.",
                   "Run the server as a user of its own, which owns its "
                   "directories and its key.");
 }
 
 Finding AuditLogFile(const std::string& file) {
   return Judged(AuditLog::Open(file).status(), file + " can be appended to.",
-                "Without it nothing is released; make room, or name another "
+                "Nothing is released without it; free space, or choose another "
                 "--audit-log.");
 }
 
 Finding MetricsAddress(const std::string& listen) {
   if (listen.empty()) {
-    return Doubtful("No metrics are shown.",
+    return Doubtful("Metrics are off.",
                     "Give --metrics-listen with an address of the operator's "
-                    "network, so that trouble is seen.");
+                    "network, to see problems early.");
   }
   if (absl::StartsWith(listen, "0.0.0.0:") ||
       absl::StartsWith(listen, "[::]:")) {
-    return Bad(StrCat("They are shown on every network (", listen,
+    return Bad(StrCat("Every network can read them (", listen,
                       "), without a certificate."),
-               "Name an address of the operator's network alone.");
+               "Choose an address of the operator's network.");
   }
-  return Good(StrCat("They are shown on ", listen, "."));
+  return Good(StrCat("They are served on ", listen, "."));
 }
 
 }  // namespace dpnmf

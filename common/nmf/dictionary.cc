@@ -30,7 +30,7 @@ absl::Status CheckDictionary(const Eigen::MatrixXd& w) {
       }
       if (entry < 0) {
         return BadEntry("dictionary-negative",
-                        "is negative; entries lie in [0, 2].", row, column);
+                        "is negative; entries must be in [0, 2].", row, column);
       }
       return BadEntry("dictionary-out-of-range",
                       "is above 2; scale the columns to length 1.", row,

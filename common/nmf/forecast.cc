@@ -94,8 +94,8 @@ std::string Directions(std::uint32_t count) {
 std::string SentenceOf(const Forecast& forecast,
                        const RunParameters& parameters, double limit) {
   std::string text = absl::StrFormat(
-      "The noise reaches %s %% of the largest signal that there can be; at "
-      "most %s can be told from it by their size",
+      "The noise reaches %s %% of the largest possible signal; at most %s can "
+      "be distinguished from the noise by their size",
       TwoDigits(100 * forecast.noise), Directions(forecast.most_directions));
   if (forecast.typical_directions > 0 &&
       forecast.typical_directions < forecast.most_directions) {

@@ -52,17 +52,16 @@ std::optional<Key> KeyIn(
 
 absl::Status CheckDelta(double delta) {
   if (delta > 0 && delta < 1) return absl::OkStatus();
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, "delta-out-of-range",
-      "`delta` must lie strictly between 0 and 1; well below 1 over the "
-      "number of people is usual");
+  return Refusal(absl::StatusCode::kInvalidArgument, "delta-out-of-range",
+                 "`delta` must be strictly between 0 and 1; usual values are "
+                 "well below 1 over the number of people.");
 }
 
 absl::Status CheckArguments(double mu_squared, double delta) {
   if (!(mu_squared >= 0 && mu_squared <= kLargestMuSquared)) {
     return Refusal(
         absl::StatusCode::kInvalidArgument, "mu-out-of-range",
-        "mu^2 must be from 0 to 1e15; use more noise or fewer releases");
+        "`mu^2` must be from 0 to 1e15; use more noise or fewer releases.");
   }
   return CheckDelta(delta);
 }
@@ -279,8 +278,8 @@ absl::StatusOr<MuSquared> LargestCost(Conversion conversion, double epsilon,
                                       double delta) {
   if (!(epsilon > 0 && epsilon <= kLargestEpsilon)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "epsilon-out-of-range",
-                   "`epsilon` must be above 0 and at most 1000; values up to "
-                   "10 are usual");
+                   "`epsilon` must be above 0 and at most 1000; usual values "
+                   "are up to 10.");
   }
   DPNMF_RETURN_IF_ERROR(CheckDelta(delta));
   // Arguments are in range, so Epsilon cannot fail: mu^2 stays below 2^13.

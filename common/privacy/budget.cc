@@ -23,14 +23,14 @@ std::string ShownUp(const absl::StatusOr<double>& epsilon) {
 std::string Advice(const Budget& budget, MuSquared room) {
   const bool may_return = budget.reserved > MuSquared();
   if (room > MuSquared()) {
-    return absl::StrCat("ask for the largest run or less",
+    return absl::StrCat("ask for at most the largest run",
                         may_return ? ", or wait until open runs end" : "");
   }
   if (RoomOf(budget) > MuSquared())
-    return "this identity's own limit is used up; ask the operator";
+    return "this identity has used all of its own limit; ask the operator";
   return may_return ? "wait until open runs end and return what they do not use"
-                    : "the cap is used up and only the operator's policy for "
-                      "another population can give more";
+                    : "the cap is used up; only another population, with a "
+                      "policy from the operator, has more budget";
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ std::string OverBudgetSentence(std::string_view owner, MuSquared asked,
                                Conversion conversion, double delta) {
   const auto largest = LargestRun(room, conversion, delta);
   return absl::StrCat(
-      "over the budget of ", View(owner), ": asked epsilon ",
+      "The run exceeds the budget of ", View(owner), ": asked epsilon ",
       ShownUp(Epsilon(conversion, asked, delta)), ", spent ",
       ShownUp(Spent(budget, conversion, delta)), ", spent and reserved ",
       ShownUp(SpentAndReserved(budget, conversion, delta)), ", largest run ",
       largest.ok() ? FormatDown(*largest) : "unknown", ", cap ",
       ShownUp(Epsilon(conversion, budget.cap, delta)), " (",
       View(NameOf(conversion)), " at delta ", FormatNumber(delta), "); ",
-      Advice(budget, room));
+      Advice(budget, room), ".");
 }
 
 }  // namespace dpnmf

@@ -85,7 +85,7 @@ void SetStddev(std::uint64_t stddev, PartPlan* part) {
 
 absl::Status InvalidPlan(const PartPlan& part, std::string_view what) {
   return Refusal(absl::StatusCode::kInternal, "plan-invalid",
-                 absl::StrFormat("the noise of part %s is not usable: %s",
+                 absl::StrFormat("The noise of part %s is not usable: %s.",
                                  part.name, what));
 }
 
@@ -193,14 +193,14 @@ absl::Status SetCosts(MuSquared whole, const RunParameters& parameters,
     if (!sum.has_value() || *sum > whole) {
       return Refusal(
           absl::StatusCode::kInternal, "plan-invalid",
-          "the plan costs more than the run may; please report this");
+          "The plan costs more than the run may; please report this.");
     }
     plan->cost = *sum;
   }
   if (rounds == parameters.rounds) return absl::OkStatus();
   return Refusal(absl::StatusCode::kInternal, "plan-invalid",
-                 "the plan has another number of rounds than the run; please "
-                 "report this");
+                 "The plan and the run have different numbers of rounds; "
+                 "please report this.");
 }
 
 absl::Status CheckFacts(const DatasetFacts& facts) {
@@ -209,11 +209,10 @@ absl::Status CheckFacts(const DatasetFacts& facts) {
       facts.column_bound >= kLeastColumnBound && facts.column_bound <= 1e30 &&
       facts.max_rank >= 1 && facts.max_rounds >= 1;
   if (ok) return absl::OkStatus();
-  return Invalid(
-      "dataset-facts-invalid",
-      "the data set's declared facts are out of range (`features`, `users` up "
-      "to 2^40, `column_bound` from 2^-32 to 1e30, `max_rank`, `max_rounds`); "
-      "import it again");
+  return Invalid("dataset-facts-invalid",
+                 "The data set's declared facts are out of range (`features`, "
+                 "`users` up to 2^40, `column_bound` from 2^-32 to 1e30, "
+                 "`max_rank`, `max_rounds`); import it again.");
 }
 
 absl::Status CheckSize(const RunParameters& parameters,
@@ -221,10 +220,10 @@ absl::Status CheckSize(const RunParameters& parameters,
   const std::uint64_t most_rank = std::min<std::uint64_t>(
       {facts.features, facts.users, facts.max_rank, kMaxRank});
   if (!(parameters.rank >= 1 && parameters.rank <= most_rank)) {
-    return Invalid(
-        "rank-out-of-range",
-        absl::StrFormat("`rank` must be from 1 to %d for this data set, not %d",
-                        most_rank, parameters.rank));
+    return Invalid("rank-out-of-range",
+                   absl::StrFormat(
+                       "`rank` must be from 1 to %d for this data set, not %d.",
+                       most_rank, parameters.rank));
   }
   return absl::OkStatus();
 }
@@ -237,24 +236,22 @@ absl::Status CheckRounds(const Mechanism& mechanism,
       std::min({facts.max_rounds, kMaxRounds, range.most});
   if (parameters.rounds >= range.least && parameters.rounds <= most)
     return absl::OkStatus();
-  return Invalid(
-      "rounds-out-of-range",
-      absl::StrFormat("`rounds` must be from %d to %d for this data set and "
-                      "`mechanism`, not %d",
-                      range.least, most, parameters.rounds));
+  return Invalid("rounds-out-of-range",
+                 absl::StrFormat("`rounds` must be from %d to %d for this data "
+                                 "set and `mechanism`, not %d.",
+                                 range.least, most, parameters.rounds));
 }
 
 absl::Status CheckPrivacy(const RunParameters& parameters) {
   if (!(parameters.epsilon > 0 && parameters.epsilon <= 1000)) {
     return Invalid("epsilon-out-of-range",
-                   "`epsilon` must be above 0 and at most 1000; values up to "
-                   "10 are usual");
+                   "`epsilon` must be above 0 and at most 1000; usual values "
+                   "are up to 10.");
   }
   if (!(parameters.delta > 0 && parameters.delta < 1)) {
-    return Invalid(
-        "delta-out-of-range",
-        "`delta` must lie strictly between 0 and 1; well below 1 over the "
-        "number of people is usual");
+    return Invalid("delta-out-of-range",
+                   "`delta` must be strictly between 0 and 1; usual values are "
+                   "well below 1 over the number of people.");
   }
   return absl::OkStatus();
 }
@@ -262,29 +259,29 @@ absl::Status CheckPrivacy(const RunParameters& parameters) {
 absl::StatusOr<const Mechanism*> MechanismNamed(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   if (mechanism != nullptr) return mechanism;
-  return Invalid("mechanism-unknown",
-                 absl::StrCat("`mechanism` must be ",
-                              NamesText(Mechanisms(), [](const Mechanism&) {
-                                return true;
-                              })));
+  return Invalid(
+      "mechanism-unknown",
+      absl::StrCat(
+          "`mechanism` must be ",
+          NamesText(Mechanisms(), [](const Mechanism&) { return true; }), "."));
 }
 
 absl::Status CheckCommon(const RunParameters& parameters) {
   if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
     return Invalid("lambda-out-of-range",
-                   "`lambda` must be from 0 to 1e6, in units of the data");
+                   "`lambda` must be from 0 to 1e6, in units of the data.");
   }
   const double bound = parameters.outlier_bound;
   if (!(bound >= 0 && bound <= 1e6) || (parameters.outliers && bound == 0)) {
-    return Invalid(
-        "outlier-bound-out-of-range",
-        "`outlier_bound` must be above 0 and at most 1e6, in units of the "
-        "data (or 0 with `outliers` off)");
+    return Invalid("outlier-bound-out-of-range",
+                   "`outlier_bound` must be above 0 and at most 1e6, in units "
+                   "of the data (or 0 with `outliers` off).");
   }
   if (!(parameters.inner_iterations >= 1 &&
         parameters.inner_iterations <= 1000)) {
-    return Invalid("inner-iterations-out-of-range",
-                   "`inner_iterations` must be from 1 to 1000; 10 is usual");
+    return Invalid(
+        "inner-iterations-out-of-range",
+        "`inner_iterations` must be from 1 to 1000; the usual value is 10.");
   }
   return CheckShare("share_of_a", parameters.share_of_a);
 }
@@ -292,14 +289,15 @@ absl::Status CheckCommon(const RunParameters& parameters) {
 absl::Status CheckPolicy(const RunParameters& parameters,
                          const DatasetFacts& facts) {
   if (parameters.adjacency != facts.adjacency) {
-    return Invalid("adjacency-mismatch",
-                   absl::StrFormat("`adjacency` must be %s for this population",
-                                   NameOf(facts.adjacency)));
+    return Invalid(
+        "adjacency-mismatch",
+        absl::StrFormat("`adjacency` must be %s for this population.",
+                        NameOf(facts.adjacency)));
   }
   if (parameters.conversion != facts.conversion) {
     return Invalid(
         "conversion-mismatch",
-        absl::StrFormat("`conversion` must be %s for this population",
+        absl::StrFormat("`conversion` must be %s for this population.",
                         NameOf(facts.conversion)));
   }
   return absl::OkStatus();
@@ -396,8 +394,8 @@ absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
   // m < 2^10 leaves room for every number of users that CheckFacts lets pass.
   return Invalid(
       "noise-out-of-range",
-      "the noise would exceed what the sums can carry: raise `epsilon` or "
-      "`delta`, lower `rounds`, or move `share_of_a` towards 0.5");
+      "The noise would exceed what the sums can hold: raise `epsilon` or "
+      "`delta`, lower `rounds`, or move `share_of_a` towards 0.5.");
 }
 
 }  // namespace dpnmf

@@ -22,8 +22,8 @@ std::string ResultOf(const absl::Status& status) {
 
 absl::Status AuditFailed() {
   return Refusal(absl::StatusCode::kUnavailable, "audit-failed",
-                 "The server's audit log cannot be written, so the call is "
-                 "refused; its operator must make room for it.");
+                 "The server cannot write its audit log, so the call is "
+                 "refused; the server's operator must free space for the log.");
 }
 
 CallRecord::CallRecord(const Observers& observers, std::string method,

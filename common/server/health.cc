@@ -32,18 +32,18 @@ absl::Status CheckHealth(
   grpc::health::v1::HealthCheckResponse reply;
   const grpc::Status status = stub->Check(&context, {}, &reply);
   if (IsRefusedConnection(status)) {
-    return Refusal(absl::StatusCode::kUnavailable, "port-closed",
-                   absl::StrCat("nothing listens at ", address,
-                                ": start the server, or name its address with "
-                                "--listen."));
+    return Refusal(
+        absl::StatusCode::kUnavailable, "port-closed",
+        absl::StrCat("No server listens at ", address,
+                     ": start the server, or give its address with --listen."));
   }
   DPNMF_RETURN_IF_ERROR(FromGrpc(status));
   if (reply.status() == grpc::health::v1::HealthCheckResponse::SERVING) {
     return absl::OkStatus();
   }
-  return Refusal(
-      absl::StatusCode::kUnavailable, "not-serving",
-      absl::StrCat("the server at ", address, " says that it is not serving."));
+  return Refusal(absl::StatusCode::kUnavailable, "not-serving",
+                 absl::StrCat("The server at ", address,
+                              " reports that it is not serving."));
 }
 
 std::string LocalAddress(const std::string& listen) {

@@ -30,9 +30,9 @@ const prometheus::Histogram::BucketBoundaries kSeconds = {
 absl::Status ListenFailed(const std::string& listen) {
   return Refusal(
       absl::StatusCode::kUnavailable, "listen-failed",
-      absl::StrCat("cannot show metrics on ", listen,
-                   ": the address is in use or is not this machine's; choose "
-                   "another with --metrics-listen."));
+      absl::StrCat("Cannot serve metrics on ", listen,
+                   ": the address is in use or does not belong to this "
+                   "machine; choose another with --metrics-listen."));
 }
 
 // The page's server takes addresses alone.

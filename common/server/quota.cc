@@ -50,7 +50,7 @@ absl::Status Quota::TakeMessage(Use* use) {
   return Refusal(absl::StatusCode::kUnavailable, "too-many-messages",
                  absl::StrCat("This identity sends more than ",
                               limits_.messages_per_second,
-                              " messages a second; wait a while."));
+                              " messages a second; wait, then try again."));
 }
 
 absl::StatusOr<Quota::Lease> Quota::Enter(const std::string& identity) {
@@ -59,7 +59,7 @@ absl::StatusOr<Quota::Lease> Quota::Enter(const std::string& identity) {
   if (use.calls >= limits_.calls) {
     return Refusal(absl::StatusCode::kUnavailable, "too-many-calls",
                    absl::StrCat("This identity has ", limits_.calls,
-                                " calls open, as many as it may; end one."));
+                                " open calls, which is its limit; end one."));
   }
   DPNMF_RETURN_IF_ERROR(TakeMessage(&use));
   ++use.calls;

@@ -71,10 +71,10 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   if (server->server_ == nullptr || port == 0) {
     return Refusal(
         absl::StatusCode::kUnavailable, "listen-failed",
-        absl::StrCat("cannot listen on ", options.listen,
-                     ": the address is in use, is not this machine's, or its "
-                     "port is not for this user; choose another with "
-                     "--listen."));
+        absl::StrCat(
+            "Cannot listen on ", options.listen,
+            ": the address is in use or does not belong to this machine, or "
+            "this user may not use its port; choose another with --listen."));
   }
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   server->address_ = absl::StrCat(host, ":", port);

@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 
@@ -31,11 +32,12 @@ absl::Status BadCertificate(absl::string_view sentence) {
 absl::StatusOr<std::string> ReadTlsFile(const std::string& path) {
   absl::StatusOr<std::string> content = ReadFile(path, kSettingsFileLimit);
   if (content.ok() && !content->empty()) return content;
-  return Bad(
-      "tls-file-unreadable",
-      absl::StrCat("The file ", path, " cannot be read (",
-                   content.ok() ? "it is empty" : content.status().message(),
-                   "); check the path and the permissions."));
+  return Bad("tls-file-unreadable",
+             absl::StrCat("The file ", path, " cannot be read. ",
+                          content.ok() ? "It is empty"
+                                       : absl::StripSuffix(
+                                             content.status().message(), "."),
+                          "; check the path and the permissions."));
 }
 
 BioPointer BioOf(std::string_view text) {
@@ -230,8 +232,8 @@ absl::Status CheckKey(const X509& certificate, const std::string& key_path) {
       absl::StrCat("The file ", key_path,
                    key == nullptr
                        ? " is not a PEM private key without a passphrase."
-                       : " is not the private key of the certificate; give "
-                         "the two files that were made together."));
+                       : " is not the private key of the certificate; give the "
+                         "two files that were made together."));
 }
 
 absl::Status CheckKeyMode(const std::string& key_path) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 
@@ -52,22 +53,23 @@ absl::Status FromVerification(int error) {
                      "clocks of both machines.");
     case X509_V_ERR_CERT_REVOKED:
       return Refusal(kKind, "certificate-revoked",
-                     "The peer's certificate has been revoked; it must have "
-                     "another one issued.");
+                     "The peer's certificate has been revoked; the peer needs "
+                     "a new certificate.");
     case X509_V_ERR_UNABLE_TO_GET_CRL:
     case X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER:
     case X509_V_ERR_CRL_SIGNATURE_FAILURE:
-      return Refusal(kKind, "revocation-list-missing",
-                     "There is no revocation list of the peer's CA, so nobody "
-                     "is let in; the operator must provide it.");
+      return Refusal(
+          kKind, "revocation-list-missing",
+          "There is no revocation list of the peer's CA, so access is denied "
+          "to all peers; the operator must provide the list.");
     case X509_V_ERR_CRL_HAS_EXPIRED:
     case X509_V_ERR_CRL_NOT_YET_VALID:
       return Refusal(kKind, "revocation-list-expired",
-                     "The revocation list is out of date, so nobody is let in; "
-                     "the operator must renew it.");
+                     "The revocation list has expired, so access is denied to "
+                     "all peers; the operator must renew the list.");
     case X509_V_ERR_INVALID_PURPOSE:
       return Refusal(kKind, "certificate-wrong-purpose",
-                     "The peer's certificate is not made for this purpose "
+                     "The peer's certificate is not issued for this purpose "
                      "(extendedKeyUsage).");
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
@@ -77,8 +79,8 @@ absl::Status FromVerification(int error) {
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_CERT_UNTRUSTED:
       return Refusal(kKind, "certificate-unknown-ca",
-                     "The peer's certificate is not signed by the CA that is "
-                     "trusted here.");
+                     "The peer's certificate is not signed by the CA that this "
+                     "side trusts.");
     default:
       return Refusal(kKind, "certificate-refused",
                      absl::StrCat("The peer's certificate is refused: ",
@@ -93,8 +95,8 @@ absl::StatusOr<StorePointer> TrustStore(const TrustFiles& trust) {
       ParseCertificates(ReadIfThere(trust.ca_file));
   if (authorities.empty()) {
     return Refusal(absl::StatusCode::kUnauthenticated, "ca-missing",
-                   "The CA's file cannot be read, so nobody is let in; the "
-                   "operator must provide it.");
+                   "The CA file cannot be read, so access is denied to all "
+                   "peers; the operator must provide the file.");
   }
   for (const X509Pointer& authority : authorities)
     X509_STORE_add_cert(store.get(), authority.get());
@@ -120,7 +122,7 @@ absl::Status CheckPeerCertificate(const std::vector<X509Pointer>& chain,
                                   std::int64_t now) {
   if (chain.empty()) {
     return Refusal(absl::StatusCode::kUnauthenticated, "certificate-missing",
-                   "The peer showed no certificate.");
+                   "The peer presented no certificate.");
   }
   DPNMF_ASSIGN_OR_RETURN(const StorePointer store, TrustStore(trust));
   const std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)> others(
@@ -155,7 +157,7 @@ absl::Status CheckPeerName(const X509& certificate, const std::string& host) {
   if (IsForHost(certificate, host)) return absl::OkStatus();
   return Refusal(absl::StatusCode::kUnauthenticated, "certificate-wrong-name",
                  absl::StrCat("The server's certificate is not for the name ",
-                              host, " that was dialled."));
+                              host, " to which the connection was made."));
 }
 
 absl::StatusOr<std::vector<X509CrlPointer>> ReadRevocationLists(
@@ -164,11 +166,13 @@ absl::StatusOr<std::vector<X509CrlPointer>> ReadRevocationLists(
                          ReadCertificates(trust.ca_file));
   const auto text = ReadFile(trust.crl_file, kSettingsFileLimit);
   if (!text.ok()) {
-    return BadList(trust.crl_file, absl::StrCat("cannot be read (",
-                                                text.status().message(), ")"));
+    return BadList(
+        trust.crl_file,
+        absl::StrCat("cannot be read. ",
+                     absl::StripSuffix(text.status().message(), ".")));
   }
   std::vector<X509CrlPointer> lists = ParseLists(*text);
-  if (lists.empty()) return BadList(trust.crl_file, "holds no list");
+  if (lists.empty()) return BadList(trust.crl_file, "contains no list");
   std::time_t time = now;
   for (const X509CrlPointer& list : lists) {
     if (X509_cmp_time(X509_CRL_get0_nextUpdate(list.get()), &time) <= 0)

@@ -99,7 +99,7 @@ void ReadTransportLog(gpr_log_func_args* line) {
   } else if (text.find("certificate verify failed") != std::string_view::npos) {
     TellRefusal("certificate-refused",
                 "The server's certificate has expired or is not signed by the "
-                "CA that is trusted here; doctor says which.");
+                "CA that this side trusts; run doctor to see which.");
   } else {
     TellRefusal("tls-failed",
                 absl::StrCat("The TLS handshake failed: ", line->message));

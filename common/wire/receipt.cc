@@ -62,7 +62,7 @@ absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path) {
   if (key.has_value()) return *key;
   return Refusal(absl::StatusCode::kInvalidArgument, "receipt-key-malformed",
                  absl::StrCat(path,
-                              " is no Ed25519 public key in PEM; ask the "
+                              " is not an Ed25519 public key in PEM; ask the "
                               "curator's operator for receipt.pub."));
 }
 
@@ -78,11 +78,12 @@ absl::Status CheckReceipt(const v1::Receipt& receipt) {
       Verify(*key, SignedBytes(receipt), *signature)) {
     return absl::OkStatus();
   }
-  return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
-                 absl::StrCat("The receipt of round ", receipt.round(),
-                              " of run ", receipt.run_id(),
-                              " is not signed by the key that it names; it "
-                              "proves nothing."));
+  return Refusal(
+      absl::StatusCode::kDataLoss, "receipt-invalid",
+      absl::StrCat(
+          "The receipt of round ", receipt.round(), " of run ",
+          receipt.run_id(),
+          " is not signed by the key that it names, so it proves nothing."));
 }
 
 std::string LineOf(const v1::Receipt& receipt) {
@@ -103,8 +104,8 @@ absl::StatusOr<std::vector<v1::Receipt>> ParseReceipts(std::string_view text) {
              .ok()) {
       return Refusal(absl::StatusCode::kInvalidArgument, "receipt-malformed",
                      absl::StrCat("Line ", line,
-                                  " is no receipt; give a file as `dpnmf "
-                                  "receipts export` writes it."));
+                                  " is not a receipt; give a file that `dpnmf "
+                                  "receipts export` wrote."));
     }
     receipts.push_back(std::move(receipt));
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "dpnmf/v1/privacy.pb.h"
 
@@ -56,8 +57,8 @@ absl::Status FromTransport(const grpc::Status& status) {
     case absl::StatusCode::kUnavailable:
       return Refusal(kind, "unreachable",
                      absl::StrCat("The other side cannot be reached (", text,
-                                  "). Check that it runs, its address and both "
-                                  "sides' certificates."));
+                                  "). Check that the server runs, its address, "
+                                  "and the certificates of both sides."));
     case absl::StatusCode::kDeadlineExceeded:
       return Refusal(kind, "deadline-exceeded",
                      "The other side did not answer in time; try again.");
@@ -70,23 +71,25 @@ absl::Status FromTransport(const grpc::Status& status) {
                                   text, ")."));
     case absl::StatusCode::kUnimplemented:
       return Refusal(kind, "rpc-failed",
-                     "The other side does not know this call: the address is "
-                     "another program's, or its version differs; check the "
+                     "The other side does not know this call: another program "
+                     "uses the address, or the versions differ; check the "
                      "address, and install the same version on both sides.");
     case absl::StatusCode::kResourceExhausted:
       // gRPC's own words once RpcServer::Options::most_threads are at work.
       if (text == "Server Threadpool Exhausted") {
-        return Refusal(absl::StatusCode::kUnavailable, "busy",
-                       "The other side has as many calls open as it may; try "
-                       "again.");
+        return Refusal(
+            absl::StatusCode::kUnavailable, "busy",
+            "The other side has reached its limit of open calls; try again.");
       }
       // The budget's kind belongs to refusals with a code; from the transport
       // it means a message or a queue that is too large.
-      return Refusal(absl::StatusCode::kInternal, "rpc-failed",
-                     absl::StrCat("The call failed: ", text));
+      return Refusal(
+          absl::StatusCode::kInternal, "rpc-failed",
+          absl::StrCat("The call failed: ", absl::StripSuffix(text, "."), "."));
     default:
-      return Refusal(kind, "rpc-failed",
-                     absl::StrCat("The call failed: ", text));
+      return Refusal(
+          kind, "rpc-failed",
+          absl::StrCat("The call failed: ", absl::StripSuffix(text, "."), "."));
   }
 }
 
@@ -98,10 +101,11 @@ grpc::Status ToGrpc(const absl::Status& status) {
   detail.set_code(ReasonCode(status));
   if (detail.code().empty()) {
     detail.set_code("internal-error");
-    return grpc::Status(grpc::StatusCode::INTERNAL,
-                        "The request failed for an internal reason; the "
-                        "server's operator finds it in the server's log.",
-                        detail.SerializeAsString());
+    return grpc::Status(
+        grpc::StatusCode::INTERNAL,
+        "The request failed for an internal reason; the server's operator "
+        "finds the reason in the server's log.",
+        detail.SerializeAsString());
   }
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
                       std::string(status.message()),

@@ -17,8 +17,8 @@ absl::StatusOr<PublicKey> PublicKeyIn(const std::string& data_dir) {
   if (key.has_value()) return *key;
   return Refusal(absl::StatusCode::kDataLoss, "receipt-key-damaged",
                  absl::StrCat("`", path,
-                              "` is no Ed25519 public key; the "
-                              "curator writes it anew when it starts."));
+                              "` is not an Ed25519 public key; the curator "
+                              "writes the file again when it starts."));
 }
 
 absl::Status KeyDiffers(const v1::Receipt& receipt) {
@@ -33,11 +33,11 @@ absl::Status KeyDiffers(const v1::Receipt& receipt) {
 absl::Status NotInLedger(const v1::Receipt& receipt, std::size_t rows) {
   return Refusal(
       absl::StatusCode::kDataLoss, "receipt-not-in-ledger",
-      absl::StrCat("The ledger has ", rows, " rows, and not the row ",
+      absl::StrCat("The ledger has ", rows, " rows and lacks row ",
                    receipt.sequence(), " that the receipt of round ",
                    receipt.round(), " of run ", receipt.run_id(),
-                   " is for: it was rolled back, replaced or edited. Release "
-                   "nothing; restore the ledger that has it."));
+                   " is for: the ledger was rolled back, replaced or edited. "
+                   "Release nothing; restore the ledger that has the row."));
 }
 
 // The receipt that would be given for the row now, but for its signature.

@@ -38,7 +38,7 @@ absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
              stdout);
   if (report.ok()) return kExitOk;
   return Refusal(absl::StatusCode::kFailedPrecondition, "check-failed",
-                 "a check failed: mend it before the curator is served.");
+                 "A check failed: correct it before you start the curator.");
 }
 
 }  // namespace
@@ -49,16 +49,18 @@ Command DoctorCommand() {
   const auto format = std::make_shared<std::string>("text");
   Command doctor = {
       .name = "doctor",
-      .summary = "Go through the checklist for production; flags as for serve",
+      .summary =
+          "Go through the checklist for production; takes the flags of serve",
       .footer =
-          "Each point of docs/operations.md, with what to do. Changes nothing; "
-          "a server may\nrun meanwhile. What it prints is for the operator. "
-          "Exit code 7 if a check failed.",
+          "The checklist is in docs/operations.md; each finding says what to "
+          "do. Changes nothing; a\nserver may run meanwhile. The output is for "
+          "the operator. Exit code 7 if a check failed.",
       .flags = ServeFlags(options.get()),
       .run = [=] { return Examine(*options, *backup, *format); }};
   doctor.flags.push_back(
-      Flag("--backup", backup.get(), "The directory of the last backup"));
-  doctor.flags.push_back(Flag("--format", format.get(), "text or json",
+      Flag("--backup", backup.get(), "Directory of the last backup"));
+  doctor.flags.push_back(Flag("--format", format.get(),
+                              "Output format: text or json",
                               {.one_of = "text|json", .shown = true}));
   return doctor;
 }

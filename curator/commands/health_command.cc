@@ -29,10 +29,10 @@ Command HealthCommand() {
   const auto options = std::make_shared<HealthOptions>();
   return {.name = "health",
           .summary =
-              "Ask the server on this machine whether it serves (for container "
-              "checks)",
+              "Ask the server on this machine whether it is serving (for "
+              "container checks)",
           .flags = {Flag("--listen", &options->listen,
-                         "The HOST:PORT that the server listens on",
+                         "HOST:PORT that the server listens on",
                          {.env = true, .shown = true}),
                     Flag("--ca", &options->tls.ca_file, "PEM file of the CA",
                          {.env = true, .required = true}),

@@ -157,9 +157,8 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
   absl::PrintF("  directory   %s\n", report.directory());
   absl::PrintF("  population  %s\n", policy.population);
   absl::PrintF(
-      "  guarantee   epsilon %g at delta %g (%s, %s): the cap's, for "
-      "everything that is "
-      "ever released about this population\n",
+      "  guarantee   epsilon %g at delta %g (%s, %s): the cap on everything "
+      "that is ever released about this population\n",
       policy.epsilon, policy.delta, std::string(NameOf(policy.conversion)),
       std::string(NameOf(policy.adjacency)));
   if (dataset.is_public()) absl::PrintF("  declared public\n");
@@ -174,17 +173,18 @@ absl::Status CheckDelta(
   if (description.is_public || description.delta * users < 1)
     return absl::OkStatus();
   const std::string finding = absl::StrFormat(
-      "delta %g is not below 1/N = %.3g: it would allow that "
-      "somebody's data are published as they are",
+      "The delta %g is not below 1/N = %.3g: this would allow publishing one "
+      "person's data unchanged",
       description.delta, 1 / users);
   if (weak_delta) {
     note(finding);
     return absl::OkStatus();
   }
-  return Refusal(absl::StatusCode::kInvalidArgument, "delta-weak",
-                 absl::StrCat(finding,
-                              ", and it is fixed for good; give a --delta far "
-                              "below 1/N, or --weak-delta if you mean it"));
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "delta-weak",
+      absl::StrCat(finding,
+                   ", and delta cannot be changed later; give a --delta far "
+                   "below 1/N, or --weak-delta to accept it."));
 }
 
 absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
@@ -264,40 +264,45 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "[DATA_DIR.anchor]",
            {.env = true}),
       Flag("--no-anchor", &flags->no_anchor,
-           "Go without an anchor; rollback of the ledger is then not noticed"),
-      Flag("--format", &flags->format, "Of what is printed",
+           "Serve without an anchor; a rollback of the ledger is then not "
+           "detected"),
+      Flag("--format", &flags->format, "Output format: text or json",
            {.one_of = "text|json", .shown = true}),
       // The file.
       Flag("--input", &options.input, "File to read; .gz is read too",
            {.required = true}),
       Flag("--users", &flags->users,
-           "What stands for a person in the file (not for triples)",
+           "Which lines of the file are people (not for triples)",
            {.one_of = "rows|columns"}),
       Flag("--format-in", &flags->format_in, "Format of the file",
            {.one_of = formats.c_str(), .shown = true}),
       Flag("--header", &flags->header,
-           "Whether the first line names the columns",
+           "Whether the first line contains the names of the columns",
            {.one_of = "auto|yes|no", .shown = true}),
       Flag("--label-columns", &options.label_columns,
-           "Leading fields of each line that are not entries [found out]"),
+           "Number of leading fields of each line that are labels, not entries "
+           "[detected]"),
       Flag("--features", &options.features_file,
-           "Names of the features, one a line; for triples the items"),
+           "File with the names of the features, one on each line; for "
+           "triples: the items"),
       Flag("--users-count", &options.users_count,
-           "N0 under add_remove_one; N for triples; else checked against the "
-           "file"),
+           "Number of users: N0 under add_remove_one; N for triples; otherwise "
+           "checked against the file"),
       // What it promises.
       Flag("--population", &options.population,
-           "Whose budget it draws on: data sets that share people share one",
+           "Population whose budget the data set uses: data sets that share "
+           "people share one",
            {.required = true}),
       Flag("--epsilon", &options.epsilon,
-           "Cap on all that is ever released about the population: (0, 1000]",
+           "Cap on epsilon of everything that is ever released about the "
+           "population: (0, 1000]",
            {.required = true}),
       Flag("--delta", &options.delta,
-           "Of the cap: above 0, far below one in the number of people",
+           "Delta of the cap: above 0, far below 1 over the number of people",
            {.required = true}),
       Flag("--weak-delta", &flags->weak_delta,
-           "Take a delta that is not below one in the number of people"),
-      Flag("--conversion", &flags->conversion, "How the cap is counted",
+           "Accept a delta that is not below 1 over the number of people"),
+      Flag("--conversion", &flags->conversion, "How the cap is converted",
            {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
       Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",
            {.one_of = "replace_one|add_remove_one", .shown = true}),
@@ -307,11 +312,10 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "to --column-bound",
            {.one_of = "l2|none", .shown = true}),
       Flag("--column-bound", &options.column_bound,
-           "Length that you declare for --normalise none, without looking at "
-           "the "
-           "data"),
+           "Largest length of a column for --normalise none, declared without "
+           "looking at the data"),
       Flag("--public", &options.is_public,
-           "Declare the data public: nothing about them needs protection"),
+           "Declare the data public: they need no protection"),
   };
 }
 
@@ -335,7 +339,8 @@ Command ImportCommand() {
   const auto flags = std::make_shared<ImportFlags>();
   return {
       .name = "import",
-      .summary = "Make a data set of a file and declare its people's budget",
+      .summary =
+          "Make a data set from a file and declare the budget of its people",
       .footer = footer.c_str(),
       .flags = FlagsOf(flags.get()),
       .run = [flags] { return ImportAndPrint(*flags); }};

@@ -93,9 +93,9 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   }
   if (report.populations().empty() && !options.population.empty()) {
     return Refusal(absl::StatusCode::kNotFound, "population-unknown",
-                   absl::StrCat("the ledger has no budget for population `",
+                   absl::StrCat("The ledger has no budget for population `",
                                 options.population,
-                                "`; leave --population out to see all"));
+                                "`; leave --population out to see all."));
   }
   std::vector<const LedgerRow*> rows;
   for (const LedgerRow& row : audit.rows)
@@ -223,7 +223,7 @@ absl::Status Verify(const LedgerOptions& options) {
     Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
                           report.row_count(), report.head(), report.anchor()));
     if (!options.receipts.empty())
-      Print(absl::StrFormat("all %u receipts stand in it\n", receipts));
+      Print(absl::StrFormat("all %u receipts are in it\n", receipts));
   }
   return audit.status();
 }
@@ -272,20 +272,21 @@ Command CommandOf(const char* name, const char* summary, const char* footer,
 
 void AddReadingFlags(LedgerOptions* options, Command* command) {
   command->flags.push_back(Flag("--no-anchor", &options->no_anchor,
-                                "The curator is served without an anchor"));
-  command->flags.push_back(Flag("--format", &options->format, "text or json",
+                                "Serve the curator without an anchor"));
+  command->flags.push_back(Flag("--format", &options->format,
+                                "Output format: text or json",
                                 {.one_of = "text|json", .shown = true}));
 }
 
 Command ShowCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command show = CommandOf("show", "Budgets and rows, after verifying them", "",
+  Command show = CommandOf("show", "Verify, then show budgets and rows", "",
                            options, Show);
   AddReadingFlags(options.get(), &show);
   show.flags.push_back(Flag("--population", &options->population,
-                            "Only this population's budget and rows"));
+                            "Show only this population's budget and rows"));
   show.flags.push_back(Flag("--last", &options->last,
-                            "Only the last rows [all]",
+                            "Show only the last N rows [all]",
                             {.range = {1, 1'000'000'000}}));
   return show;
 }
@@ -293,31 +294,30 @@ Command ShowCommand() {
 Command VerifyCommand() {
   const auto options = std::make_shared<LedgerOptions>();
   Command verify = CommandOf(
-      "verify", "Check every row, the hash chain, the anchor and receipts", "",
+      "verify", "Verify every row, the hash chain, the anchor and receipts", "",
       options, Verify);
   AddReadingFlags(options.get(), &verify);
-  verify.flags.push_back(Flag(
-      "--receipts", &options->receipts,
-      "Receipts that analysts hold (dpnmf receipts export): every one must "
-      "stand in the ledger"));
+  verify.flags.push_back(
+      Flag("--receipts", &options->receipts,
+           "File of receipts that analysts hold (dpnmf receipts export): the "
+           "ledger must contain every one"));
   return verify;
 }
 
 Command NewAnchorCommand() {
   const auto options = std::make_shared<LedgerOptions>();
   Command anchor = CommandOf(
-      "anchor", "Anchor the ledger anew after a lost anchor",
+      "anchor", "Write a new anchor after the old one was lost",
       "The anchor shows that the ledger was not rolled back. First check that "
-      "--anchor-dir\nnames its directory. If its volume is lost and\nyou know "
-      "that the ledger is the latest, stop the curator and accept the ledger "
-      "as\nit stands; it adds no row. An anchor that the ledger contradicts is "
-      "never\noverruled: charges would be forgotten. Restore the ledger that "
-      "it "
-      "belongs to.",
+      "--anchor-dir\nnames its directory. If its volume is lost and you know "
+      "that the ledger is the\nlatest, stop the curator and accept the ledger "
+      "as it is; this adds no row. An anchor\nthat contradicts the ledger is "
+      "never replaced, because charges would be forgotten:\nrestore the ledger "
+      "that the anchor belongs to.",
       options, AnchorAnew);
   anchor.flags.push_back(Flag(
       "--accept", &options->accept,
-      "Take the ledger as it stands for the latest. Without it: only check"));
+      "Accept the ledger as the latest state. Without this flag: only check"));
   return anchor;
 }
 
@@ -325,7 +325,7 @@ Command NewAnchorCommand() {
 
 Command LedgerCommand() {
   return {.name = "ledger",
-          .summary = "Read, verify and anchor the ledger of record",
+          .summary = "Show, verify and anchor the ledger of record",
           .footer =
               "The ledger is read without changing it; a server may run "
               "meanwhile.\nExample:\n"

@@ -5,11 +5,10 @@ int main(int argc, char** argv) {
   const dpnmf::Program program = {
       .root =
           {.name = "dpnmf-curator",
-           .summary =
-               "The data's side of dpnmf: holds V, sends noised statistics, "
-               "keeps the ledger. Import a data set, serve it to analysts "
-               "over mutual TLS, and look at the ledger of what has been "
-               "spent.",
+           .summary = "The data holder's side of dpnmf: holds V, sends noised "
+                      "statistics, keeps the ledger. Imports a data set, "
+                      "serves it to analysts over mutual TLS, and shows the "
+                      "ledger of what has been spent.",
            .footer =
                "Exit codes: 0 ok, 1 internal, 2 usage or bad input, 3 over "
                "budget, 4 not found,\n5 unreachable, 6 not allowed, 7 wrong "

@@ -65,7 +65,8 @@ absl::Status Restore(const KeepOptions& options) {
     DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                            CheckBackup(options.backup, anchor));
     WarnIfUnkeyed(report);
-    Print(options.backup + " is whole and the latest state: " + TextOf(report));
+    Print(options.backup +
+          " is complete and the latest state: " + TextOf(report));
     return absl::OkStatus();
   }
   DPNMF_ASSIGN_OR_RETURN(
@@ -100,7 +101,7 @@ absl::Status Close(const KeepOptions& options) {
                         absl::StrFormat("operator, uid %d", ::getuid()),
                         log.get()));
   Print(absl::StrFormat(
-      "closed run %s of %s: mu^2 %.4g of population %s is free again; %s "
+      "closed run %s of %s: mu^2 %.4g of population %s is available again; %s "
       "charged.\n",
       options.run, run.identity, run.returned.ToDouble(), run.population,
       run.charged_rounds == 1
@@ -112,7 +113,7 @@ absl::Status Close(const KeepOptions& options) {
 absl::Status Forget(const KeepOptions& options) {
   if (options.runs.empty() && options.older_than_days == 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "runs-missing",
-                   "nothing is named: say --run ID or --older-than-days N");
+                   "No run is named: give --run ID or --older-than-days N.");
   }
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
@@ -141,7 +142,7 @@ absl::Status Forget(const KeepOptions& options) {
                           Counted(run.releases, "release"), run.bytes,
                           options.dry_run ? "would be deleted" : "deleted"));
   }
-  Print(absl::StrFormat("%s; the ledger is as it was.\n",
+  Print(absl::StrFormat("%s; the ledger is unchanged.\n",
                         Counted(forgotten.size(), "run")));
   return absl::OkStatus();
 }
@@ -161,13 +162,13 @@ Command CommandOf(const char* name, const char* summary, const char* footer,
         return kExitOk;
       }};
   command.flags.push_back(Flag("--no-anchor", &options->no_anchor,
-                               "The curator is served without an anchor"));
+                               "Serve the curator without an anchor"));
   return command;
 }
 
 Flag AuditLogFlag(KeepOptions* options) {
   return Flag("--audit-log", &options->audit_log,
-              "File of the audit log [DATA_DIR/audit.jsonl]", {.env = true});
+              "Audit log file [DATA_DIR/audit.jsonl]", {.env = true});
 }
 
 }  // namespace
@@ -180,7 +181,8 @@ Command BackupCommand() {
       "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
       "--output /mnt/backup/today",
       options, Backup);
-  backup.flags.push_back(Flag("--output", &options->backup, "A new directory",
+  backup.flags.push_back(Flag("--output", &options->backup,
+                              "New directory for the backup",
                               {.required = true}));
   return backup;
 }
@@ -188,34 +190,36 @@ Command BackupCommand() {
 Command RestoreCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command restore = CommandOf(
-      "restore", "Make a data directory of a backup",
+      "restore", "Make a data directory from a backup",
       "A backup that lacks a charge which the anchor has seen is refused: the "
       "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
       "which state is the\nlatest; see docs/operations.md.",
       options, Restore);
   restore.flags.push_back(Flag("--from", &options->backup,
-                               "The backup's directory", {.required = true}));
-  restore.flags.push_back(Flag("--check", &options->check,
-                               "Only look whether it could be restored"));
+                               "Directory of the backup", {.required = true}));
+  restore.flags.push_back(
+      Flag("--check", &options->check,
+           "Only check whether the backup could be restored"));
   return restore;
 }
 
 Command ForgetCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command forget = CommandOf(
-      "forget", "Delete the stored releases of runs that were closed",
+      "forget", "Delete the stored releases of closed runs",
       "No row of the ledger is touched: what was charged stays charged, and a "
       "release\nwhose bytes are gone is never drawn again.\nExample:\n"
       "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365",
       options, Forget);
   forget.flags.push_back(
       Flag("--run", &options->runs,
-           "A run, by its whole id (ledger show --format json)"));
-  forget.flags.push_back(Flag("--older-than-days", &options->older_than_days,
-                              "All runs that were closed so long ago",
-                              {.range = {1, 36'500}}));
+           "Run to forget, by its full id (ledger show --format json)"));
   forget.flags.push_back(
-      Flag("--dry-run", &options->dry_run, "Only say what would go"));
+      Flag("--older-than-days", &options->older_than_days,
+           "Forget all runs that were closed at least N days ago",
+           {.range = {1, 36'500}}));
+  forget.flags.push_back(
+      Flag("--dry-run", &options->dry_run, "Only show what would be deleted"));
   forget.flags.push_back(AuditLogFlag(options.get()));
   return forget;
 }
@@ -223,15 +227,15 @@ Command ForgetCommand() {
 Command CloseCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command close = CommandOf(
-      "close", "Close a run whose analyst does not come back",
-      "Stop the server first. What the run has reserved and not spent is free "
-      "again; what\nwas charged stays charged. The run cannot be opened any "
-      "more, by whoever began it.\nExample:\n  dpnmf-curator close --data-dir "
-      "/var/lib/dpnmf --run 0123456789abcdef0123456789abcdef",
+      "close", "Close a run whose analyst does not return",
+      "Stop the server first. What the run has reserved and not spent becomes "
+      "available again;\nwhat was charged stays charged. Nobody can open the "
+      "run again.\nExample:\n  dpnmf-curator close --data-dir /var/lib/dpnmf "
+      "--run 0123456789abcdef0123456789abcdef",
       options, Close);
   close.flags.push_back(
       Flag("--run", &options->run,
-           "The run, by its whole id (ledger show --format json)",
+           "Run to close, by its full id (ledger show --format json)",
            {.required = true}));
   close.flags.push_back(AuditLogFlag(options.get()));
   return close;

@@ -44,7 +44,7 @@ struct Curator {
 absl::Status CheckDataDirectory(const std::string& data_dir) {
   if (std::filesystem::is_directory(data_dir)) return absl::OkStatus();
   return Refusal(absl::StatusCode::kNotFound, "data-dir-missing",
-                 absl::StrCat("the data directory ", data_dir,
+                 absl::StrCat("The data directory ", data_dir,
                               " does not exist: import a data set first."));
 }
 
@@ -58,9 +58,9 @@ absl::Status CheckNonzeros(const Catalog& catalog,
     if (!largest.has_value()) {
       return Refusal(
           absl::StatusCode::kInvalidArgument, "pace-nonzeros-missing",
-          absl::StrCat("the data set ", name,
-                       " is sparse: declare with --pace-nonzeros for how many "
-                       "nonzeros the period is calibrated."));
+          absl::StrCat("The data set ", name,
+                       " is sparse: declare with --pace-nonzeros the number of "
+                       "nonzeros that the period is calibrated for."));
     }
     std::uint64_t nonzeros = 0;
     for (std::uint64_t n = 0; n < dataset->private_user_count(); ++n)
@@ -68,8 +68,8 @@ absl::Status CheckNonzeros(const Catalog& catalog,
     if (nonzeros <= *largest) continue;
     return Refusal(absl::StatusCode::kFailedPrecondition,
                    "pace-nonzeros-exceeded",
-                   absl::StrCat("the data set ", name,
-                                " holds more nonzeros than --pace-nonzeros: "
+                   absl::StrCat("The data set ", name,
+                                " contains more nonzeros than --pace-nonzeros: "
                                 "calibrate a longer period for more."));
   }
   return absl::OkStatus();
@@ -162,10 +162,10 @@ absl::Status Serve(const ServeOptions& options) {
             options.pace_milliseconds);
   }
   if (options.no_anchor) {
-    LogWarning("no anchor: a rolled-back ledger would not be noticed");
+    LogWarning("no anchor: a rollback of the ledger would not be detected");
   }
   const int signal = WaitForSignal(signals);
-  LogInfo("signal {}: finishing the rounds under way", signal);
+  LogInfo("signal {}: finishing the current rounds", signal);
   served.begin_shutdown();
   server->Shutdown();
   server.reset();
@@ -190,19 +190,13 @@ Command ServeCommand() {
           .summary = "Serve analysts over mutual TLS",
           .footer =
               "The allow-list maps a certificate's subject alternative name to "
-              "roles and data sets:\n"
-              "  {\"peers\": [{\"identity\": \"dns:analyst\", \"roles\": "
-              "[\"analyst\"],\n"
-              "              \"datasets\": [\"digits\"]}]}\n"
-              "SIGTERM finishes the rounds under way and stops. A run goes on "
-              "after "
-              "a restart.\n"
-              "Example:\n"
-              "  dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
-              "/mnt/anchor \\\n"
-              "    --listen 0.0.0.0:7431 --ca ca.pem --cert curator.pem --key "
-              "curator.key "
-              "--allow allow.json",
+              "roles and data sets:\n  {\"peers\": [{\"identity\": "
+              "\"dns:analyst\", \"roles\": [\"analyst\"],\n              "
+              "\"datasets\": [\"digits\"]}]}\nSIGTERM finishes the current "
+              "rounds and stops. Runs continue after a restart.\nExample:\n  "
+              "dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
+              "/mnt/anchor \\\n    --listen 0.0.0.0:7431 --ca ca.pem --cert "
+              "curator.pem --key curator.key --allow allow.json",
           .flags = ServeFlags(options.get()),
           .run = [options] { return ServeAndLog(*options); }};
 }

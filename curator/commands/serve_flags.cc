@@ -16,63 +16,68 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "[DATA_DIR.anchor]",
            {.env = true}),
       Flag("--no-anchor", &options->no_anchor,
-           "Go without an anchor; rollback of the ledger is then not noticed"),
+           "Serve without an anchor; a rollback of the ledger is then not "
+           "detected"),
       Flag("--listen", &options->listen, "HOST:PORT to listen on",
            {.env = true, .shown = true}),
       Flag("--ca", &options->tls.ca_file,
            "PEM file of the CA that signs analysts",
            {.env = true, .required = true}),
       Flag("--cert", &options->tls.certificate_file,
-           "PEM file of the own certificate", {.env = true, .required = true}),
-      Flag("--key", &options->tls.key_file, "PEM file of the own key",
+           "PEM file of this server's certificate",
+           {.env = true, .required = true}),
+      Flag("--key", &options->tls.key_file, "PEM file of this server's key",
            {.env = true, .required = true}),
       Flag("--crl", &options->tls.crl_file,
            "PEM file of the CA's revocation list; once it has expired or is "
-           "gone, nobody is let in [none kept]",
+           "missing, access is denied to all peers [no list]",
            {.env = true}),
       Flag("--audit-log", &options->audit_log,
-           "File of the audit log, JSON lines; nothing is released that cannot "
-           "be written there [DATA_DIR/audit.jsonl]",
+           "Audit log file, JSON lines; nothing is released that cannot be "
+           "written there [DATA_DIR/audit.jsonl]",
            {.env = true}),
       Flag("--metrics-listen", &options->metrics_listen,
-           "HOST:PORT for Prometheus metrics, in plain HTTP: of the operator's "
-           "network alone [off]",
+           "HOST:PORT for Prometheus metrics in plain HTTP; use an address of "
+           "the operator's network [off]",
            {.env = true}),
       Flag("--allow", &options->allow_list,
-           "JSON file: which identity may do what (read again when it changes)",
+           "JSON file of identities, their roles and data sets (read again "
+           "when it changes)",
            {.env = true, .required = true}),
       Flag("--threads", &options->threads,
            "Threads for the computation [all cores]",
            {.range = {0, 1024}, .env = true}),
       Flag("--idle-seconds", &options->idle_seconds,
-           "A stream without a message for this long is ended",
+           "Time after which a stream without a message is ended",
            {.range = {1, 86400}, .env = true, .shown = true}),
       Flag("--max-calls", &options->limits.calls,
-           "Calls that one identity may have open at once",
+           "Most calls that one identity may have open at once",
            {.range = {1, 100'000}, .env = true, .shown = true}),
       Flag("--max-messages-per-second", &options->limits.messages_per_second,
-           "Messages that one identity may send a second",
+           "Most messages that one identity may send a second",
            {.range = {1, 100'000'000}, .env = true, .shown = true}),
       Flag("--run-memory", &options->run_memory_mebibytes,
-           "MiB that the open runs of one identity may take, all together "
-           "twice as many [a quarter of the machine's or the container's]",
+           "MiB that the open runs of one identity may take; all identities "
+           "together may take twice as much [a quarter of the memory of the "
+           "machine or the container]",
            {.range = {1, 1 << 30}, .env = true}),
       Flag("--max-uncharged-runs", &options->most_uncharged_runs,
-           "Runs without a round that one identity may have, open or closed, "
-           "beyond as many as it has charges",
+           "Most runs without a round that one identity may have, open or "
+           "closed, in addition to its number of charges",
            {.range = {1, 1'000'000'000}, .env = true, .shown = true}),
       Flag("--pace-milliseconds", &options->pace_milliseconds,
            "Paced mode: replies leave at ticks this far apart; a round that "
            "takes longer is refused [off]",
            {.range = {1, 600000}, .env = true}),
       Flag("--pace-nonzeros", &options->pace_nonzeros,
-           "The number of nonzeros of a sparse data set that the period is "
+           "Number of nonzeros of a sparse data set that the period is "
            "calibrated for",
            {.needs = "--pace-milliseconds", .env = true}),
-      Flag("--log-level", &options->log_level, "debug, info, warn or error",
+      Flag("--log-level", &options->log_level,
+           "Log level: debug, info, warn or error",
            {.one_of = "debug|info|warn|error", .env = true, .shown = true}),
-      Flag("--log-json", &options->log_json, "Log one line of JSON an entry",
-           {.env = true}),
+      Flag("--log-json", &options->log_json,
+           "Write each log entry as one line of JSON", {.env = true}),
   };
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/data/description.h"
@@ -18,13 +19,14 @@ namespace {
 absl::Status Damaged(const std::string& directory, const std::string& problem) {
   return Refusal(
       absl::StatusCode::kDataLoss, "dataset-damaged",
-      absl::StrCat("the data set at ", directory, " is damaged: ", problem,
-                   "; restore it from a backup or import it again"));
+      absl::StrCat("The data set at ", directory, " is damaged: ", problem,
+                   "; restore it from a backup or import it again."));
 }
 
 absl::Status Malformed(const std::string& problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "dataset-malformed",
-                 problem);
+                 absl::StrCat("The data set does not match its description: ",
+                              problem, "."));
 }
 
 // The first thing that is wrong with a number of columns, if any.
@@ -87,7 +89,8 @@ absl::StatusOr<std::span<const T>> MapArray(const std::string& directory,
   absl::StatusOr<MappedFile> file =
       MappedFile::Open(absl::StrCat(directory, "/", name));
   if (!file.ok())
-    return Damaged(directory, std::string(file.status().message()));
+    return Damaged(directory, std::string(absl::StripSuffix(
+                                  file.status().message(), ".")));
   const std::span<const std::byte> bytes = file->bytes();
   const absl::StatusOr<NpyHeader> header = ParseNpyHeader(std::string_view(
       reinterpret_cast<const char*>(bytes.data()), bytes.size()));
@@ -243,8 +246,8 @@ absl::StatusOr<std::vector<std::string>> DatasetNames(
   if (error == std::errc::no_such_file_or_directory) return names;
   if (error) {
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                   absl::StrCat("cannot list the data sets in ", data_dir, ": ",
-                                error.message()));
+                   absl::StrCat("Cannot list the data sets in ", data_dir, ": ",
+                                error.message(), "."));
   }
   for (const auto& entry : entries) {
     const std::string name = entry.path().filename();

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/privacy/column_bound.h"
@@ -23,8 +24,8 @@ absl::Status Refused(std::string_view code, std::string_view sentence) {
 absl::Status Damaged(const std::string& problem) {
   return Refusal(
       absl::StatusCode::kDataLoss, "dataset-damaged",
-      absl::StrCat("dataset.json is damaged: ", problem,
-                   "; restore the data set from a backup or import it again"));
+      absl::StrCat("The file `dataset.json` is damaged: ", problem,
+                   "; restore the data set from a backup or import it again."));
 }
 
 // The value whose name stands under `key`; throws if there is none.
@@ -88,32 +89,31 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
   if (!IsName(description.name)) {
     return Refused("name-malformed",
                    "`name` must be 1 to 64 of the characters a-z 0-9 . _ - and "
-                   "begin with a "
-                   "letter or digit");
+                   "begin with a letter or digit.");
   }
   if (!IsName(description.population)) {
     return Refused("population-malformed",
                    "`population` must be 1 to 64 of the characters a-z 0-9 . _ "
-                   "- and begin with "
-                   "a letter or digit");
+                   "- and begin with a letter or digit.");
   }
   if (!(description.epsilon > 0 && description.epsilon <= 1000)) {
     return Refused("epsilon-out-of-range",
-                   "`epsilon` must be above 0 and at most 1000");
+                   "`epsilon` must be above 0 and at most 1000.");
   }
   if (!(description.delta > 0 && description.delta < 1)) {
-    return Refused("delta-out-of-range", "`delta` must be above 0 and below 1");
+    return Refused("delta-out-of-range",
+                   "`delta` must be above 0 and below 1.");
   }
   const double bound = description.column_bound;
   if (description.normalisation == Normalisation::kL2 && !(bound == 1)) {
     return Refused("column-bound-out-of-range",
                    "`column_bound` is 1 under l2; leave it out or choose "
-                   "--normalise none");
+                   "--normalise none.");
   }
   if (!(bound >= kLeastColumnBound && bound <= kLargestColumnBound)) {
     return Refused("column-bound-out-of-range",
                    "`column_bound` must be from 2^-32 (2.4e-10) to 1000000; "
-                   "for smaller data write them in another unit");
+                   "for smaller data write them in another unit.");
   }
   return absl::OkStatus();
 }
@@ -148,7 +148,8 @@ absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
     return Damaged(problem.what());
   }
   const absl::Status declaration = CheckDeclaration(stored.description);
-  if (!declaration.ok()) return Damaged(std::string(declaration.message()));
+  if (!declaration.ok())
+    return Damaged(std::string(absl::StripSuffix(declaration.message(), ".")));
   if (stored.description.features == 0 || stored.description.users == 0) {
     return Damaged("features and users must be at least 1");
   }
@@ -160,8 +161,8 @@ absl::StatusOr<StoredDescription> ReadDescription(
   const auto text = ReadFile(directory + "/dataset.json", kSettingsFileLimit);
   if (!text.ok()) {
     return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
-                   absl::StrCat("there is no data set at ", directory,
-                                "; import one or check the name"));
+                   absl::StrCat("There is no data set at ", directory,
+                                "; import one or check the name."));
   }
   return StoredDescriptionOfJson(*text);
 }

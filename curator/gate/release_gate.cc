@@ -15,8 +15,8 @@ constexpr std::uint64_t kBytesBesideEntries = 4096;
 
 absl::Status SumsMalformed() {
   return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                 "the sums do not fit the run's plan; this is a fault of the "
-                 "curator, nothing was charged");
+                 "The sums do not fit the run's plan; this is a fault of the "
+                 "curator, and nothing was charged.");
 }
 
 std::uint64_t EntriesOf(const PartPlan& part) {
@@ -105,8 +105,8 @@ absl::StatusOr<NoisedMatrix> Noised(const PartPlan& part,
   }
   if (!overflow) return matrix;
   return Refusal(absl::StatusCode::kInternal, "noise-malformed",
-                 "the noise does not fit the run's plan; this is a fault of "
-                 "the curator, the round stays charged");
+                 "The noise does not fit the run's plan; this is a fault of "
+                 "the curator, and the round stays charged.");
 }
 
 // A file name that no other turn has.

@@ -26,7 +26,7 @@ constexpr char kUnfinishedSuffix[] = ".new";
 
 absl::Status Damaged() {
   return Refusal(absl::StatusCode::kDataLoss, "release-damaged",
-                 "the stored release is damaged; its budget stays spent");
+                 "The stored release is damaged; its cost stays spent.");
 }
 
 std::string FileNameOf(const Digest& row_hash) {
@@ -199,8 +199,8 @@ absl::StatusOr<ReleaseStore> ReleaseStore::Open(const std::string& directory) {
 absl::Status ReleaseStore::Healthy() const {
   if (!*poisoned_) return absl::OkStatus();
   return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 "the releases' disk failed; nothing is released until the "
-                 "curator is restarted");
+                 "The disk of the releases failed; nothing is released until "
+                 "the curator is restarted.");
 }
 
 absl::StatusOr<ReservedRelease> ReleaseStore::Reserve(

@@ -64,8 +64,8 @@ absl::Status SortColumn(const InputFile& input, std::span<SparseEntry> column) {
                          });
   if (twice == column.end()) return absl::OkStatus();
   return input.RefuseAt("input-duplicate", std::next(twice)->line, 1,
-                        absl::StrCat("this entry stands also in line ",
-                                     twice->line, "; keep one of them"));
+                        absl::StrCat("this entry is also in line ", twice->line,
+                                     "; keep one of them"));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ absl::Status CreateKey(const std::string& path) {
 absl::Status KeyDamaged(const std::string& path, const char* problem) {
   return Refusal(
       absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
-      absl::StrCat(path, " ", problem, "; restore it from a backup"));
+      absl::StrCat("`", path, "` ", problem, "; restore it from a backup."));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
     return input.RefuseAt(
         "input-ambiguous", 1, 1,
         absl::StrCat("the line has ", fields.size(),
-                     " fields: a row of a matrix or a triple; say "
+                     " fields: it could be a row of a matrix or a triple; give "
                      "--format-in csv, tsv, text or triples"));
   }
   if (separator == ',') return InputFormats().Find("csv");
@@ -103,7 +103,7 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
   }
   if (beginning.empty()) {
     return input->RefuseAt("input-empty", 0, 0,
-                           "the file is empty; name another");
+                           "the file is empty; give another");
   }
   return FormatOfText(*input,
                       beginning.substr(0, beginning.find_first_of("\r\n")));

@@ -48,8 +48,8 @@ absl::Status CheckNameIsFree(const ImportOptions& options) {
   return Refusal(
       absl::StatusCode::kAlreadyExists, "dataset-exists",
       absl::StrCat(
-          "a data set named ", options.name,
-          " exists already; choose another --name (data sets never change)"));
+          "A data set named ", options.name,
+          " already exists; choose another --name (data sets never change)."));
 }
 
 absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
@@ -76,7 +76,7 @@ absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
 absl::Status CheckNotInterrupted(const ImportOptions& options) {
   if (!options.interrupted || !options.interrupted()) return absl::OkStatus();
   return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "Interrupted; nothing was imported.");
+                 "The import was interrupted; nothing was imported.");
 }
 
 absl::Status CheckUserCount(const DatasetDescription& description,
@@ -85,9 +85,9 @@ absl::Status CheckUserCount(const DatasetDescription& description,
   if (users <= largest) return absl::OkStatus();
   return Refused(
       "users-too-many",
-      absl::StrCat("the file has ", users, " users and a declared count of ",
+      absl::StrCat("The file has ", users, " users and a declared count of ",
                    description.users, " leaves room for ", largest,
-                   "; raise --users-count"));
+                   "; raise --users-count."));
 }
 
 absl::Status CheckPopulationOf(const ImportOptions& options,
@@ -102,18 +102,18 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
     if (stored.fingerprint != fingerprint || population == options.population)
       continue;
     return Refusal(absl::StatusCode::kFailedPrecondition, "data-known",
-                   absl::StrCat("the same data are known as data set ", name,
-                                " of population ", population,
-                                "; people have one budget: say --population ",
-                                population));
+                   absl::StrCat("The same data were imported as data set ",
+                                name, " of population ", population,
+                                "; people have one budget: give --population ",
+                                population, "."));
   }
   return absl::OkStatus();
 }
 
 absl::Status ImportRunning() {
   return Refused("import-running",
-                 "another import into this data directory is running; "
-                 "try again when it has ended");
+                 "Another import into this data directory is running; try "
+                 "again when it has ended.");
 }
 
 // What imports that were killed left unnamed. The lock is held: nobody writes
@@ -171,48 +171,48 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
   DatasetDescription declaration = DeclarationOf(options);
   const bool has_bound = options.column_bound.has_value();
   if (options.normalisation == Normalisation::kNone && !has_bound) {
-    return Refused("column-bound-missing",
-                   "--normalise none needs --column-bound C: a length that you "
-                   "declare without "
-                   "looking at the data; longer columns are scaled down to it");
+    return Refused(
+        "column-bound-missing",
+        "`--normalise none` needs --column-bound C: a length that you declare "
+        "without looking at the data; longer columns are scaled down to it.");
   }
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(declaration));
   const bool declared =
       options.format != nullptr && options.format->declares_people;
   if (!declared && !options.users_are_rows.has_value()) {
     return Refused("users-orientation-missing",
-                   "say --users rows or --users columns: what stands for a "
-                   "person in the file");
+                   "The flag --users is missing: give --users rows or --users "
+                   "columns, whichever are the people in the file.");
   }
   if (declared && options.features_file.empty()) {
-    return Refused("features-missing",
-                   absl::StrCat(std::string(options.format->name),
-                                " need --features FILE: the items must be "
-                                "declared, for a list taken from the data "
-                                "would tell about people"));
+    return Refused(
+        "features-missing",
+        absl::StrCat("The format ", std::string(options.format->name),
+                     " needs --features FILE: the items must be declared, "
+                     "because a list that is taken from the data would reveal "
+                     "something about people."));
   }
   const bool add_remove = options.adjacency == Adjacency::kAddRemoveOne;
   if ((add_remove || declared) && !options.users_count.has_value()) {
     return Refused(
         "users-count-missing",
         add_remove
-            ? std::string(
-                  "add_remove_one needs --users-count N0: a public number that "
-                  "stands for the private number of users")
-            : absl::StrCat(std::string(options.format->name),
-                           " need --users-count N: the number of users must "
-                           "be declared, for users without a triple do not "
-                           "appear"));
+            ? std::string("`add_remove_one` needs --users-count N0: a public "
+                          "number that stands for the private number of users.")
+            : absl::StrCat("The format ", std::string(options.format->name),
+                           " needs --users-count N: the number of users must "
+                           "be declared, because users without a triple do not "
+                           "appear in the file."));
   }
   if (options.users_count.has_value() &&
       !(*options.users_count >= 1 &&
         *options.users_count <= kLargestUsersCount)) {
     return Refused("users-count-out-of-range",
-                   "`users_count` must be 1 to 2^40");
+                   "`users_count` must be 1 to 2^40.");
   }
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
-                   "`label_columns` must be 0 or more");
+                   "`label_columns` must be 0 or more.");
   }
   return absl::OkStatus();
 }

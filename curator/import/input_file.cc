@@ -20,7 +20,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 absl::Status Unreadable(const std::string& path, const std::string& problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "input-unreadable",
-                 absl::StrCat(path, ": ", problem));
+                 absl::StrCat("`", path, "`: ", problem, "."));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
   if (stat(path.c_str(), &facts) != 0) {
     return Refusal(
         absl::StatusCode::kNotFound, "input-not-found",
-        absl::StrCat(path, ": there is no such file; check the path"));
+        absl::StrCat("`", path, "`: there is no such file; check the path."));
   }
   if (!S_ISREG(facts.st_mode)) {
     return Unreadable(path, "this is not a regular file; name a file");
@@ -152,11 +152,11 @@ absl::Status InputFile::Refuse(std::string_view code, std::uint64_t column,
 absl::Status InputFile::RefuseAt(std::string_view code, std::uint64_t line,
                                  std::uint64_t column,
                                  std::string_view problem) const {
-  std::string place = path_;
+  std::string place = absl::StrCat("`", path_, "`");
   if (line > 0) absl::StrAppend(&place, ", line ", line);
   if (line > 0 && column > 0) absl::StrAppend(&place, ", column ", column);
   return Refusal(absl::StatusCode::kInvalidArgument, code,
-                 absl::StrCat(place, ": ", std::string(problem)));
+                 absl::StrCat(place, ": ", std::string(problem), "."));
 }
 
 }  // namespace dpnmf::curator

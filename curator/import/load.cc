@@ -122,20 +122,22 @@ absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
       continue;
     }
     if (empty_line != 0) {
-      return input->RefuseAt("input-malformed", empty_line, 1,
-                             "the line is empty; write the feature's name");
+      return input->RefuseAt(
+          "input-malformed", empty_line, 1,
+          "the line is empty; write the name of the feature");
     }
     if (!seen.emplace(name).second) {
       return input->Refuse(
           "input-duplicate", 1,
           absl::StrCat("the name ", Quoted(name),
-                       " stands twice; give each feature its own"));
+                       " is listed twice; give each feature its own"));
     }
     names.emplace_back(name);
   }
   if (names.empty()) {
-    return input->RefuseAt("input-empty", 0, 0,
-                           "the file names no feature; write one a line");
+    return input->RefuseAt(
+        "input-empty", 0, 0,
+        "the file contains no feature; write one on each line");
   }
   return names;
 }

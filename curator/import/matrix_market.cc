@@ -34,7 +34,7 @@ class MatrixMarketReader {
     DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
-                             "the file is empty; name another");
+                             "the file is empty; give another");
     SplitFields(line, kBlanks, &fields_);
     std::vector<std::string> words;
     for (const std::string_view field : fields_) {
@@ -62,7 +62,7 @@ class MatrixMarketReader {
     if (words[4] != "general") {
       return input_.Refuse(
           "input-malformed", 5,
-          "the symmetry must be general; write all entries out");
+          "the symmetry must be general; write out all entries");
     }
     return absl::OkStatus();
   }
@@ -77,7 +77,7 @@ class MatrixMarketReader {
       if (SplitFields(line, kBlanks, &fields_)) return true;
       return input_.Refuse(
           "input-malformed", fields_.size() + 1,
-          "quotes have no place in a Matrix Market file; remove them");
+          "a Matrix Market file must not contain quotes; remove them");
     }
   }
 
@@ -87,8 +87,8 @@ class MatrixMarketReader {
     if (!more || fields_.size() != expected) {
       return input_.Refuse("input-malformed", 1,
                            coordinate_
-                               ? "here must stand 'ROWS COLUMNS ENTRIES'"
-                               : "here must stand 'ROWS COLUMNS'");
+                               ? "this line must be 'ROWS COLUMNS ENTRIES'"
+                               : "this line must be 'ROWS COLUMNS'");
     }
     std::uint64_t sizes[3] = {0, 0, 0};
     for (std::size_t i = 0; i < expected; ++i) {
@@ -107,7 +107,7 @@ class MatrixMarketReader {
       if (*size > kLargestExtent) {
         return input_.Refuse("input-too-large", i + 1,
                              absl::StrCat("at most ", kLargestExtent,
-                                          " rows and columns are read"));
+                                          " rows and columns are supported"));
       }
     }
     rows_ = sizes[0];
@@ -140,7 +140,7 @@ class MatrixMarketReader {
     return input_.Refuse(
         "input-malformed", 1,
         absl::StrCat("this is more than the ", count_,
-                     " entries of the size line; mend the size line"));
+                     " entries of the size line; correct the size line"));
   }
 
   // Index in [1, extent] of the file, as an index from 0.

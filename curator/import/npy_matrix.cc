@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/import/assemble.h"
@@ -68,11 +69,12 @@ absl::Status CheckHeader(const InputFile& input, const NpyHeader& header) {
     return input.RefuseAt(
         "input-malformed", 0, 0,
         absl::StrCat("the type ", Quoted(header.dtype),
-                     " is not read; convert with astype('float32')"));
+                     " is not supported; convert with astype('float32')"));
   }
   if (header.shape.size() != 2) {
-    return input.RefuseAt("input-malformed", 0, 0,
-                          "the array has one dimension; save a matrix of two");
+    return input.RefuseAt(
+        "input-malformed", 0, 0,
+        "the array has one dimension; save a matrix of two dimensions");
   }
   for (const std::uint64_t extent : header.shape) {
     if (extent == 0) {
@@ -82,7 +84,7 @@ absl::Status CheckHeader(const InputFile& input, const NpyHeader& header) {
     if (extent > kLargestExtent) {
       return input.RefuseAt("input-too-large", 0, 0,
                             absl::StrCat("at most ", kLargestExtent,
-                                         " rows and columns are read"));
+                                         " rows and columns are supported"));
     }
   }
   const std::uint64_t bytes = header.shape[0] * header.shape[1] * type->size;
@@ -136,8 +138,9 @@ absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
                          input->Peek(kLongestHeader));
   const absl::StatusOr<NpyHeader> header = ParseNpyHeader(beginning);
   if (!header.ok()) {
-    return input->RefuseAt("input-malformed", 0, 0,
-                           std::string(header.status().message()));
+    return input->RefuseAt(
+        "input-malformed", 0, 0,
+        std::string(absl::StripSuffix(header.status().message(), ".")));
   }
   DPNMF_RETURN_IF_ERROR(CheckHeader(*input, *header));
   std::vector<std::byte> skipped(header->data_offset);
@@ -152,7 +155,7 @@ absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
   if (!rest.empty()) {
     return input->RefuseAt(
         "input-malformed", 0, 0,
-        "the file is longer than its shape; save the array again");
+        "the file is longer than its shape says; save the array again");
   }
   return DenseOfRows(std::move(values), outer, inner,
                      users_are_rows != transposed);

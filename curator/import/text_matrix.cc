@@ -32,7 +32,7 @@ class TextMatrixReader {
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
-                             "the file is empty; name another");
+                             "the file is empty; give another");
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
     if (has_header) {
       KeepHeader();
@@ -40,7 +40,7 @@ class TextMatrixReader {
       if (!more) {
         return input_.Refuse(
             "input-empty", 0,
-            "there is a header and no row of numbers after it");
+            "there is a header, but no row of numbers after it");
       }
     }
     DPNMF_RETURN_IF_ERROR(FixLayout(has_header));
@@ -73,10 +73,9 @@ class TextMatrixReader {
             "the line is empty; remove it or write its numbers");
       }
       if (SplitFields(line, separator_, &fields_)) return true;
-      return input_.Refuse(
-          "input-malformed", fields_.size() + 1,
-          "a quoted field must end with a quote before the separator; "
-          "mend or remove the quotes");
+      return input_.Refuse("input-malformed", fields_.size() + 1,
+                           "a quoted field must end with a quote before the "
+                           "separator; correct or remove the quotes");
     }
   }
 
@@ -97,8 +96,8 @@ class TextMatrixReader {
         "input-ambiguous",
         static_cast<std::uint64_t>(word - fields_.begin()) + 1,
         absl::StrCat(Quoted(*word),
-                     " is not a number while other fields of the first line "
-                     "are; say --header yes or --header no"));
+                     " is not a number, but other fields of the first line "
+                     "are; give --header yes or --header no"));
   }
 
   void KeepHeader() {
@@ -150,7 +149,7 @@ class TextMatrixReader {
       return input_.Refuse(
           "input-ambiguous", i + 1,
           absl::StrCat("the number ", Quoted(fields_[i]),
-                       " stands in a column of labels; say --label-columns K"));
+                       " is in a column of labels; give --label-columns K"));
     }
     for (std::size_t i = label_columns_; i < width_; ++i) {
       float entry = 0;
@@ -168,10 +167,9 @@ class TextMatrixReader {
   // decide it (docs/privacy.md). One row alone would.
   absl::Status CheckLabelsOf(bool users_are_rows) const {
     if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
-    return input_.Refuse(
-        "input-ambiguous", 1,
-        "the file has one row, which alone would decide how many features "
-        "there are; say --label-columns K");
+    return input_.Refuse("input-ambiguous", 1,
+                         "the file has one row, which alone would determine "
+                         "the number of features; give --label-columns K");
   }
 
   // A column of names that are numbers is data like any other, unless somebody
@@ -184,8 +182,8 @@ class TextMatrixReader {
         header_first_.empty() ? ""
                               : absl::StrCat(" (", Quoted(header_first_), ")");
     options_.note(absl::StrCat(
-        "column 1", name,
-        " is read as data; --label-columns 1 if it names the lines"));
+        "Column 1", name,
+        " is read as data; give --label-columns 1 if it contains labels"));
   }
 
   InputFile& input_;

@@ -45,7 +45,7 @@ class TriplesReader {
     }
     if (entries_.empty()) {
       return input_.RefuseAt("input-empty", 0, 0,
-                             "the file has no triple; name another");
+                             "the file contains no triple; give another");
     }
     return AssembleSparse(input_, entries_, items_.size(),
                           users_declared_.value_or(users_.size()));
@@ -54,10 +54,9 @@ class TriplesReader {
  private:
   absl::Status AddLine(std::string_view line) {
     if (!SplitFields(line, separator_, &fields_)) {
-      return input_.Refuse(
-          "input-malformed", fields_.size() + 1,
-          "a quoted field must end with a quote before the separator; "
-          "mend or remove the quotes");
+      return input_.Refuse("input-malformed", fields_.size() + 1,
+                           "a quoted field must end with a quote before the "
+                           "separator; correct or remove the quotes");
     }
     if (fields_.size() != 3 && fields_.size() != 4) {
       return input_.Refuse("input-ragged",
@@ -74,7 +73,7 @@ class TriplesReader {
     for (const std::size_t i : {0, 1}) {
       if (fields_[i].empty()) {
         return input_.Refuse("input-malformed", i + 1,
-                             "the field is empty; name a user and an item");
+                             "the field is empty; write a user and an item");
       }
     }
     DPNMF_ASSIGN_OR_RETURN(entry.user, UserOf(fields_[0]));

@@ -171,52 +171,48 @@ Command EvaluateCommand() {
       .flags =
           {Flag("--input", &options.input, "File to read; .gz is read too",
                 {.required = true}),
-           Flag("--users", &flags->users,
-                "What stands for a person in the file",
+           Flag("--users", &flags->users, "Which lines of the file are people",
                 {.one_of = "rows|columns", .required = true}),
            Flag("--format-in", &flags->format_in, "Format of the file",
                 {.one_of = formats.c_str(), .shown = true}),
            Flag("--public", &options.is_public,
-                "The data are public or generated: a W_0 made of V may be "
-                "compared "
-                "too"),
+                "Declare the data public or generated: a W_0 that is computed "
+                "from V may then be compared"),
            Flag("--vocabulary", &options.vocabulary,
-                "A word a line for each feature: topics and coherence"),
+                "File with one word on each line, one for each feature: for "
+                "topics and coherence"),
            Flag("--image-width", &options.image_width,
-                "Columns are pictures, row by row, of this width"),
+                "Width of a picture, if columns are pictures, row by row"),
            Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
            Flag("--epsilon", &options.epsilon,
                 "Overall epsilons, separated by commas", {.required = true}),
-           Flag("--delta", &options.delta, "Of every epsilon", {.shown = true}),
+           Flag("--delta", &options.delta, "Delta of every epsilon",
+                {.shown = true}),
            Flag("--conversion", &flags->conversion,
-                "How epsilon is counted, but for paper, which has its own: "
-                "gaussian "
-                "is exact",
+                "Conversion of epsilon (gaussian is exact); paper uses its own",
                 {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
-           Flag(
-               "--mechanism", &options.mechanisms,
-               "auto, moments, statistics, gradient, paper, paper-nndsvd (with "
-               "--public), mean, none; or all",
-               {.shown = true}),
+           Flag("--mechanism", &options.mechanisms,
+                "Mechanisms to compare: auto, moments, statistics, gradient, "
+                "paper, paper-nndsvd (with --public), mean, none; or all",
+                {.shown = true}),
            Flag("--rounds", &options.rounds,
-                "Rounds of statistics, gradient and paper, separated by "
-                "commas; if "
-                "not given 30, and 2,10,50 of paper"),
+                "Rounds of statistics, gradient and paper, separated by commas "
+                "[30; 2,10,50 for paper]"),
            Flag("--outliers", &flags->outliers,
-                "Whether sparse outliers are split off",
+                "Whether sparse outliers are separated",
                 {.one_of = "on|off|both", .shown = true}),
            Flag("--lambda", &options.lambda,
-                "A residual beyond this is an outlier; 2/sqrt(D) if not given"),
+                "Residual above which an entry is an outlier [2/sqrt(D)]"),
            Flag("--outlier-bound", &options.outlier_bound,
-                "Largest outlier; 1 if not given"),
+                "Largest outlier [1]"),
            Flag("--outlier-experiment", &options.outlier_experiment,
                 "Also learn with 70 % of the entries of 10 % of the users "
-                "spoilt"),
-           Flag("--repeats", &options.repeats, "Trials of each kind",
+                "corrupted"),
+           Flag("--repeats", &options.repeats, "Number of trials of each kind",
                 {.shown = true}),
-           Flag("--seed", &options.seed, "Of noise and starts",
+           Flag("--seed", &options.seed, "Seed of noise and starts",
                 {.shown = true}),
-           Flag("--threads", &options.threads, "Threads that work",
+           Flag("--threads", &options.threads, "Number of threads",
                 {.shown = true}),
            Flag("--output", &options.output,
                 "Directory for results.csv, curves.csv, results.json, "
@@ -224,10 +220,9 @@ Command EvaluateCommand() {
                 {.required = true}),
            Flag("--save-models", &options.save_models,
                 "Directory for every W: .npy, D x K, float64"),
-           Flag(
-               "--data-dir", &options.data_dir,
-               "Data directory whose evaluations.log records the use; else the "
-               "output's")},
+           Flag("--data-dir", &options.data_dir,
+                "Data directory whose evaluations.log records the use "
+                "[--output]")},
       .run = [flags] { return RunEvaluate(*flags); }};
 }
 

@@ -126,8 +126,8 @@ void PrintText(const v1::FactorizeReport& report) {
 absl::Status CheckOutput(const std::string& path) {
   if (std::filesystem::path(path).extension() != ".npy") {
     return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
-                   absl::StrCat("W is written as NumPy's .npy alone; name ",
-                                path, " with the extension .npy"));
+                   absl::StrCat("W is written as NumPy's .npy only; give ",
+                                path, " the extension .npy."));
   }
   const std::filesystem::path directory =
       std::filesystem::path(path).parent_path();
@@ -136,8 +136,8 @@ absl::Status CheckOutput(const std::string& path) {
   }
   return Refusal(
       absl::StatusCode::kNotFound, "directory-not-found",
-      absl::StrCat("there is no directory ", directory.string(), " for ", path,
-                   "; make it first, or name another --output"));
+      absl::StrCat("There is no directory ", directory.string(), " for ", path,
+                   "; make it first, or choose another --output."));
 }
 
 absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
@@ -187,28 +187,27 @@ Command FactorizeCommand() {
           "50 "
           "\\\n"
           "    --output W.npy --iterations 200",
-      .flags = {Flag("--input", &flags->input, "File to read; .gz is read too",
-                     {.required = true}),
-                Flag("--users", &flags->users,
-                     "What stands for a person in the file",
-                     {.one_of = "rows|columns", .required = true}),
-                Flag("--format-in", &flags->format_in, "Format of the file",
-                     {.one_of = formats.c_str(), .shown = true}),
-                Flag("--rank", &options.rank, "K: columns of W",
-                     {.required = true}),
-                Flag("--output", &flags->output,
-                     "File for W: .npy, D x K, float64", {.required = true}),
-                Flag("--iterations", &options.iterations, "Stop after so many",
-                     {.shown = true}),
-                Flag("--target-objective", &options.target_objective,
-                     "Stop at this objective"),
-                Flag("--seconds", &options.seconds,
-                     "Stop after so many seconds of work"),
-                Flag("--seed", &options.seed, "Of the start", {.shown = true}),
-                Flag("--threads", &options.threads, "Threads that work",
-                     {.shown = true}),
-                Flag("--format", &flags->format, "Of what is printed",
-                     {.one_of = "text|json", .shown = true})},
+      .flags =
+          {Flag("--input", &flags->input, "File to read; .gz is read too",
+                {.required = true}),
+           Flag("--users", &flags->users, "Which lines of the file are people",
+                {.one_of = "rows|columns", .required = true}),
+           Flag("--format-in", &flags->format_in, "Format of the file",
+                {.one_of = formats.c_str(), .shown = true}),
+           Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
+           Flag("--output", &flags->output, "File for W: .npy, D x K, float64",
+                {.required = true}),
+           Flag("--iterations", &options.iterations, "Most iterations",
+                {.shown = true}),
+           Flag("--target-objective", &options.target_objective,
+                "Objective at which to stop"),
+           Flag("--seconds", &options.seconds,
+                "Seconds of work after which to stop"),
+           Flag("--seed", &options.seed, "Seed of the start", {.shown = true}),
+           Flag("--threads", &options.threads, "Number of threads",
+                {.shown = true}),
+           Flag("--format", &flags->format, "Output format: text or json",
+                {.one_of = "text|json", .shown = true})},
       .run = [flags] { return RunFactorize(flags.get()); }};
 }
 

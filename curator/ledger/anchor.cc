@@ -21,8 +21,8 @@ bool IsLedgerId(const std::string& text) {
 
 absl::Status Damaged() {
   return Refusal(absl::StatusCode::kDataLoss, "anchor-damaged",
-                 "the ledger's anchor file is not readable as an anchor; see "
-                 "`dpnmf-curator ledger anchor --help`");
+                 "The ledger's anchor file is not readable as an anchor; see "
+                 "`dpnmf-curator ledger anchor --help`.");
 }
 
 std::string TextField(const nlohmann::json& object, const char* name) {

@@ -34,11 +34,11 @@ absl::Status CheckAnchorPath(const std::string& data_dir,
     return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kInvalidArgument, "anchor-directory-invalid",
-      absl::StrCat("the anchor directory `", anchor_dir,
+      absl::StrCat("The anchor directory `", anchor_dir,
                    "` is part of the data directory `", data_dir,
-                   "`, and would be set back together with it; name an "
-                   "--anchor-dir outside of it, best on another volume (an "
-                   "anchor that is there already: move it)"));
+                   "`, and would be rolled back together with it; choose an "
+                   "--anchor-dir outside of it, preferably on another volume "
+                   "(move an anchor that is there already)."));
 }
 
 absl::StatusOr<Ledger::Options> LedgerPaths(const std::string& data_dir,

@@ -51,21 +51,20 @@ absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
 
 constexpr char kRestoreAdvice[] =
     "charges may be missing, so nothing is released: restore the ledger that "
-    "the anchor belongs to";
+    "the anchor belongs to.";
 constexpr char kAcceptAdvice[] =
     "first check --anchor-dir: it must name the directory that was given "
     "before. Only if the anchor itself was lost and this ledger is the latest, "
-    "run `dpnmf-curator ledger anchor --accept`";
+    "run `dpnmf-curator ledger anchor --accept`.";
 
 absl::Status CheckAnchorDirectory(const Ledger::Options& options) {
   if (options.anchor_directory.empty() ||
       !LiesIn(options.anchor_directory, options.directory)) {
     return absl::OkStatus();
   }
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, "anchor-directory-invalid",
-      "the anchor must not lie in the ledger's own directory; name a "
-      "directory on another volume");
+  return Refusal(absl::StatusCode::kInvalidArgument, "anchor-directory-invalid",
+                 "The anchor must not be in the ledger's own directory; choose "
+                 "a directory on another volume.");
 }
 
 // The rows, and what they add up to.
@@ -83,8 +82,8 @@ absl::StatusOr<Replayed> Replay(LedgerTable* table,
     if (const absl::Status status = replayed.book.Check(row); !status.ok()) {
       return Refusal(
           absl::StatusCode::kDataLoss, "ledger-damaged",
-          absl::StrCat("the ledger is damaged at row ",
-                       replayed.book.row_count() + 1, ": ", status.message()));
+          absl::StrCat("The ledger is damaged at row ",
+                       replayed.book.row_count() + 1, ". ", status.message()));
     }
     replayed.book.Add(row);
     if (anchor.has_value() && anchor->row_count == row.sequence)
@@ -95,7 +94,7 @@ absl::StatusOr<Replayed> Replay(LedgerTable* table,
   DPNMF_RETURN_IF_ERROR(table->ForEachRow(book_row));
   if (replayed.book.row_count() == 0) {
     return Refusal(absl::StatusCode::kDataLoss, "ledger-damaged",
-                   "the ledger is damaged: it has no rows");
+                   "The ledger is damaged: it has no rows.");
   }
   return replayed;
 }
@@ -108,25 +107,25 @@ absl::StatusOr<AnchorState> CompareWithAnchor(
   if (!anchor.has_value()) {
     if (book.row_count() == 1) return AnchorState::kFirst;
     return BehindAnchor(options,
-                        absl::StrCat("the ledger has ", book.row_count(),
+                        absl::StrCat("The ledger has ", book.row_count(),
                                      " rows and its anchor is missing"),
                         kAcceptAdvice);
   }
   if (anchor->ledger_id != book.ledger_id()) {
-    return BehindAnchor(options, "the anchor belongs to another ledger",
-                        "name the right --anchor-dir, or restore the ledger "
-                        "that the anchor belongs to");
+    return BehindAnchor(options, "The anchor belongs to another ledger",
+                        "give the right --anchor-dir, or restore the ledger "
+                        "that the anchor belongs to.");
   }
   if (anchor->row_count > book.row_count()) {
     return BehindAnchor(
         options,
-        absl::StrCat("the ledger has ", book.row_count(),
+        absl::StrCat("The ledger has ", book.row_count(),
                      " rows and its anchor says ", anchor->row_count),
         kRestoreAdvice);
   }
   if (replayed.hash_at_anchor != anchor->head) {
     return BehindAnchor(options,
-                        absl::StrCat("row ", anchor->row_count,
+                        absl::StrCat("Row ", anchor->row_count,
                                      " is not the row that the anchor knows"),
                         kRestoreAdvice);
   }
@@ -139,7 +138,7 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
   if (options.anchor_directory.empty()) return std::nullopt;
   auto anchor = ReadAnchor(options.anchor_directory);
   if (ReasonCode(anchor.status()) == "anchor-damaged")
-    return BehindAnchor(options, "the ledger's anchor is not readable",
+    return BehindAnchor(options, "The ledger's anchor is not readable",
                         kAcceptAdvice);
   return anchor;
 }
@@ -155,9 +154,10 @@ absl::StatusOr<FileLock> LockOf(const std::string& directory,
                                 const std::string& name) {
   return FileLock::Take(
       absl::StrCat(directory, "/", name, ".lock"),
-      Refusal(absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
-              absl::StrCat("another process uses the ", name, " in `",
-                           directory, "`; stop it or name another directory")));
+      Refusal(
+          absl::StatusCode::kFailedPrecondition, "data-dir-in-use",
+          absl::StrCat("Another process uses the ", name, " in `", directory,
+                       "`; stop it or choose another directory.")));
 }
 
 absl::StatusOr<Locks> Lock(const Ledger::Options& options) {
@@ -212,12 +212,12 @@ absl::StatusOr<OpenedRun> GoOnWith(const BookedRun& run,
                                    const LedgerRow& asked) {
   if (!SameOpening(run.opening, asked)) {
     return Refusal(absl::StatusCode::kAlreadyExists, "run-differs",
-                   "a run of that id was opened with another request; use "
-                   "another run id");
+                   "A run with that id was opened with another request; use "
+                   "another run id.");
   }
   if (run.closed) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "run-closed",
-                   "the run is closed; start another run");
+                   "The run is closed; start another run.");
   }
   OpenedRun opened;
   opened.next_round = static_cast<std::uint32_t>(run.charges.size() + 1);
@@ -238,10 +238,10 @@ absl::Status CheckUnchargedRuns(const LedgerBook& book,
     return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kResourceExhausted, "too-many-uncharged-runs",
-      absl::StrCat("this identity has opened ", identity.uncharged_runs,
-                   " runs without asking for a round of them; go on with one "
-                   "that is open, or ask the operator for a larger "
-                   "--max-uncharged-runs"));
+      absl::StrCat(
+          "This identity has opened ", identity.uncharged_runs,
+          " runs without requesting a round of them; continue an open one, or "
+          "ask the operator for a larger --max-uncharged-runs."));
 }
 
 absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
@@ -251,8 +251,8 @@ absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
           : MuSquared::Multiply(opening.cost_per_round, opening.rounds);
   if (!cost.has_value()) {
     return Refusal(absl::StatusCode::kResourceExhausted, "budget-exhausted",
-                   "the run costs more than any budget; ask for a smaller "
-                   "epsilon or fewer rounds");
+                   "The run costs more than any budget; ask for a smaller "
+                   "epsilon or fewer rounds.");
   }
   LedgerRow row;
   row.kind = RowKind::kOpen;
@@ -282,8 +282,8 @@ struct Ledger::State {
   absl::Status Healthy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (!poisoned) return absl::OkStatus();
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                   "the ledger's disk failed; nothing is released until the "
-                   "curator is restarted");
+                   "The disk of the ledger failed; nothing is released until "
+                   "the curator is restarted.");
   }
   // Refuses if the anchor is not where this ledger left it: a copy of the
   // ledger is served elsewhere, or the anchor's volume is away.
@@ -315,9 +315,9 @@ absl::Status Ledger::State::AnchorStands() const {
                          ReadAnchorOf(options));
   if (options.anchor_directory.empty() || anchor == AnchorOf(book))
     return absl::OkStatus();
-  return BehindAnchor(options, "the anchor is not where this ledger left it",
+  return BehindAnchor(options, "The anchor is not as this ledger left it",
                       "stop every other curator that serves a copy of the "
-                      "ledger, and restart this one");
+                      "ledger, and restart this one.");
 }
 
 absl::StatusOr<LedgerRow> Ledger::State::Append(LedgerRow row) {
@@ -366,11 +366,11 @@ absl::StatusOr<std::optional<ChargedRow>> Ledger::State::Find(
     return std::nullopt;
   const BookedCharge& made = run->charges[charge.round - 1];
   if (made.request_hash != charge.request_hash) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, "round-differs",
-                   absl::StrCat("round ", charge.round,
-                                " of the run was charged for another request; "
-                                "send the same W and parameters, or start "
-                                "another run"));
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "round-differs",
+        absl::StrCat("Round ", charge.round,
+                     " of the run was charged for another request; send the "
+                     "same W and parameters, or start another run."));
   }
   return ChargedRow{made.sequence, made.hash, made.cost, false};
 }
@@ -396,7 +396,7 @@ absl::StatusOr<LedgerBook> Begin(const Ledger::Options& options,
                                  LedgerTable* table) {
   if (anchor.has_value()) {
     return BehindAnchor(options,
-                        absl::StrCat("the ledger is empty and its anchor says ",
+                        absl::StrCat("The ledger is empty and its anchor says ",
                                      anchor->row_count, " rows"),
                         kRestoreAdvice);
   }
@@ -492,9 +492,9 @@ absl::StatusOr<std::vector<LedgerRow>> Ledger::ReadRows(
 absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   if (options.anchor_directory.empty()) {
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "anchor-directory-invalid",
-                   "name the anchor directory that the curator uses");
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "anchor-directory-invalid",
+        "No anchor directory is given; give the one that the curator uses.");
   }
   DPNMF_ASSIGN_OR_RETURN(LedgerTable table,
                          LedgerTable::OpenForReading(options.directory));
@@ -510,7 +510,7 @@ absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
   if (known.has_value()) {
     DPNMF_RETURN_IF_ERROR(CompareWithAnchor(options, replayed, known).status());
     return Refusal(absl::StatusCode::kFailedPrecondition, "anchor-present",
-                   "the ledger has its anchor; there is nothing to accept");
+                   "The ledger has its anchor; there is nothing to accept.");
   }
   DPNMF_RETURN_IF_ERROR(
       WriteAnchor(options.anchor_directory, AnchorOf(replayed.book)));
@@ -521,8 +521,8 @@ absl::StatusOr<AcceptedAnchor> Ledger::AcceptAnchor(const Options& options) {
 absl::Status Ledger::DeclarePopulation(const PopulationPolicy& policy) {
   if (policy.population.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "population-malformed",
-                   "`population` must not be empty; name the people that the "
-                   "data are about");
+                   "`population` must not be empty; give the name of the "
+                   "people that the data are about.");
   }
   DPNMF_ASSIGN_OR_RETURN(
       const MuSquared cap,
@@ -535,10 +535,10 @@ absl::Status Ledger::DeclarePopulation(const PopulationPolicy& policy) {
     if (known->policy == policy) return absl::OkStatus();
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "population-differs",
-        absl::StrCat("population `", policy.population,
+        absl::StrCat("Population `", policy.population,
                      "` was declared before as ", PolicyText(known->policy),
                      "; a cap is fixed before the first release, so use the "
-                     "same or another population"));
+                     "same cap or another population."));
   }
   LedgerRow row;
   row.kind = RowKind::kPopulation;

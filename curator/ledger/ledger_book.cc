@@ -20,7 +20,7 @@ absl::Status RuleBroken(std::string_view sentence) {
 
 absl::Status RunClosed() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "run-closed",
-                 "the run is closed; start another run");
+                 "The run is closed; start another run.");
 }
 
 // a + b and a - b where Check has shown that the result is in range.
@@ -63,13 +63,13 @@ std::string IdentityCapText(const std::optional<MuSquared>& cap) {
 
 absl::Status LedgerBook::RunUnknown() {
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
-                 "this identity has no run of that id; open the run first");
+                 "This identity has no run with that id; open the run first.");
 }
 
 absl::Status LedgerBook::PopulationUnknown(const std::string& name) {
   return Refusal(absl::StatusCode::kNotFound, "population-unknown",
-                 absl::StrCat("the ledger has no budget for population `", name,
-                              "`; import a data set of it first"));
+                 absl::StrCat("The ledger has no budget for population `", name,
+                              "`; import a data set of it first."));
 }
 
 LedgerRow LedgerBook::Chained(LedgerRow row) const {
@@ -93,19 +93,19 @@ absl::Status LedgerBook::Check(const LedgerRow& row) const {
     case RowKind::kClose:
       return CheckClose(row);
   }
-  return RuleBroken("the row is of no known kind");
+  return RuleBroken("The row is of no known kind.");
 }
 
 absl::Status LedgerBook::CheckChain(const LedgerRow& row) const {
   if (row.sequence != row_count_ + 1)
     return RuleBroken(
-        absl::StrCat("its number is ", row.sequence, ", rows are missing"));
+        absl::StrCat("Its number is ", row.sequence, ", so rows are missing."));
   if (row.previous_hash != head_)
-    return RuleBroken("it does not follow from the row before it");
+    return RuleBroken("It does not follow from the row before it.");
   if (row.hash != HashOf(row))
-    return RuleBroken("its content does not fit its hash");
+    return RuleBroken("Its content does not match its hash.");
   if ((row.kind == RowKind::kGenesis) != (row_count_ == 0))
-    return RuleBroken("the first row, and no other, names the ledger");
+    return RuleBroken("The first row, and no other, must name the ledger.");
   return absl::OkStatus();
 }
 
@@ -115,7 +115,7 @@ absl::Status LedgerBook::CheckGenesis(const LedgerRow& row) const {
       row.detail.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!id_ok || HasRunFields(row) || !row.population.empty() ||
       row.cost != MuSquared()) {
-    return RuleBroken("the first row is malformed");
+    return RuleBroken("The first row is malformed.");
   }
   return absl::OkStatus();
 }
@@ -123,11 +123,11 @@ absl::Status LedgerBook::CheckGenesis(const LedgerRow& row) const {
 absl::Status LedgerBook::CheckPopulation(const LedgerRow& row) const {
   const auto policy = ParsePolicy(row.population, row.detail);
   if (row.population.empty() || !policy.has_value() || HasRunFields(row))
-    return RuleBroken("the policy is malformed");
+    return RuleBroken("The policy is malformed.");
   if (FindPopulation(row.population) != nullptr)
-    return RuleBroken("the population has a policy already");
+    return RuleBroken("The population already has a policy.");
   if (!CapIsKept(*policy, row.cost))
-    return RuleBroken("the cap is above the policy's epsilon");
+    return RuleBroken("The cap is above the policy's epsilon.");
   return absl::OkStatus();
 }
 
@@ -135,10 +135,10 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
   const BookedPopulation* population = FindPopulation(row.population);
   if (population == nullptr) return PopulationUnknown(row.population);
   if (FindRun(row.run_id) != nullptr)
-    return RuleBroken("the run was opened before");
+    return RuleBroken("The run was opened before.");
   if (row.identity.empty() || row.run_id.empty() || row.mechanism.empty() ||
       row.dataset.empty() || row.round == 0 || row.cost == MuSquared()) {
-    return RuleBroken("the opening of the run is malformed");
+    return RuleBroken("The opening of the run is malformed.");
   }
   return CheckFits(*population, row);
 }
@@ -151,7 +151,7 @@ absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
   if (!row.detail.empty()) {
     const auto identity_cap = MuSquared::FromUnitsText(row.detail);
     if (!identity_cap.has_value())
-      return RuleBroken("the identity's cap is malformed");
+      return RuleBroken("The identity's cap is malformed.");
     own.cap = *identity_cap;
     if (const auto found = population.identities.find(row.identity);
         found != population.identities.end()) {
@@ -177,24 +177,25 @@ absl::Status LedgerBook::CheckCharge(const LedgerRow& row) const {
   if (run == nullptr || run->opening.identity != row.identity)
     return RunUnknown();
   if (!NamesMatch(row, run->opening))
-    return RuleBroken("the charge names another run than it belongs to");
+    return RuleBroken(
+        "The charge names another run than the one it belongs to.");
   if (run->closed) return RunClosed();
   const std::size_t next = run->charges.size() + 1;
   if (row.round != next || next > run->opening.round) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "round-out-of-order",
         next > run->opening.round
-            ? absl::StrCat("all ", run->opening.round,
-                           " rounds of the run are charged; start another run")
-            : absl::StrCat("the next round of the run is ", next,
-                           "; ask for that one"));
+            ? absl::StrCat("All ", run->opening.round,
+                           " rounds of the run are charged; start another run.")
+            : absl::StrCat("The next round of the run is ", next,
+                           "; ask for that one."));
   }
   if (row.cost == MuSquared())
-    return RuleBroken("a charge has a cost above zero");
+    return RuleBroken("The cost of a charge must be above zero.");
   if (row.cost > run->left) {
     return Refusal(absl::StatusCode::kInternal, "charge-over-reservation",
-                   "the round costs more than the run has reserved; this is a "
-                   "fault of the curator, nothing was charged");
+                   "The round costs more than the run has reserved; this is a "
+                   "fault of the curator, and nothing was charged.");
   }
   return absl::OkStatus();
 }
@@ -206,10 +207,11 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
   if (run->closed) return RunClosed();
   if (!NamesMatch(row, run->opening) || row.round != 0 ||
       row.request_hash != Digest{}) {
-    return RuleBroken("the closing of the run is malformed");
+    return RuleBroken("The closing of the run is malformed.");
   }
   if (row.cost != run->left)
-    return RuleBroken("what is returned is not what is left");
+    return RuleBroken(
+        "The amount that is returned is not the amount that is left.");
   return absl::OkStatus();
 }
 

@@ -50,12 +50,12 @@ constexpr char kColumns[] =
 
 absl::Status Damaged(std::string_view what) {
   return Refusal(absl::StatusCode::kDataLoss, "ledger-damaged",
-                 absl::StrCat("the ledger is damaged: ", View(what)));
+                 absl::StrCat("The ledger is damaged: ", View(what), "."));
 }
 
 absl::Status Unusable(const std::string& what) {
   return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 absl::StrCat("the ledger's file cannot be used: ", what));
+                 absl::StrCat("The ledger's file cannot be used: ", what, "."));
 }
 
 absl::Status StatusOf(const SQLite::Exception& error) {
@@ -183,9 +183,9 @@ absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
     constexpr int kFull = 2;
     if (mode != "wal" || IntegerPragma(*database, "synchronous") != kFull) {
       return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                     absl::StrCat("the file system of `", directory,
+                     absl::StrCat("The file system of `", directory,
                                   "` does not support SQLite's write-ahead "
-                                  "log; keep the ledger on a local disk"));
+                                  "log; keep the ledger on a local disk."));
     }
     return LedgerTable(std::move(database));
   });
@@ -197,8 +197,8 @@ absl::StatusOr<LedgerTable> LedgerTable::OpenForReading(
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
     return Refusal(absl::StatusCode::kNotFound, "ledger-missing",
-                   absl::StrCat("there is no ledger in `", directory,
-                                "`; name the curator's data directory"));
+                   absl::StrCat("There is no ledger in `", directory,
+                                "`; give the curator's data directory."));
   }
   return Guarded([&]() -> absl::StatusOr<LedgerTable> {
     return LedgerTable(OpenDatabase(path, SQLite::OPEN_READONLY));
@@ -209,10 +209,11 @@ absl::StatusOr<bool> LedgerTable::IsNew() {
   return Guarded([&]() -> absl::StatusOr<bool> {
     const int version = IntegerPragma(*database_, "user_version");
     if (version > kSchemaVersion) {
-      return Refusal(absl::StatusCode::kFailedPrecondition, "ledger-newer",
-                     absl::StrCat("the ledger has schema version ", version,
-                                  ", this program knows ", kSchemaVersion,
-                                  "; use the newer program that wrote it"));
+      return Refusal(
+          absl::StatusCode::kFailedPrecondition, "ledger-newer",
+          absl::StrCat("The ledger has schema version ", version,
+                       " and this program supports up to ", kSchemaVersion,
+                       "; use the newer program that wrote it."));
     }
     const int objects =
         database_->execAndGet("SELECT count(*) FROM sqlite_schema").getInt();

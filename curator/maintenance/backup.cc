@@ -41,8 +41,8 @@ using Files = std::map<std::string, File>;  // by path below the directory
 
 absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
   return Refusal(absl::StatusCode::kDataLoss, "backup-damaged",
-                 absl::StrCat("the backup ", backup, " is damaged: ", what,
-                              "; take another one."));
+                 absl::StrCat("The backup ", backup, " is damaged: ", what,
+                              "; use another one."));
 }
 
 // Of manifests alone: no fingerprint is made with it.
@@ -92,9 +92,9 @@ absl::Status CopyLedger(const std::string& from, const std::string& to) {
     SQLite::Backup(target, source).executeStep(-1);
     target.exec("PRAGMA journal_mode = DELETE");
   } catch (const SQLite::Exception& error) {
-    return Refusal(
-        absl::StatusCode::kUnavailable, "storage-failed",
-        absl::StrCat("the ledger ", from, " cannot be copied: ", error.what()));
+    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                   absl::StrCat("The ledger ", from,
+                                " cannot be copied: ", error.what(), "."));
   }
   DPNMF_RETURN_IF_ERROR(SyncFile(to));
   return SyncDirectory(fs::path(to).parent_path());
@@ -169,7 +169,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
   const std::string path = absl::StrCat(backup, "/", kManifest);
   if (!fs::exists(path)) {
     return Refusal(absl::StatusCode::kNotFound, "backup-missing",
-                   absl::StrCat("there is no whole backup in ", backup,
+                   absl::StrCat("There is no complete backup in ", backup,
                                 ": it has no ", kManifest, "."));
   }
   DPNMF_ASSIGN_OR_RETURN(const std::string text,
@@ -179,7 +179,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
     const int format = root.at("format").get<int>();
     if (format > kFormat) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
-                     absl::StrCat("the backup ", backup,
+                     absl::StrCat("The backup ", backup,
                                   " was made by a newer program: install that "
                                   "version."));
     }
@@ -190,14 +190,15 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
     manifest.head = root.at("head").get<std::string>();
     for (const auto& [name, file] : root.at("files").items()) {
       if (!IsInside(name))
-        return BackupDamaged(backup, "its manifest names an odd path");
+        return BackupDamaged(backup,
+                             "its manifest contains an unexpected path");
       manifest.files[name] = {file.at("size").get<std::uint64_t>(),
                               file.at(hash).get<std::string>()};
     }
     if (!manifest.files.contains(kLedgerFile))
-      return BackupDamaged(backup, "its manifest names no ledger");
+      return BackupDamaged(backup, "its manifest does not contain the ledger");
     if (!manifest.unkeyed && !manifest.files.contains(kKeyFile))
-      return BackupDamaged(backup, "its manifest names no key");
+      return BackupDamaged(backup, "its manifest does not contain the key");
     return manifest;
   } catch (const json::exception&) {
     return BackupDamaged(backup, "its manifest cannot be read");
@@ -210,8 +211,8 @@ absl::StatusOr<FingerprintKey> KeyForBackup(const std::string& data_dir,
   absl::StatusOr<FingerprintKey> key = LoadOrCreateFingerprintKey(output);
   if (ReasonCode(key.status()) != "fingerprint-key-damaged") return key;
   return Refusal(absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
-                 absl::StrCat(data_dir, "/", kKeyFile,
-                              " is missing or damaged; restore it from an "
+                 absl::StrCat("`", data_dir, "/", kKeyFile,
+                              "` is missing or damaged; restore it from an "
                               "earlier backup before you make another."));
 }
 
@@ -223,7 +224,7 @@ absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
     const auto key = LoadOrCreateFingerprintKey(backup);
     if (key.ok()) return ManifestKey(*key);
   }
-  return BackupDamaged(backup, absl::StrCat(kKeyFile, " is not as it was"));
+  return BackupDamaged(backup, absl::StrCat(kKeyFile, " has changed"));
 }
 
 }  // namespace
@@ -232,13 +233,14 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                         const std::string& output) {
   std::error_code failure;
   if (fs::exists(output, failure)) {
-    return Refusal(absl::StatusCode::kAlreadyExists, "backup-exists",
-                   absl::StrCat(output, " exists: name a new directory."));
+    return Refusal(
+        absl::StatusCode::kAlreadyExists, "backup-exists",
+        absl::StrCat("`", output, "` exists: choose a new directory."));
   }
   if (!fs::exists(LedgerDirectory(data_dir), failure)) {
     return Refusal(absl::StatusCode::kNotFound, "ledger-missing",
-                   absl::StrCat("there is no ledger in ", data_dir,
-                                ": name the curator's data directory."));
+                   absl::StrCat("There is no ledger in ", data_dir,
+                                ": give the curator's data directory."));
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(LedgerDirectory(output)));
   DPNMF_RETURN_IF_ERROR(CopyLedger(absl::StrCat(data_dir, "/", kLedgerFile),
@@ -277,14 +279,14 @@ absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
         Examine(absl::StrCat(backup, "/", path), key);
     if (!found.ok() || found->size != expected.size ||
         found->hash != expected.hash) {
-      return BackupDamaged(backup, absl::StrCat(path, " is not as it was"));
+      return BackupDamaged(backup, absl::StrCat(path, " has changed"));
     }
   }
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
                          AuditOf(backup, anchor_directory));
   if (audit.rows.size() != manifest.rows ||
       HexOf(audit.head) != manifest.head) {
-    return BackupDamaged(backup, "its ledger is not its manifest's");
+    return BackupDamaged(backup, "its ledger is not the one of its manifest");
   }
   BackupReport report = ReportOf(audit, manifest.files);
   report.unkeyed = manifest.unkeyed;
@@ -297,9 +299,9 @@ absl::StatusOr<BackupReport> RestoreBackup(
   std::error_code failure;
   if (fs::exists(data_dir, failure) && !fs::is_empty(data_dir, failure)) {
     return Refusal(absl::StatusCode::kAlreadyExists, "data-dir-exists",
-                   absl::StrCat(data_dir,
-                                " exists: move it away, it may hold charges "
-                                "that the backup lacks."));
+                   absl::StrCat("`", data_dir,
+                                "` exists: move it away, because it may "
+                                "contain charges that the backup lacks."));
   }
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          CheckBackup(backup, anchor_directory));

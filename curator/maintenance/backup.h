@@ -33,8 +33,8 @@ struct BackupReport {
 
 // What to tell the operator of a backup whose hashes have no key.
 inline constexpr char kUnkeyedBackup[] =
-    "The backup's manifest was made by an earlier version: its hashes have no "
-    "key and would let anybody who sees them test guesses about the data.";
+    "An earlier version made the backup's manifest: its hashes have no key, so "
+    "anybody who sees them can test guesses about the data.";
 
 // Copies `data_dir` to `output`, which must not exist; a server may run
 // meanwhile. The ledger is copied first, in one snapshot, and verified;

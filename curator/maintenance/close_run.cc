@@ -19,12 +19,12 @@ absl::StatusOr<AbandonedRun> FindOpenRun(const std::vector<LedgerRow>& rows,
     if (row.kind == RowKind::kCharge) ++run->charged_rounds;
     if (row.kind != RowKind::kClose) continue;
     return Refusal(absl::StatusCode::kFailedPrecondition, "run-closed",
-                   absl::StrCat("the run ", run_id, " is closed already."));
+                   absl::StrCat("The run ", run_id, " is already closed."));
   }
   if (run.has_value()) return *std::move(run);
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
-                 absl::StrCat("the ledger knows no run ", run_id,
-                              ": give its whole id, as `dpnmf-curator ledger "
+                 absl::StrCat("The ledger has no run ", run_id,
+                              ": give the full id, as `dpnmf-curator ledger "
                               "show --format json` prints it."));
 }
 

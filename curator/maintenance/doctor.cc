@@ -30,20 +30,20 @@ bool OnOneVolume(const std::string& one, const std::string& other) {
 
 Finding AnchorPlace(const std::string& data_dir, const std::string& anchor) {
   if (anchor.empty()) {
-    return Bad("There is none: a rollback would not be noticed.",
+    return Bad("There is no anchor: a rollback would not be detected.",
                "Serve without --no-anchor.");
   }
   if (const absl::Status place = CheckAnchorPath(data_dir, anchor);
       !place.ok()) {
-    return Bad(place.message(),
-               "Stop the server, move the anchor, and name its new "
-               "--anchor-dir.");
+    return Bad(
+        place.message(),
+        "Stop the server, move the anchor, and give its new --anchor-dir.");
   }
   if (!OnOneVolume(data_dir, anchor))
-    return Good(anchor + " lies on a volume of its own.");
-  return Doubtful(anchor + " lies on the same volume as the ledger.",
-                  "Put it on a volume of its own (--anchor-dir), with "
-                  "snapshots of its own.");
+    return Good(anchor + " is on a volume of its own.");
+  return Doubtful(
+      anchor + " is on the same volume as the ledger.",
+      "Move it to a volume of its own (--anchor-dir) with its own snapshots.");
 }
 
 Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
@@ -60,7 +60,7 @@ absl::Status PromiseIn(const LedgerAudit& audit,
   for (const PopulationPolicy& policy : audit.policies)
     if (policy.population == dataset.population)
       return CheckPromise(dataset, policy);
-  return absl::NotFoundError("The ledger does not know its population.");
+  return absl::NotFoundError("The ledger has no such population.");
 }
 
 // `audit` is null if the ledger cannot be trusted.
@@ -74,16 +74,16 @@ Finding DatasetPromise(const DatasetDescription& dataset,
   }
   const bool is_private = !dataset.is_public;
   if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
-    return Doubtful("Its delta is not below one in the number of people.",
-                    "A new population takes a smaller delta; this one's is "
-                    "fixed.");
+    return Doubtful("Its delta is not below 1 over the number of people.",
+                    "Choose a smaller delta for a new population; this one's "
+                    "cannot be changed.");
   }
   if (is_private && dataset.epsilon > kWeakEpsilon) {
     return Doubtful(
         StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
-        "See docs/sign_off.md; a cap is fixed for good.");
+        "See docs/sign_off.md; a cap cannot be changed later.");
   }
-  return Good("Its population has its promise in the ledger.");
+  return Good("The ledger has the guarantee of its population.");
 }
 
 void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
@@ -101,11 +101,10 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                 DatasetPromise(dataset->description(), audit));
   }
   if (sparse && !options.paced) {
-    checks->Add("pace",
-                Doubtful("Sparse data are served without paced mode: how long "
-                         "replies take may depend on them.",
-                         "Serve with --pace-milliseconds if analysts may "
-                         "measure that."));
+    checks->Add("pace", Doubtful("Sparse data are served without paced mode: "
+                                 "the time of replies may depend on the data.",
+                                 "Serve with --pace-milliseconds if analysts "
+                                 "may measure that time."));
   }
 }
 
@@ -117,17 +116,18 @@ Finding WidthOf(const std::vector<Grant>& grants) {
     if (grant.epsilon_by_population.empty()) uncapped.push_back(grant.identity);
   }
   if (!wide.empty()) {
-    return Doubtful(StrCat("May train on every data set, also on those to "
-                           "come: ",
-                           absl::StrJoin(wide, ", "), "."),
-                    "Name the data sets.");
+    return Doubtful(
+        StrCat("May train on every data set, including future ones: ",
+               absl::StrJoin(wide, ", "), "."),
+        "List the data sets by name.");
   }
   if (uncapped.size() > 1) {
-    return Doubtful(StrCat("Share a budget without a cap of their own: ",
-                           absl::StrJoin(uncapped, ", "), "."),
-                    "Give `budgets`, or one may spend what all share.");
+    return Doubtful(
+        StrCat("Share a budget without caps of their own: ",
+               absl::StrJoin(uncapped, ", "), "."),
+        "Give `budgets`; otherwise one identity may spend everything.");
   }
-  return Good("Data sets and budgets are named.");
+  return Good("Data sets and budgets are listed.");
 }
 
 void AddAllowList(const std::string& path, CheckList* checks) {
@@ -146,9 +146,9 @@ void AddAllowList(const std::string& path, CheckList* checks) {
 
 Finding LatestBackup(const std::string& backup, std::int64_t now) {
   if (backup.empty()) {
-    return Doubtful("None is named.",
-                    "Make one (dpnmf-curator backup) and name it here with "
-                    "--backup DIR.");
+    return Doubtful(
+        "No backup is given.",
+        "Make one (dpnmf-curator backup) and give it with --backup DIR.");
   }
   const absl::StatusOr<BackupReport> report = CheckBackup(backup, "");
   if (!report.ok()) return Bad(report.status().message(), "Make another.");
@@ -156,11 +156,12 @@ Finding LatestBackup(const std::string& backup, std::int64_t now) {
   struct stat info {};
   stat((backup + "/manifest.json").c_str(), &info);
   const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;
-  const std::string text = StrCat(backup, " is whole, ", days, " days old.");
+  const std::string text =
+      StrCat(backup, " is complete and ", days, " days old.");
   if (days <= 7) return Good(text);
-  return Doubtful(text,
-                  "Make them from a timer. One that lacks charges cannot be "
-                  "restored.");
+  return Doubtful(
+      text,
+      "Make backups from a timer. One that lacks charges cannot be restored.");
 }
 
 }  // namespace
@@ -179,8 +180,9 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   checks.Add("ledger",
              Judged(audit.status(),
                     StrCat(audit.ok() ? audit->rows.size() : 0,
-                           " rows, each verified, and the anchor agrees."),
-                    "See docs/operations.md, incidents. Do not serve it."));
+                           " rows are verified, and the anchor agrees."),
+                    "See docs/operations.md, incidents. Do not serve this data "
+                    "directory."));
   if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
   AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
   checks.Add("audit log", AuditLogFile(options.audit_log));

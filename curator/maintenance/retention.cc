@@ -37,14 +37,14 @@ absl::Status CheckNamed(const std::vector<KnownRun>& runs,
   for (const KnownRun& run : runs) {
     if (run.id != id) continue;
     if (run.closed.has_value()) return absl::OkStatus();
-    return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ended",
-                   absl::StrCat("the run ", id,
-                                " is open: its analyst may still ask for its "
-                                "releases."));
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "run-not-ended",
+        absl::StrCat("The run ", id,
+                     " is open: its analyst may still ask for its releases."));
   }
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
-                 absl::StrCat("the ledger knows no run ", id,
-                              ": give its whole id, as `dpnmf-curator ledger "
+                 absl::StrCat("The ledger has no run ", id,
+                              ": give the full id, as `dpnmf-curator ledger "
                               "show --format json` prints it."));
 }
 

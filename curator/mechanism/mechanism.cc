@@ -50,12 +50,12 @@ absl::Status CheckTakesDictionary(const RoundInput& input,
                                   const DatasetFacts& facts) {
   if (!input.rows.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
-                   "this round takes no `rows`.");
+                   "This round takes no `rows`.");
   }
   if (static_cast<std::uint64_t>(input.w.rows()) != facts.features ||
       static_cast<std::uint64_t>(input.w.cols()) != parameters.rank) {
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
-                   absl::StrCat("the dictionary must be ", facts.features,
+                   absl::StrCat("The dictionary must be ", facts.features,
                                 " x ", parameters.rank, "."));
   }
   return CheckDictionary(input.w);
@@ -65,11 +65,11 @@ absl::Status CheckTakesNothing(const RoundInput& input, const RunParameters&,
                                const DatasetFacts&) {
   if (input.w.size() != 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
-                   "this round takes no dictionary.");
+                   "This round takes no dictionary.");
   }
   if (input.rows.empty()) return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
-                 "this round takes no `rows`.");
+                 "This round takes no `rows`.");
 }
 
 StatisticsRequest StatisticsRequestOf(const RoundInput& input,

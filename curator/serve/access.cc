@@ -8,10 +8,9 @@
 namespace dpnmf::curator {
 
 absl::Status UnknownDataset() {
-  return Refusal(
-      absl::StatusCode::kNotFound, "dataset-unknown",
-      "there is no such data set for this identity: list the data sets "
-      "to see the names.");
+  return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
+                 "There is no such data set for this identity: list the data "
+                 "sets to see the names.");
 }
 
 absl::StatusOr<std::unique_ptr<AccessControl>> AccessControl::FromFile(
@@ -43,10 +42,9 @@ absl::StatusOr<Grant> AccessControl::Require(
     return grant.roles.contains(role);
   });
   if (!has_role) {
-    return Refusal(
-        absl::StatusCode::kPermissionDenied, "role-missing",
-        "this identity's role does not allow the call: ask the operator for "
-        "the role.");
+    return Refusal(absl::StatusCode::kPermissionDenied, "role-missing",
+                   "This identity's role does not allow the call: ask the "
+                   "operator for the role.");
   }
   if (!grant.Covers(dataset)) return UnknownDataset();
   return grant;

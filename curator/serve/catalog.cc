@@ -12,10 +12,10 @@ absl::Status CheckName(const Dataset& dataset, const std::string& name,
   if (own == name) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "dataset-name-differs",
-      absl::StrCat("the directory ", DatasetDirectory(data_dir, name),
-                   " holds the data set ", own,
-                   ": give the directory that name, or move it out "
-                   "of the data directory."));
+      absl::StrCat("The directory ", DatasetDirectory(data_dir, name),
+                   " contains the data set ", own,
+                   ": rename the directory to that name, or move it out of the "
+                   "data directory."));
 }
 
 }  // namespace

@@ -16,17 +16,16 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kWatch = std::chrono::microseconds(200);
 
 absl::Status Overran() {
-  return Refusal(
-      absl::StatusCode::kUnavailable, "round-overran",
-      "the round was not computed in the time that the operator has "
-      "set; nothing was charged: ask for it again, or start a run of "
-      "a smaller rank or with fewer inner iterations.");
+  return Refusal(absl::StatusCode::kUnavailable, "round-overran",
+                 "The round was not computed in the time that the operator has "
+                 "set, and nothing was charged: ask for it again, or start a "
+                 "run with a smaller rank or fewer inner iterations.");
 }
 
 absl::Status OverrunsExhausted() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "overruns-exhausted",
-                 "rounds of this identity overran the time that the operator "
-                 "has set too often: the operator must set a longer one.");
+                 "Rounds of this identity exceeded the time that the operator "
+                 "has set too often: the operator must set a longer time.");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ absl::Status CheckPromise(const DatasetDescription& description,
   if (own == policy) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "population-differs",
-      absl::StrCat("the data set ", description.name, " was imported under ",
+      absl::StrCat("The data set ", description.name, " was imported under ",
                    PolicyText(own), ", and the ledger has population ",
                    policy.population, " under ", PolicyText(policy),
                    ": import the data set again, with the population's "
@@ -31,7 +31,7 @@ absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger) {
     if (!policy.ok()) {
       return Refusal(
           absl::StatusCode::kDataLoss, "population-unknown",
-          absl::StrCat("the ledger has no population ", description.population,
+          absl::StrCat("The ledger has no population ", description.population,
                        ", which the data set ", description.name,
                        " belongs to: restore the ledger."));
     }

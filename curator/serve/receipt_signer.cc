@@ -33,8 +33,8 @@ absl::StatusOr<SigningKey> ReadOrMakeKey(const std::string& data_dir) {
   if (key.has_value()) return *std::move(key);
   return Refusal(absl::StatusCode::kDataLoss, "receipt-key-damaged",
                  absl::StrCat("`", data_dir, "/", kKeyName,
-                              "` is no Ed25519 key: restore it from a backup, "
-                              "so that earlier receipts stay good."));
+                              "` is not an Ed25519 key: restore it from a "
+                              "backup, so that earlier receipts stay valid."));
 }
 
 }  // namespace

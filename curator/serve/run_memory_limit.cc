@@ -83,8 +83,8 @@ absl::StatusOr<RunMemoryLimit::Lease> RunMemoryLimit::Take(
   if (bytes > limit_) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "run-too-large",
-        absl::StrCat("the run needs ", Mebibytes(bytes),
-                     " of the curator's memory and an identity may take ",
+        absl::StrCat("The run needs ", Mebibytes(bytes),
+                     " of the curator's memory, and an identity may take ",
                      Mebibytes(limit_),
                      ": ask for a lower rank, or the operator for a larger "
                      "--run-memory."));
@@ -93,10 +93,10 @@ absl::StatusOr<RunMemoryLimit::Lease> RunMemoryLimit::Take(
   const auto found = by_identity_.find(identity);
   const std::uint64_t own = found == by_identity_.end() ? 0 : found->second;
   if (bytes > limit_ - own || (bytes + taken_) / 2 > limit_) {
-    return Refusal(absl::StatusCode::kUnavailable, "too-much-memory",
-                   absl::StrCat("the open runs leave no ", Mebibytes(bytes),
-                                " of the curator's memory: wait until one has "
-                                "ended."));
+    return Refusal(
+        absl::StatusCode::kUnavailable, "too-much-memory",
+        absl::StrCat("The open runs leave less than ", Mebibytes(bytes),
+                     " of the curator's memory: wait until one has ended."));
   }
   taken_ += bytes;
   by_identity_[identity] = own + bytes;

@@ -24,7 +24,7 @@ absl::Status ForPeer(const absl::Status& status) {
     if (code != own) continue;
     LogError("{}: {}", code, std::string(status.message()));
     return Refusal(status.code(), code,
-                   "the curator's storage failed: its operator finds the "
+                   "The curator's storage failed: its operator finds the "
                    "reason in the curator's log.");
   }
   return status;

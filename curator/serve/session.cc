@@ -80,7 +80,7 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
                                             const RunParameters& parameters) {
   if (run_.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-opened",
-                   "this stream carries a run already: open another stream.");
+                   "This stream already carries a run: open another stream.");
   }
   if (!IsRunId(run_id)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
@@ -138,14 +138,13 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
                          context_.access->Require(identities_, {Role::kAnalyst},
                                                   run_->parameters.dataset));
   if (grant.identity != run_->identity) {
-    return Refusal(
-        absl::StatusCode::kPermissionDenied, "identity-unknown",
-        "the allow-list names this peer differently than when the run was "
-        "opened: open the run again.");
+    return Refusal(absl::StatusCode::kPermissionDenied, "identity-unknown",
+                   "The allow-list names this peer differently than when the "
+                   "run was opened: open the run again.");
   }
   if (round < 1 || round > run_->parameters.rounds) {
     return Refusal(absl::StatusCode::kInvalidArgument, "round-out-of-range",
-                   absl::StrCat("`round` must lie in 1 to ",
+                   absl::StrCat("`round` must be from 1 to ",
                                 run_->parameters.rounds, "."));
   }
   return ReleaseKindOf(run_->plan.StageOf(round).release)
@@ -221,13 +220,13 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
     std::uint32_t round, const RoundInput& input) {
   if (!run_.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
-                   "open the run before asking for a round.");
+                   "No run is open: open the run before asking for a round.");
   }
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
   if (run_->run_lock->holder != number_) {
     return Refusal(absl::StatusCode::kAborted, "run-taken-over",
-                   "a later stream has taken over this run: go on there.");
+                   "A later stream has taken over this run: continue there.");
   }
   const RoundRequest request = RequestOf(round, input);
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
@@ -247,7 +246,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
 absl::StatusOr<MuSquared> Session::Close() {
   if (!run_.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
-                   "open the run before closing it.");
+                   "No run is open: open the run before closing it.");
   }
   return context_.ledger->CloseRun(run_->identity, run_->id);
 }

@@ -54,7 +54,7 @@ bool TrainChannel::Abandoned() {
 
 absl::Status PeerGone() {
   return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "the peer has gone away.");
+                 "The peer has closed the connection.");
 }
 
 }  // namespace dpnmf::curator

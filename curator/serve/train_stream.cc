@@ -10,16 +10,14 @@ namespace dpnmf::curator {
 namespace {
 
 absl::Status UnexpectedMessage() {
-  return Refusal(
-      absl::StatusCode::kFailedPrecondition, "message-out-of-order",
-      "the stream must be: open, then rounds each with its dictionary, then "
-      "close.");
+  return Refusal(absl::StatusCode::kFailedPrecondition, "message-out-of-order",
+                 "The order in a stream must be: open, then rounds each with "
+                 "its dictionary, then close.");
 }
 
 absl::Status ShuttingDown() {
   return Refusal(absl::StatusCode::kUnavailable, "shutting-down",
-                 "the curator is being stopped: the run goes on when it is "
-                 "back.");
+                 "The curator is stopping: the run continues when it is back.");
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ std::invoke_result_t<F> WithoutExceptions(F f) {
   } catch (const std::exception& exception) {
     LogError("a call failed: {}", exception.what());
     return Refusal(absl::StatusCode::kInternal, "internal-error",
-                   "the request failed for an internal reason; the server's "
-                   "operator finds it in the server's log.");
+                   "The request failed for an internal reason; the server's "
+                   "operator finds the reason in the server's log.");
   }
 }
 

@@ -159,8 +159,9 @@ TEST_F(BudgetTest, NoticesAnotherCostAnotherHeadAndTotalsThatDoNotAddUp) {
   Record other_cost = record;
   other_cost.charges[0].mutable_charged()->set_units("6");
   other_cost.totals.mutable_own_charged()->set_units("6");
-  EXPECT_NE(Disagreement(mirror, other_cost, mirror, {}).find("another cost"),
-            std::string::npos);
+  EXPECT_NE(
+      Disagreement(mirror, other_cost, mirror, {}).find("a different cost"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ exits 6 "no health for a stranger" dpnmf-analyst --health --listen "127.0.0.1:$a
 
 # The checklists: without a fault, then with one fault.
 exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
-says "each verified"
+says "are verified"
 says "No errors, [1-9][0-9]* warning"
 exits 0 "doctor of the analyst" dpnmf-analyst doctor $(analyst_flags)
 says "offers 1 data sets"
@@ -75,10 +75,10 @@ exits 0 "another data set" dpnmf-curator import --name people --population other
   --epsilon 1 --delta 1e-6 --data-dir "$work/other"
 exits 5 "an address in use" dpnmf-curator serve --data-dir "$work/other" --allow "$work/allow.json" $(tls curator) \
   --listen "127.0.0.1:$curator_port"
-says "cannot listen on 127.0.0.1:$curator_port.*listen-failed"
+says "Cannot listen on 127.0.0.1:$curator_port.*listen-failed"
 ! grep -q 'gRPC\|children' "$work/out" || fail "gRPC's own words"
 exits 5 "health where nothing listens" dpnmf-curator health --listen 127.0.0.1:1 $(tls curator)
-says "nothing listens at 127.0.0.1:1.*port-closed"
+says "No server listens at 127.0.0.1:1.*port-closed"
 exits 2 "no certificate" "$source/deploy/certs.sh" show "$work/none"
 [ "$(wc -l <"$work/out")" = 1 ] || fail "certs.sh show says more than a sentence"
 
@@ -191,7 +191,7 @@ says data-dir-in-use
 kill -TERM $curator_pid
 wait $curator_pid || fail "the curator's exit code"
 exits 0 "the operator closes it" close_run
-says "free again"
+says "available again"
 exits 7 "it is closed" close_run
 says run-closed
 grep -q '"event":"run-closed-by-operator"' "$data/audit.jsonl" || fail "the close is not in the audit log"

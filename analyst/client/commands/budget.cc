@@ -22,15 +22,17 @@ Command BudgetCommand(const Session* session) {
   const auto dataset = std::make_shared<std::string>();
   return {
       .name = "budget",
-      .summary = "What is promised, spent and left, by both sides' records",
+      .summary =
+          "Show the cap, what is spent and the largest run, from both ledgers",
       .footer =
-          "The cap's epsilon is the guarantee: it holds whatever is asked for "
-          "later.\nEpsilons of what is charged so far are readings of the "
+          "The cap's epsilon is the guarantee: it holds for all later requests "
+          "too.\nEpsilons of what is charged so far are readings of the "
           "ledger. Exit code 8 if\nthe curator's ledger and this analyst's "
           "mirror of it differ.\n\nExample:\n  dpnmf budget --dataset digits",
-      .flags = {Flag("--dataset", dataset.get(),
-                     "A data set; the budget is its population's",
-                     {.value = "NAME", .required = true})},
+      .flags = {Flag(
+          "--dataset", dataset.get(),
+          "Name of the data set; the budget is the one of its population",
+          {.value = "NAME", .required = true})},
       .run = [session, dataset] { return ShowBudget(*session, *dataset); }};
 }
 

@@ -16,7 +16,7 @@ absl::StatusOr<ExitCode> ShowDatasets(const Session& session) {
 
 Command DatasetsCommand(const Session* session) {
   return {.name = "datasets",
-          .summary = "The data sets that this analyst may train on",
+          .summary = "List the data sets that this analyst may train on",
           .footer =
               "D: entries of a column; N: users (declared). The guarantee is "
               "that of the\npopulation's cap: it covers everything ever "

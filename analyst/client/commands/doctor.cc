@@ -27,7 +27,7 @@ Command DoctorCommand(const Session* session) {
   const auto directory = std::make_shared<std::string>(".");
   return {
       .name = "doctor",
-      .summary = "Looks for what keeps this client from its server",
+      .summary = "Find out why this client cannot reach its server",
       .footer =
           "Checks the certificate files, names, ports, the handshake, clocks, "
           "versions and\nthe disk, and says for each what to do. Exit code 7 "
@@ -36,7 +36,7 @@ Command DoctorCommand(const Session* session) {
           "  dpnmf doctor --server analyst.example:7432 --ca ca.crt --cert "
           "client.crt \\\n      --key client.key",
       .flags = {Flag("--directory", directory.get(),
-                     "Where results are written; its free space is looked at",
+                     "Directory for results; its free space is checked",
                      {.value = "DIR", .shown = true})},
       .run = [session, directory] { return Examine(*session, *directory); }};
 }

@@ -99,11 +99,10 @@ std::string TextOf(const v1::ModelReport& report, v1::RunState state) {
       report.rounds_done(), report.rounds_done() == 1 ? " round" : " rounds",
       " (run ", NameOf(state), ")\n");
   if (report.has_errors()) {
-    absl::StrAppendFormat(
-        &text,
-        "wrote %s: standard errors of W by the noise alone, %.2g in the root "
-        "mean square of an entry\n",
-        report.errors(), report.errors_root_mean_square());
+    absl::StrAppendFormat(&text,
+                          "wrote %s: standard errors of W from the noise only, "
+                          "%.2g in the root mean square of an entry\n",
+                          report.errors(), report.errors_root_mean_square());
   }
   return text;
 }
@@ -134,33 +133,33 @@ Command ModelCommand(const Session* session) {
   const auto flags = std::make_shared<ModelFlags>();
   return {
       .name = "model",
-      .summary = "Writes the dictionary W (D x K) of a run to a file",
+      .summary = "Write the dictionary W (D x K) of a run to a file",
       .footer =
-          "A run that is still going gives W as it stands. In the picture each "
-          "part is one\ntile, blank where it is 0 and darkest at its largest "
-          "entry.\n\n--errors says how far the noise may have moved each "
-          "entry: "
-          "the analyst fits W anew\nfor 16 draws of it, which takes as many "
-          "times as long as the fit. The errors\ndo not hold what other people "
-          "would have changed, nor bias.\n\nExamples:\n"
-          "  dpnmf model 3f9a --output W.npy\n"
-          "  dpnmf model 3f9a --output parts.png --shape 8x8",
+          "A run in progress gives its current W. In the picture each part is "
+          "one tile,\nblank where it is 0 and darkest at its largest "
+          "entry.\n\n--errors estimates how far the noise may have moved each "
+          "entry: the analyst fits W\nagain for 16 draws of the noise, which "
+          "takes 16 times as long as the fit. The errors\ndo not include "
+          "sampling error (other people would give another W) or "
+          "bias.\n\nExamples:\n  dpnmf model 3f9a --output W.npy\n  dpnmf "
+          "model 3f9a --output parts.png --shape 8x8",
       .flags =
-          {Flag("run", &flags->run, "Its id, or the first digits of it",
+          {Flag("run", &flags->run, "Id of the run, or its first digits",
                 {.value = "RUN", .required = true}),
            Flag("--output,-o", &flags->output,
-                "Ends in .npy, .csv, .mtx or .png; replaced if it exists",
+                "File for W; ends in .npy, .csv, .mtx or .png; replaced if it "
+                "exists",
                 {.value = "FILE", .required = true}),
            Flag("--errors", &flags->errors,
-                "Writes the standard errors of W too; ends in .npy, .csv or "
-                ".mtx. "
-                "Runs of moments and of statistics, once completed",
+                "File for the standard errors of W; ends in .npy, .csv or "
+                ".mtx. Only for completed runs of moments and of statistics",
                 {.value = "FILE"}),
            Flag("--shape", &flags->shape,
-                ".png: how a column of W becomes a tile; a square if not given",
+                "For .png: shape of the tile of a column of W [a square]",
                 {.value = "ROWSxCOLUMNS"}),
            Flag("--order", &flags->order,
-                ".png: whether a tile is filled row by row or column by column",
+                "For .png: whether a tile is filled row by row or column by "
+                "column",
                 {.one_of = "row|column", .shown = true})},
       .run = [session, flags] { return SaveModel(*session, *flags); }};
 }

@@ -76,22 +76,23 @@ Command ObjectiveCommand(const Session* session) {
   const auto flags = std::make_shared<ObjectiveFlags>();
   return {
       .name = "objective",
-      .summary = "How well the dictionary of a run fits; a charged release",
+      .summary =
+          "Measure how well the dictionary of a run fits; a charged release",
       .footer =
-          "The figure is a mean over people with noise; it is charged to the "
-          "budget like a\nround of training. It tells how far W is from the "
-          "data: 0 is perfect, and half\nthe mean squared length of a column "
-          "(0.5 under l2) is what W = 0 gives.\nWith --format json: the run, "
-          "its events and the run again, one a line.\n\nExample:\n"
-          "  dpnmf objective 3f9a --epsilon 0.1",
-      .flags = {Flag("run", &flags->run, "Its id, or the first digits of it",
+          "The result is a mean over people with noise; it is charged to the "
+          "budget like a\nround of training. It measures how far W is from the "
+          "data: 0 is a perfect fit, and half\nthe mean squared length of a "
+          "column (0.5 under l2) is the value of W = 0.\nWith --format json: "
+          "the run, its events and the run again, one on each "
+          "line.\n\nExample:\n  dpnmf objective 3f9a --epsilon 0.1",
+      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
-                Flag(
-                    "--epsilon", &flags->epsilon,
-                    "What the figure may cost, under the data set's conversion",
-                    {.value = "E", .required = true}),
+                Flag("--epsilon", &flags->epsilon,
+                     "Epsilon that the release may cost, under the data set's "
+                     "conversion",
+                     {.value = "E", .required = true}),
                 Flag("--delta", &flags->delta,
-                     "Where epsilon is read; the run's if not given",
+                     "Delta at which epsilon is read [that of the run]",
                      {.value = "D"})},
       .run = [session, flags] { return Objective(*session, *flags); }};
 }

@@ -22,7 +22,8 @@ Command PlanCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
   return {.name = "plan",
           .summary =
-              "What a run would cost and draw, and whether it would be refused",
+              "Show what a run would cost and release, and whether it would be "
+              "refused",
           .footer =
               "Spends nothing. Exit code 3 if the run would be "
               "refused.\n\nExample:\n"

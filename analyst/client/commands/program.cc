@@ -55,7 +55,7 @@ ExitCode RunProgram(int argc, const char* const* argv,
   if (code == kExitUnreachable)
     *environment.err << "dpnmf: the server is "
                      << session.options().connection.server
-                     << "; 'dpnmf doctor' looks for the cause.\n"
+                     << "; run 'dpnmf doctor' to find the cause.\n"
                      << std::flush;
   return code;
 }

@@ -61,9 +61,10 @@ absl::StatusOr<ExitCode> Verify(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          ParseReceipts(text));
   if (receipts.empty()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "receipts-empty",
-                   absl::StrCat("The file ", flags.file,
-                                " holds no receipt, so nothing was verified."));
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "receipts-empty",
+        absl::StrCat("The file ", flags.file,
+                     " contains no receipt, so nothing was verified."));
   }
   for (const v1::Receipt& receipt : receipts) {
     DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
@@ -92,19 +93,19 @@ Command ReceiptsCommand(const Session* session) {
       .summary = "Write the receipts that the analyst holds to a file",
       .footer =
           "Keep the file away from both servers. The curator's operator "
-          "compares "
-          "it with\nthe ledger: dpnmf-curator ledger verify --receipts FILE. A "
-          "ledger that was rolled\nback lacks rows that receipts are for."
-          "\n\nExample:\n  dpnmf receipts export --output receipts.jsonl",
+          "compares it with\nthe ledger: dpnmf-curator ledger verify "
+          "--receipts FILE. A ledger that was rolled\nback lacks the rows of "
+          "some receipts.\n\nExample:\n  dpnmf receipts export --output "
+          "receipts.jsonl",
       .flags = {Flag("--dataset", &flags->dataset,
-                     "Of this data set alone [all]", {.value = "NAME"}),
+                     "Only receipts of this data set [all]", {.value = "NAME"}),
                 Flag("--output", &flags->output,
-                     "File to write, a receipt a line",
+                     "File to write, one receipt on each line",
                      {.value = "FILE", .required = true})},
       .run = [session, flags] { return Export(*session, *flags); }};
   const Command verified = {
       .name = "verify",
-      .summary = "Check the signatures of a file; needs no server",
+      .summary = "Check the signatures in a file; needs no server",
       .footer =
           "Example:\n  dpnmf receipts verify receipts.jsonl --key receipt.pub",
       .flags = {Flag("FILE", &flags->file, "File of receipts",
@@ -114,9 +115,10 @@ Command ReceiptsCommand(const Session* session) {
                     "The curator's public key (receipt.pub), from its operator",
                     {.value = "FILE", .required = true})},
       .run = [session, flags] { return Verify(*session, *flags); }};
-  return {.name = "receipts",
-          .summary = "The curator's signed receipts for what was charged",
-          .commands = {written, verified}};
+  return {
+      .name = "receipts",
+      .summary = "Export and check the curator's signed receipts for charges",
+      .commands = {written, verified}};
 }
 
 }  // namespace dpnmf::cli

@@ -57,7 +57,7 @@ Command RunCommand(const Session* session, const char* name,
   return {.name = name,
           .summary = summary,
           .footer = footer,
-          .flags = {Flag("run", run.get(), "Its id, or the first digits of it",
+          .flags = {Flag("run", run.get(), "Id of the run, or its first digits",
                          {.value = "RUN", .required = true})},
           .run = [session, run, work] { return work(*session, *run); }};
 }
@@ -66,7 +66,7 @@ Command RunCommand(const Session* session, const char* name,
 
 Command RunsCommand(const Session* session) {
   return {.name = "runs",
-          .summary = "All runs, newest first",
+          .summary = "List all runs, newest first",
           .footer =
               "Epsilon spent is a reading of what is charged, not the "
               "guarantee.\n\nExample:\n  dpnmf runs --format json",
@@ -74,26 +74,26 @@ Command RunsCommand(const Session* session) {
 }
 
 Command ShowCommand(const Session* session) {
-  return RunCommand(session, "show", "One run: what it is and has spent",
+  return RunCommand(session, "show",
+                    "Show one run: what it is and what it has spent",
                     "Example:\n  dpnmf show 3f9a", ShowRun);
 }
 
 Command CancelCommand(const Session* session) {
   return RunCommand(
-      session, "cancel", "Ends a run",
-      "The round under way may finish. What was reserved and not charged is "
+      session, "cancel", "End a run",
+      "The current round may finish. What was reserved and not charged is "
       "returned\nto the budget; what was charged stays spent. Cancelling twice "
-      "does no harm.\n\nExample:\n  dpnmf cancel 3f9a",
+      "has no further effect.\n\nExample:\n  dpnmf cancel 3f9a",
       CancelRun);
 }
 
 Command ForgetCommand(const Session* session) {
-  return RunCommand(
-      session, "forget", "Deletes a run that has ended",
-      "Its model and its events are gone for good. What it was charged stays "
-      "charged, in the\nledger of record and in the mirror.\n\nExample:\n"
-      "  dpnmf forget 3f9a",
-      ForgetRun);
+  return RunCommand(session, "forget", "Delete a run that has ended",
+                    "Its model and its events are deleted for good. What it "
+                    "was charged stays charged, in the\nledger of record and "
+                    "in the mirror.\n\nExample:\n  dpnmf forget 3f9a",
+                    ForgetRun);
 }
 
 }  // namespace dpnmf::cli

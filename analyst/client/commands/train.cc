@@ -16,8 +16,8 @@ namespace {
 std::string StartedText(const v1::Run& run) {
   const std::string id = ShortRunId(run.run_id());
   return absl::StrCat(run.run_id(),
-                      "\nThe run goes on by itself. 'dpnmf watch ", id,
-                      "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
+                      "\nThe run continues in the background. 'dpnmf watch ",
+                      id, "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
 }
 
 // Before anything is spent. A plan that cannot be made is left to the start.
@@ -68,18 +68,16 @@ Command TrainCommand(const Session* session) {
   const auto wait = std::make_shared<bool>(false);
   Command train = {
       .name = "train",
-      .summary = "Starts a run",
+      .summary = "Start a run",
       .footer =
           "The run's whole cost is reserved when it starts; what was not "
-          "charged "
-          "is\nreturned when it ends. Without --wait the run's id is printed "
-          "and "
-          "the run goes\non by itself. With --wait and --format json: the run, "
-          "its events and the run\nagain, one a line.\n\nExamples:\n"
-          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
-          "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
-          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "
-          "public:start.npy",
+          "charged is\nreturned when it ends. Without --wait the run's id is "
+          "printed and the run continues\nin the background. With --wait and "
+          "--format json: the run, its events and the run\nagain, one on each "
+          "line.\n\nExamples:\n  dpnmf train --dataset digits --rank 10 "
+          "--epsilon 1 --wait\n  dpnmf train --dataset faces --rank 50 "
+          "--epsilon 2 --outliers on\n  dpnmf train --dataset digits --rank 10 "
+          "--epsilon 1 --init public:start.npy",
       .flags = FlagsOfRun(flags.get()),
       .run = [session, flags, wait] { return Train(*session, *flags, *wait); }};
   train.flags.push_back(

@@ -22,13 +22,13 @@ absl::StatusOr<ExitCode> Watch(const Session& session,
 Command WatchCommand(const Session* session) {
   const auto run = std::make_shared<std::string>();
   return {.name = "watch",
-          .summary = "Shows a run's rounds until it ends",
+          .summary = "Show a run's rounds until it ends",
           .footer =
-              "A lost connection is made again by itself, with growing pauses, "
-              "for two minutes.\nCtrl-C ends the watching and leaves the run "
-              "going. Exit code 9 if the run failed\nor was "
+              "A lost connection is restored automatically, with growing "
+              "pauses, for two minutes.\nCtrl-C stops watching; the run "
+              "continues. Exit code 9 if the run failed\nor was "
               "cancelled.\n\nExample:\n  dpnmf watch 3f9a",
-          .flags = {Flag("run", run.get(), "Its id, or the first digits of it",
+          .flags = {Flag("run", run.get(), "Id of the run, or its first digits",
                          {.value = "RUN", .required = true})},
           .run = [session, run] { return Watch(*session, *run); }};
 }

@@ -61,14 +61,16 @@ absl::StatusOr<std::string> Canvas::Png() const {
   png_alloc_size_t size = 0;
   if (!png_image_write_get_memory_size(image, size, 0, pixels_.data(), 0,
                                        nullptr)) {
-    return Refusal(absl::StatusCode::kInternal, "picture-failed",
-                   absl::StrCat("The picture cannot be made: ", image.message));
+    return Refusal(
+        absl::StatusCode::kInternal, "picture-failed",
+        absl::StrCat("The picture cannot be made: ", image.message, "."));
   }
   std::string bytes(size, '\0');
   if (!png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels_.data(),
                                  0, nullptr)) {
-    return Refusal(absl::StatusCode::kInternal, "picture-failed",
-                   absl::StrCat("The picture cannot be made: ", image.message));
+    return Refusal(
+        absl::StatusCode::kInternal, "picture-failed",
+        absl::StrCat("The picture cannot be made: ", image.message, "."));
   }
   bytes.resize(size);
   return bytes;
@@ -175,8 +177,8 @@ absl::StatusOr<std::string> TilesPng(const Eigen::MatrixXd& w,
       LayoutOf(static_cast<std::uint64_t>(w.cols()), shape);
   if (std::uint64_t{layout.width} * layout.height > kLargestPixels) {
     return Refusal(absl::StatusCode::kInvalidArgument, "picture-too-large",
-                   "The picture would have more than 2^26 pixels; write .npy "
-                   "and draw a part of it.");
+                   "The picture would have more than 2^26 pixels; write a .npy "
+                   "file and draw a part of it.");
   }
   Canvas canvas(layout.width, layout.height, kPaper);
   for (Eigen::Index k = 0; k < w.cols(); ++k)

@@ -32,7 +32,7 @@ absl::Status CheckShare(std::string_view field, double share) {
   if (share > 0 && share < 1) return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
                  absl::StrCat("`", std::string(field),
-                              "` must lie strictly between 0 and 1"));
+                              "` must be strictly between 0 and 1."));
 }
 
 // whole < 2^73 (epsilon <= 1000), so the product stays below 2^121.

@@ -33,7 +33,7 @@ absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
     return Refusal(
         absl::StatusCode::kInvalidArgument, "moment-rows-out-of-range",
         absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d",
+            "`moment_rows` must be from 1 to %d for this data set, not %d.",
             most, parameters.moment_rows));
   }
   DPNMF_RETURN_IF_ERROR(

@@ -36,12 +36,12 @@ absl::Status CheckPrivacy(const EvaluateOptions& options) {
   for (const double epsilon : options.epsilon) {
     if (!(epsilon > 0 && epsilon <= 1000)) {
       return Invalid("epsilon-out-of-range",
-                     "Each `epsilon` must lie above 0 and be at most 1000.");
+                     "Each `epsilon` must be above 0 and at most 1000.");
     }
   }
   if (!(options.delta > 0 && options.delta < 1)) {
     return Invalid("delta-out-of-range",
-                   "`delta` must lie above 0 and below 1.");
+                   "`delta` must be above 0 and below 1.");
   }
   return absl::OkStatus();
 }
@@ -53,8 +53,8 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
       return Invalid(
           "mechanism-unknown",
           absl::StrCat(
-              "`mechanism` knows auto, moments, statistics, "
-              "gradient, paper, paper-nndsvd, mean, none and all, not \"",
+              "`mechanism` must be auto, moments, statistics, gradient, paper, "
+              "paper-nndsvd, mean, none or all, not \"",
               mechanism, "\"."));
     }
   }
@@ -64,8 +64,8 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
   if (Names(options, "paper-nndsvd") && !options.is_public) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "evaluate-public-missing",
-        "The mechanism paper-nndsvd begins with a decomposition of V, which "
-        "no noise covers: it runs on data declared `--public` alone.");
+        "The mechanism paper-nndsvd begins with a decomposition of V without "
+        "noise: it may run only on data that is declared `--public`.");
   }
   return absl::OkStatus();
 }

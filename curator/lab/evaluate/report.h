@@ -14,7 +14,7 @@ namespace dpnmf::curator::lab {
 inline constexpr std::string_view kEvaluateWarning =
     "Not private: for research, and for choosing epsilon and rank on public or "
     "generated data. These figures are exact functions of the data; the noise "
-    "comes from a seed. On private data they stay with the operator, and "
+    "comes from a seed. On private data the operator must keep them, and "
     "nothing that an analyst sees may depend on them.";
 
 // One row a trial: dataset, data, mechanism, outliers, epsilon, delta, rounds,

@@ -94,7 +94,7 @@ absl::Status CheckOptions(const Dataset& data,
         static_cast<std::uint64_t>(options.rank) <= largest)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
                    absl::StrCat("`rank` must be from 1 to ", largest,
-                                ", the lesser of features and users."));
+                                ", the smaller of features and users."));
   }
   if (!(options.iterations >= 1)) {
     return Refusal(absl::StatusCode::kInvalidArgument,

@@ -166,7 +166,7 @@ TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
       {{"datasets", "--colour"},
        "There is no flag `--colour`; see 'dpnmf datasets --help'."},
       {{"datasets", "digits"},
-       "Nothing takes the argument `digits`; see 'dpnmf datasets --help'."},
+       "No command takes the argument `digits`; see 'dpnmf datasets --help'."},
       {{"plan", "--dataset", "visits", "--epsilon", "1"},
        "--rank is required; see 'dpnmf plan --help'."},
       {{"plan", "--rank"}, "--rank needs a value; see 'dpnmf plan --help'."},
@@ -256,10 +256,11 @@ TEST_F(Program, AMissingOrWrongConfigurationIsAUsageError) {
   EXPECT_EQ(Run({"--config", Path("absent.toml"), "datasets"}), kExitUsage);
   std::ofstream(Path("c.toml")) << "sever = \"typo\"\n";
   EXPECT_EQ(Run({"--config", Path("c.toml"), "datasets"}), kExitUsage);
-  EXPECT_EQ(err_.str(), "dpnmf: The configuration file " + Path("c.toml") +
-                            " has a key that no flag is called: `sever` (did "
-                            "you mean `server`?); see 'dpnmf datasets --help'. "
-                            "[usage]\n");
+  EXPECT_EQ(err_.str(),
+            "dpnmf: The configuration file " + Path("c.toml") +
+                " has a key that is not the name of a flag: `sever` (did "
+                "you mean `server`?); see 'dpnmf datasets --help'. "
+                "[usage]\n");
   setenv("DPNMF_CONFIG", Path("absent.toml").c_str(), 1);
   EXPECT_EQ(Run({"datasets"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr(Path("absent.toml") + " cannot be read"));
@@ -399,7 +400,7 @@ TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
     EXPECT_EQ(RunWith("train", all), kExitUsage);
     EXPECT_THAT(
         err_.str(),
-        AllOf(HasSubstr(" plays no part in a run of --mechanism " + flags[0]),
+        AllOf(HasSubstr(" has no effect on a run with --mechanism " + flags[0]),
               HasSubstr("[flag-unused]")))
         << ::testing::PrintToString(flags);
   }
@@ -615,7 +616,7 @@ TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
     return grpc::Status::OK;
   };
   EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
-  EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 goes on"));
+  EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 continues"));
   EXPECT_THAT(analyst().cancelled, IsEmpty());
   ended.set_value();
 }

@@ -144,7 +144,7 @@ TEST_F(DoctorTest, FindsACertificateWithoutAName) {
 TEST_F(DoctorTest, FindsACertificateThatIsForServersAlone) {
   options_.tls = ca_.IssueOdd(
       "server_only", "subjectAltName=DNS:a\nextendedKeyUsage=serverAuth");
-  ExpectFailed("certificate purpose", "may not be used by a client");
+  ExpectFailed("certificate purpose", "client may not use it");
 }
 
 TEST_F(DoctorTest, FindsACertificateOfAnotherCa) {
@@ -232,7 +232,7 @@ TEST_F(DoctorTest, FindsAServerThatDoesNotSpeakTls) {
 TEST_F(DoctorTest, FindsAClockThatIsWrong) {
   const auto server = Serve();
   options_.unix_seconds = [] { return std::time(nullptr) - 86400; };
-  ExpectFailed("clock", "before the server's certificate was made");
+  ExpectFailed("clock", "before the server's certificate became valid");
   ExpectFailed("certificate dates", "not valid before");
   report_.Clear();
   options_.unix_seconds = [] {

@@ -110,7 +110,7 @@ TEST(AllowListShape, DataSetsAndBudgetsAreTheCuratorsAlone) {
       ParseAllowList(kCuratorPeers, kAnalystAllowList).status();
   EXPECT_EQ(ReasonCode(status), "clients-malformed");
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("belongs in the curator's allow-list"));
+              HasSubstr("must be in the curator's allow-list"));
   EXPECT_EQ(
       ReasonCode(ParseAllowList(kAnalystPeers, kCuratorAllowList).status()),
       "allow-list-malformed");  // without `datasets`

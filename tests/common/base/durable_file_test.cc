@@ -69,8 +69,8 @@ TEST_F(DurableFileTest, ReadsPipesToTheirEnd) {
 
 TEST_F(DurableFileTest, ErrorsNameThePathTheReasonAndTheAdvice) {
   EXPECT_EQ(WriteDurably("/nonexistent/f", "x").message(),
-            "cannot create `/nonexistent/f`: No such file or directory; make "
-            "the directory above it first, or name another path");
+            "Cannot create `/nonexistent/f`: No such file or directory; "
+            "create the parent directory first, or choose another path.");
 }
 
 TEST_F(DurableFileTest, NewFilesReplaceNothing) {

@@ -203,7 +203,7 @@ TEST_F(CommandLine, ValuesThatAreWrongAreRefusedInOneSentence) {
       {{"--rounds", "3"}, "--rounds requires --lambda"},
       {{"--rate"}, "--rate needs a value"},
       {{"--rate="}, "--rate needs a value"},
-      {{"two.csv"}, "Nothing takes the argument `two.csv`"},
+      {{"two.csv"}, "No command takes the argument `two.csv`"},
       {{"--ra\tte", "1"}, "There is no flag `--ra te`"},
   };
   for (const auto& [flags, sentence] : wrong) {
@@ -295,10 +295,11 @@ TEST_F(CommandLine, AKeyThatNoFlagIsCalledIsRefused) {
   };
   for (const auto& [text, named] : wrong) {
     const std::string path = Config(text);
-    EXPECT_THAT(Complaint({"run", "x", "--config", path}),
-                AllOf(StartsWith("The configuration file " + path +
-                                 " has a key that no flag is called: " + named),
-                      HasSubstr("see 'tool run --help'")));
+    EXPECT_THAT(
+        Complaint({"run", "x", "--config", path}),
+        AllOf(StartsWith("The configuration file " + path +
+                         " has a key that is not the name of a flag: " + named),
+              HasSubstr("see 'tool run --help'")));
   }
 }
 

@@ -23,12 +23,12 @@ std::string LastLineOf(int warnings, int failures) {
 }
 
 TEST(DoctorText, AllIsWellOnlyWithoutWarnings) {
-  EXPECT_THAT(LastLineOf(0, 0), EndsWith("All is well.\n"));
+  EXPECT_THAT(LastLineOf(0, 0), EndsWith("All checks passed.\n"));
   EXPECT_THAT(LastLineOf(1, 0), EndsWith("No errors, 1 warning.\n"));
   EXPECT_THAT(LastLineOf(4, 0), EndsWith("No errors, 4 warnings.\n"));
   EXPECT_THAT(LastLineOf(4, 1),
-              EndsWith("Mend what failed, then try again.\n"));
-  EXPECT_THAT(LastLineOf(4, 0), Not(HasSubstr("All is well")));
+              EndsWith("Correct what failed, then try again.\n"));
+  EXPECT_THAT(LastLineOf(4, 0), Not(HasSubstr("All checks passed")));
 }
 
 TEST(DoctorText, ADirectoryStandsInQuotes) {
@@ -41,7 +41,7 @@ TEST(DoctorText, SaysWhatToDoBelowWhatIsWrong) {
   EXPECT_EQ(TextOf(checks.report()),
             "FAILED   clock                    Two days behind.\n"
             "                                  -> Set the clock.\n"
-            "Mend what failed, then try again.\n");
+            "Correct what failed, then try again.\n");
 }
 
 TEST(Findings, ASentenceIsSplitWhereItSaysWhatToDo) {

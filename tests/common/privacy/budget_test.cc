@@ -152,7 +152,7 @@ TEST(Budget, ARefusalSaysWhatToDoWhenNothingIsLeft) {
               HasSubstr("wait until open runs end and return"));
   EXPECT_THAT(OverBudgetSentence("x", cap, {.cap = cap}, MuSquared(),
                                  Conversion::kRdp, kDelta),
-              HasSubstr("this identity's own limit is used up"));
+              HasSubstr("this identity has used all of its own limit"));
 }
 
 }  // namespace

@@ -97,10 +97,10 @@ TEST_F(Places, ADiskThatRefusesSaysWhatToChange) {
   const struct {
     const char *data_dir, *advice;
   } cases[] = {
-      {"v.csv", "move away what is there"},
-      {"v.csv/z", "move away what is there"},
-      {"/proc/none", "make the directory above it first"},
-      {"/dev/full/z", "move away what is there"},
+      {"v.csv", "move the existing file away"},
+      {"v.csv/z", "move the existing file away"},
+      {"/proc/none", "create the parent directory first"},
+      {"/dev/full/z", "move the existing file away"},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(Run("import --name v --population people --input v.csv --users "

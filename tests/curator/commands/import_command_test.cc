@@ -29,7 +29,7 @@ TEST_F(ImportCommand, ADeltaThatIsNotBelowOneInNIsRefusedUnlessMeant) {
             kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[delta-weak]"));
   ASSERT_EQ(Import("--delta 0.2 --weak-delta --format json"), kExitOk) << err_;
-  EXPECT_THAT(err_, HasSubstr("note: delta 0.2 is not below 1/N"));
+  EXPECT_THAT(err_, HasSubstr("note: The delta 0.2 is not below 1/N"));
   EXPECT_THAT(Notes(), ::testing::ElementsAre(HasSubstr("not below 1/N")));
   // A population that has its delta keeps it.
   EXPECT_EQ(Run("import --name w --population people --input v.csv --users "

@@ -66,13 +66,14 @@ TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
     MoveHere(c.promise);
     const std::string served = Said("serve");
     EXPECT_THAT(served, HasSubstr("[population-differs]")) << c.promise;
-    EXPECT_THAT(served, HasSubstr("the data set w was imported under"));
+    EXPECT_THAT(served, HasSubstr("The data set w was imported under"));
     EXPECT_THAT(served, HasSubstr(c.text));
     EXPECT_THAT(served, Not(HasSubstr("serves")));
     const std::string examined = Said("doctor");
-    EXPECT_THAT(examined, HasSubstr("the data set w was imported under"))
+    EXPECT_THAT(examined, HasSubstr("The data set w was imported under"))
         << c.promise;
-    EXPECT_THAT(examined, HasSubstr("Its population has its promise"))
+    EXPECT_THAT(examined,
+                HasSubstr("The ledger has the guarantee of its population"))
         << "the data set v is as it should be";
     fs::remove_all(Path("z/datasets/w"));
     fs::remove_all(Path("y"));
@@ -85,8 +86,8 @@ TEST_F(MovedDataset, OfAnotherNameThanItsDirectoryIsNotServed) {
            fs::copy_options::recursive);
   for (const char* command : {"serve", "doctor"}) {
     EXPECT_THAT(Said(command),
-                HasSubstr("z/datasets/u holds the data set v: give the "
-                          "directory that name"))
+                HasSubstr("z/datasets/u contains the data set v: rename "
+                          "the directory to that name"))
         << command;
   }
   EXPECT_THAT(Said("serve"), HasSubstr("[dataset-name-differs]"));

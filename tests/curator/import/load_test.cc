@@ -226,9 +226,9 @@ TEST(LoadNpy, NamesTheEntryThatItRefuses) {
   const absl::Status status = LoadMatrix(path, kUsersAreRows).status();
   EXPECT_EQ(ReasonCode(status), "input-negative");
   EXPECT_EQ(status.message(),
-            absl::StrCat(path,
-                         ": [1, 1]: the entry -1 is negative; entries "
-                         "must be 0 or more"));
+            absl::StrCat("`", path,
+                         "`: [1, 1]: the entry -1 is negative; entries "
+                         "must be 0 or more."));
 }
 
 TEST(LoadNpy, RefusesWhatIsNoMatrixOfNumbers) {
@@ -328,7 +328,8 @@ TEST_P(EveryRefusal, NamesFileLineAndColumn) {
   const absl::Status status = LoadMatrix(path, kUsersAreRows, options).status();
   EXPECT_EQ(ReasonCode(status), refused.code) << status;
   const std::string message(status.message());
-  EXPECT_EQ(message.rfind(absl::StrCat(path, refused.place, ": "), 0), 0u)
+  EXPECT_EQ(message.rfind(absl::StrCat("`", path, "`", refused.place, ": "), 0),
+            0u)
       << message;
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }

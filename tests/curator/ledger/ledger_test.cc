@@ -226,11 +226,12 @@ TEST(Ledger, SaysAskedSpentReservedAndTheLargestRunInOneSentence) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   // By hand: epsilon(rho) = rho + 2 sqrt(rho ln 1e5); rho of the cap is
   // 0.0208199, an eighth charged, three eighths reserved.
-  EXPECT_EQ(std::string(status.message()),
-            "over the budget of population `people`: asked epsilon 1, spent "
-            "0.3488, spent and reserved 0.7028, largest run 0.7027, cap 1 (rdp "
-            "at delta 1e-05); ask for the largest run or less, or wait until "
-            "open runs end");
+  EXPECT_EQ(
+      std::string(status.message()),
+      "The run exceeds the budget of population `people`: asked epsilon 1, "
+      "spent 0.3488, spent and reserved 0.7028, largest run 0.7027, cap "
+      "1 (rdp at delta 1e-05); ask for at most the largest run, or wait "
+      "until open runs end.");
 }
 
 TEST(Ledger, CapsWhatOneIdentityMayUse) {

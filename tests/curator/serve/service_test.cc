@@ -121,7 +121,7 @@ TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
   const absl::Status store = ask();
   EXPECT_EQ(ReasonCode(store), "storage-failed");
   EXPECT_EQ(store.message(),
-            "the curator's storage failed: its operator finds the reason in "
+            "The curator's storage failed: its operator finds the reason in "
             "the curator's log.");
   std::filesystem::rename(directory_ + "/away", directory_ + "/releases");
   std::filesystem::rename(directory_ + "/anchor", directory_ + "/away");
@@ -157,8 +157,8 @@ TEST_F(ServiceTest, AnExceptionIsAnInternalErrorAndNothingIsCharged) {
   const absl::Status status = peer.Finish();
   EXPECT_EQ(ReasonCode(status), "internal-error");
   EXPECT_EQ(status.message(),
-            "the request failed for an internal reason; the server's operator "
-            "finds it in the server's log.");
+            "The request failed for an internal reason; the server's operator "
+            "finds the reason in the server's log.");
   EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
 }
 
