@@ -45,7 +45,7 @@ absl::Status Ended() {
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
   if (ReasonCode(converted) != "unreachable") return converted;
-  spdlog::warn("the curator cannot be reached: {}", status.error_message());
+  spdlog::warn("the curator: {}", std::string(converted.message()));
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
                  "The analyst's server cannot reach the curator; runs that "
                  "were started go on when it is back.");

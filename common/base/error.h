@@ -15,7 +15,8 @@
 
 namespace dpnmf {
 
-// Kind, code, and the sentence on one line: control characters become spaces.
+// Kind, code, and the sentence on one line of UTF-8, cut off after 2,000 bytes:
+// control characters become spaces, and bytes of no character question marks.
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence);
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr char kManifest[] = "manifest.json";
-constexpr int kFormat = 1;
+constexpr std::uint64_t kFormat = 1;
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
 
 struct File {
@@ -160,6 +160,11 @@ bool IsInside(const std::string& path) {
   return true;
 }
 
+// A whole number; get<> alone would take 1.5, -1 and true as well.
+std::uint64_t Whole(const json& object, const char* key) {
+  return object.at(key).get_ref<const json::number_unsigned_t&>();
+}
+
 struct Manifest {
   std::uint64_t rows = 0;
   std::string head;
@@ -176,19 +181,19 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
   DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
   try {
     const json root = json::parse(text);
-    if (root.at("format").get<int>() > kFormat) {
+    if (Whole(root, "format") > kFormat) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
                      absl::StrCat("the backup ", backup,
                                   " was made by a newer program: install that "
                                   "version."));
     }
     Manifest manifest;
-    manifest.rows = root.at("rows").get<std::uint64_t>();
+    manifest.rows = Whole(root, "rows");
     manifest.head = root.at("head").get<std::string>();
     for (const auto& [name, file] : root.at("files").items()) {
       if (!IsInside(name))
         return BackupDamaged(backup, "its manifest names an odd path");
-      manifest.files[name] = {file.at("size").get<std::uint64_t>(),
+      manifest.files[name] = {Whole(file, "size"),
                               file.at("sha256").get<std::string>()};
     }
     if (!manifest.files.contains(kLedgerFile))
