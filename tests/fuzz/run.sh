@@ -6,7 +6,7 @@
 # finding, which lies in DIR/findings.
 #   --build DIR  configured with DPNMF_BUILD_FUZZERS (build-fuzz if left out)
 #   --work DIR   where inputs and logs are put (fuzz-work in it if left out)
-#   --keep       puts the fewest inputs that cover as much into
+#   --keep       puts the fewest inputs that cover what the seeds do not into
 #                tests/fuzz/corpus/TARGET, those up to 2 KiB
 set -euo pipefail
 case "${1:-}" in -h | --help)
@@ -54,11 +54,12 @@ for target in "${targets[@]}"; do
     "$(sed -n 's/^stat::number_of_executed_units: //p' "$log")" "$seconds" \
     "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)"
   [ -n "$keep" ] || continue
-  rm -rf "$work/$target.fewest" && mkdir "$work/$target.fewest"
+  # A replay runs the seeds as well: only what they do not cover is kept.
+  rm -rf "$work/$target.fewest" && cp -r "$seeds" "$work/$target.fewest"
   ASAN_OPTIONS=detect_leaks=0 "$build/tests/${target}_fuzz" "${options[@]}" \
     -merge=1 -use_counters=0 -max_len=2048 "$work/$target.fewest" "$kept" \
     "$found" >>"$log" 2>&1
-  rm -rf "$kept" && mv "$work/$target.fewest" "$kept"
+  rm -rf "$kept" "$work/$target.fewest"/seed-* && mv "$work/$target.fewest" "$kept"
 done
 ls -A "$work/findings"
 exit $code
