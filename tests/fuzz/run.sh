@@ -57,7 +57,7 @@ for target in "${targets[@]}"; do
   # A replay runs the seeds as well: only what they do not cover is kept.
   rm -rf "$work/$target.fewest" && cp -r "$seeds" "$work/$target.fewest"
   ASAN_OPTIONS=detect_leaks=0 "$build/tests/${target}_fuzz" "${options[@]}" \
-    -merge=1 -use_counters=0 -max_len=2048 "$work/$target.fewest" "$kept" \
+    -set_cover_merge=1 -use_counters=0 -max_len=2048 "$work/$target.fewest" "$kept" \
     "$found" >>"$log" 2>&1
   rm -rf "$kept" "$work/$target.fewest"/seed-* && mv "$work/$target.fewest" "$kept"
 done
