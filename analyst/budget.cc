@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/planner.h"
-#include "analyst/readings.h"
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -157,9 +157,10 @@ absl::Status AddReadings(v1::GetBudgetReply* reply) {
     point->set_order(order);
     point->set_epsilon(RdpAtOrder(charged, order));
   }
-  DPNMF_ASSIGN_OR_RETURN(const double left,
-                         EpsilonLeft(reply->guarantee(), reply->record()));
-  reply->set_epsilon_left(left);
+  DPNMF_ASSIGN_OR_RETURN(
+      const double largest_run,
+      LargestRunOf(reply->guarantee(), reply->record(), delta));
+  reply->set_largest_run(largest_run);
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/access/allow_list.h"
 
 namespace dpnmf::analyst {
 
@@ -17,19 +18,13 @@ namespace dpnmf::analyst {
 // auditor    yes     no       no
 enum class Permission { kRead, kStart, kEnd };
 
-// Thread-safe. Copies share their state.
+// The list's shape: common/access/allow_list.h. Thread-safe. Copies share their
+// state.
 class ClientList {
  public:
-  // From JSON:
-  //   {"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]},
-  //                {"identity": "uri:spiffe://lab/audit", "roles":
-  //                ["auditor"]}]}
-  // Identities are those of common/rpc/tls.h; roles are "analyst", "operator"
-  // and "auditor". INVALID_ARGUMENT "clients-malformed", one sentence that
-  // names the entry.
+  // Fixed. Errors of ParseAllowList.
   static absl::StatusOr<ClientList> Parse(std::string_view json);
-  // NOT_FOUND "clients-unreadable" besides. The file is read again when it
-  // changes; one that cannot be read then refuses everybody until it is mended.
+  // Errors and reading again: AllowList::FromFile.
   static absl::StatusOr<ClientList> Read(const std::string& file);
 
   // The first of the peer's identities that has the permission (kEnd: of some
@@ -44,9 +39,9 @@ class ClientList {
                            const std::string& started_by) const;
 
  private:
-  struct State;
-  explicit ClientList(std::shared_ptr<State> state);
-  std::shared_ptr<State> state_;
+  explicit ClientList(std::shared_ptr<AllowList> list)
+      : list_(std::move(list)) {}
+  std::shared_ptr<AllowList> list_;
 };
 
 }  // namespace dpnmf::analyst

@@ -5,16 +5,17 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/idle_guard.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "common/rpc/trace_metadata.h"
+#include "common/base/log.h"
+#include "common/server/stall_timeout.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "spdlog/spdlog.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -45,7 +46,7 @@ absl::Status Ended() {
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
   if (ReasonCode(converted) != "unreachable") return converted;
-  spdlog::warn("the curator: {}", std::string(converted.message()));
+  LogWarning("the curator: {}", std::string(converted.message()));
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
                  "The analyst's server cannot reach the curator; runs that "
                  "were started go on when it is back.");
@@ -153,11 +154,11 @@ class GrpcStream : public RunStream {
   // The silence counts while a call is under way, not while the analyst works.
   class Working {
    public:
-    explicit Working(IdleGuard* guard) : guard_(guard) { guard_->Touch(); }
+    explicit Working(StallTimeout* guard) : guard_(guard) { guard_->Touch(); }
     ~Working() { guard_->Pause(); }
 
    private:
-    IdleGuard* const guard_;
+    StallTimeout* const guard_;
   };
 
   void GiveUp() {
@@ -249,7 +250,7 @@ class GrpcStream : public RunStream {
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};
   bool finished_ = false;
-  IdleGuard guard_;
+  StallTimeout guard_;
   const Trace trace_;
   std::unique_ptr<
       grpc::ClientReaderWriterInterface<v1::TrainRequest, v1::TrainReply>>
@@ -324,6 +325,13 @@ std::unique_ptr<CuratorConnection> ConnectCurator(
     std::shared_ptr<grpc::ChannelInterface> channel,
     std::chrono::milliseconds silence_limit) {
   return std::make_unique<GrpcCurator>(std::move(channel), silence_limit);
+}
+
+std::unique_ptr<CuratorConnection> ConnectCurator(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    std::chrono::milliseconds silence_limit) {
+  return ConnectCurator(CuratorChannel(address, credentials), silence_limit);
 }
 
 }  // namespace dpnmf::analyst

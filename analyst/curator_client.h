@@ -11,8 +11,12 @@
 #include <string>
 
 #include "analyst/curator_connection.h"
-#include "grpcpp/channel.h"
-#include "grpcpp/security/credentials.h"
+
+namespace grpc {
+class Channel;
+class ChannelCredentials;
+class ChannelInterface;
+}  // namespace grpc
 
 namespace dpnmf::analyst {
 
@@ -23,6 +27,11 @@ std::shared_ptr<grpc::Channel> CuratorChannel(
 
 std::unique_ptr<CuratorConnection> ConnectCurator(
     std::shared_ptr<grpc::ChannelInterface> channel,
+    std::chrono::milliseconds silence_limit);
+// Over a CuratorChannel.
+std::unique_ptr<CuratorConnection> ConnectCurator(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     std::chrono::milliseconds silence_limit);
 
 }  // namespace dpnmf::analyst

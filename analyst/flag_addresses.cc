@@ -3,7 +3,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/rpc/address.h"
+#include "common/base/view.h"
+#include "common/wire/address.h"
 
 namespace dpnmf::analyst {
 
@@ -12,8 +13,7 @@ absl::Status CheckPeerAddress(std::string_view flag,
   const absl::Status status = ParseAddress(address).status();
   if (status.ok()) return status;
   return Refusal(status.code(), ReasonCode(status),
-                 absl::StrCat("`", absl::string_view(flag.data(), flag.size()),
-                              "`: ", status.message()));
+                 absl::StrCat("`", View(flag), "`: ", status.message()));
 }
 
 absl::Status CheckListenAddress(std::string_view flag,

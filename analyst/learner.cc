@@ -9,12 +9,13 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
-#include "analyst/readings.h"
 #include "analyst/receipt_check.h"
+#include "analyst/round_facts.h"
 #include "common/base/error.h"
 #include "common/base/trace.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -53,61 +54,18 @@ double RelativeChange(const Eigen::MatrixXd& before,
   return norm > 0 ? (after - before).norm() / norm : 0;
 }
 
-const v1::PartPlan* PartOf(const v1::StagePlan& stage, std::string_view name) {
-  for (const v1::PartPlan& part : stage.parts()) {
-    if (part.name() == name) return &part;
-  }
-  return nullptr;
-}
-
-// |A|_F <= mean of |h|^2 <= c_h^2, read back from the sensitivity of S_A:
-// sqrt(2) c_h^2 (replace one) or c_h^2 (add or remove one).
-double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
-  const double sensitivity = part == nullptr ? 0 : part->l2_sensitivity();
-  if (!(sensitivity > 0)) return 1;
-  return adjacency == v1::ADJACENCY_REPLACE_ONE ? sensitivity / std::sqrt(2.0)
-                                                : sensitivity;
-}
-
-RoundFacts FactsOfRound(const v1::Run& run, const OpenedRun& opened,
-                        const StageOfRound& at, bool average) {
-  const v1::RunSpecification& specification = run.specification();
-  const v1::PartPlan* a = PartOf(*at.stage, "A");
-  RoundFacts facts;
-  facts.round = at.round;
-  facts.rounds = at.stage->rounds();
-  facts.moment_rows = specification.parameters().moment_rows();
-  facts.seed = specification.learner().seed();
-  for (const v1::PartPlan& part : at.stage->parts()) {
-    if (average)
-      facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
-  }
-  for (const v1::StagePlan& stage : opened.plan.stages()) {
-    const v1::PartPlan* const mean = PartOf(stage, "mean");
-    if (mean != nullptr) facts.stddev_of_mean = mean->stddev();
-  }
-  facts.users = static_cast<double>(opened.users);
-  facts.step_size = specification.learner().step_size();
-  facts.steps_per_round = specification.learner().steps_per_round();
-  facts.largest_a_norm =
-      LargestNormOfA(a, specification.parameters().adjacency());
-  facts.stddev_a = a == nullptr || !average ? 0 : a->stddev();
-  facts.average = average;
-  return facts;
-}
-
 // A round's stage and what this analyst does with its releases.
 struct RoundKind {
   StageOfRound at;
-  const Mechanism* mechanism = nullptr;
+  const ReleaseKind* release = nullptr;
 };
 
 absl::StatusOr<RoundKind> KindOf(const v1::RunPlan& plan, std::uint32_t round) {
   RoundKind kind;
   kind.at = StageOf(plan, round);
   if (kind.at.stage != nullptr)
-    kind.mechanism = FindMechanism(kind.at.stage->release());
-  if (kind.mechanism != nullptr) return kind;
+    kind.release = FindReleaseKind(kind.at.stage->release());
+  if (kind.release != nullptr) return kind;
   return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
                  "This analyst does not know the run's `mechanism`.");
 }
@@ -218,9 +176,10 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   const auto begin = steady_clock::now();
   DPNMF_ASSIGN_OR_RETURN(const RoundKind kind, KindOf(opened.plan, round));
   const RoundFacts facts =
-      FactsOfRound(record_.run, opened, kind.at, settings_.average);
+      FactsOfRound(record_.run.specification(), opened.plan, kind.at,
+                   static_cast<double>(opened.users), settings_.average);
   DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
-                         kind.mechanism->input(facts, state_));
+                         kind.release->input(facts, state_));
   DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
   const auto asked = steady_clock::now();
   DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
@@ -241,7 +200,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   finished.state = state_;
   absl::Status updated;
   if (!result.lost) {
-    updated = kind.mechanism->update(result.parts, facts, &finished.state);
+    updated = kind.release->update(result.parts, facts, &finished.state);
     // A release that cannot be used is recorded all the same: it was charged.
     if (!updated.ok()) finished.lost = true;
   }
@@ -261,10 +220,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
         absl::StrCat("The release of round ", round,
                      " was charged and is lost; the run goes on."));
     // Nothing later makes up for the release that W or the value comes from.
-    const bool is_answer =
-        kind.at.stage->release() == "objective" ||
-        (kind.at.stage->release() == "moments" && round == rounds());
-    if (is_answer) {
+    if (kind.release->is_answer && round == rounds()) {
       updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
                         "The run's release was charged and is lost, so there "
                         "is no answer; start another run.");
@@ -329,12 +285,13 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
                       result.lost ? "lost" : "released", seconds);
   const v1::Guarantee& guarantee = record_.guarantee;
   const auto conversion = FromProto(guarantee.conversion());
-  const auto charged = FromProto(result.ledger.charged());
-  const auto left = EpsilonLeft(guarantee, result.ledger);
-  if (!conversion.ok() || !charged.ok() || !left.ok()) return;
-  metrics->SetBudget(
-      record_.population, guarantee.epsilon(),
-      Epsilon(*conversion, *charged, guarantee.delta()).value_or(0), *left);
+  const auto budget = FromProto(result.ledger);
+  if (!conversion.ok() || !budget.ok()) return;
+  const double delta = guarantee.delta();
+  const auto spent = Spent(*budget, *conversion, delta);
+  const auto largest = LargestRun(RoomOf(*budget), *conversion, delta);
+  if (!spent.ok() || !largest.ok()) return;
+  metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {
@@ -415,8 +372,9 @@ v1::RunEvent Learner::EventNow(const v1::LedgerPosition& position,
   }
   if (!position.head().empty()) {
     *event.mutable_position() = position;
-    event.set_epsilon_left(
-        EpsilonLeft(record_.guarantee, position).value_or(0));
+    const auto largest =
+        LargestRunOf(record_.guarantee, position, parameters.delta());
+    if (largest.ok()) event.set_largest_run(*largest);
   }
   return event;
 }

@@ -24,7 +24,7 @@
 #include "analyst/curator_connection.h"
 #include "analyst/run_control.h"
 #include "analyst/run_store.h"
-#include "common/rpc/observers.h"
+#include "common/server/observers.h"
 
 namespace dpnmf::analyst {
 

@@ -5,13 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
-#include "analyst/readings.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "common/nmf/forecast.h"
-#include "common/nmf/moments.h"
 #include "common/privacy/accounting.h"
-#include "common/rpc/convert.h"
+#include "common/privacy/budget.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -23,54 +24,32 @@ absl::Status Invalid(std::string_view code, std::string_view sentence) {
 // A sequence number that no row reaches: the totals alone are wanted.
 constexpr std::uint64_t kAfterAllRows = INT64_MAX;
 
-// Says asked, spent, reserved and left in the guarantee's own terms.
-absl::StatusOr<std::string> OverBudgetSentence(
-    MuSquared asked, const v1::Guarantee& guarantee,
-    const v1::LedgerPosition& position) {
-  DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
-                         FromProto(guarantee.conversion()));
-  const auto read = [&](MuSquared cost) {
-    return Epsilon(conversion, cost, guarantee.delta());
-  };
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
-                         FromProto(position.charged()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared reserved,
-                         FromProto(position.reserved()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_asked, read(asked));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_charged, read(charged));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_reserved, read(reserved));
-  DPNMF_ASSIGN_OR_RETURN(const double epsilon_left, read(left));
-  const std::string_view name = NameOf(conversion);
-  return absl::StrFormat(
-      "The run costs more than the population's budget has left: asked %.4g, "
-      "spent %.4g, "
-      "reserved %.4g, left for one run %.4g (each an epsilon of its own, %s, "
-      "delta %g); lower "
-      "`epsilon`.",
-      epsilon_asked, epsilon_charged, epsilon_reserved, epsilon_left,
-      absl::string_view(name.data(), name.size()), guarantee.delta());
-}
-
 // Fills what depends on the budget: left_after, epsilons_after,
 // would_be_refused.
 absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   const v1::LedgerPosition& position = reply->position();
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared left, FromProto(position.left()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared committed, CommittedOf(position));
-  const std::optional<MuSquared> after = MuSquared::Add(committed, cost);
+  const v1::Guarantee& guarantee = reply->guarantee();
+  DPNMF_ASSIGN_OR_RETURN(const Budget budget, FromProto(position));
+  DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
+                         FromProto(guarantee.conversion()));
+  const std::optional<MuSquared> after =
+      MuSquared::Add(Committed(budget), cost);
   if (!after.has_value())
     return Invalid("epsilon-out-of-range", "`epsilon` is too large.");
   DPNMF_ASSIGN_OR_RETURN(*reply->mutable_epsilons_after(),
-                         EpsilonsOf(*after, reply->guarantee().delta()));
+                         EpsilonsOf(*after, guarantee.delta()));
+  const MuSquared room = RoomOf(budget);
   *reply->mutable_left_after() =
-      ToProto(MuSquared::Subtract(left, cost).value_or(MuSquared()));
-  if (cost <= left) return absl::OkStatus();
+      ToProto(MuSquared::Subtract(room, cost).value_or(MuSquared()));
+  if (cost <= room) return absl::OkStatus();
   reply->set_would_be_refused(true);
   reply->set_refusal_code("budget-exhausted");
-  DPNMF_ASSIGN_OR_RETURN(
-      *reply->mutable_refusal(),
-      OverBudgetSentence(cost, reply->guarantee(), position));
+  reply->set_refusal(
+      absl::StrCat("The run is ",
+                   OverBudgetSentence(
+                       absl::StrCat("population `", position.population(), "`"),
+                       cost, budget, room, conversion, guarantee.delta()),
+                   "."));
   return absl::OkStatus();
 }
 
@@ -90,12 +69,10 @@ Choice ChoiceFor(const v1::RunSpecification& specification,
                  const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
   const auto statistics = [](std::string_view because) {
-    return Choice{
-        "statistics",
-        absl::StrCat("Rounds of A and B, since ",
-                     absl::string_view(because.data(), because.size()),
-                     ". Without that, one second moment would give a "
-                     "better dictionary for the same epsilon.")};
+    return Choice{"statistics",
+                  absl::StrCat("Rounds of A and B, since ", View(because),
+                               ". Without that, one second moment would give a "
+                               "better dictionary for the same epsilon.")};
   };
   if (run.outliers()) return statistics("sparse outliers are to be split off");
   if (run.rounds() > 0) return statistics("a number of rounds is asked for");
@@ -117,25 +94,15 @@ Choice ChoiceFor(const v1::RunSpecification& specification,
   return {"moments", std::move(reason)};
 }
 
-// Of the second moment of a run that names no share of the mean: the public
-// numbers that it takes.
-double ShareOfMeanFor(const v1::RunParameters& run,
-                      const v1::Dataset& dataset) {
-  const absl::StatusOr<Conversion> conversion =
-      FromProto(dataset.guarantee().conversion());
-  if (!conversion.ok()) return kLeastShareOfMean;
-  const absl::StatusOr<MuSquared> cost =
-      LargestCost(*conversion, run.epsilon(), run.delta());
-  if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
-  return DefaultShareOfMean(static_cast<double>(dataset.users()),
-                            cost->ToDouble());
-}
-
-std::uint32_t DefaultRounds(const v1::RunParameters& run,
-                            const v1::Dataset& dataset) {
-  if (run.mechanism() == "objective") return 1;
-  if (run.mechanism() != "moments") return kDefaultRounds;
-  return run.moment_rows() < dataset.features() ? 2 : 1;
+// What the mechanism fills in where the specification has 0. Nothing for a
+// mechanism or for facts that PlanFor refuses.
+void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
+  const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
+  const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);
+  absl::StatusOr<RunParameters> parameters = FromProto(*run);
+  if (mechanism == nullptr || !facts.ok() || !parameters.ok()) return;
+  mechanism->fill_defaults(*facts, &*parameters);
+  *run = dpnmf::ToProto(*parameters);
 }
 
 v1::Forecast ToProto(const Forecast& forecast) {
@@ -156,14 +123,6 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   v1::RunParameters& run = *specification.mutable_parameters();
   if (run.mechanism().empty() || run.mechanism() == "auto")
     run.set_mechanism(ChoiceFor(specification, dataset).mechanism);
-  if (run.mechanism() == "moments") {
-    if (run.moment_rows() == 0) run.set_moment_rows(MomentRowsFor(dataset));
-    if (run.share_of_moments() == 0)
-      run.set_share_of_moments(kDefaultShareOfMoments);
-    if (run.share_of_mean() == 0)
-      run.set_share_of_mean(ShareOfMeanFor(run, dataset));
-  }
-  if (run.rounds() == 0) run.set_rounds(DefaultRounds(run, dataset));
   if (run.inner_iterations() == 0)
     run.set_inner_iterations(kDefaultInnerIterations);
   if (run.share_of_a() == 0) run.set_share_of_a(kDefaultShareOfA);
@@ -173,6 +132,7 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   if (run.conversion() == v1::CONVERSION_UNSPECIFIED) {
     run.set_conversion(dataset.guarantee().conversion());
   }
+  FillDefaults(dataset, &run);
   v1::LearnerOptions& learner = *specification.mutable_learner();
   if (learner.initialisation() == v1::INITIALISATION_UNSPECIFIED) {
     learner.set_initialisation(v1::INITIALISATION_RANDOM);
@@ -218,7 +178,7 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                          FromProto(reply.specification().parameters()));
   DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
-  if (FindMechanism(parameters.mechanism) == nullptr) {
+  if (Mechanisms().Find(parameters.mechanism) == nullptr) {
     return Invalid("mechanism-unknown",
                    "This analyst does not know that `mechanism`.");
   }

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/rpc/receipt.h"
+#include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {

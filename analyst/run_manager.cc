@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "analyst/readings.h"
+#include "analyst/epsilon_text.h"
+#include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "openssl/rand.h"
 
 namespace dpnmf::analyst {
@@ -195,15 +197,16 @@ void RunManager::ForgetOldRuns() {
 absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
   DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
-  if (run.specification().parameters().mechanism() != "objective" ||
+  const Mechanism* const mechanism =
+      Mechanisms().Find(run.specification().parameters().mechanism());
+  if (mechanism == nullptr || mechanism->figure == nullptr ||
       run.rounds_done() == 0) {
     return run;
   }
   DPNMF_ASSIGN_OR_RETURN(const LearnerState state, store_->ReadLearner(run_id));
-  const auto kept = state.memory.find("objective");
-  if (kept != state.memory.end() && kept->second.size() == 2) {
-    run.mutable_objective()->set_value(kept->second(0, 0));
-    run.mutable_objective()->set_stddev(kept->second(0, 1));
+  if (const std::optional<Figure> figure = mechanism->figure(state)) {
+    run.mutable_objective()->set_value(figure->value);
+    run.mutable_objective()->set_stddev(figure->stddev);
   }
   return run;
 }

@@ -1,23 +1,17 @@
 #include "analyst/run_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "sqlite3.h"
 
@@ -297,37 +291,6 @@ std::int64_t SystemSeconds() {
       .count();
 }
 
-// Makes the directory's name durable; SQLite does so for the files in it. A
-// parent that may not be read was made by others.
-absl::Status SyncParentOf(const std::string& directory) {
-  const std::string parent =
-      std::filesystem::path(directory + "/..").lexically_normal().string();
-  const int file = DPNMF_SYSTEM(open)(parent.empty() ? "." : parent.c_str(),
-                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0 && errno == EACCES) return absl::OkStatus();
-  const bool synced = file >= 0 && DPNMF_SYSTEM(fsync)(file) == 0;
-  if (file >= 0) ::close(file);
-  if (synced) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 absl::StrCat("The state directory ", directory,
-                              " cannot be made durable; check the device."));
-}
-
-absl::Status MakeDirectory(const std::string& directory) {
-  std::error_code error;
-  if (std::filesystem::create_directories(directory, error)) {
-    std::filesystem::permissions(directory, std::filesystem::perms::owner_all,
-                                 error);
-  }
-  if (!std::filesystem::is_directory(directory, error)) {
-    return Refusal(
-        absl::StatusCode::kUnavailable, "storage-failed",
-        absl::StrCat("The state directory ", directory,
-                     " cannot be made; check its parent's permissions."));
-  }
-  return SyncParentOf(directory);
-}
-
 // Checks a database that exists, makes the tables of one that is new.
 absl::Status Prepare(SQLite::Database* db) {
   // One process at a time: the lock is taken by the first transaction and kept.
@@ -439,7 +402,7 @@ RunStore::~RunStore() = default;
 
 absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Open(
     const std::string& directory, std::function<std::int64_t()> unix_seconds) {
-  DPNMF_RETURN_IF_ERROR(MakeDirectory(directory));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
   try {
     auto state = std::make_unique<State>(directory + "/analyst.sqlite");
     state->unix_seconds =

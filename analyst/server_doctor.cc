@@ -3,99 +3,88 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "analyst/client_list.h"
 #include "analyst/curator_client.h"
 #include "analyst/flag_addresses.h"
-#include "common/rpc/machine_checks.h"
-#include "common/rpc/receipt.h"
+#include "common/access/allow_list.h"
+#include "common/doctor/doctor_checks.h"
+#include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {
 
-void CheckClients(const std::string& path, Findings* findings) {
-  const absl::StatusOr<ClientList> clients = ClientList::Read(path);
-  if (findings->Judge("list of clients", clients.status(),
-                      absl::StrCat(path, " can be read."),
-                      "Until it is mended everybody is refused."))
-    CheckNotWritableByOthers("list of clients mode", path, findings);
-}
+using absl::StrCat;
 
-void CheckReceiptKey(const std::string& path, Findings* findings) {
+Finding ReceiptKey(const std::string& path) {
   constexpr char kRemedy[] =
       "Have the curator's operator hand over receipt.pub by another way than "
       "this connection, and give it with --receipt-key.";
   if (path.empty()) {
-    findings->Warn("receipt key",
-                   "The key that signs the curator's receipts is recorded at a "
-                   "data set's first receipt, whoever sends it.",
-                   kRemedy);
-    return;
+    return Doubtful(
+        "The key that signs the curator's receipts is recorded at a data "
+        "set's first receipt, whoever sends it.",
+        kRemedy);
   }
-  findings->Judge("receipt key", ReadReceiptKey(path).status(),
-                  absl::StrCat(path, " is the key of the curator's receipts."),
-                  kRemedy);
+  return Judged(ReadReceiptKey(path).status(),
+                path + " is the key of the curator's receipts.", kRemedy);
 }
 
-void CheckCurator(const AnalystDoctorOptions& options, Findings* findings) {
-  std::string refusal;
+Finding AnswerOf(const std::string& curator, const TlsFiles& tls) {
+  const auto credentials = ChannelTls(tls);
+  if (!credentials.ok())
+    return Bad(credentials.status().message(), "Mend the files above.");
+  std::string refusal;  // of the curator's certificate
   OnPeerRefused([&](const std::string&, const std::string& sentence) {
-    refusal = absl::StrCat(" ", sentence);
+    refusal = StrCat(" ", sentence);
   });
-  const auto credentials = ChannelTls(options.tls);
-  if (!credentials.ok()) {
-    findings->Fail("curator", credentials.status().message(),
-                   "Mend the files above.");
-  } else {
-    const auto datasets =
-        ConnectCurator(CuratorChannel(options.curator, *credentials),
-                       std::chrono::seconds(5))
-            ->ListDatasets();
-    findings->Judge(
-        "curator",
-        datasets.ok()
-            ? absl::OkStatus()
-            : absl::Status(datasets.status().code(),
-                           absl::StrCat(datasets.status().message(), refusal)),
-        datasets.ok() ? absl::StrCat(options.curator, " answers and offers ",
-                                     datasets->datasets_size(), " data sets.")
-                      : "",
-        "Check its address, that its certificate is for that name, and that "
-        "its allow-list names this server.");
-  }
+  const auto datasets =
+      ConnectCurator(curator, *credentials, std::chrono::seconds(5))
+          ->ListDatasets();
   OnPeerRefused(nullptr);
+  if (datasets.ok()) {
+    return Good(StrCat(curator, " answers and offers ",
+                       datasets->datasets_size(), " data sets."));
+  }
+  return Bad(StrCat(datasets.status().message(), refusal),
+             "Check its address, that its certificate is for that name, and "
+             "that its allow-list names this server.");
 }
 
 }  // namespace
 
 v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
   RequireTls13();
-  v1::DoctorReport report;
-  Findings findings(&report);
-  CheckUser(&findings);
+  CheckList checks;
+  checks.Add("user", NotRoot());
   const bool good =
-      CheckOwnFiles(options.tls, Purpose::kServer, options.now, &findings);
+      AddTlsFiles(options.tls, Purpose::kServer, options.now, &checks);
   if (options.client_tls.ca_file != options.tls.ca_file) {
-    findings.Judge("files towards clients", CheckTlsFiles(options.client_tls),
-                   "They are good.", "Mend what the sentence names.");
+    checks.Add("files towards clients",
+               Judged(CheckTlsFiles(options.client_tls), "They are good."));
   }
-  const bool curator_named = findings.Judge(
-      "curator address", CheckPeerAddress("--curator", options.curator),
-      absl::StrCat(options.curator, " is an address."),
-      "Give --curator HOST:PORT.");
+  const bool curator_named = checks.Add(
+      "curator address", Judged(CheckPeerAddress("--curator", options.curator),
+                                options.curator + " is an address."));
   if (!options.listen.empty()) {
-    findings.Judge("own address",
-                   CheckListenAddress("--listen", options.listen),
-                   absl::StrCat(options.listen, " is an address."),
-                   "Give --listen HOST:PORT.");
+    checks.Add("own address",
+               Judged(CheckListenAddress("--listen", options.listen),
+                      options.listen + " is an address."));
   }
-  CheckClients(options.clients, &findings);
-  CheckReceiptKey(options.receipt_key, &findings);
-  CheckPrivateDirectory("state directory", options.state_dir, &findings);
-  CheckAuditLog(options.audit_log, &findings);
-  CheckMetricsAddress(options.metrics_listen, &findings);
-  CheckDisk("disk of the state", options.state_dir, &findings);
-  if (good && curator_named) CheckCurator(options, &findings);
-  return report;
+  if (checks.Add(
+          "list of clients",
+          Judged(
+              ReadAllowList(options.clients, kAnalystAllowList).status(),
+              options.clients + " can be read.",
+              "Access is denied to everyone until the file is corrected."))) {
+    checks.Add("list of clients mode", NotWritableByOthers(options.clients));
+  }
+  checks.Add("receipt key", ReceiptKey(options.receipt_key));
+  checks.Add("state directory", PrivateDirectory(options.state_dir));
+  checks.Add("audit log", AuditLogFile(options.audit_log));
+  checks.Add("metrics", MetricsAddress(options.metrics_listen));
+  checks.Add("disk of the state", FreeSpace(options.state_dir));
+  if (good && curator_named)
+    checks.Add("curator", AnswerOf(options.curator, options.tls));
+  return checks.report();
 }
 
 }  // namespace dpnmf::analyst

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/rpc/tls.h"
+#include "common/tls/tls.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::analyst {

@@ -14,11 +14,13 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/rpc/call_record.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/base/log.h"
+#include "common/server/call_record.h"
+#include "common/server/refused_calls.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
-#include "spdlog/spdlog.h"
+#include "grpcpp/server_context.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -61,7 +63,9 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
 class AnalystServiceImpl final : public v1::AnalystService::Service {
  public:
   explicit AnalystServiceImpl(ServiceParts parts)
-      : parts_(std::move(parts)), quota_(parts_.limits) {}
+      : parts_(std::move(parts)),
+        quota_(parts_.limits),
+        refused_(parts_.observers) {}
 
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest* request,
@@ -96,7 +100,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         const v1::WatchRunRequest* request,
                         grpc::ServerWriter<v1::RunEvent>* writer) override {
     CallRecord record = Begin("WatchRun", *context);
-    const auto admitted = Admit(*context, Permission::kRead);
+    const auto admitted = Admit(*context, Permission::kRead, &record);
     if (!admitted.ok()) return ToGrpc(record.Finish(admitted.status()));
     absl::Status refused;
     const absl::Status watched = parts_.runs->Watch(
@@ -141,7 +145,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         "CancelRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::Run> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
-          spdlog::info("{} cancels run {}", client, request->run_id());
+          LogInfo("{} cancels run {}", client, request->run_id());
           return parts_.runs->Cancel(request->run_id());
         },
         request->run_id());
@@ -154,7 +158,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         "ForgetRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::ForgetRunReply> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
-          spdlog::info("{} forgets run {}", client, request->run_id());
+          LogInfo("{} forgets run {}", client, request->run_id());
           return parts_.runs->Forget(request->run_id(), client);
         },
         request->run_id());
@@ -165,7 +169,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
     CallRecord record = Begin("GetModel", *context);
     return ToGrpc(record.Finish(
-        SendModel(*context, *request,
+        SendModel(*context, *request, &record,
                   [&](const v1::ModelReply& reply) {
                     record.Count(0, reply.ByteSizeLong());
                     return DPNMF_TRANSFER("client-send", writer->Write(reply));
@@ -177,7 +181,8 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            const v1::GetReceiptsRequest* request,
                            grpc::ServerWriter<v1::Receipt>* writer) override {
     CallRecord record = Begin("GetReceipts", *context);
-    return ToGrpc(record.Finish(SendReceipts(*context, *request, writer)));
+    return ToGrpc(
+        record.Finish(SendReceipts(*context, *request, &record, writer)));
   }
 
   grpc::Status GetBudget(grpc::ServerContext* context,
@@ -214,9 +219,10 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
   absl::Status SendModel(
       const grpc::ServerContext& context, const v1::GetModelRequest& request,
+      CallRecord* record,
       const std::function<bool(const v1::ModelReply&)>& write) {
     DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
-                           Admit(context, Permission::kRead));
+                           Admit(context, Permission::kRead, record));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
                            parts_.store->ReadModel(request.run_id()));
     if (request.standard_errors())
@@ -249,10 +255,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
   absl::Status SendReceipts(const grpc::ServerContext& context,
                             const v1::GetReceiptsRequest& request,
+                            CallRecord* record,
                             grpc::ServerWriter<v1::Receipt>* writer) {
     constexpr int kPage = 256;
     DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
-                           Admit(context, Permission::kRead));
+                           Admit(context, Permission::kRead, record));
     v1::Receipt last;
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(
@@ -273,7 +280,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     const absl::Status written =
         WriteAudit(parts_.observers.audit, event, fields, AuditSync::kDurable);
     if (written.ok()) return written;
-    spdlog::error("{}", std::string(written.message()));
+    LogError("{}", std::string(written.message()));
     return AuditFailed();
   }
 
@@ -304,8 +311,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     std::string client;
     Quota::Lease lease;
   };
+  // Whom it does not let in shares entries of the audit log with others.
   absl::StatusOr<Admitted> Admit(const grpc::ServerContext& context,
-                                 Permission permission) {
+                                 Permission permission, CallRecord* record) {
+    refused_.WriteDue();
+    absl::StatusOr<Admitted> admitted = AdmitOrRefuse(context, permission);
+    if (!admitted.ok()) refused_.Note(admitted.status(), record);
+    return admitted;
+  }
+  absl::StatusOr<Admitted> AdmitOrRefuse(const grpc::ServerContext& context,
+                                         Permission permission) {
     DPNMF_ASSIGN_OR_RETURN(
         std::string client,
         parts_.clients.Authorise(parts_.identities_of(context), permission));
@@ -325,7 +340,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (!run_id.empty()) about.push_back({"run", run_id});
     const auto value = [&]() -> absl::StatusOr<Reply> {
       DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
-                             Admit(*context, permission));
+                             Admit(*context, permission, &record));
       if (permission != Permission::kRead) {
         AuditFields asked = {{"method", std::string(method)},
                              {"identity", admitted.client}};
@@ -360,18 +375,19 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            ReadDictionary(planned, reader));
     DPNMF_ASSIGN_OR_RETURN(v1::Run run,
                            parts_.runs->Start(planned, std::move(w0), client));
-    spdlog::info("{} starts run {}", client, run.run_id());
+    LogInfo("{} starts run {}", client, run.run_id());
     return run;
   }
 
   const ServiceParts parts_;
   Quota quota_;
+  RefusedCalls refused_;
   std::atomic<bool> computing_errors_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
+std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts) {
   return std::make_unique<AnalystServiceImpl>(std::move(parts));
 }
 

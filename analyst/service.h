@@ -11,14 +11,17 @@
 #include "analyst/curator_connection.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
-#include "common/rpc/observers.h"
-#include "common/rpc/quota.h"
-#include "grpcpp/impl/codegen/service_type.h"
-#include "grpcpp/server_context.h"
+#include "common/server/observers.h"
+#include "common/server/quota.h"
+
+namespace grpc {
+class ServerContextBase;
+class Service;
+}  // namespace grpc
 
 namespace dpnmf::analyst {
 
-// The identities of a peer; PeerIdentities (common/rpc/tls.h) in production.
+// The identities of a peer; PeerIdentities (common/tls/tls.h) in production.
 using IdentitiesOf =
     std::function<std::vector<std::string>(const grpc::ServerContextBase&)>;
 
@@ -36,7 +39,7 @@ struct ServiceParts {
   Quota::Limits limits = {.calls = 256};
 };
 
-std::unique_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
+std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
 
 }  // namespace dpnmf::analyst
 

@@ -219,7 +219,7 @@ void BM_KernelExactSums(benchmark::State& state) {
   const LatticeBounds bounds = LatticeBoundsOf(1, 20).value();
   // Quantised in place, again and again: as much work as the first time.
   AlignedVector<double>& u = block.buffers.u;
-  AlignedVector<double> k(kBlockStrips * StripSize(padded));
+  AlignedVector<double> k(kBlockStrips * StripSize(padded)), packed;
   std::vector<std::uint64_t> a(static_cast<std::size_t>(rank) * padded);
   std::vector<std::uint64_t> b(static_cast<std::size_t>(features) * padded);
   const auto work = [&] {
@@ -232,9 +232,9 @@ void BM_KernelExactSums(benchmark::State& state) {
     QuantiseStrips(bounds, features, features, kBlockStrips, u.data());
     const StripMatrix h{k.data(), rank, padded};
     AddExactProducts(h, h, kBlockStrips, bounds.largest_entry,
-                     bounds.largest_entry, true, a.data());
+                     bounds.largest_entry, true, &packed, a.data());
     AddExactProducts({u.data(), features, features}, h, kBlockStrips,
-                     bounds.largest_entry, bounds.largest_entry, false,
+                     bounds.largest_entry, bounds.largest_entry, false, &packed,
                      b.data());
   };
   RunKernel(state, ProductFlops(block.shape) + SweepFlops(block.shape) / 2,

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "curator/release/noise.h"
-#include "curator/release/noise_keystream.h"
-#include "curator/release/noise_sampler.h"
+#include "curator/noise/noise.h"
+#include "curator/noise/noise_keystream.h"
+#include "curator/noise/noise_sampler.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "analyst/curator_client.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/server.h"
-#include "common/rpc/tls.h"
-#include "curator/service.h"
+#include "common/server/server.h"
+#include "common/tls/tls.h"
+#include "common/wire/convert.h"
+#include "curator/serve/service.h"
 #include "grpcpp/grpcpp.h"
 
 namespace dpnmf {
@@ -36,6 +36,8 @@ std::unique_ptr<curator::Dataset> Generated() {
   description.population = "people";
   description.features = kFeatures;
   description.users = kUsers;
+  description.epsilon = 1000;
+  description.delta = 1e-5;
   return curator::Dataset::FromDense(description, values).value();
 }
 
@@ -50,7 +52,7 @@ class Curator {
     datasets.push_back(Generated());
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = directory_ + "/ledger";
     options.anchor_directory = directory_ + "/anchor";
@@ -63,7 +65,7 @@ class Curator {
             .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_,
-                       access_.get(), &seats_,     1};
+                       access_.get(), &locks_,     1};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -78,7 +80,7 @@ class Curator {
   std::string directory_;
   curator::Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::unique_ptr<curator::CuratorServiceImpl> service_;

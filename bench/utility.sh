@@ -10,7 +10,7 @@
 #
 # From the environment: EPSILON (1,4,16), DELTA (1e-5), CONVERSION (gaussian; or
 # rdp, rdp_optimal), REPEATS (5), MECHANISM
-# (all), CURATOR (build/bin/dpnmf-curator). Names of files hold no comma and no
+# (all), LAB (build/bin/dpnmf-lab). Names of files hold no comma and no
 # colon. Ctrl-C ends it; the finished evaluations stay.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -28,7 +28,7 @@ tables=()
 for specification in "$@"; do
   IFS=: read -r file users rank format <<<"$specification"
   name=$(basename "$file")
-  "${CURATOR:-$root/build/bin/dpnmf-curator}" evaluate --input "$file" --users "$users" \
+  "${LAB:-$root/build/bin/dpnmf-lab}" evaluate --input "$file" --users "$users" \
     --rank "$rank" --format-in "${format:-auto}" --epsilon "$epsilon" --delta "${DELTA:-1e-5}" \
     --mechanism "${MECHANISM:-all}" --conversion "${CONVERSION:-gaussian}" --repeats "${REPEATS:-5}" --public --output "$output/$name" >&2
   tables+=("$output/$name/results.csv")

@@ -21,6 +21,10 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND DPNMF_SANITIZE)
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)  # false reports of g++ 12 (bug 105651)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The compiler collects its garbage only above half a gigabyte (docs/decisions/0008-building.md).
+  add_compile_options("SHELL:--param ggc-min-heapsize=524288")
+endif()
 if(DPNMF_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "DPNMF_BUILD_FUZZERS needs clang, whose libFuzzer it links: configure a new build directory with -DCMAKE_CXX_COMPILER=clang++.")
@@ -35,6 +39,10 @@ if(DPNMF_SANITIZE)
 else()
   add_compile_definitions($<$<CONFIG:Release>:_FORTIFY_SOURCE=2>)
 endif()
+# For code that waits for peers, disks and people (services, command lines, the
+# ledger) and for its tests: the compiler needs a quarter less time. What computes
+# stays at CMake's -O3. Products and decompositions of Eigen belong in the latter.
+set(DPNMF_COLD "$<$<CONFIG:Release>:-O1>")
 # Eigen stays single-threaded: threads go over blocks of users (common/base/parallel.h).
 add_compile_definitions(EIGEN_DONT_PARALLELIZE EIGEN_MPL2_ONLY)
 find_program(DPNMF_CCACHE ccache)

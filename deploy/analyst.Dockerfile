@@ -1,4 +1,4 @@
-# The analyst's side, from a context that holds no curator/. Build: deploy/images.sh
+# The analyst's side, from a context without curator/. Build it with deploy/images.sh.
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 ARG DPNMF_UNPINNED=

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # deploy/build.sh [BUILD_DIR [CMAKE_ARGUMENT...]]: configures and builds the
-# three programs (and the tests, if asked for) into BUILD_DIR/bin [build].
+# programs (and the tests, if requested) into BUILD_DIR/bin [build].
 #
-#   DPNMF_TARGET   what to build [all]
+#   DPNMF_TARGET   what to build, separated by spaces [all]
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -11,11 +11,12 @@ case "${1:-}" in -h | --help)
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
+read -ra targets <<<"${DPNMF_TARGET:-all}"
 shift || true
 mkdir -p "$build"
 log=$build/build.log
 if ! { cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" &&
-  cmake --build "$build" --target "${DPNMF_TARGET:-all}" -- -k 0; } >"$log" 2>&1; then
+  cmake --build "$build" --target "${targets[@]}" -- -k 0; } >"$log" 2>&1; then
   grep -E 'error|Error|FAILED' "$log" | head -30 >&2 || true
   tail -5 "$log" >&2
   echo "the build failed; all of it: $log" >&2

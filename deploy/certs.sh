@@ -11,52 +11,53 @@ usage() {
   cat <<'TEXT'
 Usage:
   deploy/certs.sh init DIR
-      Makes a certificate authority (CA) in DIR/ca. Does nothing if there is one.
+      Makes a certificate authority (CA) in DIR/ca. Does nothing if one exists.
 
   deploy/certs.sh issue DIR NAME [--dns X]... [--ip X]... [--uri X]... [--days N]
-      Makes a key and a certificate in DIR/NAME, signed by the CA, for a server
-      and for a client alike. Without --dns and --uri the certificate is for the
-      DNS name NAME. Run again to renew: running servers take the new files up
+      Makes a key and a certificate in DIR/NAME, signed by the CA, valid for
+      servers and clients. Without --dns and --uri the certificate is for the
+      DNS name NAME. Run it again to renew: running servers load the new files
       within seconds.
 
   deploy/certs.sh request DIR NAME [--dns X]... [--ip X]... [--uri X]...
       Makes DIR/NAME/tls.key and DIR/NAME/request.csr, without a CA. Send the
-      .csr to whoever holds the CA; the key never travels.
+      .csr to the holder of the CA; the key never travels.
 
   deploy/certs.sh sign DIR CSR [--days N] > CERTIFICATE
       Shows the names that the request asks for (on standard error), signs it
       and writes the certificate to standard output.
 
   deploy/certs.sh crl DIR [--days N]
-      Makes the revocation list DIR/ca/ca.crl anew (good for 30 days), and puts a
-      copy beside every certificate in DIR. Servers that are given it with --crl
-      let nobody in once it has expired or is gone: make it from a timer.
+      Renews the revocation list DIR/ca/ca.crl (valid for 30 days) and puts a
+      copy beside every certificate in DIR. Servers that use it (--crl) deny all
+      access if it has expired or is missing: renew it from a timer.
 
   deploy/certs.sh revoke DIR CERTIFICATE
-      Puts the certificate on the list and makes the list anew. Servers refuse it
-      from the next connection, call or round on.
+      Puts the certificate on the list and renews the list. Servers refuse the
+      certificate at the next connection, call or round.
 
   deploy/certs.sh show FILE
       Prints a certificate's names, dates and issuer.
 
   deploy/certs.sh demo DIR
-      CA and certificates for a demonstration on one machine: curator, analyst
-      and alice (a client).
+      Makes a CA and certificates for a demonstration on one machine: curator,
+      analyst and alice (a client).
 
-What is what:
-  DIR/ca/ca.crt     the CA's certificate: everybody gets it        (--ca)
-  DIR/ca/ca.crl     what is revoked: every server gets it            (--crl)
-  DIR/ca/ca.key     the CA's key: whoever has it can be anybody; keep it off the
-                    servers
+Files:
+  DIR/ca/ca.crt     the CA's certificate: for every party          (--ca)
+  DIR/ca/ca.crl     the revocation list: for every server          (--crl)
+  DIR/ca/ca.key     the CA's key: its holder can impersonate every party; do not
+                    store it on the servers
   DIR/NAME/tls.crt  NAME's certificate: public                     (--cert)
   DIR/NAME/tls.key  NAME's key: stays with NAME, mode 0400         (--key)
   DIR/NAME/ca.crt   a copy of the CA's certificate, so that DIR/NAME is complete
 
-Names. Programs know each other by the subject alternative name alone:
-  * a server's certificate must state the host that its peers dial (--dns, --ip);
-  * whoever connects is known by its DNS or URI entries, and the curator's
-    allow-list names them as dns:alice.client or uri:spiffe://site/alice.
-The common name is never looked at.
+Names. Programs identify each other by the subject alternative name only:
+  * a server's certificate must state the host that its peers connect to (--dns,
+    --ip);
+  * a client is identified by its DNS or URI entries; the curator's allow-list
+    names them as dns:alice.client or uri:spiffe://site/alice.
+The common name is ignored.
 
 Example, two machines:
   deploy/certs.sh init /root/pki
@@ -70,7 +71,7 @@ fail() {
   exit 2
 }
 
-# Words and names go into an OpenSSL configuration: nothing else may.
+# Only words and names may go into an OpenSSL configuration.
 check_word() {
   [[ $2 =~ ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$ ]] ||
     fail "$1 \`$2' must be letters, digits, '.', '_' or '-'"
@@ -125,14 +126,14 @@ make_request() {
     fail "openssl cannot make a key and a request for the names $san"
 }
 
-# The names that a request asks for, as an extension's value: DNS:a,IP:1.2.3.4.
+# The names in a request, as an extension's value: DNS:a,IP:1.2.3.4.
 names_of_request() {
   openssl req -in "$1" -noout -text |
     sed -n '/X509v3 Subject Alternative Name/{n;s/^ *//;s/IP Address:/IP:/g;s/, /,/g;p;}'
 }
 
-# sign_request DIR CSR NAMES DAYS: the certificate, on standard output. Of the
-# request only the key is used; the extensions are these.
+# sign_request DIR CSR NAMES DAYS: writes the certificate to standard output. Only
+# the key of the request is used; the extensions are these.
 sign_request() {
   openssl x509 -req -in "$2" -CA "$1/ca/ca.crt" -CAkey "$1/ca/ca.key" -sha384 \
     -days "$4" -set_serial "0x$(openssl rand -hex 16 | sed 's/^./4/')" \
@@ -162,7 +163,7 @@ init() {
   fi
   [[ ! -e $dir/ca/ca.crt ]] || fail "$dir/ca has a certificate and no key"
   mkdir -p "$dir/ca"
-  # The key comes into place last: half a CA is no CA.
+  # The key is installed last: an incomplete CA must not look complete.
   openssl req -x509 -new -newkey ec -pkeyopt ec_paramgen_curve:P-384 -noenc -sha384 \
     -days "$CA_DAYS" -subj "/CN=dpnmf CA $(openssl rand -hex 4)" \
     -addext "basicConstraints=critical,CA:TRUE,pathlen:0" \
@@ -232,7 +233,7 @@ sign() {
   sign_request "$1" "$2" "$names" "$days"
 }
 
-# What `openssl ca` needs to keep the list of what is revoked.
+# The files in which `openssl ca` keeps the list of revoked certificates.
 ca_database() { # DIR
   [[ -e $1/ca/index ]] || : >"$1/ca/index"
   [[ -e $1/ca/crlnumber ]] || echo 01 >"$1/ca/crlnumber"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# deploy/client.sh ARGUMENT...: the client program dpnmf in a container beside the
-# analyst's, as the client alice that deploy/up.sh made a certificate for. Files
-# are written to the working directory.
+# deploy/client.sh ARGUMENT...: runs the client program dpnmf in a container beside
+# the analyst's, with the certificate of the client alice (made by deploy/up.sh).
+# Files are written to the working directory.
 #
-#   DPNMF_SECRETS   where the certificates are [./secrets]
-#   DPNMF_CLIENT    whose certificate [alice]
+#   DPNMF_SECRETS   directory of the certificates [./secrets]
+#   DPNMF_CLIENT    client whose certificate is used [alice]
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 own=${DPNMF_SECRETS:-$top/secrets}/${DPNMF_CLIENT:-alice}

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# deploy/demo.sh: the whole product on one machine. Installs what is missing,
-# builds, makes certificates, imports the shipped digits (1,797 people, 64
-# features), starts a curator and an analyst on loopback with mutual TLS, trains a
-# private dictionary, shows what it cost on both sides, draws the parts learned.
+# deploy/demo.sh: demonstrates the whole product on one machine. Installs missing
+# packages, builds, makes certificates, imports the shipped digits (1,797 people,
+# 64 features), starts a curator and an analyst on loopback with mutual TLS,
+# trains a private dictionary, shows its cost on both sides and draws the learned
+# parts.
 #
-#   DPNMF_DEMO_DIR    where everything goes; emptied at the start [.demo]
-#   DPNMF_BUILD_DIR   where the programs are built [build]
+#   DPNMF_DEMO_DIR    directory for all files; emptied at the start [.demo]
+#   DPNMF_BUILD_DIR   directory for the build [build]
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -19,7 +20,7 @@ say() { printf '\n== %s\n' "$*"; }
 
 say "packages and programs"
 "$top/deploy/install.sh" build
-"$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
+DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf" "$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
 PATH=$build/bin:$PATH
 
 case "$demo" in / | "$HOME" | "$top") echo "DPNMF_DEMO_DIR must be a directory of its own" >&2; exit 2 ;; esac
@@ -29,16 +30,16 @@ mkdir -p "$demo"
 say "certificates (a CA, one for each server, one for a data scientist)"
 "$top/deploy/certs.sh" demo "$demo/certs"
 
-say "the hospital imports its data: at most epsilon 8 will ever be spent on these people"
+say "the hospital imports its data, with a cap of epsilon 8 for these people"
 dpnmf-curator import --name digits --population writers \
   --input "$top/examples/digits/digits.csv.gz" --users rows \
   --epsilon 8 --delta 1e-5 \
   --data-dir "$demo/curator" --anchor-dir "$demo/curator-anchor"
 cat > "$demo/curator-allow.json" <<'EOF'
-{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
+{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["digits"]}]}
 EOF
 cat > "$demo/analyst-clients.json" <<'EOF'
-{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
+{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 EOF
 
 free_port() {
@@ -85,7 +86,7 @@ for _ in $(seq 100); do
 done
 client datasets
 
-say "what a run would cost, before anything is spent"
+say "the cost of a run, before anything is spent"
 run=(--dataset digits --rank 10 --epsilon 4 --delta 1e-5)
 client plan "${run[@]}"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|list: installs what is missing of Debian 12's
-# packages. build: compiler and libraries. test: and what the tests need. ci: and
-# sanitizers, linters and clang. list: prints those of build, one a line.
+# deploy/install.sh build|test|ci|list: installs missing Debian 12 packages.
+# build: compiler and libraries. test: the same and what the tests need. ci: the
+# same and sanitizers, linters and clang. list: prints those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc

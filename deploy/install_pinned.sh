@@ -1,8 +1,8 @@
 #!/bin/sh
 # deploy/install_pinned.sh LOCK: inside an image, installs exactly the packages of
-# a lock file (deploy/*.lock, made by deploy/pin.sh: package=version a line).
+# a lock file (deploy/*.lock, made by deploy/pin.sh: one package=version a line).
 #
-#   DPNMF_UNPINNED=1   the same packages in whatever versions the mirror has
+#   DPNMF_UNPINNED=1   installs the same packages in the versions of the mirror
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 packages=$(grep -v '^#' "$1")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# deploy/pin.sh [DOCKER_RUN_ARGUMENT...]: pins the packages of both images: asks
-# the mirror, inside debian:bookworm-slim, which versions it would install now and
-# writes them with all that they depend on to deploy/build.lock and
-# deploy/runtime.lock. Needs Docker and a network; look at the difference before
-# you commit it.
+# deploy/pin.sh [DOCKER_RUN_ARGUMENT...]: pins the packages of both images. Inside
+# debian:bookworm-slim it asks the mirror which versions it would install now, and
+# writes them, with all their dependencies, to deploy/build.lock and
+# deploy/runtime.lock. Needs Docker and a network. Review the difference before you
+# commit it.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"

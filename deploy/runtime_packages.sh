@@ -1,6 +1,6 @@
 #!/bin/sh
-# The packages that the programs need at run time, one a line (deploy/pin.sh reads
-# them; the images install what it pinned).
+# Prints the packages that the programs need at run time, one a line. deploy/pin.sh
+# reads them, and the images install the versions that it pinned.
 cat <<'TEXT'
 libgrpc++1.51
 libprotobuf32

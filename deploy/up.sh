@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# deploy/up.sh: makes certificates and allow-lists in ./secrets if there are none,
-# builds the images if there are none, starts both containers, waits until they
-# are healthy and prints the client's command.
+# deploy/up.sh: makes missing certificates and allow-lists in ./secrets, builds the
+# images if they are missing, starts both containers, waits until they are healthy
+# and prints the client's command.
 #
-# Building needs a network, running does not: deploy/images.sh is a step of its
-# own, for machines that have one only before.
+# Only the build needs a network. If a machine has a network only before the
+# deployment, run deploy/images.sh first.
 #
 #   DPNMF_SECRETS   certificates and allow-lists [./secrets]
 #   DPNMF_PORT      port on 127.0.0.1 for clients [7432]
-#   DPNMF_CRL       on: both servers refuse what the CA's revocation list names,
-#                   and everybody once the list has expired. This script makes
-#                   the list anew (30 days) each time; have a timer do so. [off]
+#   DPNMF_CRL       on: both servers refuse the certificates on the CA's revocation
+#                   list, and deny all access after the list has expired. This
+#                   script renews the list (30 days) each time; call it from a
+#                   timer. [off]
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -35,12 +36,12 @@ mkdir -p "$DPNMF_SECRETS/curator-config" "$DPNMF_SECRETS/analyst-config"
 allow=$DPNMF_SECRETS/curator-config/allow.json
 clients=$DPNMF_SECRETS/analyst-config/clients.json
 [ -e "$allow" ] || cat >"$allow" <<'TEXT'
-{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
+{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}
 TEXT
 [ -e "$clients" ] || cat >"$clients" <<'TEXT'
-{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
+{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 TEXT
-# Each container's files belong to its user and to nobody else.
+# Each container's files belong to its user only.
 chmod 755 "$DPNMF_SECRETS"
 chown -R 10001:10001 "$DPNMF_SECRETS/curator" "$DPNMF_SECRETS/curator-config"
 chown -R 10002:10002 "$DPNMF_SECRETS/analyst" "$DPNMF_SECRETS/analyst-config"

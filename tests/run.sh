@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh [CTEST_ARGUMENT...]: installs what is missing, builds, runs every
-# test. Slow statistical tests are left out; run them with `tests/run.sh -L slow`.
+# tests/run.sh [CTEST_ARGUMENT...]: installs missing packages, builds, runs every
+# test except slow statistical ones; run these with `tests/run.sh -L slow`.
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"

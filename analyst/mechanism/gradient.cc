@@ -71,4 +71,16 @@ absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
   return absl::OkStatus();
 }
 
+namespace {
+
+constexpr ReleaseKind kReleases[] = {{.name = "gradient",
+                                      .input = SendDictionary,
+                                      .update = UpdateFromGradient}};
+
+}  // namespace
+
+extern const Mechanism kGradientMechanism = {.name = "gradient",
+                                             .fill_defaults = FillDefaultRounds,
+                                             .releases = kReleases};
+
 }  // namespace dpnmf::analyst

@@ -5,26 +5,52 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
+#include "common/nmf/defaults.h"
 #include "common/nmf/statistics_update.h"
 
 namespace dpnmf::analyst {
-namespace {
+#define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
+#include "mechanism_names.inc"
+#undef DPNMF_MECHANISM
 
-constexpr Mechanism kMechanisms[] = {
-    {"statistics", &SendDictionary, &UpdateFromStatistics},
-    {"gradient", &SendDictionary, &UpdateFromGradient},
-    {"mean", &SendNothing, &UpdateFromMean},
-    {"moments", &SendRows, &UpdateFromMoments},
-    {"objective", &SendDictionary, &UpdateFromObjective},
-};
+NameTable<Mechanism>& Mechanisms() {
+#define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
+  static auto& table = *new NameTable<Mechanism>({
+#include "mechanism_names.inc"
+  });
+#undef DPNMF_MECHANISM
+  return table;
+}
 
-}  // namespace
-
-const Mechanism* FindMechanism(std::string_view name) {
-  for (const Mechanism& mechanism : kMechanisms) {
-    if (mechanism.name == name) return &mechanism;
+const ReleaseKind* FindReleaseKind(std::string_view name) {
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const ReleaseKind& kind : mechanism->releases)
+      if (kind.name == name) return &kind;
   }
   return nullptr;
+}
+
+void FillDefaultRounds(const DatasetFacts&, RunParameters* parameters) {
+  if (parameters->rounds == 0) parameters->rounds = kDefaultRounds;
+}
+
+absl::Status ErrorsUnavailable() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
+                 "Standard errors are known of completed runs of `moments` "
+                 "and of `statistics`; leave `--errors` out.");
+}
+
+absl::Status ErrorsDamaged() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "What the run has kept of its release cannot be read; restore "
+                 "the state directory from a backup.");
+}
+
+const Eigen::MatrixXd* Kept(const LearnerState& state,
+                            const std::string& name) {
+  const auto kept = state.memory.find(name);
+  return kept == state.memory.end() ? nullptr : &kept->second;
 }
 
 absl::StatusOr<RoundInput> SendDictionary(const RoundFacts&,
@@ -62,11 +88,10 @@ absl::StatusOr<Eigen::MatrixXd> MeanOfPart(
     }
     return ToMean(part, users);
   }
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, "release-malformed",
-      absl::StrCat("The curator's release has no ", rows, " x ", columns,
-                   " part `", absl::string_view(name.data(), name.size()),
-                   "`; both sides must run the same version."));
+  return Refusal(absl::StatusCode::kInvalidArgument, "release-malformed",
+                 absl::StrCat("The curator's release has no ", rows, " x ",
+                              columns, " part `", View(name),
+                              "`; both sides must run the same version."));
 }
 
 }  // namespace dpnmf::analyst

@@ -1,13 +1,15 @@
-// What the analyst does with one release: a function of released values and
-// public facts alone, hence free post-processing.
-//
-// A new kind of release is one file beside this one and one row in the table of
-// mechanism.cc.
+// Mechanisms at the analyst: defaults of a run, and what is done with each
+// release: functions of released values and public facts alone, hence free
+// post-processing. The descriptor that both parties share, and where the list
+// is: common/privacy/mechanism/mechanism.h.
 #ifndef DPNMF_ANALYST_MECHANISM_MECHANISM_H_
 #define DPNMF_ANALYST_MECHANISM_MECHANISM_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +17,10 @@
 #include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/name_table.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
+#include "common/privacy/run_plan.h"
 
 namespace dpnmf::analyst {
 
@@ -66,14 +70,48 @@ using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
 using InputFunction = absl::StatusOr<RoundInput> (*)(const RoundFacts& facts,
                                                      const LearnerState& state);
 
-struct Mechanism {
-  std::string_view name;  // of the kind of release: StagePlan.release
+// Standard errors of W (D x K) in a run that has ended with this release, from
+// its facts and what the run has kept. FAILED_PRECONDITION
+// "errors-unavailable"; DATA_LOSS "state-damaged"; CANCELLED "cancelled" once
+// `stopped` says so.
+using ErrorsFunction = absl::StatusOr<Eigen::MatrixXd> (*)(
+    const RoundFacts& facts, const LearnerState& state,
+    const std::function<bool()>& stopped);
+
+// The rounds of a stage.
+struct ReleaseKind {
+  std::string_view name;  // StagePlan.release
   InputFunction input;
   UpdateFunction update;
+  // A run whose last release is of this kind has no answer without it.
+  bool is_answer = false;
+  ErrorsFunction standard_errors = nullptr;  // null: not known
 };
 
-// Nothing if there is no mechanism of that name.
-const Mechanism* FindMechanism(std::string_view name);
+// What a run is for that learns no dictionary.
+struct Figure {
+  double value = 0;
+  double stddev = 0;
+};
+
+struct Mechanism {
+  std::string_view name;
+  // Fills in what was left at 0. May find out-of-range values and leaves them.
+  void (*fill_defaults)(const DatasetFacts& facts, RunParameters* parameters);
+  // What its stages publish and no other mechanism's file has.
+  std::span<const ReleaseKind> releases;
+  // Null where a dictionary is learnt; nothing if none has been released.
+  std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
+};
+
+// All of them, by name.
+NameTable<Mechanism>& Mechanisms();
+
+// nullptr if no mechanism has a release of that name.
+const ReleaseKind* FindReleaseKind(std::string_view name);
+
+// kDefaultRounds where no number of rounds is asked for.
+void FillDefaultRounds(const DatasetFacts& facts, RunParameters* parameters);
 
 // "statistics": noised A (K x K) and B (D x K), averaged over rounds, then
 // steps_per_round projected gradient steps. statistics.cc.
@@ -100,6 +138,12 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
 // "objective" (1 x 2). objective.cc.
 absl::Status UpdateFromObjective(const std::vector<NoisedMatrix>& parts,
                                  const RoundFacts& facts, LearnerState* state);
+
+// "errors-unavailable" and "state-damaged" of ErrorsFunction.
+absl::Status ErrorsUnavailable();
+absl::Status ErrorsDamaged();
+// What the state has under that name; nullptr if nothing.
+const Eigen::MatrixXd* Kept(const LearnerState& state, const std::string& name);
 
 // W itself; nothing; the rows that the mean has chosen (nothing if all are).
 absl::StatusOr<RoundInput> SendDictionary(const RoundFacts& facts,

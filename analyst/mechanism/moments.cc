@@ -9,6 +9,8 @@
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/nmf/defaults.h"
+#include "common/privacy/accounting.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -123,5 +125,90 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   state->memory["G"] = std::move(moments.g);
   return absl::OkStatus();
 }
+
+namespace {
+
+// The public numbers that the second moment takes decide.
+double ShareOfMeanFor(const RunParameters& run, const DatasetFacts& facts) {
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(facts.conversion, run.epsilon, run.delta);
+  if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
+  return DefaultShareOfMean(static_cast<double>(facts.users), cost->ToDouble());
+}
+
+void FillDefaults(const DatasetFacts& facts, RunParameters* run) {
+  if (run->moment_rows == 0) {
+    run->moment_rows = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(facts.features, kMaxMomentRows));
+  }
+  if (run->share_of_moments == 0)
+    run->share_of_moments = kDefaultShareOfMoments;
+  if (run->share_of_mean == 0) run->share_of_mean = ShareOfMeanFor(*run, facts);
+  if (run->rounds == 0) run->rounds = run->moment_rows < facts.features ? 2 : 1;
+}
+
+// w on these rows, columns of length 1 as FitDictionary returns them.
+Eigen::MatrixXd OnRows(const Eigen::MatrixXd& w, const std::vector<int>& rows) {
+  Eigen::MatrixXd part = w(rows, Eigen::all);
+  for (auto column : part.colwise())
+    if (column.norm() > 0) column.normalize();
+  return part;
+}
+
+constexpr int kReplicates = 16;
+
+// Of what UpdateFromMoments left in the state.
+absl::StatusOr<Eigen::MatrixXd> StandardErrors(
+    const RoundFacts& facts, const LearnerState& state,
+    const std::function<bool()>& stopped) {
+  const auto part = facts.noise.find("G");
+  if (part == facts.noise.end()) return ErrorsUnavailable();
+  const Eigen::MatrixXd* const g = Kept(state, "G");
+  if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
+      g->rows() < 1 || g->rows() > state.w.rows())
+    return ErrorsDamaged();
+  const NoisedMoments moments{*g, part->second.stddev,
+                              part->second.diagonal_stddev};
+  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
+                         DenoiseMoments(moments));
+  FitOptions options;
+  options.rank = static_cast<int>(state.w.cols());
+  options.seed = facts.seed;
+  options.threads = DefaultThreads();
+  options.stop = stopped;
+  BootstrapOptions bootstrap;
+  bootstrap.replicates = kReplicates;
+  if (static_cast<Eigen::Index>(facts.moment_rows) >= state.w.rows()) {
+    if (g->rows() != state.w.rows()) return ErrorsDamaged();
+    return DictionaryStandardErrors(moments, denoised, state.w, options,
+                                    bootstrap);
+  }
+  const Eigen::MatrixXd* const rows = Kept(state, kRows);
+  const Eigen::MatrixXd* const mean = Kept(state, kMean);
+  if (rows == nullptr || mean == nullptr)
+    return ErrorsUnavailable();  // it was lost
+  DPNMF_ASSIGN_OR_RETURN(std::vector<int> chosen, StoredRows(*rows, state));
+  if (static_cast<Eigen::Index>(chosen.size()) != g->rows() ||
+      mean->size() != state.w.rows() || !mean->allFinite())
+    return ErrorsDamaged();
+  const LiftedBy lift = {std::move(chosen), mean->reshaped(),
+                         facts.stddev_of_mean};
+  bootstrap.lift = &lift;
+  return DictionaryStandardErrors(moments, denoised, OnRows(state.w, lift.rows),
+                                  options, bootstrap);
+}
+
+constexpr ReleaseKind kReleases[] = {
+    {.name = "mean", .input = SendNothing, .update = UpdateFromMean},
+    {.name = "moments",
+     .input = SendRows,
+     .update = UpdateFromMoments,
+     .is_answer = true,
+     .standard_errors = StandardErrors}};
+
+}  // namespace
+
+extern const Mechanism kMomentsMechanism = {
+    .name = "moments", .fill_defaults = FillDefaults, .releases = kReleases};
 
 }  // namespace dpnmf::analyst

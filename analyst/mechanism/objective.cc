@@ -15,4 +15,28 @@ absl::Status UpdateFromObjective(const std::vector<NoisedMatrix>& parts,
   return absl::OkStatus();
 }
 
+namespace {
+
+void OneRound(const DatasetFacts&, RunParameters* parameters) {
+  if (parameters->rounds == 0) parameters->rounds = 1;
+}
+
+std::optional<Figure> FigureOf(const LearnerState& state) {
+  const Eigen::MatrixXd* const kept = Kept(state, "objective");
+  if (kept == nullptr || kept->size() != 2) return std::nullopt;
+  return Figure{kept->reshaped()(0), kept->reshaped()(1)};
+}
+
+constexpr ReleaseKind kReleases[] = {{.name = "objective",
+                                      .input = SendDictionary,
+                                      .update = UpdateFromObjective,
+                                      .is_answer = true}};
+
+}  // namespace
+
+extern const Mechanism kObjectiveMechanism = {.name = "objective",
+                                              .fill_defaults = OneRound,
+                                              .releases = kReleases,
+                                              .figure = FigureOf};
+
 }  // namespace dpnmf::analyst

@@ -28,4 +28,45 @@ absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
   return absl::OkStatus();
 }
 
+namespace {
+
+constexpr int kReplicates = 16;
+
+// Of the averages that the last round left.
+absl::StatusOr<Eigen::MatrixXd> StandardErrors(const RoundFacts& facts,
+                                               const LearnerState& state,
+                                               const std::function<bool()>&) {
+  const auto part_a = facts.noise.find("A"), part_b = facts.noise.find("B");
+  const Eigen::MatrixXd* const a = Kept(state, "A");
+  const Eigen::Index rank = state.w.cols();
+  if (part_a == facts.noise.end() || part_b == facts.noise.end())
+    return ErrorsUnavailable();
+  if (a == nullptr || !a->allFinite() || a->rows() != rank ||
+      a->cols() != rank || !state.w.allFinite())
+    return ErrorsDamaged();
+  const double shrinkage = std::sqrt(VarianceShareOfAverage(facts.rounds));
+  const double stddev_a = shrinkage * part_a->second.stddev;
+  return StatisticsStandardErrors(
+      *a, state.w,
+      {.stddev_a = stddev_a,
+       .diagonal_stddev_a = shrinkage * part_a->second.diagonal_stddev,
+       .stddev_b = shrinkage * part_b->second.stddev},
+      {.stddev_a = stddev_a,
+       .step_size = facts.step_size,
+       .steps = facts.steps_per_round},
+      facts.seed, kReplicates);
+}
+
+constexpr ReleaseKind kReleases[] = {{.name = "statistics",
+                                      .input = SendDictionary,
+                                      .update = UpdateFromStatistics,
+                                      .standard_errors = StandardErrors}};
+
+}  // namespace
+
+extern const Mechanism kStatisticsMechanism = {
+    .name = "statistics",
+    .fill_defaults = FillDefaultRounds,
+    .releases = kReleases};
+
 }  // namespace dpnmf::analyst

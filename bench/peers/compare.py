@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""compare.py CURATOR REPEATS FILE:RANK ...: the table of bench/peers/run.sh.
+"""compare.py LAB REPEATS FILE:RANK ...: the table of bench/peers/run.sh.
 
 For every file and every repeat, in turn: scikit-learn's NMF (200 iterations),
-`dpnmf-curator factorize` to the objective that it reached, gensim's Nmf (20
+`dpnmf-lab factorize` to the objective that it reached, gensim's Nmf (20
 passes) and factorize to that. Times are those of the fit, without reading.
 """
 import json
@@ -24,10 +24,10 @@ def run_peer(peer, path, rank):
     return json.loads(done.stdout)
 
 
-def run_factorize(curator, path, rank, target):
+def run_factorize(lab, path, rank, target):
     """The fit's seconds and the whole process's peak memory."""
     with tempfile.TemporaryDirectory() as scratch:
-        command = [curator, "factorize", "--input", path, "--users", "columns",
+        command = [lab, "factorize", "--input", path, "--users", "columns",
                    "--rank", str(rank), "--output", os.path.join(scratch, "W.npy"),
                    "--iterations", "2000", "--format", "json",
                    "--target-objective", repr(target)]
@@ -50,7 +50,7 @@ def row(name, what, runs):
         name, what, median(runs, "seconds"), median(runs, "objective"), median(runs, "megabytes")), flush=True)
 
 
-def compare(curator, repeats, path, rank):
+def compare(lab, repeats, path, rank):
     name = "%s, rank %d" % (os.path.basename(path), rank)
     wanted = [peer for peer in PEERS if PEERS[peer] > 0]
     runs = {peer: [] for peer in wanted}
@@ -59,7 +59,7 @@ def compare(curator, repeats, path, rank):
         for peer in wanted:
             runs[peer].append(run_peer(peer, path, rank))
             target = runs[peer][-1]["objective"]
-            own[peer].append(run_factorize(curator, path, rank, target))
+            own[peer].append(run_factorize(lab, path, rank, target))
     for peer in wanted:
         unit = "iterations" if peer == "sklearn" else "passes"
         row(name, "%s, %d %s" % (peer, PEERS[peer], unit), runs[peer])
@@ -72,12 +72,12 @@ def compare(curator, repeats, path, rank):
 
 
 def main():
-    curator, repeats = sys.argv[1], int(sys.argv[2])
+    lab, repeats = sys.argv[1], int(sys.argv[2])
     print("| data | what | seconds (median) | objective | peak MB | time, median (range) |")
     print("|---|---|---|---|---|---|", flush=True)
     for argument in sys.argv[3:]:
         path, _, rank = argument.rpartition(":")
-        compare(curator, repeats, path, int(rank))
+        compare(lab, repeats, path, int(rank))
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh [FILE[:RANK] ...]: `dpnmf-curator factorize` beside
+# bench/peers/run.sh [FILE[:RANK] ...]: `dpnmf-lab factorize` beside
 # scikit-learn and gensim, on the same files to the same objectives, in turn,
 # several times; one table of medians (time, objective, peak memory).
 #
@@ -10,7 +10,7 @@
 # missing (as root).
 #
 # From the environment: REPEATS (3), SKLEARN_ITERATIONS (200), GENSIM_PASSES (20;
-# 0 leaves that peer out), CURATOR (build/bin/dpnmf-curator).
+# 0 leaves that peer out), LAB (build/bin/dpnmf-lab).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -33,10 +33,10 @@ if [ ${#missing[@]} -gt 0 ]; then
   apt-get update -qq >&2
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 fi
-curator=${CURATOR:-$top/build/bin/dpnmf-curator}
-if [ ! -x "$curator" ]; then
-  echo "building $curator" >&2
-  DPNMF_TARGET=dpnmf-curator "$top/deploy/build.sh" "$top/build" >&2
+lab=${LAB:-$top/build/bin/dpnmf-lab}
+if [ ! -x "$lab" ]; then
+  echo "building $lab" >&2
+  DPNMF_TARGET=dpnmf-lab "$top/deploy/build.sh" "$top/build" >&2
 fi
 generated=
 trap '[ -z "$generated" ] || rm -rf "$generated"' EXIT
@@ -61,4 +61,4 @@ for argument in "$@"; do
     stand_in $kind "$rank"
   fi
 done
-/usr/bin/python3 "$here/compare.py" "$curator" "${REPEATS:-3}" "${arguments[@]}"
+/usr/bin/python3 "$here/compare.py" "$lab" "${REPEATS:-3}" "${arguments[@]}"

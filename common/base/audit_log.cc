@@ -12,7 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/trace.h"
 #include "nlohmann/json.hpp"
 
@@ -53,25 +55,16 @@ std::string LineOf(std::string_view event, const AuditFields& fields) {
          "\n";
 }
 
-bool WriteWhole(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-// A new file's name lasts only when its directory is synced.
-void SyncParent(const std::string& path) {
-  const std::filesystem::path parent =
-      std::filesystem::absolute(path).parent_path();
-  const int directory =
-      open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  fsync(directory);
-  close(directory);
+// A new file's name lasts only when its directory is synced. One that may be
+// written and not read cannot be.
+bool NameIsDurable(const std::string& path) {
+  const std::string parent =
+      std::filesystem::absolute(path).parent_path().string();
+  const absl::Status synced = SyncDirectory(parent);
+  const int error = errno;
+  const bool durable = synced.ok() || access(parent.c_str(), R_OK) != 0;
+  errno = error;
+  return durable;
 }
 
 }  // namespace
@@ -85,24 +78,32 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path) {
 
 AuditLog::~AuditLog() {
   MutexLock lock(&mutex_);
-  if (descriptor_ >= 0) close(descriptor_);
+  CloseFile();
 }
 
 absl::Status AuditLog::OpenFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-  descriptor_ = open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC,
-                     S_IRUSR | S_IWUSR);
+  CloseFile();
+  descriptor_ = DPNMF_SYSTEM(open)(
+      path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor_ < 0) return Failed(path_);
-  SyncParent(path_);
-  // A line that a crash cut short stays as it is; the next begins anew.
   struct stat file {};
+  if (fstat(descriptor_, &file) != 0 || !S_ISREG(file.st_mode))
+    return absl::OkStatus();
+  // A line that a crash cut short stays as it is; the next begins anew.
   char last = '\n';
-  if (fstat(descriptor_, &file) == 0 && S_ISREG(file.st_mode) &&
-      file.st_size > 0 && pread(descriptor_, &last, 1, file.st_size - 1) == 1 &&
-      last != '\n' && !WriteWhole(descriptor_, "\n")) {
-    return Failed(path_);
-  }
-  return absl::OkStatus();
+  const bool cut_short = file.st_size > 0 &&
+                         pread(descriptor_, &last, 1, file.st_size - 1) == 1 &&
+                         last != '\n';
+  if (NameIsDurable(path_) && (!cut_short || WriteWhole(descriptor_, "\n")))
+    return absl::OkStatus();
+  absl::Status failed = Failed(path_);
+  CloseFile();  // the next entry opens it again
+  return failed;
+}
+
+void AuditLog::CloseFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
 }
 
 bool AuditLog::Moved() const {
@@ -129,13 +130,12 @@ absl::Status AuditLog::Append(const std::string& line, AuditSync sync) {
   if (!WriteWhole(descriptor_, line)) {
     absl::Status failed = Failed(path_);
     // Half a line is taken back; where that fails, opening again sees to it.
-    if (!regular || ftruncate(descriptor_, before.st_size) != 0) {
-      close(descriptor_);
-      descriptor_ = -1;
+    if (!regular || DPNMF_SYSTEM(ftruncate)(descriptor_, before.st_size) != 0) {
+      CloseFile();
     }
     return failed;
   }
-  if (sync == AuditSync::kDurable && fdatasync(descriptor_) != 0)
+  if (sync == AuditSync::kDurable && DPNMF_SYSTEM(fdatasync)(descriptor_) != 0)
     return Failed(path_);
   return absl::OkStatus();
 }

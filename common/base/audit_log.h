@@ -49,6 +49,7 @@ class AuditLog {
  private:
   explicit AuditLog(std::string path) : path_(std::move(path)) {}
   absl::Status OpenFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CloseFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Append(const std::string& line, AuditSync sync)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Moved() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -4,6 +4,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/view.h"
+
 namespace dpnmf {
 namespace {
 
@@ -35,6 +39,13 @@ std::string_view AdviceOn(int error) {
 }
 
 }  // namespace
+
+absl::Status StorageFailed(std::string_view action, const std::string& path,
+                           int error) {
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("cannot ", View(action), " `", path,
+                              "`: ", DiskErrorText(error)));
+}
 
 std::string DiskErrorText(int error) {
   std::string text = std::generic_category().message(error) + "; ";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/cord.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -30,7 +31,8 @@ std::size_t CharacterLength(std::string_view text) {
   return is_none ? 0 : length;
 }
 
-// What `Refusal` makes of a sentence.
+// Control characters become spaces, and bytes that are not UTF-8 question
+// marks; what is too long is cut off.
 std::string OneLine(std::string_view sentence) {
   std::string line;
   std::size_t end = 0;  // of what stays if the line is cut off
@@ -56,8 +58,7 @@ std::string OneLine(std::string_view sentence) {
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence) {
   absl::Status status(kind, OneLine(sentence));
-  status.SetPayload(kPayloadUrl,
-                    absl::Cord(absl::string_view(code.data(), code.size())));
+  status.SetPayload(kPayloadUrl, absl::Cord(View(code)));
   return status;
 }
 

@@ -1,6 +1,7 @@
 // Failpoints: places at which a test makes a program stop, fail or lose what it
 // has not synced. They stand at every write, sync, rename, send and receive of
-// the two servers.
+// the two servers, and of the import: common/base/durable_file.cc and
+// audit_log.cc make all writes but those of SQLite.
 //
 // In a shipped program each macro is the plain call and nothing else; only
 // libraries made by dpnmf_with_failpoints (cmake/Failpoints.cmake), which tests
@@ -62,6 +63,10 @@ class System {
   virtual int Rename(const char* from, const char* to) {
     return ::rename(from, to);
   }
+  // Fails if `to` exists.
+  virtual int RenameNew(const char* from, const char* to) {
+    return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+  }
   virtual int Unlink(const char* path) { return ::unlink(path); }
   virtual int MakeDirectory(const char* path, mode_t mode) {
     return ::mkdir(path, mode);
@@ -99,6 +104,7 @@ inline ssize_t write(int file, const void* data, std::size_t size) {
   return CurrentSystem().Write(file, data, size);
 }
 inline int fsync(int file) { return CurrentSystem().Sync(file); }
+inline int fdatasync(int file) { return CurrentSystem().Sync(file); }
 inline int ftruncate(int file, off_t size) {
   return CurrentSystem().Truncate(file, size);
 }
@@ -107,6 +113,11 @@ inline int posix_fallocate(int file, off_t from, off_t size) {
 }
 inline int rename(const char* from, const char* to) {
   return CurrentSystem().Rename(from, to);
+}
+// As the product calls it: with absolute or relative paths, never replacing.
+inline int renameat2(int /*AT_FDCWD*/, const char* from, int /*AT_FDCWD*/,
+                     const char* to, unsigned /*RENAME_NOREPLACE*/) {
+  return CurrentSystem().RenameNew(from, to);
 }
 inline int unlink(const char* path) { return CurrentSystem().Unlink(path); }
 inline int mkdir(const char* path, mode_t mode) {

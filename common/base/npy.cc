@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 
 namespace dpnmf {
 namespace {
@@ -15,8 +16,7 @@ constexpr std::size_t kAlignment = 64;
 
 absl::Status Malformed(std::string_view what) {
   return Refusal(absl::StatusCode::kInvalidArgument, "npy-malformed",
-                 absl::StrCat("not a usable .npy file: ",
-                              absl::string_view(what.data(), what.size()),
+                 absl::StrCat("not a usable .npy file: ", View(what),
                               "; save a plain numeric array of one or two "
                               "dimensions with numpy.save"));
 }

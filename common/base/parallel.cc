@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -19,11 +19,18 @@ void ParallelFor(
   std::atomic<std::size_t> next{0};
   std::fenv_t environment;
   std::fegetenv(&environment);
-  auto run = [&](int worker) {
+  std::atomic_flag failed = ATOMIC_FLAG_INIT;
+  std::exception_ptr failure;  // read after all threads were joined
+  auto run = [&](int worker) noexcept {
     std::fesetenv(&environment);
-    for (std::size_t index = next.fetch_add(1); index < count;
-         index = next.fetch_add(1)) {
-      work(index, worker);
+    try {
+      for (std::size_t index = next.fetch_add(1); index < count;
+           index = next.fetch_add(1)) {
+        work(index, worker);
+      }
+    } catch (...) {
+      if (!failed.test_and_set()) failure = std::current_exception();
+      next = count;
     }
   };
   const int helpers =
@@ -35,11 +42,12 @@ void ParallelFor(
   try {
     for (int worker = 1; worker <= helpers; ++worker)
       pool.emplace_back(run, worker);
-  } catch (const std::system_error&) {
-    // No more threads are to be had: those there are do all of the work.
+  } catch (const std::exception&) {
+    // The system gives no more threads: those that exist do all of the work.
   }
   run(0);
   for (std::thread& thread : pool) thread.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace dpnmf

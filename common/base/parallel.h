@@ -13,8 +13,10 @@ int DefaultThreads();
 // Calls work(index, worker) for every index in [0, count) on up to `threads`
 // threads (the caller's is one of them; worker is in [0, threads)). Indices are
 // handed out one by one in ascending order. Returns when all are done; with
-// fewer threads where the system gives no more. `work` must not throw. Every
-// thread runs with the caller's floating-point environment (rounding, FTZ/DAZ).
+// fewer threads where the system gives no more. If a call of `work` throws, no
+// further index is handed out; after all threads have ended, ParallelFor throws
+// the first exception. Every thread runs with the caller's floating-point
+// environment (rounding, FTZ/DAZ).
 void ParallelFor(
     std::size_t count, int threads,
     const std::function<void(std::size_t index, int worker)>& work);

@@ -2,7 +2,7 @@
 //
 // A trace is one thing that somebody asked for (a command of dpnmf; a run,
 // whose id is its trace); a request is one call within it. Both travel as the
-// W3C header `traceparent` (common/rpc/trace_metadata.h), so that the caller's
+// W3C header `traceparent` (common/wire/trace_metadata.h), so that the caller's
 // and the callee's audit log name the same call alike.
 #ifndef DPNMF_COMMON_BASE_TRACE_H_
 #define DPNMF_COMMON_BASE_TRACE_H_

@@ -9,13 +9,14 @@
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/accounting.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf {
 namespace {
 
 constexpr double kLargestEpsilon = 1000;
 
-const PartPlan* FindPart(const RunPlan& plan, const std::string& name) {
+const PartPlan* FindPart(const RunPlan& plan, std::string_view name) {
   for (const StagePlan& stage : plan.stages) {
     for (const PartPlan& part : stage.parts)
       if (part.name == name) return &part;
@@ -130,13 +131,20 @@ std::string SentenceOf(const Forecast& forecast,
 
 Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
                     const DatasetFacts& facts) {
+  const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism);
+  if (mechanism == nullptr) return {};
+  const PartPlan* const part = FindPart(plan, mechanism->forecast_part);
+  if (part == nullptr) return {};
   Reach reach;
-  if (const PartPlan* g = FindPart(plan, "G"); g != nullptr) {
-    reach = OfMoments(*g, plan, facts);
-  } else if (const PartPlan* b = FindPart(plan, "B"); b != nullptr) {
-    reach = OfStatistics(*b, plan, parameters, facts);
-  } else {
-    return {};
+  switch (mechanism->forecast_by) {
+    case ForecastBy::kNothing:
+      return {};
+    case ForecastBy::kSecondMoment:
+      reach = OfMoments(*part, plan, facts);
+      break;
+    case ForecastBy::kAveragedProducts:
+      reach = OfStatistics(*part, plan, parameters, facts);
+      break;
   }
   Forecast forecast;
   forecast.noise = reach.noise;

@@ -38,7 +38,7 @@ struct Forecast {
   std::string sentence;
 };
 
-// `plan` is PlanRun(parameters, facts). Kinds without a dictionary (objective)
+// `plan` is PlanRun(parameters, facts). Mechanisms with ForecastBy::kNothing
 // give an empty forecast: noise 0 and no sentence.
 Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
                     const DatasetFacts& facts);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "Eigen/Eigenvalues"
 #include "common/nmf/dictionary.h"
+#include "common/nmf/linear_algebra.h"
 #include "common/nmf/statistics_update.h"
 
 namespace dpnmf {
@@ -34,8 +34,10 @@ void AddGradient(std::uint32_t round, const MatrixXd& w,
   memory->w += share * dw;
   memory->gradient += share * dg;
   // Weighted scatter around the new means (West 1979).
-  memory->ww = (1 - share) * (memory->ww + share * dw.transpose() * dw);
-  memory->wg = (1 - share) * (memory->wg + share * dw.transpose() * dg);
+  memory->ww =
+      (1 - share) * (memory->ww + ScaledTransposeProduct(share, dw, dw));
+  memory->wg =
+      (1 - share) * (memory->wg + ScaledTransposeProduct(share, dw, dg));
 }
 
 double GradientNoiseVariance(double stddev_a, double stddev_b,
@@ -52,25 +54,25 @@ StatisticsOfGradients FitStatistics(const GradientMemory& memory,
   MatrixXd prior = MatrixXd::Constant(rank, rank, scale);
   prior.diagonal().array() += scale;
   // By directions q_i of W's movement: precision of the rounds s_i / noise.
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> moved(memory.ww);
-  const MatrixXd& q = moved.eigenvectors();
+  const SymmetricEigen moved = EigenOfSymmetric(memory.ww);
+  const MatrixXd& q = moved.vectors;
   const double noise = step.variance * step.variance_share;
   const double ridge = noise / (scale * scale);
   // Movement below rounding tells nothing.
-  const double least = 1e-12 * std::max(1.0, moved.eigenvalues().maxCoeff());
-  MatrixXd rows = q.transpose() * prior;
-  const MatrixXd seen = q.transpose() * memory.wg;
+  const double least = 1e-12 * std::max(1.0, moved.values.maxCoeff());
+  MatrixXd rows = TransposeProduct(q, prior);
+  const MatrixXd seen = TransposeProduct(q, memory.wg);
   VectorXd deviation = VectorXd::Constant(rank, scale);
   for (Eigen::Index i = 0; i < rank; ++i) {
-    const double movement = moved.eigenvalues()(i);
+    const double movement = moved.values(i);
     if (movement <= least) continue;
     rows.row(i) = (seen.row(i) + ridge * rows.row(i)) / (movement + ridge);
     deviation(i) = std::sqrt(noise / (movement + ridge));
   }
   StatisticsOfGradients fitted;
-  fitted.a = NearestPositiveSemidefinite(q * rows) +
-             q * deviation.asDiagonal() * q.transpose();
-  fitted.b = (memory.w * fitted.a - memory.gradient).cwiseMax(0);
+  fitted.a =
+      NearestPositiveSemidefinite(Product(q, rows)) + Conjugated(q, deviation);
+  fitted.b = (Product(memory.w, fitted.a) - memory.gradient).cwiseMax(0);
   return fitted;
 }
 

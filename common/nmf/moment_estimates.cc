@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "Eigen/Eigenvalues"
 #include "common/nmf/empirical_bayes.h"
+#include "common/nmf/linear_algebra.h"
 
 namespace dpnmf {
 namespace {
@@ -23,9 +23,8 @@ struct Spectrum {
 };
 
 Spectrum SpectrumOf(const MatrixXd& symmetric) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(symmetric);
-  return {solver.eigenvalues().reverse(),
-          solver.eigenvectors().rowwise().reverse()};
+  const SymmetricEigen solver = EigenOfSymmetric(symmetric);
+  return {solver.values.reverse(), solver.vectors.rowwise().reverse()};
 }
 
 // Y's eigenvalues above the edge, shrunk: y = l + s^2 M / l solved for l, then
@@ -165,7 +164,7 @@ MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev) {
         (gap / (gap.square() + 4 * stddev * stddev)).sum();  // M h(x)
     shrunk(i) = spectrum.values(i) - 2 * stddev * stddev * sum;
   }
-  return spectrum.vectors * shrunk.asDiagonal() * spectrum.vectors.transpose();
+  return Conjugated(spectrum.vectors, shrunk);
 }
 
 }  // namespace
@@ -181,7 +180,7 @@ SpectralEstimate EstimateBySpectrum(const MatrixXd& y, double stddev) {
   const MatrixXd loadings =  // F: M x directions
       spectrum.vectors.leftCols(result.spikes.size()) *
       result.spikes.cwiseSqrt().asDiagonal();
-  const MatrixXd base = loadings * loadings.transpose();
+  const MatrixXd base = ProductTranspose(loadings, loadings);
 
   // p: what the base leaves of the diagonal, not below 1/1000 of its mean.
   const VectorXd p =

@@ -12,6 +12,7 @@
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/empirical_bayes.h"
+#include "common/nmf/linear_algebra.h"
 #include "common/nmf/moment_estimates.h"
 
 namespace dpnmf {
@@ -153,8 +154,9 @@ MatrixXd LiftDictionary(const MatrixXd& w, const std::vector<int>& rows,
                         const VectorXd& mean, double stddev) {
   constexpr int kSweeps = 200;
   MatrixXd usage = MatrixXd::Zero(w.cols(), 1);  // a
-  SweepNonNegative(w.transpose() * w, w.transpose() * mean(rows).cwiseMax(0.0),
-                   kSweeps, 1, &usage);
+  SweepNonNegative(TransposeProduct(w, w),
+                   w.transpose() * mean(rows).cwiseMax(0.0), kSweeps, 1,
+                   &usage);
   VectorXd fill = VectorXd::Zero(mean.size());
   if (usage.sum() > 0) fill = PosteriorMeans(mean, stddev) / usage.sum();
   MatrixXd lifted = fill.replicate(1, w.cols());

@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
-#include "Eigen/Eigenvalues"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
+#include "common/nmf/linear_algebra.h"
 #include "common/nmf/moments.h"
 
 namespace dpnmf {
@@ -21,27 +21,6 @@ constexpr int kLargestRank = 4096;
 constexpr int kMatchingSteps = 60;
 constexpr int kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
-// x y, by columns of y.
-void Multiply(const MatrixXd& x, const MatrixXd& y, int threads,
-              MatrixXd* product) {
-  product->resize(x.rows(), y.cols());
-  ForColumnTasks(y.cols(), threads,
-                 [&](Eigen::Index first, Eigen::Index count) {
-                   product->middleCols(first, count).noalias() =
-                       x * y.middleCols(first, count);
-                 });
-}
-
-// x y', by columns of the product.
-void MultiplyTransposed(const MatrixXd& x, const MatrixXd& y, int threads,
-                        MatrixXd* product) {
-  product->resize(x.rows(), y.rows());
-  ForColumnTasks(y.rows(), threads,
-                 [&](Eigen::Index first, Eigen::Index count) {
-                   product->middleCols(first, count).noalias() =
-                       x * y.middleRows(first, count).transpose();
-                 });
-}
 
 // More columns and more starts where they cost little.
 Eigen::Index SyntheticColumns(Eigen::Index rows) {
@@ -61,10 +40,10 @@ struct ColumnLaw {
 };
 
 ColumnLaw LawOf(const DenoisedMoments& moments) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(moments.g);
+  const SymmetricEigen solver = EigenOfSymmetric(moments.g);
   const Eigen::Index size = moments.g.rows();
-  const VectorXd values = solver.eigenvalues().reverse();
-  MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
+  const VectorXd values = solver.values.reverse();
+  MatrixXd vectors = solver.vectors.rowwise().reverse();
   if (vectors.col(0).sum() < 0) vectors.col(0) *= -1;
   Eigen::Index kept = 1;
   while (kept < size && values(kept) > 1e-6 * values(0)) ++kept;
@@ -72,7 +51,7 @@ ColumnLaw LawOf(const DenoisedMoments& moments) {
   ColumnLaw law;
   law.directions = vectors.leftCols(kept) *
                    values.head(kept).cwiseMax(0.0).cwiseSqrt().asDiagonal();
-  law.moment = law.directions * law.directions.transpose();
+  law.moment = ProductTranspose(law.directions, law.directions);
   VectorXd left = (moments.diagonal - law.moment.diagonal()).cwiseMax(0.0);
   const double missing = std::max(0.0, moments.trace - law.moment.trace());
   left *= left.sum() > 0 ? missing / left.sum() : 0.0;
@@ -90,7 +69,7 @@ MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
         std::sqrt(draws->Exponential()) * draws->Normals(law.directions.cols());
     c(0) = 1;
     columns.col(n) =
-        law.directions * c +
+        Applied(law.directions, c) +
         law.deviation.cwiseProduct(draws->Normals(law.deviation.size()));
   }
   return columns.cwiseMax(0.0) / std::sqrt(static_cast<double>(count));
@@ -101,7 +80,7 @@ MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
 double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
   double value = 0;
   for (int step = 0; step < 8; ++step) {
-    VectorXd next = s * *vector;
+    VectorXd next = Applied(s, *vector);
     value = next.norm();
     if (!(value > 0)) return 0;
     *vector = next / value;
@@ -197,13 +176,15 @@ double Factorise(const MatrixXd& x, const FitOptions& options, Draws* draws,
        ++iteration) {
     wt = w->transpose();
     Multiply(wt, x, threads, &c);
-    SweepNonNegative(wt * *w, c, iteration == 0 ? kFirstSweeps : kColumnSweeps,
-                     threads, &h);
+    SweepNonNegative(Product(wt, *w), c,
+                     iteration == 0 ? kFirstSweeps : kColumnSweeps, threads,
+                     &h);
     MultiplyTransposed(h, h, threads, &a);
     MultiplyTransposed(h, x, threads, &b);  // B': K x M
     a.diagonal().array() += 1e-12 * a.trace();
     SweepNonNegative(a, b, kDictionarySweeps, threads, &wt);
-    objective = wt.cwiseProduct(a * wt).sum() - 2 * wt.cwiseProduct(b).sum();
+    objective =
+        wt.cwiseProduct(Product(a, wt)).sum() - 2 * wt.cwiseProduct(b).sum();
     *w = wt.transpose();
     Normalise(x, draws, w, &h);
   }
@@ -247,7 +228,7 @@ MatrixXd Lifted(const MatrixXd& w, const LiftedBy& lift, Draws* draws) {
 
 // Columns of w in the order of `reference`: pairs by falling inner product.
 MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
-  MatrixXd likeness = reference.transpose() * w;
+  MatrixXd likeness = TransposeProduct(reference, w);
   MatrixXd matched(w.rows(), w.cols());
   for (Eigen::Index pair = 0; pair < w.cols(); ++pair) {
     Eigen::Index to = 0, from = 0;

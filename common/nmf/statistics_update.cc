@@ -5,6 +5,7 @@
 
 #include "common/nmf/dictionary.h"
 #include "common/nmf/draws.h"
+#include "common/nmf/linear_algebra.h"
 
 namespace dpnmf {
 namespace {
@@ -56,7 +57,8 @@ Eigen::MatrixXd StatisticsStandardErrors(const Eigen::MatrixXd& a,
                                          std::uint64_t seed, int replicates) {
   const Eigen::MatrixXd center_a = NearestPositiveSemidefinite(a);
   // B of a W that is at rest where A is what UpdateFromStatistics makes of it.
-  const Eigen::MatrixXd center_b = w * DenoiseA(center_a, step.stddev_a);
+  const Eigen::MatrixXd center_b =
+      Product(w, DenoiseA(center_a, step.stddev_a));
   Draws draws(seed);
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(w.rows(), w.cols());
   Eigen::MatrixXd squares = sum;

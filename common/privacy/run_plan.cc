@@ -6,9 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
 #include "common/privacy/column_bound.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf {
 namespace {
@@ -144,185 +146,47 @@ MuSquared LeadingBits(MuSquared whole) {
   return MuSquared::FromUnits((whole.units() >> dropped) << dropped);
 }
 
-// floor(share * whole), share in (0, 1) cut to 48 bits. whole < 2^73 (epsilon
-// <= 1000), so the product stays below 2^121.
-MuSquared ShareOf(MuSquared whole, double share) {
-  const auto parts_of_2_48 = static_cast<Uint128>(std::ldexp(share, 48));
-  return MuSquared::FromUnits((whole.units() * parts_of_2_48) >> 48);
-}
-
-MuSquared Less(MuSquared whole, MuSquared part) {
-  return MuSquared::FromUnits(whole.units() - part.units());
-}
-
-// One stage before its noise, with what each part may cost a round.
-struct Draft {
-  StagePlan stage;
-  std::vector<MuSquared> allowances;
-};
-
-// Sums of products of two vectors of length c at most, on the lattice 4^-bits.
-PartPlan PartOfProducts(std::string name, std::uint64_t rows,
-                        std::uint64_t columns, bool symmetric, int bits,
-                        const DatasetFacts& facts) {
-  const std::uint64_t norm = NormBoundSteps(facts.column_bound, bits);
-  return {.name = std::move(name),
-          .rows = rows,
-          .columns = columns,
-          .symmetric = symmetric,
-          .step_exponent = -2 * bits,
-          .left_norm_steps = norm,
-          .right_norm_steps = norm};
-}
-
-// A (K x K) and B (D x K).
-Draft DraftOfStatistics(ReleaseKind kind, std::uint32_t rounds,
-                        MuSquared allowance, int bits,
-                        const RunParameters& parameters,
-                        const DatasetFacts& facts) {
-  const std::uint64_t rank = parameters.rank;
-  const MuSquared round = MuSquared::FromUnits(allowance.units() / rounds);
-  const MuSquared a = ShareOf(round, parameters.share_of_a);
-  return {
-      .stage = {.kind = kind,
-                .rounds = rounds,
-                .parts = {PartOfProducts("A", rank, rank, true, bits, facts),
-                          PartOfProducts("B", facts.features, rank, false, bits,
-                                         facts)}},
-      .allowances = {a, Less(round, a)}};
-}
-
-// S_v on the lattice 2^-bits.
-Draft DraftOfMean(MuSquared allowance, int bits, const DatasetFacts& facts) {
-  const PartPlan mean{
-      .name = "mean",
-      .rows = facts.features,
-      .columns = 1,
-      .step_exponent = -bits,
-      .left_norm_steps = NormBoundSteps(facts.column_bound, bits),
-      .right_norm_steps = 1};
-  return {.stage = {.kind = ReleaseKind::kMean, .rounds = 1, .parts = {mean}},
-          .allowances = {allowance}};
-}
-
-Draft DraftOfMoments(MuSquared allowance, int bits,
-                     const RunParameters& parameters,
-                     const DatasetFacts& facts) {
-  const std::uint64_t rows = parameters.moment_rows;
-  return {
-      .stage = {.kind = ReleaseKind::kMoments,
-                .rounds = 1,
-                .parts = {PartOfProducts("G", rows, rows, true, bits, facts)}},
-      .allowances = {allowance}};
-}
-
-// A user adds a number of [0, c^2 / 2].
-Draft DraftOfObjective(MuSquared allowance, int bits,
-                       const DatasetFacts& facts) {
-  const std::uint64_t most = LargestLossSteps(facts.column_bound, bits);
-  const PartPlan objective{.name = "objective",
-                           .rows = 1,
-                           .columns = 1,
-                           .step_exponent = -2 * bits,
-                           .left_norm_steps = most,
-                           .right_norm_steps = most,
-                           .one_sided = true};
-  return {.stage = {.kind = ReleaseKind::kObjective,
-                    .rounds = 1,
-                    .parts = {objective}},
-          .allowances = {allowance}};
-}
-
-bool SelectsRows(const RunParameters& parameters, const DatasetFacts& facts) {
-  return parameters.moment_rows < facts.features;
-}
-
-// Rounds of a moments run before its statistics.
-std::uint32_t RoundsOfMoments(const RunParameters& parameters,
-                              const DatasetFacts& facts) {
-  return SelectsRows(parameters, facts) ? 2 : 1;
-}
-
-std::vector<Draft> DraftsOfMomentsRun(MuSquared whole, int bits,
-                                      const RunParameters& parameters,
-                                      const DatasetFacts& facts) {
-  const std::uint32_t later =
-      parameters.rounds - RoundsOfMoments(parameters, facts);
-  const MuSquared moments =
-      later == 0 ? whole : ShareOf(whole, parameters.share_of_moments);
-  std::vector<Draft> drafts;
-  MuSquared left = moments;
-  if (SelectsRows(parameters, facts)) {
-    const MuSquared mean = ShareOf(moments, parameters.share_of_mean);
-    drafts.push_back(DraftOfMean(mean, bits, facts));
-    left = Less(moments, mean);
-  }
-  drafts.push_back(DraftOfMoments(left, bits, parameters, facts));
-  if (later > 0) {
-    drafts.push_back(DraftOfStatistics(ReleaseKind::kStatistics, later,
-                                       Less(whole, moments), bits, parameters,
-                                       facts));
-  }
-  return drafts;
-}
-
-std::vector<Draft> DraftsOf(MuSquared whole, int bits,
-                            const RunParameters& parameters,
-                            const DatasetFacts& facts) {
-  if (parameters.mechanism == "moments")
-    return DraftsOfMomentsRun(whole, bits, parameters, facts);
-  if (parameters.mechanism == "objective")
-    return {DraftOfObjective(whole, bits, facts)};
-  const ReleaseKind kind = parameters.mechanism == "gradient"
-                               ? ReleaseKind::kGradient
-                               : ReleaseKind::kStatistics;
-  return {DraftOfStatistics(kind, parameters.rounds, whole, bits, parameters,
-                            facts)};
-}
-
-// Finds the noise of a draft; false if it does not fit.
-bool CalibrateStage(Adjacency adjacency, Draft* draft) {
-  for (std::size_t i = 0; i < draft->allowances.size(); ++i) {
-    if (!Calibrate(draft->allowances[i], adjacency, &draft->stage.parts[i]))
-      return false;
-  }
-  return true;
-}
-
-// N_max m_a m_b + 64 sigma/step < 2^62. No user adds more than m^2 to an entry
-// of any part.
-bool FitsIntegers(const StagePlan& stage, int bits, const DatasetFacts& facts) {
-  const Uint128 m = LargestEntrySteps(facts.column_bound, bits);
-  const Uint128 largest_sum = m * m * LargestUserCount(facts);
-  return std::all_of(
-      stage.parts.begin(), stage.parts.end(), [&](const PartPlan& part) {
-        const std::uint64_t stddev =
-            std::max(part.stddev_steps, part.diagonal_stddev_steps);
-        return largest_sum + 64 * static_cast<Uint128>(stddev) < kSumLimit;
-      });
+// N_max times the largest entry, + 64 sigma/step, is below 2^62.
+bool FitsIntegers(const PartPlan& part, Uint128 largest_entry,
+                  const DatasetFacts& facts) {
+  if (largest_entry >= kSumLimit) return false;
+  const std::uint64_t stddev =
+      std::max(part.stddev_steps, part.diagonal_stddev_steps);
+  return largest_entry * LargestUserCount(facts) +
+             64 * static_cast<Uint128>(stddev) <
+         kSumLimit;
 }
 
 // The stages with their noise; nothing if `bits` leave no room for it.
 std::optional<std::vector<StagePlan>> StagesWithBits(
-    MuSquared whole, int bits, const RunParameters& parameters,
-    const DatasetFacts& facts) {
+    const Mechanism& mechanism, MuSquared whole, int bits,
+    const RunParameters& parameters, const DatasetFacts& facts) {
   std::vector<StagePlan> stages;
-  for (Draft& draft : DraftsOf(whole, bits, parameters, facts)) {
-    if (!CalibrateStage(parameters.adjacency, &draft) ||
-        !FitsIntegers(draft.stage, bits, facts)) {
-      return std::nullopt;
+  for (StageDraft& draft : mechanism.stages(whole, bits, parameters, facts)) {
+    StagePlan& stage = stages.emplace_back();
+    stage.release = std::move(draft.release);
+    stage.rounds = draft.rounds;
+    for (PartDraft& part : draft.parts) {
+      if (!Calibrate(part.allowance, parameters.adjacency, &part.part) ||
+          !FitsIntegers(part.part, part.largest_entry, facts)) {
+        return std::nullopt;
+      }
+      stage.parts.push_back(std::move(part.part));
     }
-    stages.push_back(std::move(draft.stage));
   }
   return stages;
 }
 
-// Adds up what the stages cost.
-absl::Status SetCosts(MuSquared whole, Adjacency adjacency, RunPlan* plan) {
+// Adds up what the stages cost. Holds every mechanism to its run's rounds and
+// to its whole cost.
+absl::Status SetCosts(MuSquared whole, const RunParameters& parameters,
+                      RunPlan* plan) {
   plan->cost = MuSquared();
+  std::uint64_t rounds = 0;
   for (StagePlan& stage : plan->stages) {
+    rounds += stage.rounds;
     DPNMF_ASSIGN_OR_RETURN(stage.cost_per_round,
-                           CostOfDrawing(stage.parts, adjacency));
+                           CostOfDrawing(stage.parts, parameters.adjacency));
     const auto cost = MuSquared::Multiply(stage.cost_per_round, stage.rounds);
     const auto sum =
         cost.has_value() ? MuSquared::Add(plan->cost, *cost) : std::nullopt;
@@ -333,7 +197,10 @@ absl::Status SetCosts(MuSquared whole, Adjacency adjacency, RunPlan* plan) {
     }
     plan->cost = *sum;
   }
-  return absl::OkStatus();
+  if (rounds == parameters.rounds) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInternal, "plan-invalid",
+                 "the plan has another number of rounds than the run; please "
+                 "report this");
 }
 
 absl::Status CheckFacts(const DatasetFacts& facts) {
@@ -362,43 +229,19 @@ absl::Status CheckSize(const RunParameters& parameters,
   return absl::OkStatus();
 }
 
-absl::Status CheckRounds(const RunParameters& parameters,
+absl::Status CheckRounds(const Mechanism& mechanism,
+                         const RunParameters& parameters,
                          const DatasetFacts& facts) {
-  std::uint32_t least = 1, most = std::min(facts.max_rounds, kMaxRounds);
-  if (parameters.mechanism == "moments")
-    least = RoundsOfMoments(parameters, facts);
-  if (parameters.mechanism == "objective") most = 1;
-  if (parameters.rounds >= least && parameters.rounds <= most)
+  const RoundsRange range = mechanism.rounds(parameters, facts);
+  const std::uint32_t most =
+      std::min({facts.max_rounds, kMaxRounds, range.most});
+  if (parameters.rounds >= range.least && parameters.rounds <= most)
     return absl::OkStatus();
   return Invalid(
       "rounds-out-of-range",
       absl::StrFormat("`rounds` must be from %d to %d for this data set and "
                       "`mechanism`, not %d",
-                      least, most, parameters.rounds));
-}
-
-absl::Status CheckShare(std::string_view name, double share) {
-  if (share > 0 && share < 1) return absl::OkStatus();
-  return Invalid(
-      "share-out-of-range",
-      absl::StrFormat("`%s` must lie strictly between 0 and 1", name));
-}
-
-absl::Status CheckMoments(const RunParameters& parameters,
-                          const DatasetFacts& facts) {
-  if (parameters.mechanism != "moments") return absl::OkStatus();
-  const std::uint64_t most =
-      std::min<std::uint64_t>(facts.features, kMaxMomentRows);
-  if (!(parameters.moment_rows >= 1 && parameters.moment_rows <= most)) {
-    return Invalid(
-        "moment-rows-out-of-range",
-        absl::StrFormat(
-            "`moment_rows` must be from 1 to %d for this data set, not %d",
-            most, parameters.moment_rows));
-  }
-  DPNMF_RETURN_IF_ERROR(
-      CheckShare("share_of_moments", parameters.share_of_moments));
-  return CheckShare("share_of_mean", parameters.share_of_mean);
+                      range.least, most, parameters.rounds));
 }
 
 absl::Status CheckPrivacy(const RunParameters& parameters) {
@@ -416,15 +259,17 @@ absl::Status CheckPrivacy(const RunParameters& parameters) {
   return absl::OkStatus();
 }
 
-absl::Status CheckMechanism(const RunParameters& parameters) {
-  constexpr std::string_view kMechanisms[] = {"statistics", "gradient",
-                                              "moments", "objective"};
-  if (std::ranges::find(kMechanisms, parameters.mechanism) ==
-      std::end(kMechanisms)) {
-    return Invalid("mechanism-unknown",
-                   "`mechanism` must be statistics, gradient, moments or "
-                   "objective");
-  }
+absl::StatusOr<const Mechanism*> MechanismNamed(const std::string& name) {
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  if (mechanism != nullptr) return mechanism;
+  return Invalid("mechanism-unknown",
+                 absl::StrCat("`mechanism` must be ",
+                              NamesText(Mechanisms(), [](const Mechanism&) {
+                                return true;
+                              })));
+}
+
+absl::Status CheckCommon(const RunParameters& parameters) {
   if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
     return Invalid("lambda-out-of-range",
                    "`lambda` must be from 0 to 1e6, in units of the data");
@@ -477,22 +322,6 @@ std::uint64_t LargestLossSteps(double bound, int bits) {
   return NormBoundSteps(bound, bits) / 2;
 }
 
-std::string_view NameOf(ReleaseKind kind) {
-  switch (kind) {
-    case ReleaseKind::kMean:
-      return "mean";
-    case ReleaseKind::kMoments:
-      return "moments";
-    case ReleaseKind::kStatistics:
-      return "statistics";
-    case ReleaseKind::kGradient:
-      return "gradient";
-    case ReleaseKind::kObjective:
-      return "objective";
-  }
-  return "unknown";
-}
-
 const StagePlan& RunPlan::StageOf(std::uint32_t round) const {
   for (const StagePlan& stage : stages) {
     if (round <= stage.rounds) return stage;
@@ -533,9 +362,11 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
   DPNMF_RETURN_IF_ERROR(CheckFacts(facts));
   DPNMF_RETURN_IF_ERROR(CheckSize(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckPrivacy(parameters));
-  DPNMF_RETURN_IF_ERROR(CheckMechanism(parameters));
-  DPNMF_RETURN_IF_ERROR(CheckMoments(parameters, facts));
-  DPNMF_RETURN_IF_ERROR(CheckRounds(parameters, facts));
+  DPNMF_ASSIGN_OR_RETURN(const Mechanism* const mechanism,
+                         MechanismNamed(parameters.mechanism));
+  DPNMF_RETURN_IF_ERROR(CheckCommon(parameters));
+  DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CheckRounds(*mechanism, parameters, facts));
   return CheckPolicy(parameters, facts);
 }
 
@@ -545,18 +376,21 @@ absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
   DPNMF_ASSIGN_OR_RETURN(
       const MuSquared whole,
       LargestCost(parameters.conversion, parameters.epsilon, parameters.delta));
+  DPNMF_ASSIGN_OR_RETURN(const Mechanism* const mechanism,
+                         MechanismNamed(parameters.mechanism));
   const MuSquared allowance = LeadingBits(whole);
   // 2^exponent <= c < 2^(exponent + 1).
   const int exponent = std::ilogb(facts.column_bound);
   for (int bits = kMostEntryBits - exponent; bits >= kLeastEntryBits - exponent;
        --bits) {
-    auto stages = StagesWithBits(allowance, bits, parameters, facts);
+    auto stages =
+        StagesWithBits(*mechanism, allowance, bits, parameters, facts);
     if (!stages.has_value()) continue;
     RunPlan plan;
     plan.coefficient_bits = plan.data_bits = bits;
     plan.coefficient_bound = plan.data_bound = facts.column_bound;
     plan.stages = *std::move(stages);
-    DPNMF_RETURN_IF_ERROR(SetCosts(whole, parameters.adjacency, &plan));
+    DPNMF_RETURN_IF_ERROR(SetCosts(whole, parameters, &plan));
     return plan;
   }
   // m < 2^10 leaves room for every number of users that CheckFacts lets pass.

@@ -76,21 +76,10 @@ struct RunParameters {
   friend bool operator==(const RunParameters&, const RunParameters&) = default;
 };
 
-// What one round publishes.
-enum class ReleaseKind {
-  kMean,        // S_v = sum of v, D x 1
-  kMoments,     // S_G = sum of v v' on M rows, symmetric
-  kStatistics,  // S_A and S_B for a dictionary W
-  kGradient,    // W S_A - S_B
-  kObjective,   // sum of min(1/2 |v - W h|^2, c_v^2 / 2), 1 x 1
-};
-// "mean", "moments", "statistics", "gradient", "objective".
-std::string_view NameOf(ReleaseKind kind);
-
 // One sum over users and its noise. Lattice: the sum is an integer times
 // 2^step_exponent. Symmetric sums carry diagonal noise of another size.
 struct PartPlan {
-  std::string name;  // "mean", "G", "A", "B" or "objective"
+  std::string name;  // "mean", "G", "A", "B", "objective" ...
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   bool symmetric = false;
@@ -111,7 +100,14 @@ struct PartPlan {
 
 // Rounds of one kind, one after another.
 struct StagePlan {
-  ReleaseKind kind = ReleaseKind::kStatistics;
+  // What each publishes, by name:
+  //   mean        S_v = sum of v, D x 1
+  //   moments     S_G = sum of v v' on M rows, symmetric
+  //   statistics  S_A and S_B for a dictionary W
+  //   gradient    W S_A - S_B
+  //   objective   sum of min(1/2 |v - W h|^2, c_v^2 / 2), 1 x 1
+  // and those of further mechanisms.
+  std::string release;
   std::uint32_t rounds = 0;
   std::vector<PartPlan> parts;
   MuSquared cost_per_round = {};
@@ -157,23 +153,19 @@ absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
 absl::Status CheckRunParameters(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 
-// The plan. Its stages, by mechanism:
-//   statistics, gradient   T rounds of that kind;
-//   moments                the mean (if M < D), then G on M rows, then
-//                          `statistics` for the rounds that are left;
-//   objective              one round.
-// Without rounds of statistics, moments have the whole cost, else
-// share_of_moments of it; the mean has share_of_mean of theirs.
+// The plan. Its stages are those of the mechanism
+// (common/privacy/mechanism/NAME.cc).
 //
 // Bits from N, the bounds and the noise such that
 //   N_max m_a m_b + 64 sigma/step < 2^62   and   sigma/step <= 2^50,
 // q the largest that does, with c_h = c_u = c_v and 2^9 <= m < 2^21 (so that a
 // block of users summed in doubles without rounding holds 2^52 / m^2 > 1024);
 // sigmas, the smallest integers, such that all rounds cost no more than
-// LargestCost(conversion, epsilon, delta) and A has share_of_a of each round.
-// Errors of CheckRunParameters; INVALID_ARGUMENT "noise-out-of-range" if the
-// noise is too wide for the lattice (epsilon too small, rounds too many, share
-// too uneven). N alone never is: facts allow 2^40.
+// LargestCost(conversion, epsilon, delta) and each part has the share that its
+// mechanism gives it. Errors of CheckRunParameters; INVALID_ARGUMENT
+// "noise-out-of-range" if the noise is too wide for the lattice (epsilon too
+// small, rounds too many, share too uneven). N alone never is: facts allow
+// 2^40.
 absl::StatusOr<RunPlan> PlanRun(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 

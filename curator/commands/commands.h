@@ -1,23 +1,28 @@
-// The subcommands of dpnmf-curator. Each registers its flags on `app` and, when
-// chosen, does its work in the callback and stores the exit code
-// (common/base/exit_code.h) in *exit_code. Results go to standard output,
-// errors as "dpnmf-curator: SENTENCE [CODE]" and progress to standard error.
+// The subcommands of dpnmf-curator: the table of the program's commands. Each
+// is defined in a file of this folder; a new one is a file and a row in both
+// lists. Results go to standard output, progress and notes to standard error.
 #ifndef DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 #define DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 
-#include "CLI/CLI.hpp"
+#include <vector>
+
+#include "common/cli/program.h"
 
 namespace dpnmf::curator {
 
-void AddImportCommand(CLI::App* app, int* exit_code);
-void AddFactorizeCommand(CLI::App* app, int* exit_code);
-void AddEvaluateCommand(CLI::App* app, int* exit_code);
-void AddLedgerCommand(CLI::App* app, int* exit_code);
-void AddServeCommand(CLI::App* app, int* exit_code);
-void AddDoctorCommand(CLI::App* app, int* exit_code);
-// backup, restore, forget and close.
-void AddKeepCommands(CLI::App* app, int* exit_code);
-void AddHealthCommand(CLI::App* app, int* exit_code);
+using MakeCommand = Command();
+
+MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
+    RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand, HealthCommand;
+
+inline std::vector<Command> AllCommands() {
+  std::vector<Command> commands;
+  for (MakeCommand* make : {ImportCommand, ServeCommand, LedgerCommand,
+                            BackupCommand, RestoreCommand, ForgetCommand,
+                            CloseCommand, DoctorCommand, HealthCommand})
+    commands.push_back(make());
+  return commands;
+}
 
 }  // namespace dpnmf::curator
 

@@ -2,16 +2,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/rpc/receipt.h"
-#include "curator/receipt_signer.h"
-#include "curator/release/durable_file.h"
+#include "common/base/read_file.h"
+#include "common/wire/receipt.h"
+#include "curator/serve/receipt_signer.h"
 
 namespace dpnmf::curator {
 namespace {
 
 absl::StatusOr<PublicKey> PublicKeyIn(const std::string& data_dir) {
   const std::string path = absl::StrCat(data_dir, "/receipt.pub");
-  DPNMF_ASSIGN_OR_RETURN(const std::string pem, ReadWholeFile(path));
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem,
+                         ReadFile(path, kSettingsFileLimit));
   const auto key = PublicKeyOfPem(pem);
   if (key.has_value()) return *key;
   return Refusal(absl::StatusCode::kDataLoss, "receipt-key-damaged",
@@ -55,7 +56,8 @@ absl::StatusOr<std::uint64_t> CompareReceipts(
     const std::string& file, const std::string& data_dir,
     const std::vector<LedgerRow>& rows) {
   DPNMF_ASSIGN_OR_RETURN(const PublicKey key, PublicKeyIn(data_dir));
-  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file));
+  DPNMF_ASSIGN_OR_RETURN(const std::string text,
+                         ReadFile(file, kListFileLimit));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
                          ParseReceipts(text));
   for (const v1::Receipt& receipt : receipts) {

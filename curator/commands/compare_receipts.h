@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "curator/release/ledger.h"
+#include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {
 

@@ -9,19 +9,19 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
-#include "common/rpc/json.h"
+#include "common/base/interruption.h"
+#include "common/wire/json.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/error_report.h"
-#include "curator/commands/interruption.h"
-#include "curator/data/import.h"
-#include "curator/release/ledger.h"
-#include "curator/release/places.h"
-#include "curator/wire.h"
+#include "curator/import/import.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -42,7 +42,7 @@ struct ImportFlags {
   std::string format = "text";
 };
 
-// CLI11 has checked that every word is one of its flag's.
+// Main has checked that every word is one of its flag's.
 ImportOptions ImportOptionsOf(const ImportFlags& flags) {
   ImportOptions options = flags.import;
   if (!flags.users.empty()) options.users_are_rows = flags.users == "rows";
@@ -195,7 +195,7 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(
       const Ledger::Options places,
-      LedgerPlaces(options.data_dir, flags.anchor_dir, flags.no_anchor));
+      LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
   times.Enter("ledger");
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger,
                          OpenExistingLedger(places, policy));
@@ -238,7 +238,7 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   return report;
 }
 
-absl::Status ImportAndPrint(const ImportFlags& flags) {
+absl::StatusOr<ExitCode> ImportAndPrint(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report, RunImport(flags));
   for (const std::string& note : report.notes())
     absl::FPrintF(stderr, "dpnmf-curator: note: %s.\n", note);
@@ -247,115 +247,82 @@ absl::Status ImportAndPrint(const ImportFlags& flags) {
   } else {
     PrintText(report, PolicyOf(ImportOptionsOf(flags)));
   }
-  return absl::OkStatus();
+  return kExitOk;
 }
 
-void AddFileFlags(CLI::App* command, ImportFlags* flags) {
-  command
-      ->add_option("--input", flags->import.input,
-                   "File to read; .gz is read too")
-      ->required();
-  command
-      ->add_option("--users", flags->users,
-                   "What stands for a person in the file (not for triples)")
-      ->check(CLI::IsMember({"rows", "columns"}));
-  command->add_option("--format-in", flags->format_in, "Format of the file")
-      ->check(CLI::IsMember(
-          {"auto", "csv", "tsv", "text", "mtx", "npy", "triples"}))
-      ->capture_default_str();
-  command
-      ->add_option("--header", flags->header,
-                   "Whether the first line names the columns")
-      ->check(CLI::IsMember({"auto", "yes", "no"}))
-      ->capture_default_str();
-  command->add_option(
-      "--label-columns", flags->import.label_columns,
-      "Leading fields of each line that are not entries [found out]");
-  command->add_option(
-      "--features", flags->import.features_file,
-      "Names of the features, one a line; for triples the items");
-  command->add_option(
-      "--users-count", flags->import.users_count,
-      "N0 under add_remove_one; N for triples; else checked against the file");
-}
-
-void AddPrivacyFlags(CLI::App* command, ImportFlags* flags) {
-  command
-      ->add_option(
-          "--population", flags->import.population,
-          "Whose budget it draws on: data sets that share people share one")
-      ->required();
-  command
-      ->add_option(
-          "--epsilon", flags->import.epsilon,
-          "Cap on all that is ever released about the population: (0, 1000]")
-      ->required();
-  command
-      ->add_option("--delta", flags->import.delta,
-                   "Of the cap: above 0, far below one in the number of people")
-      ->required();
-  command->add_flag("--weak-delta", flags->weak_delta,
-                    "Take a delta that is not below one in the number of "
-                    "people");
-  command
-      ->add_option("--conversion", flags->conversion, "How the cap is counted")
-      ->check(CLI::IsMember({"rdp", "rdp_optimal", "gaussian"}))
-      ->capture_default_str();
-  command
-      ->add_option("--adjacency", flags->adjacency,
-                   "Which data sets are neighbours")
-      ->check(CLI::IsMember({"replace_one", "add_remove_one"}))
-      ->capture_default_str();
-  command
-      ->add_option("--normalise", flags->normalise,
-                   "l2: each person's column is scaled to length 1; none: only "
-                   "scaled down to "
-                   "--column-bound")
-      ->check(CLI::IsMember({"l2", "none"}))
-      ->capture_default_str();
-  command->add_option("--column-bound", flags->import.column_bound,
-                      "Length that you declare for --normalise none, without "
-                      "looking at the data");
-  command->add_flag(
-      "--public", flags->import.is_public,
-      "Declare the data public: nothing about them needs protection");
-}
-
-void AddPlaceFlags(CLI::App* command, ImportFlags* flags) {
-  command
-      ->add_option("--name", flags->import.name,
-                   "Name of the data set: a-z 0-9 . _ -")
-      ->required();
-  command
-      ->add_option(
-          "--data-dir", flags->import.data_dir,
-          "Directory of data sets, ledger and releases; made if missing")
-      ->required()
-      ->envname("DPNMF_CURATOR_DATA_DIR");
-  command
-      ->add_option(
-          "--anchor-dir", flags->anchor_dir,
-          "Directory of the ledger's anchor; keep it on another volume "
-          "[DATA_DIR.anchor]")
-      ->envname("DPNMF_CURATOR_ANCHOR_DIR");
-  command->add_flag(
-      "--no-anchor", flags->no_anchor,
-      "Go without an anchor; rollback of the ledger is then not noticed");
-  command->add_option("--format", flags->format, "Of what is printed")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+std::vector<Flag> FlagsOf(ImportFlags* flags) {
+  static const std::string formats = FormatNames();
+  ImportOptions& options = flags->import;
+  return {
+      Flag("--name", &options.name, "Name of the data set: a-z 0-9 . _ -",
+           {.required = true}),
+      Flag("--data-dir", &options.data_dir,
+           "Directory of data sets, ledger and releases; made if missing",
+           {.env = true, .required = true}),
+      Flag("--anchor-dir", &flags->anchor_dir,
+           "Directory of the ledger's anchor; keep it on another volume "
+           "[DATA_DIR.anchor]",
+           {.env = true}),
+      Flag("--no-anchor", &flags->no_anchor,
+           "Go without an anchor; rollback of the ledger is then not noticed"),
+      Flag("--format", &flags->format, "Of what is printed",
+           {.one_of = "text|json", .shown = true}),
+      // The file.
+      Flag("--input", &options.input, "File to read; .gz is read too",
+           {.required = true}),
+      Flag("--users", &flags->users,
+           "What stands for a person in the file (not for triples)",
+           {.one_of = "rows|columns"}),
+      Flag("--format-in", &flags->format_in, "Format of the file",
+           {.one_of = formats.c_str(), .shown = true}),
+      Flag("--header", &flags->header,
+           "Whether the first line names the columns",
+           {.one_of = "auto|yes|no", .shown = true}),
+      Flag("--label-columns", &options.label_columns,
+           "Leading fields of each line that are not entries [found out]"),
+      Flag("--features", &options.features_file,
+           "Names of the features, one a line; for triples the items"),
+      Flag("--users-count", &options.users_count,
+           "N0 under add_remove_one; N for triples; else checked against the "
+           "file"),
+      // What it promises.
+      Flag("--population", &options.population,
+           "Whose budget it draws on: data sets that share people share one",
+           {.required = true}),
+      Flag("--epsilon", &options.epsilon,
+           "Cap on all that is ever released about the population: (0, 1000]",
+           {.required = true}),
+      Flag("--delta", &options.delta,
+           "Of the cap: above 0, far below one in the number of people",
+           {.required = true}),
+      Flag("--weak-delta", &flags->weak_delta,
+           "Take a delta that is not below one in the number of people"),
+      Flag("--conversion", &flags->conversion, "How the cap is counted",
+           {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
+      Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",
+           {.one_of = "replace_one|add_remove_one", .shown = true}),
+      Flag("--normalise", &flags->normalise,
+           "l2: each person's column is scaled to length 1; none: only scaled "
+           "down "
+           "to --column-bound",
+           {.one_of = "l2|none", .shown = true}),
+      Flag("--column-bound", &options.column_bound,
+           "Length that you declare for --normalise none, without looking at "
+           "the "
+           "data"),
+      Flag("--public", &options.is_public,
+           "Declare the data public: nothing about them needs protection"),
+  };
 }
 
 }  // namespace
 
-void AddImportCommand(CLI::App* app, int* exit_code) {
-  CLI::App* command = app->add_subcommand(
-      "import", "Make a data set of a file and declare its people's budget");
-  command->footer(
-      "Reads CSV, TSV, blank-separated text, Matrix Market, NumPy .npy and "
-      "'user item value'\n"
-      "triples. A data set never changes once it is imported; a refused file "
-      "leaves nothing\n"
+Command ImportCommand() {
+  static const std::string footer = absl::StrCat(
+      "Reads ", FormatTitles(),
+      ".\n"
+      "A data set never changes once it is imported; a refused file leaves "
+      "nothing\n"
       "behind. The server must not be running.\n"
       "Examples:\n"
       "  dpnmf-curator import --name digits --population writers --input "
@@ -365,13 +332,13 @@ void AddImportCommand(CLI::App* app, int* exit_code) {
       "u.data \\\n"
       "    --format-in triples --features items.txt --users-count 943 \\\n"
       "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf");
-  auto flags = std::make_shared<ImportFlags>();
-  AddPlaceFlags(command, flags.get());
-  AddFileFlags(command, flags.get());
-  AddPrivacyFlags(command, flags.get());
-  command->callback([flags, exit_code] {
-    *exit_code = ReportStatus(ImportAndPrint(*flags));
-  });
+  const auto flags = std::make_shared<ImportFlags>();
+  return {
+      .name = "import",
+      .summary = "Make a data set of a file and declare its people's budget",
+      .footer = footer.c_str(),
+      .flags = FlagsOf(flags.get()),
+      .run = [flags] { return ImportAndPrint(*flags); }};
 }
 
 }  // namespace dpnmf::curator

@@ -9,19 +9,18 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "common/base/audit_log.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
-#include "common/base/exit_code.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/json.h"
+#include "common/base/view.h"
+#include "common/wire/convert.h"
+#include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/compare_receipts.h"
-#include "curator/commands/error_report.h"
-#include "curator/commands/place_flags.h"
-#include "curator/release/anchor.h"
-#include "curator/release/budget_text.h"
-#include "curator/release/layout.h"
-#include "curator/release/ledger.h"
-#include "curator/release/places.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/ledger/anchor.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
@@ -39,39 +38,18 @@ struct LedgerOptions {
 };
 
 absl::StatusOr<Ledger::Options> Places(const LedgerOptions& options) {
-  return LedgerPlaces(options.data_dir, options.anchor_dir, options.no_anchor);
-}
-
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
+  return LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor);
 }
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // ---- show
 
-v1::LedgerPosition ToProto(const std::string& population,
-                           const Position& position) {
-  v1::LedgerPosition message;
-  message.set_population(population);
-  *message.mutable_cap() = dpnmf::ToProto(position.cap);
-  *message.mutable_charged() = dpnmf::ToProto(position.charged);
-  *message.mutable_reserved() = dpnmf::ToProto(position.reserved);
-  *message.mutable_left() = dpnmf::ToProto(position.left);
-  message.set_row_count(position.row_count);
-  message.set_head(position.head.data(), position.head.size());
-  return message;
-}
-
 absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                                               const Position& position) {
   v1::PopulationReport report;
-  v1::Guarantee& guarantee = *report.mutable_guarantee();
-  guarantee.set_adjacency(dpnmf::ToProto(policy.adjacency));
-  guarantee.set_conversion(dpnmf::ToProto(policy.conversion));
-  guarantee.set_epsilon(policy.epsilon);
-  guarantee.set_delta(policy.delta);
-  *guarantee.mutable_cap() = dpnmf::ToProto(position.cap);
+  DPNMF_ASSIGN_OR_RETURN(*report.mutable_guarantee(),
+                         GuaranteeOf(policy, position.cap));
   *report.mutable_position() = ToProto(policy.population, position);
   DPNMF_ASSIGN_OR_RETURN(const Epsilons cap,
                          AllEpsilons(position.cap, policy.delta));
@@ -79,6 +57,10 @@ absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                          AllEpsilons(position.charged, policy.delta));
   *report.mutable_cap_epsilons() = dpnmf::ToProto(cap);
   *report.mutable_charged_epsilons() = dpnmf::ToProto(charged);
+  DPNMF_ASSIGN_OR_RETURN(
+      const double largest_run,
+      LargestRun(RoomOf(position.budget()), policy.conversion, policy.delta));
+  report.set_largest_run(largest_run);
   return report;
 }
 
@@ -126,31 +108,23 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   return report;
 }
 
-std::string EpsilonText(const PopulationPolicy& policy, MuSquared cost) {
-  const auto epsilon = Epsilon(policy.conversion, cost, policy.delta);
-  return epsilon.ok() ? FourDigits(*epsilon) : "?";
-}
-
-// Left as the refusals tell it: epsilon(cap) - epsilon(charged + reserved).
-std::string LeftText(const PopulationPolicy& policy, const Position& position) {
-  const auto cap = Epsilon(policy.conversion, position.cap, policy.delta);
-  const auto used = Epsilon(policy.conversion,
-                            MuSquared::FromUnits(position.charged.units() +
-                                                 position.reserved.units()),
-                            policy.delta);
-  return cap.ok() && used.ok() ? FourDigits(std::max(0.0, *cap - *used)) : "?";
-}
-
 std::string PopulationText(const PopulationPolicy& policy,
                            const Position& position) {
+  const Budget budget = position.budget();
+  const auto spent = Spent(budget, policy.conversion, policy.delta);
+  const auto both = SpentAndReserved(budget, policy.conversion, policy.delta);
+  const auto largest =
+      LargestRun(RoomOf(budget), policy.conversion, policy.delta);
   return absl::StrFormat(
       "population %s (%s)\n"
       "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
-      "  ledger reading         spent %s, reserved %s, left %s\n",
+      "  ledger reading         spent %s, spent and reserved %s\n"
+      "  largest run            epsilon %s\n",
       policy.population, View(NameOf(policy.adjacency)),
-      FourDigits(policy.epsilon), FourDigits(policy.delta),
-      View(NameOf(policy.conversion)), EpsilonText(policy, position.charged),
-      EpsilonText(policy, position.reserved), LeftText(policy, position));
+      FormatUp(policy.epsilon), FormatUp(policy.delta),
+      View(NameOf(policy.conversion)), spent.ok() ? FormatUp(*spent) : "?",
+      both.ok() ? FormatUp(*both) : "?",
+      largest.ok() ? FormatDown(*largest) : "?");
 }
 
 std::string RowText(const v1::LedgerRowReport& row) {
@@ -161,7 +135,7 @@ std::string RowText(const v1::LedgerRowReport& row) {
       "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
       row.sequence(), time, row.kind(), row.population(), row.identity(),
       row.run_id().substr(0, 8), row.round(), row.mechanism(),
-      FourDigits(row.cost().value()), row.row_hash().substr(0, 16));
+      FormatUp(row.cost().value()), row.row_hash().substr(0, 16));
 }
 
 std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
@@ -256,7 +230,7 @@ absl::Status Verify(const LedgerOptions& options) {
 
 // ---- anchor
 
-absl::Status AnchorCommand(const LedgerOptions& options) {
+absl::Status AnchorAnew(const LedgerOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
   if (!options.accept) return Verify(options);
   // The operator's word is written down before it counts.
@@ -279,70 +253,84 @@ absl::Status AnchorCommand(const LedgerOptions& options) {
   return absl::OkStatus();
 }
 
-// ---- flags
+// ---- the commands
 
-void AddReading(CLI::App* command, LedgerOptions* options) {
-  AddPlaceFlags(command, &options->data_dir, &options->anchor_dir);
-  command->add_flag("--no-anchor", options->no_anchor,
-                    "The curator is served without an anchor");
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+using Action = absl::Status(const LedgerOptions& options);
+
+Command CommandOf(const char* name, const char* summary, const char* footer,
+                  const std::shared_ptr<LedgerOptions>& options,
+                  Action* action) {
+  return {.name = name,
+          .summary = summary,
+          .footer = footer,
+          .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
+          .run = [options, action]() -> absl::StatusOr<ExitCode> {
+            DPNMF_RETURN_IF_ERROR(action(*options));
+            return kExitOk;
+          }};
 }
 
-using Action = absl::Status (*)(const LedgerOptions& options);
+void AddReadingFlags(LedgerOptions* options, Command* command) {
+  command->flags.push_back(Flag("--no-anchor", &options->no_anchor,
+                                "The curator is served without an anchor"));
+  command->flags.push_back(Flag("--format", &options->format, "text or json",
+                                {.one_of = "text|json", .shown = true}));
+}
 
-CLI::App* AddAction(CLI::App* ledger, const char* name, const char* help,
-                    const std::shared_ptr<LedgerOptions>& options,
-                    int* exit_code, Action action) {
-  CLI::App* command = ledger->add_subcommand(name, help);
-  command->callback([options, exit_code, action] {
-    *exit_code = ReportStatus(action(*options));
-  });
-  return command;
+Command ShowCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command show = CommandOf("show", "Budgets and rows, after verifying them", "",
+                           options, Show);
+  AddReadingFlags(options.get(), &show);
+  show.flags.push_back(Flag("--population", &options->population,
+                            "Only this population's budget and rows"));
+  show.flags.push_back(Flag("--last", &options->last,
+                            "Only the last rows [all]",
+                            {.range = {1, 1'000'000'000}}));
+  return show;
+}
+
+Command VerifyCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command verify = CommandOf(
+      "verify", "Check every row, the hash chain, the anchor and receipts", "",
+      options, Verify);
+  AddReadingFlags(options.get(), &verify);
+  verify.flags.push_back(Flag(
+      "--receipts", &options->receipts,
+      "Receipts that analysts hold (dpnmf receipts export): every one must "
+      "stand in the ledger"));
+  return verify;
+}
+
+Command NewAnchorCommand() {
+  const auto options = std::make_shared<LedgerOptions>();
+  Command anchor = CommandOf(
+      "anchor", "Anchor the ledger anew after a lost anchor",
+      "The anchor shows that the ledger was not rolled back. First check that "
+      "--anchor-dir\nnames its directory. If its volume is lost and\nyou know "
+      "that the ledger is the latest, stop the curator and accept the ledger "
+      "as\nit stands; it adds no row. An anchor that the ledger contradicts is "
+      "never\noverruled: charges would be forgotten. Restore the ledger that "
+      "it "
+      "belongs to.",
+      options, AnchorAnew);
+  anchor.flags.push_back(Flag(
+      "--accept", &options->accept,
+      "Take the ledger as it stands for the latest. Without it: only check"));
+  return anchor;
 }
 
 }  // namespace
 
-void AddLedgerCommand(CLI::App* app, int* exit_code) {
-  CLI::App* ledger = app->add_subcommand(
-      "ledger", "Read, verify and anchor the ledger of record");
-  ledger->require_subcommand(1);
-  ledger->footer(
-      "The ledger is read without changing it; a server may run meanwhile.\n"
-      "Example:\n"
-      "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf");
-  const auto options = std::make_shared<LedgerOptions>();
-  CLI::App* show =
-      AddAction(ledger, "show", "Budgets and rows, after verifying them",
-                options, exit_code, Show);
-  AddReading(show, options.get());
-  show->add_option("--population", options->population,
-                   "Only this population's budget and rows");
-  show->add_option("--last", options->last, "Only the last rows [all]")
-      ->check(CLI::Range(1, 1'000'000'000));
-  CLI::App* verify =
-      AddAction(ledger, "verify",
-                "Check every row, the hash chain, the anchor and receipts",
-                options, exit_code, Verify);
-  AddReading(verify, options.get());
-  verify->add_option("--receipts", options->receipts,
-                     "Receipts that analysts hold (dpnmf receipts export): "
-                     "every one must stand in the ledger");
-  CLI::App* anchor =
-      AddAction(ledger, "anchor", "Anchor the ledger anew after a lost anchor",
-                options, exit_code, AnchorCommand);
-  AddPlaceFlags(anchor, &options->data_dir, &options->anchor_dir);
-  anchor->add_flag(
-      "--accept", options->accept,
-      "Take the ledger as it stands for the latest. Without it: only check");
-  anchor->footer(
-      "The anchor shows that the ledger was not rolled back. First check that "
-      "--anchor-dir\nnames its directory. If its volume is "
-      "lost and\nyou know that the ledger is the latest, stop the curator and "
-      "accept the ledger as\nit stands; it adds no row. An anchor that the "
-      "ledger contradicts is never\noverruled: charges would be forgotten. "
-      "Restore the ledger that it belongs to.");
+Command LedgerCommand() {
+  return {.name = "ledger",
+          .summary = "Read, verify and anchor the ledger of record",
+          .footer =
+              "The ledger is read without changing it; a server may run "
+              "meanwhile.\nExample:\n"
+              "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf",
+          .commands = {ShowCommand(), VerifyCommand(), NewAnchorCommand()}};
 }
 
 }  // namespace dpnmf::curator

@@ -1,11 +1,10 @@
 #include "curator/data/description.h"
 
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "common/privacy/column_bound.h"
 #include "nlohmann/json.hpp"
 
@@ -163,15 +162,13 @@ absl::StatusOr<StoredDescription> StoredDescriptionOfJson(
 
 absl::StatusOr<StoredDescription> ReadDescription(
     const std::string& directory) {
-  std::ifstream file(std::filesystem::path(directory) / "dataset.json",
-                     std::ios::binary);
-  if (!file) {
+  const auto text = ReadFile(directory + "/dataset.json", kSettingsFileLimit);
+  if (!text.ok()) {
     return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
                    absl::StrCat("there is no data set at ", directory,
                                 "; import one or check the name"));
   }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return StoredDescriptionOfJson(text);
+  return StoredDescriptionOfJson(*text);
 }
 
 }  // namespace dpnmf::curator

@@ -29,7 +29,7 @@ absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {
   DatasetDescription description;
-  Digest fingerprint{};  // keyed; curator/data/fingerprint.h
+  Digest fingerprint{};  // keyed; curator/import/fingerprint.h
 };
 
 std::string ToJson(const StoredDescription& stored);

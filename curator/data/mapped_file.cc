@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "curator/data/storage.h"
+#include "common/base/disk_error.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -25,11 +25,11 @@ std::size_t ReadAheadLimit() {
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return StorageError("open", path, errno);
+  if (file < 0) return StorageFailed("open", path);
   struct stat facts;
   if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     close(file);
-    return StorageError("read", path, S_ISREG(facts.st_mode) ? errno : EISDIR);
+    return StorageFailed("read", path, S_ISREG(facts.st_mode) ? errno : EISDIR);
   }
   const auto size = static_cast<std::size_t>(facts.st_size);
   if (size == 0) {
@@ -39,7 +39,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
   const int error = errno;
   close(file);
-  if (address == MAP_FAILED) return StorageError("map", path, error);
+  if (address == MAP_FAILED) return StorageFailed("map", path, error);
   // Advice may be ignored; a failure changes nothing but speed.
   (void)madvise(address, size,
                 size <= ReadAheadLimit() ? MADV_WILLNEED : MADV_SEQUENTIAL);

@@ -7,7 +7,7 @@
 
 #include "curator/data/dataset.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 

@@ -29,21 +29,20 @@ void AddInIntegers(const StripMatrix& x, const StripMatrix& y, int strips,
   }
 }
 
-// y for the kernel, in a buffer of this thread.
+// y for the kernel.
 const double* Packed(const StripMatrix& y, int first_strip, int strips,
-                     bool exact) {
-  static thread_local AlignedVector<double> packed;
-  packed.resize(static_cast<std::size_t>(strips) * kStripUsers *
-                PaddedColumns(y.rows));
-  Kernels().pack_columns(y, first_strip, strips, exact, packed.data());
-  return packed.data();
+                     bool exact, AlignedVector<double>* packed) {
+  packed->resize(PackedSize(y.rows, strips));
+  Kernels().pack_columns(y, first_strip, strips, exact, packed->data());
+  return packed->data();
 }
 
 }  // namespace
 
 void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
                       std::uint64_t x_largest, std::uint64_t y_largest,
-                      bool upper, std::uint64_t* sums) {
+                      bool upper, AlignedVector<double>* packed,
+                      std::uint64_t* sums) {
   const std::uint64_t largest =
       std::max<std::uint64_t>(1, x_largest * y_largest);
   const std::uint64_t users = (std::uint64_t{1} << 52) / largest;
@@ -52,16 +51,18 @@ void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
       static_cast<int>(std::min<std::uint64_t>(strips, users / kStripUsers));
   for (int first = 0; first < strips; first += step) {
     const int count = std::min(step, strips - first);
-    Kernels().add_exact_products(x, y, first, count,
-                                 Packed(y, first, count, /*exact=*/true), upper,
-                                 sums);
+    Kernels().add_exact_products(
+        x, y, first, count, Packed(y, first, count, /*exact=*/true, packed),
+        upper, sums);
   }
 }
 
 void AddProducts(const StripMatrix& x, const StripMatrix& y, int strips,
                  bool upper, double* sums) {
+  static thread_local AlignedVector<double> packed;
   Kernels().add_products(x, 0, strips, y.rows,
-                         Packed(y, 0, strips, /*exact=*/false), upper, sums);
+                         Packed(y, 0, strips, /*exact=*/false, &packed), upper,
+                         sums);
 }
 
 }  // namespace dpnmf::curator

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
+#include "curator/factor/aligned_vector.h"
 #include "curator/factor/isa/kernel_table.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 
@@ -21,10 +22,16 @@ inline constexpr int PaddedColumns(int columns) {
 // Entries are integers in [0, x_largest] and [0, y_largest], both below 2^32.
 // Doubles are exact while a sum stays below 2^52, so at most
 // floor(2^52 / (x_largest y_largest)) users are summed at a time; if that is
-// less than a strip the products are done in integers.
+// less than a strip the products are done in integers. `packed` is a buffer; it
+// grows to PackedSize(y.rows, strips) at most.
 void AddExactProducts(const StripMatrix& x, const StripMatrix& y, int strips,
                       std::uint64_t x_largest, std::uint64_t y_largest,
-                      bool upper, std::uint64_t* sums);
+                      bool upper, AlignedVector<double>* packed,
+                      std::uint64_t* sums);
+
+inline constexpr std::size_t PackedSize(int columns, int strips) {
+  return StripSize(PaddedColumns(columns)) * static_cast<std::size_t>(strips);
+}
 
 // The same for reals, with rounding.
 void AddProducts(const StripMatrix& x, const StripMatrix& y, int strips,

@@ -43,6 +43,19 @@ PackedDictionary::PackedDictionary(RowView w, int features_of_w,
           w.values, rank, features, Eigen::OuterStride<>(w.stride)));
 }
 
+BlockBuffers BuffersFor(const PackedDictionary& w, int strips) {
+  BlockBuffers block;
+  block.c.resize(strips * StripSize(w.rank));
+  block.h.resize(block.c.size());
+  if (w.by_component.has_value())
+    block.u.resize(strips * StripSize(w.features));
+  if (w.by_feature.has_value()) {
+    block.v.resize(block.u.size());
+    block.partial.resize(StripSize(kRowsAtOnce));
+  }
+  return block;
+}
+
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block) {
   std::fill(block->c.begin(), block->c.end(), 0.0);
   for (int first = 0; first < w.features; first += kRowsAtOnce) {

@@ -48,6 +48,11 @@ struct BlockBuffers {
   AlignedVector<double> partial;  // a few rows of u, in passing
 };
 
+// Buffers for blocks of up to `strips` strips. With them no function below, nor
+// those of block_data.h, allocates memory. Their sizes follow from the shape of
+// w alone.
+BlockBuffers BuffersFor(const PackedDictionary& w, int strips);
+
 // c = W'u.
 void Correlate(const PackedDictionary& w, int strips, BlockBuffers* block);
 

@@ -1,4 +1,5 @@
-// The inner loops of the H step, on strips of users (curator/factor/strips.h).
+// The inner loops of the H step, on strips of users
+// (curator/factor/isa/simd_layout.h).
 //
 // Every sum over an inner index runs in ascending order in one accumulator per
 // user, whatever the tile, so that a result is a function of the user's own
@@ -10,7 +11,7 @@
 #include "Eigen/Core"
 #include "curator/factor/aligned_vector.h"
 #include "curator/factor/isa/kernel_table.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 

@@ -1,10 +1,12 @@
 #include "curator/factor/moments.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/privacy/run_plan.h"
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/quantise.h"
@@ -18,46 +20,57 @@ constexpr std::uint64_t kMeanUsers = 1024;
 constexpr std::uint64_t kBlockBytes = 512 * 1024;
 constexpr std::uint64_t kLargestBlock = 256;
 
-// N * largest < 2^62.
-absl::Status CheckRoom(std::uint64_t users, unsigned __int128 largest) {
-  const unsigned __int128 limit = static_cast<unsigned __int128>(1) << 62;
-  if (largest == 0 || users <= (limit - 1) / largest) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
-                 "The sums over all users could reach 2^62.");
+// No more threads than there may be ranges of users.
+std::size_t WorkerCount(std::uint64_t most_users, std::uint64_t width,
+                        int threads) {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(
+      (most_users + width - 1) / width, 1,
+      static_cast<std::uint64_t>(std::max(1, threads))));
 }
 
-// Calls work(users, worker) for consecutive ranges of users.
+std::size_t WorkerCount(const Dataset& data, std::uint64_t width,
+                        const Execution& execution) {
+  return WorkerCount(LargestUserCount(FactsOf(data.description())), width,
+                     execution.threads);
+}
+
+// Calls work(users, worker) for consecutive ranges of users. So many threads
+// begin as there are workers, whether or not there are users for them.
 template <typename Work>
-void ForEachRange(std::uint64_t users, std::uint64_t width,
+void ForEachRange(std::uint64_t users, std::uint64_t width, std::size_t workers,
                   const Execution& execution, const Work& work) {
   ParallelFor(
-      (users + width - 1) / width, execution.threads,
-      [&](std::size_t index, int worker) {
-        if (execution.Stopped()) return;
+      std::max<std::size_t>((users + width - 1) / width, workers),
+      static_cast<int>(workers), [&](std::size_t index, int worker) {
         const std::uint64_t first = index * width;
+        if (first >= users || execution.Stopped()) return;
         work(UserRange{first, static_cast<int>(std::min(width, users - first))},
              worker);
       });
 }
 
+// Buffers of one thread for the mean.
+struct MeanWorker {
+  std::vector<double> column;       // D: of one user
+  std::vector<std::uint64_t> sums;  // D
+};
+
 // Adds the gated integers of one user.
 void AddColumn(const Dataset& data, const LatticeBounds& bounds,
-               std::uint64_t user, std::vector<double>* column,
-               std::vector<std::uint64_t>* sums) {
-  if (!data.sparse()) {
-    const std::span<const float> values = data.DenseColumn(user);
-    column->assign(values.begin(), values.end());
-    QuantiseColumn(bounds, *column);
-    for (std::size_t row = 0; row < column->size(); ++row)
-      (*sums)[row] += static_cast<std::uint64_t>((*column)[row]);
-    return;
-  }
-  const SparseColumn sparse = data.SparseColumnOf(user);
-  column->assign(sparse.values.begin(), sparse.values.end());
-  QuantiseColumn(bounds, *column);
-  for (std::size_t i = 0; i < column->size(); ++i) {
-    (*sums)[static_cast<std::size_t>(sparse.rows[i])] +=
-        static_cast<std::uint64_t>((*column)[i]);
+               std::uint64_t user, MeanWorker* worker) {
+  std::vector<std::uint64_t>& sums = worker->sums;
+  const SparseColumn sparse =
+      data.sparse() ? data.SparseColumnOf(user) : SparseColumn();
+  const std::span<const float> values =
+      data.sparse() ? sparse.values : data.DenseColumn(user);
+  const std::span<double> column =
+      std::span(worker->column).first(values.size());
+  std::copy(values.begin(), values.end(), column.begin());
+  QuantiseColumn(bounds, column);
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    const std::size_t row =
+        data.sparse() ? static_cast<std::size_t>(sparse.rows[i]) : i;
+    sums[row] += static_cast<std::uint64_t>(column[i]);
   }
 }
 
@@ -81,10 +94,31 @@ struct Selection {
   int padded() const { return PaddedColumns(size()); }
 };
 
+// Buffers of one thread: none grows over the blocks.
 struct Worker {
   AlignedVector<double> strips;     // of padded() rows
+  AlignedVector<double> packed;     // the same for the kernel
   std::vector<std::uint64_t> sums;  // size() x padded(), row-major
 };
+
+// Users of a block: a multiple of kStripUsers.
+std::uint64_t BlockWidth(std::uint64_t rows, std::uint64_t most_users) {
+  const std::uint64_t fitting =
+      kBlockBytes / (sizeof(double) * std::max<std::uint64_t>(1, rows));
+  const std::uint64_t width = std::max<std::uint64_t>(
+      std::min({fitting, most_users, kLargestBlock}), kStripUsers);
+  return (width + kStripUsers - 1) / kStripUsers * kStripUsers;
+}
+
+Worker MakeWorker(const Selection& selection, std::uint64_t width) {
+  const int strips = static_cast<int>(width) / kStripUsers;
+  Worker worker;
+  worker.strips.reserve(PackedSize(selection.size(), strips));
+  worker.packed.resize(PackedSize(selection.size(), strips));
+  worker.sums.resize(static_cast<std::size_t>(selection.size()) *
+                     static_cast<std::size_t>(selection.padded()));
+  return worker;
+}
 
 void LoadUser(const Selection& selection, std::uint64_t user, double* lane) {
   if (!selection.data.sparse()) {
@@ -106,8 +140,6 @@ void AddBlock(const Selection& selection, UserRange users, Worker* worker) {
   const std::size_t strip_size = StripSize(selection.padded());
   worker->strips.assign(static_cast<std::size_t>(users.strips()) * strip_size,
                         0.0);
-  worker->sums.resize(static_cast<std::size_t>(selection.size()) *
-                      static_cast<std::size_t>(selection.padded()));
   for (int user = 0; user < users.count; ++user) {
     LoadUser(selection, users.first + static_cast<std::uint64_t>(user),
              worker->strips.data() + LaneOf(user, selection.padded()));
@@ -117,7 +149,7 @@ void AddBlock(const Selection& selection, UserRange users, Worker* worker) {
   const StripMatrix l{worker->strips.data(), selection.size(),
                       selection.padded()};
   const std::uint64_t m = selection.bounds.largest_entry;
-  AddExactProducts(l, l, users.strips(), m, m, /*upper=*/true,
+  AddExactProducts(l, l, users.strips(), m, m, /*upper=*/true, &worker->packed,
                    worker->sums.data());
 }
 
@@ -127,7 +159,6 @@ std::vector<std::int64_t> UpperTriangle(const Selection& selection,
   const auto padded = static_cast<std::size_t>(selection.padded());
   std::vector<std::uint64_t> triangle(size * (size + 1) / 2);
   for (const Worker& worker : workers) {
-    if (worker.sums.empty()) continue;
     for (std::size_t column = 0, at = 0; column < size; ++column) {
       for (std::size_t row = 0; row <= column; ++row)
         triangle[at++] += worker.sums[row * padded + column];
@@ -136,7 +167,30 @@ std::vector<std::int64_t> UpperTriangle(const Selection& selection,
   return {triangle.begin(), triangle.end()};
 }
 
+std::uint64_t Bounded(Uint128 bytes) {
+  return static_cast<std::uint64_t>(
+      std::min<Uint128>(bytes, std::numeric_limits<std::uint64_t>::max()));
+}
+
 }  // namespace
+
+std::uint64_t MeanBytes(std::uint64_t features, std::uint64_t users,
+                        int threads) {
+  const Uint128 worker = sizeof(MeanWorker) + Uint128{16} * features;
+  return Bounded(worker * WorkerCount(users, kMeanUsers, threads) +
+                 Uint128{16} * features);
+}
+
+std::uint64_t MomentsBytes(std::uint64_t rows, std::uint64_t features,
+                           std::uint64_t users, int threads) {
+  const std::uint64_t width = BlockWidth(rows, users);
+  const Uint128 padded = Uint128{rows} + kProductColumns;
+  const Uint128 worker =
+      sizeof(Worker) + 8 * (2 * padded * width + rows * padded);
+  // The triangle twice; rows and where each stands.
+  return Bounded(worker * WorkerCount(users, width, threads) +
+                 8 * padded * (padded + 1) + 4 * (padded + features));
+}
 
 absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
     const Dataset& data, double data_bound, int data_bits,
@@ -144,22 +198,26 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
-  DPNMF_RETURN_IF_ERROR(CheckRoom(users, bounds.largest_entry));
-  const auto workers = static_cast<std::size_t>(std::max(1, execution.threads));
-  std::vector<std::vector<std::uint64_t>> sums(workers);
-  std::vector<std::vector<double>> columns(workers);
-  ForEachRange(users, kMeanUsers, execution, [&](UserRange range, int index) {
-    const auto worker = static_cast<std::size_t>(index);
-    sums[worker].resize(data.features());
-    for (int user = 0; user < range.count; ++user) {
-      AddColumn(data, bounds, range.first + static_cast<std::uint64_t>(user),
-                &columns[worker], &sums[worker]);
-    }
-  });
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, bounds.largest_entry, 1));
+  std::vector<MeanWorker> workers(WorkerCount(data, kMeanUsers, execution));
+  for (MeanWorker& worker : workers) {
+    worker.column.resize(data.features());
+    worker.sums.resize(data.features());
+  }
+  ForEachRange(users, kMeanUsers, workers.size(), execution,
+               [&](UserRange range, int index) {
+                 MeanWorker& worker = workers[static_cast<std::size_t>(index)];
+                 for (int user = 0; user < range.count; ++user) {
+                   AddColumn(data, bounds,
+                             range.first + static_cast<std::uint64_t>(user),
+                             &worker);
+                 }
+               });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   std::vector<std::uint64_t> total(data.features());
-  for (const std::vector<std::uint64_t>& part : sums) {
-    for (std::size_t row = 0; row < part.size(); ++row) total[row] += part[row];
+  for (const MeanWorker& worker : workers) {
+    for (std::size_t row = 0; row < total.size(); ++row)
+      total[row] += worker.sums[row];
   }
   return std::vector<std::int64_t>(total.begin(), total.end());
 }
@@ -170,8 +228,8 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   DPNMF_ASSIGN_OR_RETURN(const LatticeBounds bounds,
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
-  const unsigned __int128 m = bounds.largest_entry;
-  DPNMF_RETURN_IF_ERROR(CheckRoom(users, m * m));
+  DPNMF_RETURN_IF_ERROR(
+      CheckSumsFit(users, bounds.largest_entry, bounds.largest_entry));
   Selection selection{data, bounds, {rows.begin(), rows.end()}, {}};
   if (rows.empty()) {
     selection.rows.resize(data.features());
@@ -179,17 +237,20 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
   }
   if (data.sparse())
     selection.places = PlacesOf(selection.rows, data.features());
-  std::uint64_t width = std::clamp<std::uint64_t>(
-      kBlockBytes / (sizeof(double) * selection.rows.size()), kStripUsers,
-      kLargestBlock);
-  if (execution.block_users > 0)
-    width = static_cast<std::uint64_t>(execution.block_users);
-  width = (width + kStripUsers - 1) / kStripUsers * kStripUsers;
-  std::vector<Worker> workers(
-      static_cast<std::size_t>(std::max(1, execution.threads)));
-  ForEachRange(users, width, execution, [&](UserRange range, int worker) {
-    AddBlock(selection, range, &workers[static_cast<std::size_t>(worker)]);
-  });
+  std::uint64_t width = BlockWidth(
+      selection.rows.size(), LargestUserCount(FactsOf(data.description())));
+  if (execution.block_users > 0) {
+    width =
+        (static_cast<std::uint64_t>(execution.block_users) + kStripUsers - 1) /
+        kStripUsers * kStripUsers;
+  }
+  std::vector<Worker> workers(WorkerCount(data, width, execution));
+  for (Worker& worker : workers) worker = MakeWorker(selection, width);
+  ForEachRange(users, width, workers.size(), execution,
+               [&](UserRange range, int worker) {
+                 AddBlock(selection, range,
+                          &workers[static_cast<std::size_t>(worker)]);
+               });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   return UpperTriangle(selection, workers);
 }

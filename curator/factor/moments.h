@@ -17,9 +17,17 @@
 
 namespace dpnmf::curator {
 
+// Bytes that ComputeMean takes at most beside V, from public numbers: `users`
+// is LargestUserCount. All of it is allocated before the first user is read.
+std::uint64_t MeanBytes(std::uint64_t features, std::uint64_t users,
+                        int threads);
+// The same of ComputeMoments on so many rows.
+std::uint64_t MomentsBytes(std::uint64_t rows, std::uint64_t features,
+                           std::uint64_t users, int threads);
+
 // S_v: D sums in units of 2^-data_bits. Errors as LatticeBoundsOf; INTERNAL
 // "sums-overflow" if the sums could reach 2^62; CANCELLED "cancelled" if
-// execution.stop said so.
+// execution.stop said so. Throws std::bad_alloc if the system refuses memory.
 absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
     const Dataset& data, double data_bound, int data_bits,
     const Execution& execution);

@@ -21,6 +21,15 @@ absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits) {
                        .norm_bound = NormBoundSteps(bound, bits)};
 }
 
+absl::Status CheckSumsFit(std::uint64_t users, std::uint64_t m,
+                          std::uint64_t m_other) {
+  const std::uint64_t product = m * m_other;  // below 2^64
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
+  if (product == 0 || users <= (kLimit - 1) / product) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
+                 "The sums over all users could reach 2^62.");
+}
+
 void GateStrips(const LatticeBounds& bounds, int rows, int strip_rows,
                 int strips, double* values) {
   Kernels().gate_strips(bounds, rows, strip_rows, strips, values);

@@ -11,12 +11,18 @@
 
 #include "absl/status/statusor.h"
 #include "curator/factor/isa/kernel_table.h"
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator {
 
 // INTERNAL "bits-out-of-range" if c is not positive or m would reach 2^32.
 absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits);
+
+// INTERNAL "sums-overflow" unless N m m' < 2^62: then no sum over `users` of
+// products of entries up to m and m' leaves the range of exact sums
+// (docs/privacy.md, "Exact sums"). m, m' < 2^32.
+absl::Status CheckSumsFit(std::uint64_t users, std::uint64_t m,
+                          std::uint64_t m_other);
 
 // x <- floor(2^q s x) with negative and non-finite entries as 0 and s such that
 // the length is at most c, then the gate: a user whose integers fail adds zero.

@@ -39,28 +39,55 @@ class LongRows {
   std::vector<std::vector<std::int32_t>> levels_;
 };
 
-// One user's entries that can matter, by ascending rows: the nonzeros of v and
-// the long rows of a level. Padded for the kernel with v = 0.
-struct Support {
-  int level = -1;
-  std::size_t count = 0;
-  std::vector<std::int32_t> rows;
-  AlignedVector<double> v;
-  AlignedVector<double> u;  // after the H step; may be 0
+// What the H step reads of every block.
+struct SparseStep {
+  const Dataset& data;
+  const PackedDictionary& w;  // with rows()
+  const LongRows& long_rows;
+  OutlierRule rule;
 };
 
-// Buffers of one worker.
-struct SparseBlock {
-  std::vector<Support> users;
-  AlignedVector<double> column_h, column_c;
+// Buffers of one worker. A user's support is what can matter: the nonzeros of v
+// and the long rows of a level, ascending, padded for the kernel with v = 0. It
+// is kept from one iteration to the next while there is room, else it is put
+// together anew each time, a piece at a time: the size of the buffers follows
+// from public numbers, not from the nonzeros.
+class SparseBlock {
+ public:
+  SparseBlock() = default;
+  // For blocks of up to `users` users.
+  SparseBlock(const PackedDictionary& w, int users);
+  // Bytes that it takes.
+  static std::uint64_t Bytes(std::uint64_t features, std::uint64_t rank,
+                             int users);
+
+ private:
+  friend class SparseSolver;
+  struct Support {
+    int level = -1;
+    bool kept = false;
+    std::size_t first = 0, count = 0;  // if kept
+  };
+  std::vector<Support> users_;
+  // Of all kept supports, then of one piece.
+  std::vector<std::int32_t> rows_;
+  AlignedVector<double> v_, u_;
+  std::size_t room_ = 0;  // for kept supports
+  std::size_t used_ = 0;  // of it
+  AlignedVector<double> column_h_, column_c_;
 };
 
-// block->h becomes the result of `iterations` as HStepWithOutliers, the
-// supports that of every user of the block, with its u. w.rows() is there.
-void SparseHStepWithOutliers(const Dataset& data, const PackedDictionary& w,
-                             const LongRows& long_rows, const OutlierRule& rule,
-                             int iterations, UserRange users,
-                             BlockBuffers* block, SparseBlock* sparse);
+// block->h becomes the result of `iterations` as HStepWithOutliers. Allocates
+// nothing.
+void SparseHStepWithOutliers(const SparseStep& step, int iterations,
+                             UserRange users, BlockBuffers* block,
+                             SparseBlock* sparse);
+
+// After SparseHStepWithOutliers: u of one user of the block without its zeros.
+// rows (ascending) and u have room for D entries. The number of entries.
+std::size_t SparseInliers(const SparseStep& step, UserRange users, int user,
+                          const BlockBuffers& block, SparseBlock* sparse,
+                          std::int32_t* rows, double* u);
 
 }  // namespace dpnmf::curator
 

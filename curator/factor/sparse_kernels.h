@@ -30,9 +30,10 @@ void SparseProduct(RowView w, const SparseColumn& v, double* c);
 
 // For one user and the entries at `rows` (ascending; `count` of them, padded
 // with any valid rows):
-//   u = v - S_{lambda,M}(v - W h), 0 in the padding; c = W'u.
+//   u = v - S_{lambda,M}(v - W h), 0 in the padding; c += W'u.
 // h and c: w.stride values, h zero past the rank. Sums run in the order of
-// the dense kernels: over k ascending, then over rows ascending.
+// the dense kernels: over k ascending, then over rows ascending; so that the
+// rows may come in pieces, each but the last a multiple of kGatherRows long.
 void GatherInliers(RowView w, const std::int32_t* rows, int count,
                    const double* v, const OutlierRule& rule, const double* h,
                    double* u, double* c);

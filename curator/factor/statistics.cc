@@ -40,42 +40,29 @@ struct Round {
   int padded_rank() const { return PaddedColumns(w.rank); }
   // No zero of v is visited that could add nothing.
   bool by_nonzeros() const { return data.sparse(); }
-};
-
-// l by nonzeros, user after user.
-struct SparseOutput {
-  std::vector<std::int32_t> rows;
-  std::vector<double> l;
-  std::vector<std::size_t> ends;
-
-  void Clear() {
-    rows.clear();
-    l.clear();
-    ends.clear();
-  }
-  std::size_t First(int user) const { return user == 0 ? 0 : ends[user - 1]; }
-  std::size_t Count(int user) const { return ends[user] - First(user); }
-  std::span<const std::int32_t> RowsOf(int user) const {
-    return std::span(rows).subspan(First(user), Count(user));
-  }
-  std::span<const double> LOf(int user) const {
-    return std::span(l).subspan(First(user), Count(user));
+  // Sparse data with outliers.
+  SparseStep sparse_step() const {
+    return {data, w, *long_rows, {request.lambda, request.outlier_bound}};
   }
 };
 
-// What one block leaves behind: gated integers.
-struct BlockOutput {
-  AlignedVector<double> k;  // strips x K
-  // l of sparse data; else it is in the block's u (strips x D).
-  SparseOutput sparse;
-};
+// What a round adds up.
+enum class Sums { kProducts, kLosses };
 
+// Buffers of one thread, made before the first block: none grows later, so that
+// how much memory a round takes follows from its shape alone.
 struct Worker {
   BlockBuffers block;
-  BlockOutput output;
+  AlignedVector<double> k;  // strips x K: gated integers
+  // Of one user of sparse data: the gated integers of l without zeros, and
+  // (with outliers) their rows. Of dense data, l is in the block's u (strips x
+  // D).
+  AlignedVector<double> column_l;
+  std::vector<std::int32_t> column_rows;
   SparseBlock sparse;
   AlignedVector<double> column_c;
   std::vector<std::uint32_t> column_k;
+  AlignedVector<double> packed;
   AlignedVector<std::uint64_t> sums_a;  // K x padded_rank, row-major
   AlignedVector<std::uint64_t> sums_b;  // D x padded_rank, row-major
   std::uint64_t loss = 0;               // of the objective
@@ -97,21 +84,6 @@ absl::Status CheckShapes(const Dataset& data, const StatisticsRequest& request,
                  "W, H and the data set do not fit one another.");
 }
 
-// N m m' < 2^62 for both sums, in 128-bit integers.
-absl::Status CheckRoom(const Round& round) {
-  using Wide = unsigned __int128;
-  const Wide limit = Wide{1} << 62;
-  const std::uint64_t users = round.data.private_user_count();
-  const Wide m_h = round.h_bounds.largest_entry;
-  const Wide m_u = round.u_bounds.largest_entry;
-  const auto fits = [&](Wide product) {  // product < 2^64
-    return product == 0 || users <= (limit - 1) / product;
-  };
-  if (fits(m_h * m_h) && fits(m_h * m_u)) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInternal, "sums-overflow",
-                 "The sums over all users could reach 2^62.");
-}
-
 absl::StatusOr<Round> PrepareRound(const Dataset& data,
                                    const StatisticsRequest& request,
                                    const Coefficients& h) {
@@ -129,42 +101,113 @@ absl::StatusOr<Round> PrepareRound(const Dataset& data,
               u_bounds,
               std::nullopt};
   if (data.sparse() && request.outliers) round.long_rows.emplace(*request.w);
-  DPNMF_RETURN_IF_ERROR(CheckRoom(round));
+  const std::uint64_t users = data.private_user_count();
+  const std::uint64_t m_h = h_bounds.largest_entry;
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, m_h, m_h));
+  DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, m_h, u_bounds.largest_entry));
   return round;
 }
 
-int BlockUsers(const Round& round, const Execution& execution) {
-  if (execution.block_users > 0) {
-    return (execution.block_users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
-  }
+RoundShape ShapeOf(const Round& round, const Execution& execution) {
+  return {.features = static_cast<std::uint64_t>(round.features()),
+          .rank = static_cast<std::uint64_t>(round.rank()),
+          .users = LargestUserCount(FactsOf(round.data.description())),
+          .sparse = round.data.sparse(),
+          .outliers = round.request.outliers,
+          .threads = execution.threads};
+}
+
+// A multiple of kBlockUnit.
+int BlockUsers(const RoundShape& shape) {
   // The rows of W of a strip's nonzeros stay in the cache over its sweeps.
-  if (round.long_rows.has_value()) return kBlockUnit;
-  const std::int64_t bytes_a_user =
-      (round.by_nonzeros() ? 0
-                           : (round.request.outliers ? 12 : 8) *
-                                 std::int64_t{round.features()}) +
-      24 * std::int64_t{round.rank()};
-  const std::int64_t fitting =
-      kBlockBytes / bytes_a_user / kBlockUnit * kBlockUnit;
-  return static_cast<int>(
-      std::clamp<std::int64_t>(fitting, kBlockUnit, kLargestBlock));
+  if (shape.sparse && shape.outliers) return kBlockUnit;
+  const std::uint64_t bytes_a_user =
+      (shape.sparse ? 0 : (shape.outliers ? 12 : 8) * shape.features) +
+      24 * shape.rank;
+  const std::uint64_t fitting = kBlockBytes /
+                                std::max<std::uint64_t>(1, bytes_a_user) /
+                                kBlockUnit * kBlockUnit;
+  const std::uint64_t all =
+      (shape.users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  return static_cast<int>(std::max<std::uint64_t>(
+      std::min<std::uint64_t>({fitting, all, kLargestBlock}), kBlockUnit));
+}
+
+int BlockUsers(const RoundShape& shape, const Execution& execution) {
+  if (execution.block_users <= 0) return BlockUsers(shape);
+  return (execution.block_users + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+}
+
+// No more threads than there may be blocks.
+std::size_t WorkerCount(const RoundShape& shape) {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(
+      (shape.users + kBlockUnit - 1) / kBlockUnit, 1,
+      static_cast<std::uint64_t>(std::max(1, shape.threads))));
+}
+
+Worker MakeWorker(const Round& round, int block_users, Sums sums) {
+  const int strips = block_users / kStripUsers;
+  const auto features = static_cast<std::size_t>(round.features());
+  const auto padded = static_cast<std::size_t>(round.padded_rank());
+  Worker worker;
+  worker.block = BuffersFor(round.w, strips);
+  worker.k.reserve(worker.block.h.size());
+  if (round.by_nonzeros()) {
+    worker.column_c.resize(static_cast<std::size_t>(round.w.rows().stride));
+    worker.column_l.resize(features);
+  }
+  if (round.long_rows.has_value()) {
+    worker.sparse = SparseBlock(round.w, block_users);
+    worker.column_rows.resize(features);
+  }
+  if (sums == Sums::kLosses) return worker;
+  worker.column_k.resize(padded);
+  worker.packed.resize(PackedSize(round.rank(), strips));
+  worker.sums_a.resize(static_cast<std::size_t>(round.rank()) * padded);
+  worker.sums_b.resize(features * padded);
+  return worker;
+}
+
+std::vector<Worker> MakeWorkers(const Round& round, const RoundShape& shape,
+                                int block_users, Sums sums) {
+  // Large buffers take long to get: every thread gets its own.
+  constexpr std::uint64_t kManyBytes = std::uint64_t{4} << 20;
+  std::vector<Worker> workers(WorkerCount(shape));
+  ParallelFor(workers.size(),
+              StatisticsBytes(shape) < kManyBytes ? 1 : shape.threads,
+              [&](std::size_t index, int) {
+                workers[index] = MakeWorker(round, block_users, sums);
+              });
+  return workers;
+}
+
+// Parts into which what is left is cut.
+std::uint64_t SharesLeft(const RoundShape& shape) {
+  constexpr std::uint64_t kSharesLeft = 2;  // of every thread
+  return shape.threads <= 1
+             ? 1
+             : kSharesLeft * static_cast<std::uint64_t>(shape.threads);
+}
+
+// At least the number of blocks. Those of full width; then every `shares`
+// blocks halve what is left, at most log2(kLargestBlock / kBlockUnit) = 4
+// times; then `shares` of kBlockUnit.
+std::uint64_t MostBlocks(const RoundShape& shape, std::uint64_t width) {
+  return shape.users / width + 1 + 6 * SharesLeft(shape);
 }
 
 // All users in blocks: towards the end smaller ones, so that no thread waits
-// long for the last. What a user adds does not depend on it.
-std::vector<UserRange> BlocksOf(const Round& round,
+// long for the last. What a user adds does not depend on it. At least as many
+// as there are workers, the last ones empty where there are few users: how many
+// threads begin does not tell how many users there are.
+std::vector<UserRange> BlocksOf(const Round& round, const RoundShape& shape,
                                 const Execution& execution) {
-  constexpr std::uint64_t kSharesLeft = 2;  // of every thread
   const std::uint64_t users = round.data.private_user_count();
-  const auto width = static_cast<std::uint64_t>(BlockUsers(round, execution));
-  const bool chosen = execution.block_users > 0;
+  const auto width = static_cast<std::uint64_t>(BlockUsers(shape, execution));
   const std::uint64_t shares =
-      chosen || execution.threads <= 1
-          ? 1
-          : kSharesLeft * static_cast<std::uint64_t>(execution.threads);
+      execution.block_users > 0 ? 1 : SharesLeft(shape);
   std::vector<UserRange> blocks;
-  blocks.reserve(LargestUserCount(FactsOf(round.data.description())) / width +
-                 1);
+  blocks.reserve(MostBlocks(shape, width));
   for (std::uint64_t first = 0; first < users;) {
     const std::uint64_t left = users - first;
     const std::uint64_t fair =
@@ -174,6 +217,7 @@ std::vector<UserRange> BlocksOf(const Round& round,
     blocks.push_back({first, static_cast<int>(count)});
     first += count;
   }
+  blocks.resize(std::max(blocks.size(), WorkerCount(shape)));
   return blocks;
 }
 
@@ -206,10 +250,8 @@ void HStep(const Round& round, UserRange users, Worker* worker) {
   const StatisticsRequest& request = round.request;
   BlockBuffers& block = worker->block;
   if (round.long_rows.has_value()) {
-    SparseHStepWithOutliers(round.data, round.w, *round.long_rows,
-                            {request.lambda, request.outlier_bound},
-                            request.inner_iterations, users, &block,
-                            &worker->sparse);
+    SparseHStepWithOutliers(round.sparse_step(), request.inner_iterations,
+                            users, &block, &worker->sparse);
     return;
   }
   if (request.outliers) {
@@ -229,41 +271,38 @@ void HStep(const Round& round, UserRange users, Worker* worker) {
   SweepBlock(round.w, request.inner_iterations, users.strips(), &block);
 }
 
-// u of one user by nonzeros, behind what is there.
-void AppendNonzeros(const Round& round, const Worker& worker, UserRange users,
-                    int user, SparseOutput* to) {
-  if (!round.long_rows.has_value()) {
+// l of one user of sparse data without zeros.
+struct SparseL {
+  std::span<const std::int32_t> rows;
+  std::span<const double> l;
+};
+
+// Steps 3 and 4 for l of one user of sparse data, in the worker's buffers.
+SparseL QuantisedColumn(const Round& round, UserRange users, int user,
+                        Worker* worker) {
+  std::span<const std::int32_t> rows;
+  if (round.long_rows.has_value()) {
+    const std::size_t count = SparseInliers(
+        round.sparse_step(), users, user, worker->block, &worker->sparse,
+        worker->column_rows.data(), worker->column_l.data());
+    rows = std::span(worker->column_rows).first(count);
+  } else {
     const SparseColumn column = round.data.SparseColumnOf(users.first + user);
-    to->rows.insert(to->rows.end(), column.rows.begin(), column.rows.end());
-    to->l.insert(to->l.end(), column.values.begin(), column.values.end());
-    return;
+    std::copy(column.values.begin(), column.values.end(),
+              worker->column_l.begin());
+    rows = column.rows;
   }
-  const Support& support = worker.sparse.users[user];
-  for (std::size_t i = 0; i < support.count; ++i) {
-    if (support.u[i] == 0) continue;
-    to->rows.push_back(support.rows[i]);
-    to->l.push_back(support.u[i]);
-  }
+  const std::span<double> l = std::span(worker->column_l).first(rows.size());
+  QuantiseColumn(round.u_bounds, l);
+  return {rows, l};
 }
 
-void QuantiseNonzeros(const Round& round, UserRange users, Worker* worker) {
-  SparseOutput& output = worker->output.sparse;
-  output.Clear();
-  for (int user = 0; user < users.count; ++user) {
-    AppendNonzeros(round, *worker, users, user, &output);
-    output.ends.push_back(output.l.size());
-    QuantiseColumn(round.u_bounds,
-                   std::span(output.l).subspan(output.First(user)));
-  }
-}
-
-// Steps 3 and 4: gated integers k and l.
+// Steps 3 and 4: gated integers k, and l of dense data.
 void Quantise(const Round& round, UserRange users, Worker* worker) {
-  BlockOutput& output = worker->output;
   const int rank = round.rank();
-  output.k = worker->block.h;
-  QuantiseStrips(round.h_bounds, rank, rank, users.strips(), output.k.data());
-  if (round.by_nonzeros()) return QuantiseNonzeros(round, users, worker);
+  worker->k = worker->block.h;
+  QuantiseStrips(round.h_bounds, rank, rank, users.strips(), worker->k.data());
+  if (round.by_nonzeros()) return;
   QuantiseStrips(round.u_bounds, round.features(), round.features(),
                  users.strips(), worker->block.u.data());
 }
@@ -278,36 +317,27 @@ void ProcessBlock(const Round& round, UserRange users, Worker* worker,
 
 // S_B += sum of l k' by the nonzeros of l.
 void AddNonzeros(const Round& round, UserRange users, Worker* worker) {
-  const SparseOutput& output = worker->output.sparse;
   std::vector<std::uint32_t>& k = worker->column_k;
-  k.assign(round.padded_rank(), 0);
   for (int user = 0; user < users.count; ++user) {
-    const double* const from =
-        worker->output.k.data() + LaneOf(user, round.rank());
+    const double* const from = worker->k.data() + LaneOf(user, round.rank());
     for (int j = 0; j < round.rank(); ++j)
       k[j] = static_cast<std::uint32_t>(from[j * kStripUsers]);
-    AddExactOuterProduct(output.RowsOf(user), output.LOf(user), k,
-                         worker->sums_b.data());
+    const SparseL l = QuantisedColumn(round, users, user, worker);
+    AddExactOuterProduct(l.rows, l.l, k, worker->sums_b.data());
   }
 }
 
 void AddBlock(const Round& round, UserRange users, Worker* worker) {
-  const int padded = round.padded_rank();
-  if (worker->sums_a.empty()) {
-    worker->sums_a.assign(static_cast<std::size_t>(round.rank()) * padded, 0);
-    worker->sums_b.assign(static_cast<std::size_t>(round.features()) * padded,
-                          0);
-  }
-  const StripMatrix k{worker->output.k.data(), round.rank(), round.rank()};
+  const StripMatrix k{worker->k.data(), round.rank(), round.rank()};
   const std::uint64_t m_h = round.h_bounds.largest_entry;
   const std::uint64_t m_u = round.u_bounds.largest_entry;
   AddExactProducts(k, k, users.strips(), m_h, m_h, /*upper=*/true,
-                   worker->sums_a.data());
+                   &worker->packed, worker->sums_a.data());
   if (round.by_nonzeros()) return AddNonzeros(round, users, worker);
   const StripMatrix l{worker->block.u.data(), round.features(),
                       round.features()};
   AddExactProducts(l, k, users.strips(), m_u, m_h, /*upper=*/false,
-                   worker->sums_b.data());
+                   &worker->packed, worker->sums_b.data());
 }
 
 // to += from, modulo 2^64.
@@ -324,7 +354,6 @@ ExactSums Collect(const Round& round, const std::vector<Worker>& workers,
   sums.a.resize(rank * (rank + 1) / 2);
   sums.b.resize(features * rank);
   for (const Worker& worker : workers) {
-    if (worker.sums_a.empty()) continue;
     for (std::size_t column = 0, at = 0; column < rank; ++column) {
       for (std::size_t row = 0; row <= column; ++row)
         Add(worker.sums_a[row * padded + column], &sums.a[at++]);
@@ -337,7 +366,6 @@ ExactSums Collect(const Round& round, const std::vector<Worker>& workers,
                 const std::size_t first = index * kRows;
                 const std::size_t end = std::min(first + kRows, features);
                 for (const Worker& worker : workers) {
-                  if (worker.sums_b.empty()) continue;
                   for (std::size_t column = 0; column < rank; ++column) {
                     for (std::size_t row = first; row < end; ++row)
                       Add(worker.sums_b[row * padded + column],
@@ -351,12 +379,15 @@ ExactSums Collect(const Round& round, const std::vector<Worker>& workers,
 // Calls visit(users, worker) for every block after it was processed.
 template <typename Visit>
 std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
-                                 Coefficients* h, const Visit& visit) {
-  const std::vector<UserRange> blocks = BlocksOf(round, execution);
-  std::vector<Worker> workers(std::max(1, execution.threads));
-  ParallelFor(blocks.size(), execution.threads,
+                                 Sums sums, Coefficients* h,
+                                 const Visit& visit) {
+  const RoundShape shape = ShapeOf(round, execution);
+  const std::vector<UserRange> blocks = BlocksOf(round, shape, execution);
+  std::vector<Worker> workers =
+      MakeWorkers(round, shape, BlockUsers(shape, execution), sums);
+  ParallelFor(blocks.size(), static_cast<int>(workers.size()),
               [&](std::size_t index, int worker) {
-                if (execution.Stopped()) return;
+                if (blocks[index].count == 0 || execution.Stopped()) return;
                 ProcessBlock(round, blocks[index], &workers[worker], h);
                 visit(blocks[index], &workers[worker]);
               });
@@ -415,6 +446,41 @@ absl::Status Execution::CheckNotStopped() const {
 Coefficients::Coefficients(std::uint64_t rank, std::uint64_t users)
     : rank_(rank), values_(rank * users) {}
 
+std::uint64_t StatisticsBytes(const RoundShape& shape) {
+  const Uint128 features = shape.features, rank = shape.rank;
+  const Uint128 padded = rank + kProductColumns;
+  const int block_users = BlockUsers(shape);
+  const auto users = static_cast<unsigned>(block_users);
+  // A worker: h, c and k; then the packed k and the sums.
+  Uint128 worker = 8 * (3 * users * rank + padded);
+  if (!shape.objective)
+    worker += 8 * (users + rank + features) * padded + 4 * padded;
+  // W in the order of the kernels, and W'W; then what a block needs of V.
+  Uint128 packed = 3 * 8 * rank * rank;
+  if (!shape.sparse) {
+    packed += 2 * 8 * features * rank;
+    worker += (shape.outliers ? 12 : 8) * features * users + 8 * 96 * 16;
+  } else {
+    packed += 8 * features * padded;
+    worker += 8 * features;
+  }
+  if (shape.sparse && shape.outliers) {
+    packed += 32 * features;
+    worker += 4 * features +
+              SparseBlock::Bytes(shape.features, shape.rank, block_users);
+  }
+  const Uint128 blocks =
+      sizeof(UserRange) *
+      Uint128{MostBlocks(shape, static_cast<std::uint64_t>(block_users))};
+  const Uint128 sums =
+      shape.objective ? 0 : 8 * (rank * rank + rank + features * rank);
+  const Uint128 bytes =
+      packed + blocks + sums +
+      (worker + sizeof(Worker)) * static_cast<Uint128>(WorkerCount(shape));
+  return static_cast<std::uint64_t>(
+      std::min<Uint128>(bytes, std::numeric_limits<std::uint64_t>::max()));
+}
+
 Coefficients CoefficientsFor(const Dataset& data, std::uint64_t rank) {
   return {rank, LargestUserCount(FactsOf(data.description()))};
 }
@@ -425,7 +491,7 @@ absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             Coefficients* h) {
   DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, *h));
   const std::vector<Worker> workers = ForEachBlock(
-      round, execution, h,
+      round, execution, Sums::kProducts, h,
       [&](UserRange users, Worker* worker) { AddBlock(round, users, worker); });
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   return Collect(round, workers, execution.threads);
@@ -443,8 +509,9 @@ absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
   const double steps_per_unit = std::ldexp(1.0, 2 * request.data_bits);
   const std::uint64_t most =
       LargestLossSteps(request.data_bound, request.data_bits);
-  const std::vector<Worker> workers =
-      ForEachBlock(round, execution, &h, [&](UserRange users, Worker* worker) {
+  const std::vector<Worker> workers = ForEachBlock(
+      round, execution, Sums::kLosses, &h,
+      [&](UserRange users, Worker* worker) {
         for (int user = 0; user < users.count; ++user) {
           const double loss = LossOf(round, gram, worker->block, user,
                                      SquaredLengthOf(data, users.first + user));
@@ -462,25 +529,25 @@ absl::StatusOr<std::vector<UserContribution>> ContributionsForTesting(
     const Execution& execution, Coefficients* h) {
   DPNMF_ASSIGN_OR_RETURN(const Round round, PrepareRound(data, request, *h));
   std::vector<UserContribution> contributions(data.private_user_count());
-  ForEachBlock(round, execution, h, [&](UserRange users, Worker* worker) {
-    for (int user = 0; user < users.count; ++user) {
-      UserContribution& to = contributions[users.first + user];
-      to.k = LaneToIntegers(
-          worker->output.k.data() + LaneOf(user, round.rank()), round.rank());
-      if (!round.by_nonzeros()) {
-        to.l = LaneToIntegers(
-            worker->block.u.data() + LaneOf(user, round.features()),
-            round.features());
-        continue;
-      }
-      to.l.assign(round.features(), 0);
-      const SparseOutput& sparse = worker->output.sparse;
-      for (std::size_t i = 0; i < sparse.Count(user); ++i) {
-        to.l[sparse.RowsOf(user)[i]] =
-            static_cast<std::int64_t>(sparse.LOf(user)[i]);
-      }
-    }
-  });
+  ForEachBlock(
+      round, execution, Sums::kProducts, h,
+      [&](UserRange users, Worker* worker) {
+        for (int user = 0; user < users.count; ++user) {
+          UserContribution& to = contributions[users.first + user];
+          to.k = LaneToIntegers(worker->k.data() + LaneOf(user, round.rank()),
+                                round.rank());
+          if (!round.by_nonzeros()) {
+            to.l = LaneToIntegers(
+                worker->block.u.data() + LaneOf(user, round.features()),
+                round.features());
+            continue;
+          }
+          to.l.assign(round.features(), 0);
+          const SparseL sparse = QuantisedColumn(round, users, user, worker);
+          for (std::size_t i = 0; i < sparse.rows.size(); ++i)
+            to.l[sparse.rows[i]] = static_cast<std::int64_t>(sparse.l[i]);
+        }
+      });
   return contributions;
 }
 

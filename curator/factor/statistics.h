@@ -72,6 +72,23 @@ class Coefficients {
 // does not tell how many there are under add_remove_one.
 Coefficients CoefficientsFor(const Dataset& data, std::uint64_t rank);
 
+// Public numbers that the memory of a round follows from.
+struct RoundShape {
+  std::uint64_t features = 0;  // D
+  std::uint64_t rank = 0;      // K
+  std::uint64_t users = 0;     // as many as there may be: LargestUserCount
+  bool sparse = false;         // how V is stored
+  bool outliers = false;
+  bool objective = false;  // ComputeObjective
+  int threads = 1;
+};
+
+// Bytes that ComputeStatistics takes at most beside V, W and H, respectively
+// ComputeObjective beside V, W and its own H. All of it is allocated before the
+// first block: neither V nor the number of users has a part in how much.
+// 2^64 - 1 if it is more than that.
+std::uint64_t StatisticsBytes(const RoundShape& shape);
+
 struct Execution {
   int threads = 1;
   int block_users =
@@ -86,7 +103,8 @@ struct Execution {
 
 // Runs the H step on all users (h of the round stays in *h for the next) and
 // adds up. INTERNAL "sums-overflow" if N m_a m_b could reach 2^62 (never with
-// the bits of PlanRun). CANCELLED "cancelled" if execution.stop said so.
+// the bits of PlanRun). CANCELLED "cancelled" if execution.stop said so. Throws
+// std::bad_alloc if the system refuses memory; *h is then not to be used.
 absl::StatusOr<ExactSums> ComputeStatistics(const Dataset& data,
                                             const StatisticsRequest& request,
                                             const Execution& execution,

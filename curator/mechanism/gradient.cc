@@ -23,10 +23,14 @@ PostProcess PublishGradient(const RoundInput& input) {
   };
 }
 
+constexpr ReleaseKind kReleases[] = {{.name = "gradient",
+                                      .check = CheckTakesDictionary,
+                                      .sums = SumsOfStatistics,
+                                      .publish = PublishGradient,
+                                      .memory = MemoryOfStatistics}};
+
 }  // namespace
 
-const Mechanism kGradientMechanism = {ReleaseKind::kGradient,
-                                      CheckTakesDictionary, SumsOfStatistics,
-                                      PublishGradient};
+extern const Mechanism kGradientMechanism = {"gradient", kReleases};
 
 }  // namespace dpnmf::curator

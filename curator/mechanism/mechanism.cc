@@ -1,25 +1,36 @@
 #include "curator/mechanism/mechanism.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 
 namespace dpnmf::curator {
 
-const Mechanism& MechanismOf(ReleaseKind kind) {
-  switch (kind) {
-    case ReleaseKind::kMean:
-      return kMeanMechanism;
-    case ReleaseKind::kMoments:
-      return kMomentsMechanism;
-    case ReleaseKind::kStatistics:
-      return kStatisticsMechanism;
-    case ReleaseKind::kGradient:
-      return kGradientMechanism;
-    case ReleaseKind::kObjective:
-      return kObjectiveMechanism;
+#define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
+#include "mechanism_names.inc"
+#undef DPNMF_MECHANISM
+
+NameTable<Mechanism>& Mechanisms() {
+#define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
+  static auto& table = *new NameTable<Mechanism>({
+#include "mechanism_names.inc"
+  });
+#undef DPNMF_MECHANISM
+  return table;
+}
+
+const ReleaseKind& ReleaseKindOf(std::string_view release) {
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const ReleaseKind& kind : mechanism->releases)
+      if (kind.name == release) return kind;
   }
-  return kStatisticsMechanism;
+  std::fprintf(stderr, "the curator has no release named %s\n",
+               std::string(release).c_str());
+  std::abort();
 }
 
 absl::Status CheckTakesDictionary(const RoundInput& input,
@@ -63,6 +74,19 @@ StatisticsRequest StatisticsRequestOf(const RoundInput& input,
   request.coefficient_bits = context.plan.coefficient_bits;
   request.data_bits = context.plan.data_bits;
   return request;
+}
+
+RoundMemory MemoryOfStatistics(const RunParameters& parameters,
+                               const DatasetDescription& data, int threads) {
+  const std::uint64_t users = LargestUserCount(FactsOf(data));
+  return {.coefficients = Uint128{8} * parameters.rank * users,
+          .computing = StatisticsBytes({.features = data.features,
+                                        .rank = parameters.rank,
+                                        .users = users,
+                                        .sparse = data.sparse,
+                                        .outliers = parameters.outliers,
+                                        .objective = false,
+                                        .threads = threads})};
 }
 
 PostProcess PublishAll(const RoundInput&) {

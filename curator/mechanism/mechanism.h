@@ -1,20 +1,23 @@
-// Kinds of release: what is summed over people, and what is published of the
-// noised sums. A further kind is one file here, one on the analyst's side, one
-// row in each table and its stage in PlanRun.
+// Mechanisms at the curator: what is summed over people, and what is published
+// of the noised sums. The descriptor that both parties share, and where the
+// list is: common/privacy/mechanism/mechanism.h.
 #ifndef DPNMF_CURATOR_MECHANISM_MECHANISM_H_
 #define DPNMF_CURATOR_MECHANISM_MECHANISM_H_
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/base/name_table.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/statistics.h"
-#include "curator/release/release_gate.h"
+#include "curator/gate/release_gate.h"
 
 namespace dpnmf::curator {
 
@@ -28,26 +31,47 @@ struct RoundContext {
   std::unique_ptr<Coefficients>* coefficients = nullptr;
 };
 
-struct Mechanism {
-  ReleaseKind kind;
+// Bytes that a round may hold, from the request and public facts alone.
+struct RoundMemory {
+  Uint128 coefficients = 0;  // for the whole run: H
+  Uint128 computing = 0;     // while the round is computed
+};
+
+// The rounds of a stage. Functions are pure; sums may use threads.
+struct ReleaseKind {
+  std::string_view name;  // StagePlan::release
   // From the request and public facts alone. Errors of CheckDictionary;
   // INVALID_ARGUMENT "matrix-shape", "rows-malformed".
   absl::Status (*check)(const RoundInput& input,
                         const RunParameters& parameters,
                         const DatasetFacts& facts);
-  // The exact sums of the stage's parts.
+  // The exact sums of the stage's parts. No person adds more to a part than
+  // its plan's norms say, whatever the data are.
   absl::StatusOr<RoundSums> (*sums)(const RoundInput& input,
                                     const RoundContext& context);
   // The post-processing of one round: it sees noised values and the request
   // alone.
   PostProcess (*publish)(const RoundInput& input);
+  RoundMemory (*memory)(const RunParameters& parameters,
+                        const DatasetDescription& data, int threads);
+  // The planned parts as this request wants them: fewer entries, with the same
+  // noise and price. Null: as planned.
+  void (*narrow)(const RoundInput& input,
+                 std::vector<PartPlan>* parts) = nullptr;
 };
 
-const Mechanism& MechanismOf(ReleaseKind kind);
+struct Mechanism {
+  std::string_view name;
+  // What its stages publish and no other mechanism's file has.
+  std::span<const ReleaseKind> releases;
+};
 
-// Each in the file of its name (mean: moments.cc).
-extern const Mechanism kMeanMechanism, kMomentsMechanism, kStatisticsMechanism,
-    kGradientMechanism, kObjectiveMechanism;
+// All of them, by name.
+NameTable<Mechanism>& Mechanisms();
+
+// The kind of a stage of a plan. Stops the process if there is none of that
+// name: a charge for one release must never pay for another.
+const ReleaseKind& ReleaseKindOf(std::string_view release);
 
 // Shared by the kinds.
 absl::Status CheckTakesDictionary(const RoundInput& input,
@@ -61,6 +85,9 @@ absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
 StatisticsRequest StatisticsRequestOf(const RoundInput& input,
                                       const RoundContext& context);
 PostProcess PublishAll(const RoundInput& input);
+// H for as many people as there may be; StatisticsBytes.
+RoundMemory MemoryOfStatistics(const RunParameters& parameters,
+                               const DatasetDescription& data, int threads);
 
 }  // namespace dpnmf::curator
 

@@ -1,5 +1,7 @@
 #include "curator/factor/moments.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/mechanism/mechanism.h"
@@ -47,11 +49,41 @@ absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
   return sums;
 }
 
+// G of a thread, in doubles and as integers. Not a function of the rows that a
+// request names.
+RoundMemory MemoryOfMean(const RunParameters&, const DatasetDescription& data,
+                         int threads) {
+  return {.computing = MeanBytes(data.features, LargestUserCount(FactsOf(data)),
+                                 threads)};
+}
+
+RoundMemory MemoryOfMoments(const RunParameters& parameters,
+                            const DatasetDescription& data, int threads) {
+  return {.computing = MomentsBytes(parameters.moment_rows, data.features,
+                                    LargestUserCount(FactsOf(data)), threads)};
+}
+
+// Fewer rows may be asked for than planned: the noise and the price of a second
+// moment do not depend on their number.
+void NarrowToRows(const RoundInput& input, std::vector<PartPlan>* parts) {
+  if (!input.rows.empty())
+    parts->at(0).rows = parts->at(0).columns = input.rows.size();
+}
+
+constexpr ReleaseKind kReleases[] = {{.name = "mean",
+                                      .check = CheckTakesNothing,
+                                      .sums = SumsOfMean,
+                                      .publish = PublishAll,
+                                      .memory = MemoryOfMean},
+                                     {.name = "moments",
+                                      .check = CheckRows,
+                                      .sums = SumsOfMoments,
+                                      .publish = PublishAll,
+                                      .memory = MemoryOfMoments,
+                                      .narrow = NarrowToRows}};
+
 }  // namespace
 
-const Mechanism kMeanMechanism = {ReleaseKind::kMean, CheckTakesNothing,
-                                  SumsOfMean, PublishAll};
-const Mechanism kMomentsMechanism = {ReleaseKind::kMoments, CheckRows,
-                                     SumsOfMoments, PublishAll};
+extern const Mechanism kMomentsMechanism = {"moments", kReleases};
 
 }  // namespace dpnmf::curator

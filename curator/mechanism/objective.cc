@@ -15,9 +15,27 @@ absl::StatusOr<RoundSums> SumOfLosses(const RoundInput& input,
   return sums;
 }
 
+RoundMemory MemoryOfObjective(const RunParameters& parameters,
+                              const DatasetDescription& data, int threads) {
+  const std::uint64_t users = LargestUserCount(FactsOf(data));
+  return {.coefficients = Uint128{8} * parameters.rank * users,
+          .computing = StatisticsBytes({.features = data.features,
+                                        .rank = parameters.rank,
+                                        .users = users,
+                                        .sparse = data.sparse,
+                                        .outliers = false,
+                                        .objective = true,
+                                        .threads = threads})};
+}
+
+constexpr ReleaseKind kReleases[] = {{.name = "objective",
+                                      .check = CheckTakesDictionary,
+                                      .sums = SumOfLosses,
+                                      .publish = PublishAll,
+                                      .memory = MemoryOfObjective}};
+
 }  // namespace
 
-const Mechanism kObjectiveMechanism = {
-    ReleaseKind::kObjective, CheckTakesDictionary, SumOfLosses, PublishAll};
+extern const Mechanism kObjectiveMechanism = {"objective", kReleases};
 
 }  // namespace dpnmf::curator

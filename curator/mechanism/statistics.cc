@@ -12,9 +12,17 @@ absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
                            context.execution, context.coefficients->get());
 }
 
+namespace {
+
 // The noised A and B as they are.
-const Mechanism kStatisticsMechanism = {ReleaseKind::kStatistics,
-                                        CheckTakesDictionary, SumsOfStatistics,
-                                        PublishAll};
+constexpr ReleaseKind kReleases[] = {{.name = "statistics",
+                                      .check = CheckTakesDictionary,
+                                      .sums = SumsOfStatistics,
+                                      .publish = PublishAll,
+                                      .memory = MemoryOfStatistics}};
+
+}  // namespace
+
+extern const Mechanism kStatisticsMechanism = {"statistics", kReleases};
 
 }  // namespace dpnmf::curator

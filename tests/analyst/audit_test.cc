@@ -7,8 +7,8 @@
 #include "analyst/run_manager.h"
 #include "analyst/service.h"
 #include "common/base/error.h"
-#include "common/rpc/status.h"
-#include "common/rpc/trace_metadata.h"
+#include "common/wire/status.h"
+#include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
@@ -37,9 +37,7 @@ class AnalystAudit : public testing::Test {
         {manager_.get(), store_.get(), &curator_,
          *ClientList::Parse(
              R"({"clients": [{"identity": "dns:alice", "roles": ["analyst"]}]})"),
-         [](const grpc::ServerContextBase&) {
-           return std::vector<std::string>{"dns:alice"};
-         },
+         [this](const grpc::ServerContextBase&) { return identities_; },
          observers});
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
@@ -48,7 +46,12 @@ class AnalystAudit : public testing::Test {
   }
   ~AnalystAudit() override {
     manager_->Stop();
-    server_->Shutdown();
+    StopServing();
+  }
+  void StopServing() {
+    if (server_ != nullptr) server_->Shutdown();
+    server_.reset();
+    service_.reset();
   }
 
   std::string Start(v1::Run* run) {
@@ -92,12 +95,13 @@ class AnalystAudit : public testing::Test {
 
   TemporaryDirectory directory_;
   std::string path_;
+  std::vector<std::string> identities_ = {"dns:alice"};
   FakeCurator curator_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<RunStore> store_;
   std::unique_ptr<RunManager> manager_;
-  std::unique_ptr<grpc::Service> service_;
+  std::shared_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::AnalystService::Stub> stub_;
   Trace sent_;
@@ -148,6 +152,25 @@ TEST_F(AnalystAudit, NothingIsStartedOrHandedOutWithoutAnEntry) {
   EXPECT_EQ(ReasonCode(refused), "audit-failed");
   EXPECT_EQ(refused.message().find(path_), std::string::npos) << refused;
   Mend();
+}
+
+TEST_F(AnalystAudit, RefusedCallsDoNotFillTheLog) {
+  identities_ = {"dns:mallory"};
+  for (int i = 0; i < 100; ++i) {
+    grpc::ClientContext context, of_model;
+    v1::ListRunsReply reply;
+    EXPECT_EQ(ReasonCode(FromGrpc(
+                  stub_->ListRuns(&context, v1::ListRunsRequest(), &reply))),
+              "identity-unknown");
+    const auto reader = stub_->GetModel(&of_model, v1::GetModelRequest());
+    EXPECT_EQ(ReasonCode(FromGrpc(reader->Finish())), "identity-unknown");
+  }
+  EXPECT_EQ(Entries("call").size(), 1u);
+  StopServing();
+  const auto refused = Entries("calls-refused");
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0]["identity"], "dns:mallory");
+  EXPECT_EQ(refused[0]["count"], 199);
 }
 
 }  // namespace

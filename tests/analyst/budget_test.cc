@@ -1,7 +1,7 @@
 #include "analyst/budget.h"
 
 #include "analyst/run_manager.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 
@@ -40,7 +40,7 @@ TEST_F(BudgetTest, NothingSpentAgrees) {
   EXPECT_TRUE(reply.agree()) << reply.disagreement();
   EXPECT_EQ(reply.own_charge_count(), 0u);
   EXPECT_EQ(reply.charged_epsilons().rdp(), 0);
-  EXPECT_NEAR(reply.epsilon_left(), 10, 1e-6);
+  EXPECT_EQ(reply.largest_run(), 10);
 }
 
 TEST_F(BudgetTest, MirrorAndRecordAgreeAfterARunOverManyPages) {
@@ -55,7 +55,7 @@ TEST_F(BudgetTest, MirrorAndRecordAgreeAfterARunOverManyPages) {
   EXPECT_EQ(reply.mirror().head(), reply.record().head());
 }
 
-TEST_F(BudgetTest, ShowsTheCurveTheThreeEpsilonsAndWhatIsLeft) {
+TEST_F(BudgetTest, ShowsTheCurveTheThreeEpsilonsAndTheLargestRun) {
   Train(4);
   const v1::GetBudgetReply reply = Budget();
   ASSERT_EQ(reply.rdp_curve_size(), 20);
@@ -71,9 +71,16 @@ TEST_F(BudgetTest, ShowsTheCurveTheThreeEpsilonsAndWhatIsLeft) {
   EXPECT_GT(reply.own_epsilons().rdp_optimal(),
             reply.own_epsilons().gaussian());
   EXPECT_NEAR(reply.cap_epsilons().rdp(), 10, 1e-9);
-  EXPECT_NEAR(reply.epsilon_left(),
-              reply.cap_epsilons().rdp() - reply.charged_epsilons().rdp(),
-              1e-9);
+  // The one number for what may still be asked for: it fits, a little more does
+  // not, and it is no difference of epsilons.
+  const MuSquared room = FromProto(reply.record().left()).value();
+  const double delta = reply.guarantee().delta();
+  const double largest = reply.largest_run();
+  EXPECT_LE(LargestCost(Conversion::kRdp, largest, delta).value(), room);
+  EXPECT_GT(LargestCost(Conversion::kRdp, largest * 1.0001, delta).value(),
+            room);
+  EXPECT_GT(largest,
+            reply.cap_epsilons().rdp() - reply.charged_epsilons().rdp() + 0.1);
 }
 
 TEST_F(BudgetTest, NoticesAChargeThatTheRecordLacks) {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "common/base/error.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/receipt.h"
+#include "common/wire/convert.h"
+#include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
 namespace {

@@ -9,7 +9,7 @@
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 
@@ -165,7 +165,7 @@ TEST_F(LearnerTest, CompletesAndReturnsNothingHeld) {
   EXPECT_EQ(store_->Mirror("people")->charges.size(), 5u);
 }
 
-TEST_F(LearnerTest, EventsGrowByOneAndTellRoundsCostAndWhatIsLeft) {
+TEST_F(LearnerTest, EventsGrowByOneAndTellRoundsCostAndTheLargestRun) {
   Add(FakeSpecification(3, 4));
   Learn();
   const std::vector<v1::RunEvent> events = Events();
@@ -176,8 +176,11 @@ TEST_F(LearnerTest, EventsGrowByOneAndTellRoundsCostAndWhatIsLeft) {
   EXPECT_EQ(last_round.rounds(), 4u);
   EXPECT_GT(last_round.spent().rdp(), 0);
   EXPECT_LE(last_round.spent().rdp(), 1);
-  EXPECT_GT(last_round.epsilon_left(), 0);
-  EXPECT_LT(last_round.epsilon_left(), 10);
+  // Of the cap of epsilon 10 and the run of epsilon 1: costs add, so more than
+  // 9 may still be asked for.
+  EXPECT_GT(last_round.largest_run(), 9);
+  EXPECT_LT(last_round.largest_run(), 10);
+  EXPECT_FALSE(events.front().has_largest_run());
   EXPECT_GT(last_round.relative_change(), 0);
   EXPECT_EQ(events.back().state(), v1::RUN_STATE_COMPLETED);
 }

@@ -28,10 +28,10 @@ Eigen::MatrixXd Uniform(int rows, int columns, int seed) {
 }
 
 TEST(Mechanism, FindsByNameAlone) {
-  EXPECT_NE(FindMechanism("statistics"), nullptr);
-  EXPECT_NE(FindMechanism("gradient"), nullptr);
-  EXPECT_EQ(FindMechanism("Statistics"), nullptr);
-  EXPECT_EQ(FindMechanism(""), nullptr);
+  EXPECT_NE(FindReleaseKind("statistics"), nullptr);
+  EXPECT_NE(FindReleaseKind("gradient"), nullptr);
+  EXPECT_EQ(FindReleaseKind("Statistics"), nullptr);
+  EXPECT_EQ(FindReleaseKind(""), nullptr);
 }
 
 TEST(Mechanism, LatticeEntriesAreScaledByStepAndUsers) {
@@ -128,7 +128,7 @@ TEST(Mechanisms, KeepTheDictionaryFeasibleUnderAnyNoise) {
       const Eigen::MatrixXd b = noise(5, 2);
       const Eigen::MatrixXd a = noise(2, 2);
       ASSERT_TRUE(
-          FindMechanism(name)
+          FindReleaseKind(name)
               ->update({Part("A", a), Part("B", b), Part("gradient", b)}, facts,
                        &state)
               .ok());
@@ -156,8 +156,9 @@ TEST(Mechanisms, RefuseAReleaseThatDoesNotFitAndKeepTheState) {
       LearnerState state;
       state.w = w;
       RoundFacts facts;
-      EXPECT_EQ(ReasonCode(FindMechanism(name)->update(release, facts, &state)),
-                "release-malformed");
+      EXPECT_EQ(
+          ReasonCode(FindReleaseKind(name)->update(release, facts, &state)),
+          "release-malformed");
       EXPECT_EQ(state.w, w);
       EXPECT_TRUE(state.memory.empty());
     }

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 
@@ -74,10 +74,10 @@ TEST_F(PlannerTest, SaysThatARunAboveTheBudgetWouldBeRefused) {
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_TRUE(planned->reply.would_be_refused());
   EXPECT_EQ(planned->reply.refusal_code(), "budget-exhausted");
-  EXPECT_NE(planned->reply.refusal().find("asked 11"), std::string::npos)
-      << planned->reply.refusal();
-  EXPECT_NE(planned->reply.refusal().find("left for one run 10"),
+  EXPECT_NE(planned->reply.refusal().find("asked epsilon 11,"),
             std::string::npos)
+      << planned->reply.refusal();
+  EXPECT_NE(planned->reply.refusal().find("largest run 10,"), std::string::npos)
       << planned->reply.refusal();
   EXPECT_EQ(planned->reply.left_after().units(), "0");
   EXPECT_EQ(RefusalOf(planned->reply).code(),

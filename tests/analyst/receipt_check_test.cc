@@ -9,7 +9,7 @@
 #include "analyst/planner.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/receipt.h"
+#include "common/wire/receipt.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

@@ -1,5 +1,6 @@
 // dpnmf-analyst as it is installed: what it says of its command line.
 #include <array>
+#include <fstream>
 #include <string>
 
 #include "common/base/exit_code.h"
@@ -58,6 +59,31 @@ TEST(ServerBinary, AddressesThatAreNoneAreRefusedBeforeAnythingIsOpened) {
                         kFiles)
                   .text,
               AllOf(HasSubstr("/nowhere"), Not(HasSubstr("address"))));
+}
+
+TEST(ServerBinary, TheEnvironmentWinsOverTheFile) {
+  const std::string config = ::testing::TempDir() + "dpnmf_analyst.toml";
+  std::ofstream(config) << "[serve]\nlisten = \"foo\"\n"
+                           "curator = \"localhost:1\"\n";
+  const std::string arguments = DPNMF_ANALYST_PROGRAM " --config " + config +
+                                " serve --log-level warn" + kFiles;
+  EXPECT_THAT(RunProgram(arguments).text, HasSubstr("`foo` is not an address"));
+  EXPECT_THAT(
+      RunProgram("env DPNMF_ANALYST_LISTEN=127.0.0.1:0 " + arguments).text,
+      AllOf(HasSubstr("/nowhere"), Not(HasSubstr("address"))));
+  EXPECT_THAT(RunProgram("env DPNMF_ANALYST_LISTEN=127.0.0.1:0 " + arguments +
+                         " --listen bar")
+                  .text,
+              HasSubstr("`bar` is not an address"));
+}
+
+TEST(ServerBinary, AKeyThatNoFlagIsCalledIsRefused) {
+  const std::string config = ::testing::TempDir() + "dpnmf_analyst_key.toml";
+  std::ofstream(config) << "[serve]\nclinets = \"clients.json\"\n";
+  const Outcome outcome = RunBinary("--config " + config + " serve");
+  EXPECT_EQ(outcome.exit_code, kExitUsage);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("`serve.clinets` (did you mean `clients`?)"));
 }
 
 TEST(ServerBinary, DoctorSaysThatAnAddressIsNone) {

@@ -8,8 +8,8 @@
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
@@ -119,7 +119,7 @@ class ServiceTest : public testing::Test {
   FakeCurator curator_;
   std::unique_ptr<RunStore> store_;
   std::unique_ptr<RunManager> manager_;
-  std::unique_ptr<grpc::Service> service_;
+  std::shared_ptr<grpc::Service> service_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<v1::AnalystService::Stub> stub_;
 };

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/privacy/accounting.h"
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/statistics/noise_key_for_testing.h"

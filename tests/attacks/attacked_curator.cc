@@ -9,7 +9,7 @@
 
 #include "common/base/failpoint.h"
 #include "common/nmf/dictionary.h"
-#include "tests/curator/release/release_gate_for_testing.h"
+#include "tests/curator/gate/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -18,16 +18,18 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFeatures = 4, kUsers = 6;
 constexpr double kDelta = 1e-5, kBobsEpsilon = 1.1;
+constexpr double kPeoplesEpsilon = 2.2, kOthersEpsilon = 1.5;
 AttackedCurator* g_attacked = nullptr;
 
 std::unique_ptr<Dataset> SmallDataset(const std::string& name,
-                                      const std::string& population) {
+                                      const std::string& population,
+                                      double epsilon) {
   DatasetDescription description;
   description.name = name;
   description.population = population;
   description.features = kFeatures;
   description.users = kUsers;
-  description.epsilon = 1;
+  description.epsilon = epsilon;
   description.delta = kDelta;
   std::vector<float> values(kFeatures * kUsers);
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -37,9 +39,9 @@ std::unique_ptr<Dataset> SmallDataset(const std::string& name,
 
 std::vector<std::unique_ptr<Dataset>> SmallDatasets() {
   std::vector<std::unique_ptr<Dataset>> datasets;
-  datasets.push_back(SmallDataset("first", "people"));
-  datasets.push_back(SmallDataset("second", "people"));
-  datasets.push_back(SmallDataset("third", "others"));
+  datasets.push_back(SmallDataset("first", "people", kPeoplesEpsilon));
+  datasets.push_back(SmallDataset("second", "people", kPeoplesEpsilon));
+  datasets.push_back(SmallDataset("third", "others", kOthersEpsilon));
   return datasets;
 }
 
@@ -160,14 +162,14 @@ const std::vector<RunVariant>& RunVariants() {
 
 InputVariant InputOf(const RunVariant& run, std::uint32_t round, int choice) {
   const bool in_range = round >= 1 && round <= run.parameters.rounds;
-  const ReleaseKind kind = run.plan.StageOf(in_range ? round : 1).kind;
+  const std::string& release = run.plan.StageOf(in_range ? round : 1).release;
   const bool bad = choice == kInputChoices - 1;
   InputVariant variant;
-  if (kind == ReleaseKind::kMean) {
+  if (release == "mean") {
     variant.text = "nothing";
     if (bad) variant.input.w = RandomDictionary(kFeatures, 2, 1);
     if (bad) variant.code = "matrix-shape";
-  } else if (kind == ReleaseKind::kMoments) {
+  } else if (release == "moments") {
     const std::vector<std::uint32_t> rows[] = {{0, 1}, {0, 2}, {1}, {2, 1}};
     variant.input.rows = rows[choice];
     variant.text = "rows " + std::to_string(choice);
@@ -240,9 +242,10 @@ std::string BytesOf(const std::vector<NoisedMatrix>& parts) {
 
 AttackedCurator::AttackedCurator()
     : live_(root_ / "live"),
-      policies_{
-          {"people", Adjacency::kReplaceOne, Conversion::kRdp, 2.2, kDelta},
-          {"others", Adjacency::kReplaceOne, Conversion::kRdp, 1.5, kDelta}},
+      policies_{{"people", Adjacency::kReplaceOne, Conversion::kRdp,
+                 kPeoplesEpsilon, kDelta},
+                {"others", Adjacency::kReplaceOne, Conversion::kRdp,
+                 kOthersEpsilon, kDelta}},
       catalog_(Catalog::FromDatasets(SmallDatasets())) {
   fs::create_directory(live_);
   Grant alice{kAlice, {Role::kAnalyst}, {}, true, {}};
@@ -272,7 +275,7 @@ absl::Status AttackedCurator::TryStart() {
                                     ledger_.get(), live_ + "/releases",
                                     [this](const std::vector<PartPlan>& parts,
                                            int) { return Draw(parts); }));
-  seats_ = std::make_unique<RunSeats>();
+  locks_ = std::make_unique<RunLocks>();
   return absl::OkStatus();
 }
 
@@ -282,14 +285,14 @@ void AttackedCurator::Start() {
 }
 
 void AttackedCurator::Stop() {
-  seats_.reset();
+  locks_.reset();
   gate_.reset();
   ledger_.reset();
 }
 
 SessionContext AttackedCurator::Context() const {
   return {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-          seats_.get(),  1,           nullptr};
+          locks_.get(),  1,           nullptr};
 }
 
 Session AttackedCurator::NewSession(const std::string& identity) const {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "curator/session.h"
+#include "curator/serve/session.h"
 #include "tests/attacks/budget_model.h"
 #include "tests/attacks/ledger_file.h"
-#include "tests/curator/release/release_fixtures.h"
+#include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf::curator {
 
@@ -84,7 +84,7 @@ class AttackedCurator {
               const RunVariant& variant, std::uint32_t round, int choice);
   Answer Close(const std::string& identity, const std::string& run);
 
-  bool running() const { return seats_ != nullptr; }
+  bool running() const { return locks_ != nullptr; }
   Ledger& ledger() { return *ledger_; }
   const std::vector<PopulationPolicy>& policies() const { return policies_; }
   std::uint64_t draws() const { return draws_; }
@@ -128,7 +128,7 @@ class AttackedCurator {
   const std::vector<PopulationPolicy> policies_;
   Catalog catalog_;
   std::unique_ptr<AccessControl> access_;
-  std::unique_ptr<RunSeats> seats_;
+  std::unique_ptr<RunLocks> locks_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<ReleaseGate> gate_;
   std::atomic<std::uint64_t> draws_{0};

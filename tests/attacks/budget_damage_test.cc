@@ -9,10 +9,10 @@
 #include <map>
 
 #include "SQLiteCpp/SQLiteCpp.h"
-#include "curator/release/ledger_row.h"
+#include "curator/ledger/ledger_row.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attacker.h"
-#include "tests/curator/release/damaged_files.h"
+#include "tests/curator/ledger/damaged_files.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "common/rpc/tls.h"
+#include "common/tls/tls.h"
 #include "grpcpp/grpcpp.h"
 
 namespace dpnmf::curator {

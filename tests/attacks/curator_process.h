@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dpnmf/v1/curator.grpc.pb.h"
-#include "tests/common/rpc/test_certificates.h"
+#include "tests/common/tls/test_certificates.h"
 
 namespace dpnmf::curator {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "tests/curator/release/release_gate_for_testing.h"
+#include "tests/curator/gate/release_gate_for_testing.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "common/privacy/run_plan.h"
 #include "curator/factor/statistics.h"
-#include "curator/release/release_gate.h"
-#include "tests/curator/release/release_fixtures.h"
+#include "curator/gate/release_gate.h"
+#include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf::curator {
 

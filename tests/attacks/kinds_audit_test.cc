@@ -109,7 +109,7 @@ LinearGame GameOf(const Kind& kind, const RunPlan& plan, double length = 1) {
     for (std::size_t i = 0; i < kind.inputs.size(); ++i) {
       const StagePlan& stage = plan.StageOf(static_cast<std::uint32_t>(i) + 1);
       const RoundSums sums =
-          MechanismOf(stage.kind)
+          ReleaseKindOf(stage.release)
               .sums(kind.inputs[i], {*data, kind.parameters, plan, {}, &h})
               .value();
       for (const Sums& part : sums.parts)
@@ -215,8 +215,8 @@ Eigen::VectorXd Published(const Kind& kind, const Sums& noised) {
     next += size;
     parts.push_back(std::move(part));
   }
-  const auto published = MechanismOf(ReleaseKind::kGradient)
-                             .publish(kind.inputs[0])(std::move(parts));
+  const auto published =
+      ReleaseKindOf("gradient").publish(kind.inputs[0])(std::move(parts));
   const std::vector<double>& reals = published.at(0).reals;
   return Eigen::Map<const Eigen::VectorXd>(reals.data(), reals.size());
 }

@@ -17,9 +17,9 @@
 #include "absl/strings/str_format.h"
 #include "common/nmf/dictionary.h"
 #include "common/privacy/run_plan.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
 #include "grpcpp/grpcpp.h"
@@ -414,7 +414,7 @@ class SideOutputs : public ::testing::Test {
     EXPECT_EQ(Count(seen.files.at("home/audit.jsonl"), "round-released"),
               kReleases);
     for (const char* metric : {"_round_seconds_count", "_bytes_total",
-                               "_refusals_total", "reading=\"left\""}) {
+                               "_refusals_total", "reading=\"largest_run\""}) {
       EXPECT_GT(Count(seen.files.at("metrics"), metric), 0) << metric;
     }
     return seen;

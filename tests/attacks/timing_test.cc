@@ -9,17 +9,21 @@
 //
 // What runs after that instant is not measured: it takes about a nanosecond
 // more or less with what the caches hold.
+//
+// Likewise for the number of whole ticks that a reply takes, for whether it
+// overran (with a tick so long that a busy machine seldom makes it), and for
+// the whole ticks of rounds that do overrun, by little and by much.
 #include <cstdio>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "common/base/log.h"
 #include "curator/factor/statistics.h"
-#include "curator/pacing.h"
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
+#include "curator/serve/pacing.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/attacks/welch.h"
 #include "tests/curator/factor/factor_fixtures.h"
 
@@ -34,7 +38,9 @@ constexpr int kPacedReplies = 100'000, kFreeReplies = 20'000;
 #else
 constexpr int kPacedReplies = 10'000, kFreeReplies = 5'000;
 #endif
+constexpr int kCalmReplies = 300, kOverruns = 300;
 constexpr nanoseconds kTick = std::chrono::microseconds(50);
+constexpr nanoseconds kCalmTick = std::chrono::milliseconds(2);
 constexpr int kFeatures = 64, kUsers = 16, kRank = 4;
 
 // A fixed data set against random ones, which share all the bounds.
@@ -96,13 +102,14 @@ class NotingClock final : public PaceClock {
 
 class Reply {
  public:
-  Reply(const Classes& classes, bool paced)
+  Reply(const Classes& classes, bool paced, nanoseconds tick = kTick)
       : classes_(classes),
-        pacer_(kTick, &clock_),
+        tick_(tick),
         paced_(paced),
         seed_(std::random_device()()),
         random_(seed_),
-        w_(RandomW(kFeatures, kRank, 3)) {
+        w_(RandomW(kFeatures, kRank, 3)),
+        pacer_(tick, &clock_) {
     std::printf("seed %u\n", seed_);
     request_.w = &w_;
     request_.outliers = classes.outliers;
@@ -116,25 +123,32 @@ class Reply {
     const Dataset& data =
         kind == 0 ? *classes_.fixed
                   : *classes_.random[random_() % classes_.random.size()];
-    Coefficients h(kRank, kUsers);
+    const auto h = std::make_shared<Coefficients>(kRank, kUsers);
+    const int overruns = overruns_;
     const nanoseconds begin = clock_.Now();
-    Answer(data, &h);
+    Answer(data, h);
     // The tick itself: never one that the end of the work chose.
     if (paced_) {
-      EXPECT_GE(clock_.left() - begin, 2 * kTick);
+      EXPECT_GE(clock_.left() - begin, 2 * tick_);
+      overran_.push_back({kind, static_cast<double>(overruns_ - overruns)});
+      ticks_.push_back(
+          {kind, static_cast<double>((clock_.left() - begin) / tick_)});
     }
     const nanoseconds seen =
-        paced_ ? clock_.left() % kTick : clock_.Now() - begin;
+        paced_ ? clock_.left() % tick_ : clock_.Now() - begin;
     return {kind, static_cast<double>(seen.count())};
   }
   int overruns() const { return overruns_; }
+  // Of every paced reply: 1 if it overran, and its whole ticks.
+  const std::vector<Measurement>& overran() const { return overran_; }
+  const std::vector<Measurement>& ticks() const { return ticks_; }
 
  private:
-  void Answer(const Dataset& data, Coefficients* h) {
-    const auto work = [&](const Pacer::Expired& expired) {
+  void Answer(const Dataset& data, const std::shared_ptr<Coefficients>& h) {
+    const auto work = [this, &data, h](const Pacer::Expired& expired) {
       Execution execution;
       execution.stop = expired;
-      return ComputeStatistics(data, request_, execution, h).status();
+      return ComputeStatistics(data, request_, execution, h.get()).status();
     };
     if (!paced_) {
       EXPECT_TRUE(work(nullptr).ok());
@@ -150,7 +164,7 @@ class Reply {
 
   const Classes& classes_;
   NotingClock clock_;
-  Pacer pacer_;
+  const nanoseconds tick_;
   const bool paced_;
   const unsigned seed_;
   std::mt19937_64 random_;
@@ -159,6 +173,8 @@ class Reply {
   std::vector<std::int64_t> noise_ =
       std::vector<std::int64_t>(kFeatures * kRank);
   int overruns_ = 0;
+  std::vector<Measurement> overran_, ticks_;
+  Pacer pacer_;  // last: work that overran ends before what it uses
 };
 
 std::vector<Measurement> Measure(Reply* reply, int count) {
@@ -189,16 +205,57 @@ void ExpectFreeRepliesTell(const Classes& classes) {
 }
 double PacedT(const Classes& classes) { return TOf(classes, true); }
 
+// Two t values each, as above.
+void ExpectTicksAndOverrunsTellNothing(const Classes& classes) {
+  Reply reply(classes, true, kCalmTick);
+  Measure(&reply, kCalmReplies);
+  EXPECT_LT(LargestT(reply.ticks()), kSilent);
+  EXPECT_LT(LargestT(reply.overran()), kSilent);
+}
+
 // A machine that stops for a while makes warnings that nobody needs here.
 class Timing : public ::testing::Test {
  protected:
-  Timing() { spdlog::set_level(spdlog::level::err); }
+  Timing() { SetLogLevel("error"); }
 };
 
 TEST_F(Timing, DenseAgainstNearlyEmptyColumns) {
   const Classes classes = DenseAgainstNearlyEmpty();
   ExpectFreeRepliesTell(classes);
   EXPECT_LT(PacedT(classes), kSilent);
+}
+
+TEST_F(Timing, WholeTicksAndOverrunsOfEveryClass) {
+  for (const Classes& classes :
+       {DenseAgainstNearlyEmpty(), OneUser(), ManyOutliersAgainstNone()}) {
+    SCOPED_TRACE(classes.name);
+    ExpectTicksAndOverrunsTellNothing(classes);
+  }
+}
+
+// Work that does not stop when it is told to, as within a block of users: for 3
+// ticks or for 20. It sleeps, so that no core is busier in one class than in
+// the other.
+TEST_F(Timing, AnOverrunTellsNoMoreThanThatItOverran) {
+  const unsigned seed = std::random_device()();
+  std::printf("seed %u\n", seed);
+  std::mt19937_64 random(seed);
+  std::vector<Measurement> ticks;
+  NotingClock clock;
+  for (int i = 0; i < kOverruns; ++i) {
+    const int kind = random() % 2;
+    Pacer pacer(kTick, &clock);
+    const nanoseconds begin = clock.Now();
+    const absl::Status status =
+        pacer.Run("dns:analyst", [=](const Pacer::Expired&) {
+          SteadyPaceClock().SleepUntil(begin + (kind == 0 ? 3 : 20) * kTick);
+          return absl::OkStatus();
+        });
+    EXPECT_FALSE(status.ok());
+    ticks.push_back(
+        {kind, static_cast<double>((clock.left() - begin) / kTick)});
+  }
+  EXPECT_LT(LargestT(ticks), kSilent);
 }
 
 TEST_F(Timing, OneUserOfSixteen) {

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# tests/containers/run.sh [--with ENGINE]: the deployment of the README in real
-# containers, and what an operator must survive: kill and restart of either side,
-# a network that parts, an upgrade in mid-run, a volume rolled back, renewed and
-# revoked certificates. ENGINE is a program that is given a build command and a run
-# command and runs both with a Docker engine; without it the engine of the machine
-# is used.
+# tests/containers/run.sh [--with ENGINE]: tests the README's deployment section in
+# real containers, and the incidents of an operator: kill and restart of either
+# side, a network partition, an upgrade during a run, a rolled-back volume, renewed
+# and revoked certificates. ENGINE is a program that gets a build command and a run
+# command and runs both with a Docker engine; the default is the machine's engine.
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -14,7 +13,7 @@ esac
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top"
 
-# The commands of the README's deployment section: its N-th block.
+# Prints the N-th code block of the README's deployment section.
 readme_block() {
   awk -v wanted="$1" '/^## /{in_section = ($0 == "## Deployment")}
     in_section && /^```/{if (open) open = 0; else {open = 1; ++block}; next}
@@ -35,7 +34,7 @@ fail() {
   docker-compose logs --tail 25 2>/dev/null || true
   exit 1
 }
-# DESCRIPTION COMMAND...: must succeed; its output is in $work/out.
+# DESCRIPTION COMMAND...: the command must succeed; its output is in $work/out.
 expect() {
   local what=$1
   shift
@@ -55,7 +54,7 @@ client() { deploy/client.sh "$@"; }
 container() { docker-compose ps -q "$1"; }
 rounds_of() { client show "$1" --format json | sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p'; }
 state_of() { client show "$1" --format json | sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p'; }
-# COMMAND... until it succeeds, for a minute and a half.
+# COMMAND...: repeats it until it succeeds, for a minute and a half.
 await() {
   local end=$((SECONDS + 90))
   until "$@" >/dev/null 2>&1; do
@@ -78,7 +77,7 @@ start_long() {
   number=$((number + 1))
   await past "$run" 2 || fail "the long run does not begin"
 }
-# It ends well, and each of its rounds was charged once.
+# The run must complete, and each of its rounds must be charged once.
 ends_well() { # WHAT CHARGES_BEFORE
   client watch "$run" >"$work/out" 2>&1 || fail "$1: the run does not end well"
   local more=$(($(charges) - $2))
@@ -86,8 +85,8 @@ ends_well() { # WHAT CHARGES_BEFORE
   agrees || fail "$1: the ledgers disagree"
   say "ok: $1: $long rounds, $more charges, both ledgers agree"
 }
-# Asked while what was done to the run still holds it up: afterwards it may end
-# at any time.
+# Called while the disturbance still delays the run: afterwards the run may end at
+# any time.
 in_midst() { # WHAT CHARGES_BEFORE
   [ $(($(charges) - $2)) -lt $long ] || fail "$1 came after the run's end"
 }
@@ -108,7 +107,7 @@ hardened() {
     shift
   done
 }
-# The curator's page is to be had on the operator's network and not on the other.
+# The curator's metrics must be reachable on the operator's network only.
 page() { # NETWORK HOST PORT
   docker run --rm --network "$1" --entrypoint /bin/bash dpnmf-curator -c \
     'exec 3<>/dev/tcp/'"$2/$3"' && printf "GET /metrics HTTP/1.0\r\n\r\n" >&3 && cat <&3'
@@ -191,7 +190,7 @@ scenario() {
   expect "give the client another certificate" deploy/certs.sh issue "$DPNMF_SECRETS" alice --dns alice.client
   expect "it is let in" client runs
 
-  # Rollback of the curator's volume: its anchor lies on another.
+  # Rollback of the curator's volume: its anchor is on another volume.
   docker-compose stop curator >/dev/null 2>&1
   expect "an old copy of the curator's volume" copy_volume dpnmf-curator-data dpnmf-test-old
   expect "up again" deploy/up.sh
@@ -207,7 +206,7 @@ scenario() {
   expect "the ledgers agree again" agrees
   expect "the ledger is whole" ledger verify
 
-  # One request, the same name on both sides.
+  # One request has the same name on both sides.
   docker exec "$(container curator)" cat /var/lib/dpnmf/audit.jsonl >"$work/curator.jsonl"
   docker exec "$(container analyst)" cat /var/lib/dpnmf/audit.jsonl >"$work/analyst.jsonl"
   local request

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "common/base/error.h"
-#include "curator/release/release_store.h"
+#include "curator/gate/release_store.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf::faults {

@@ -1,8 +1,8 @@
 // Trials of the curator's promise (curator_trial.h). DPNMF_FAULT_TRIALS=N makes
 // N of them; a failure prints the seed that repeats its trial alone.
 // Nothing here is chance but the choice of calls and faults.
+#include "common/base/log.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/faults/curator_trial.h"
 #include "tests/faults/trials.h"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr int kCalls = 40;
 
 TEST(FaultTrials, TheCuratorKeepsItsPromiseWhateverTheDiskDoes) {
-  spdlog::set_level(spdlog::level::off);
+  SetLogLevel("off");
   const std::uint64_t seed = TrialSeed("FaultTrials");
   const std::uint64_t trials = TrialsOr(500);
   TrialCounts counts;

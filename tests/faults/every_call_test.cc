@@ -8,8 +8,8 @@
 #include <set>
 
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/attacks/attacked_curator.h"
 #include "tests/faults/faulty_disk.h"
 
@@ -128,7 +128,7 @@ class Story {
 class EveryCall : public testing::TestWithParam<Kind> {};
 
 TEST_P(EveryCall, FailsOnceAndThePromiseStands) {
-  spdlog::set_level(spdlog::level::off);
+  SetLogLevel("off");
   const std::uint64_t calls = Story(1).TellWith(Fault(), Survival::kSynced);
   ASSERT_GT(calls, 100u);
   std::uint64_t struck = 0;

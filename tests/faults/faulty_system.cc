@@ -101,6 +101,15 @@ class FaultySystem final : public failpoint::System {
     return result;
   }
 
+  int RenameNew(const char* from, const char* to) override {
+    FaultyDisk* const disk = FaultyDisk::Of(to);
+    if (disk == nullptr) return System::RenameNew(from, to);
+    if (!disk->Allow(Call::kChange)) return -1;
+    const int result = System::RenameNew(from, to);
+    if (result == 0) disk->Renamed(from, to);
+    return result;
+  }
+
   int Unlink(const char* path) override {
     FaultyDisk* const disk = FaultyDisk::Of(path);
     if (disk == nullptr) return ::unlink(path);

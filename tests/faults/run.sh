@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [--trials N] [--seed S] [--build DIR]: N trials of what the curator and
-# the analyst promise, on disks that fail and lose power. 500 if N is left out.
-# A violation prints the seed that repeats its trial alone; exit code 1.
+# run.sh [--trials N] [--seed S] [--build DIR]: runs N trials (default 500) of the
+# promises of the curator and the analyst on disks that fail and lose power. A
+# violation prints the seed that repeats its trial; exit code 1.
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"

@@ -11,11 +11,11 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/receipt.h"
-#include "common/rpc/status.h"
+#include "common/base/log.h"
+#include "common/wire/convert.h"
+#include "common/wire/receipt.h"
+#include "common/wire/status.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
 #include "tests/faults/trials.h"
 #include "tests/faults/two_servers.h"
 
@@ -315,7 +315,7 @@ class ServerTrial {
 };
 
 TEST(ServerTrials, EveryRunEndsAndBothSidesTellOneStory) {
-  spdlog::set_level(spdlog::level::off);
+  SetLogLevel("off");
   failpoint::on_transfer = FateOf;
   const std::uint64_t seed = TrialSeed("ServerTrials");
   const std::uint64_t trials = TrialsOr(60);

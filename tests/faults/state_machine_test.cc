@@ -20,8 +20,8 @@
 
 #include "analyst/run_states.h"
 #include "common/base/error.h"
-#include "curator/release/ledger_book.h"
-#include "curator/release/ledger_row.h"
+#include "curator/ledger/ledger_book.h"
+#include "curator/ledger/ledger_row.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -194,7 +194,7 @@ struct World {
   // A request of an earlier stream that still travels: 0 none, 1 Open, 2 Round
   // done+1 of then, 3 Close.
   int late = 0, late_round = 0;
-  bool late_holds = false;  // that stream holds the run's seat
+  bool late_holds = false;  // that stream holds the run's lock
   // Left to happen.
   int cancels = 2, losses = 2, ends = 2, refusals = 1;
   int closes = 0;  // by the curator's operator

@@ -11,7 +11,7 @@
 #include "analyst/curator_client.h"
 #include "analyst/run_manager.h"
 #include "analyst/service.h"
-#include "curator/service.h"
+#include "curator/serve/service.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/attacks/attacked_curator.h"
@@ -67,7 +67,7 @@ class TwoServers {
   Line line_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
-  std::unique_ptr<grpc::Service> analyst_service_;
+  std::shared_ptr<grpc::Service> analyst_service_;
   std::unique_ptr<grpc::Server> analyst_server_;
   std::string analyst_address_;
 };

@@ -11,9 +11,9 @@
 
 #include "common/base/ed25519.h"
 #include "common/base/error.h"
-#include "common/rpc/certificate.h"
-#include "common/rpc/peer_check.h"
-#include "common/rpc/receipt.h"
+#include "common/tls/certificate.h"
+#include "common/tls/peer_check.h"
+#include "common/wire/receipt.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 

@@ -6,10 +6,10 @@
 
 #include "analyst/service.h"
 #include "common/base/error.h"
-#include "common/rpc/status.h"
+#include "common/base/log.h"
+#include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
-#include "spdlog/spdlog.h"
 #include "tests/analyst/fake_curator.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
@@ -56,7 +56,7 @@ struct World {
   analyst::FakeCurator fake;
   std::unique_ptr<analyst::RunStore> store;
   std::unique_ptr<analyst::RunManager> manager;
-  std::unique_ptr<grpc::Service> service;
+  std::shared_ptr<grpc::Service> service;
   std::unique_ptr<grpc::Server> server;
   std::unique_ptr<v1::AnalystService::Stub> stub;
   std::string last_run = std::string(32, '0');
@@ -219,7 +219,7 @@ std::vector<std::string> ExpectedOutcomes() {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  spdlog::set_level(spdlog::level::off);
+  dpnmf::SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   static World world;

@@ -14,12 +14,12 @@
 #include "analyst/receipt_check.h"
 #include "analyst/run_store.h"
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
+#include "common/base/log.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
 #include "dpnmf/v1/analyst.pb.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
-#include "spdlog/spdlog.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -331,7 +331,7 @@ void UseRelease(const analyst::RoundResult& result, bool with_dictionary) {
     analyst::LearnerState state;
     state.w = Eigen::MatrixXd::Constant(kFeatures, kRank, 0.1);
     const absl::Status used =
-        analyst::FindMechanism(name)->update(result.parts, facts, &state);
+        analyst::FindReleaseKind(name)->update(result.parts, facts, &state);
     if (!used.ok()) DemandRefusal(used);
     if (used.ok()) Count(std::string(name) + " used");
     Demand(state.w.allFinite(), "a dictionary that is not finite");
@@ -437,7 +437,7 @@ std::vector<std::string> ExpectedOutcomes() {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  spdlog::set_level(spdlog::level::off);
+  dpnmf::SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   static World world;

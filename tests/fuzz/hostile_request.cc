@@ -20,7 +20,7 @@ namespace {
 using curator::Coefficients;
 using curator::Dataset;
 using curator::DatasetDescription;
-using curator::Mechanism;
+using curator::ReleaseKind;
 using curator::RoundSums;
 using curator::SquaredDistance;
 using curator::SquaredSensitivity;
@@ -259,11 +259,11 @@ bool IsFiniteInRange(const Eigen::MatrixXd& w) {
 }
 
 // The contract, read plainly: which inputs a round of this kind takes.
-bool IsAcceptable(ReleaseKind kind, const HostileRequest& request,
+bool IsAcceptable(std::string_view release, const HostileRequest& request,
                   const RoundInput& input) {
   const std::uint64_t features = request.description.features;
-  const bool is_moments = kind == ReleaseKind::kMoments;
-  if (kind == ReleaseKind::kMean || is_moments) {
+  const bool is_moments = release == "moments";
+  if (release == "mean" || is_moments) {
     if (input.w.size() != 0) return false;
     const std::uint32_t most = request.parameters.moment_rows;
     if (!is_moments || most == features) return input.rows.empty();
@@ -293,12 +293,12 @@ class Asked {
   // The status of check and sums, as the session would send it; the sums if OK.
   absl::StatusOr<RoundSums> Ask(const RoundInput& input,
                                 curator::Execution execution) {
-    const Mechanism& mechanism =
-        maker_.mechanism(plan_.StageOf(request_.round).kind);
-    DPNMF_RETURN_IF_ERROR(mechanism.check(input, request_.parameters,
-                                          FactsOf(data_->description())));
-    return mechanism.sums(input, {*data_, request_.parameters, plan_,
-                                  std::move(execution), &coefficients_});
+    const ReleaseKind& release =
+        maker_.release(plan_.StageOf(request_.round).release);
+    DPNMF_RETURN_IF_ERROR(release.check(input, request_.parameters,
+                                        FactsOf(data_->description())));
+    return release.sums(input, {*data_, request_.parameters, plan_,
+                                std::move(execution), &coefficients_});
   }
 
   // k and l of every user; H goes on in a copy of its own.
@@ -375,11 +375,11 @@ class Checker {
       return Refused(plan.status());
     }
     plan_ = *plan;
-    kind_ = plan_.StageOf(request_.round).kind;
+    release_ = plan_.StageOf(request_.round).release;
     MakeDatasets();
     for (const RoundInput& input : request_.inputs) {
       if (auto problem = CheckRound(input)) {
-        return absl::StrCat(std::string(NameOf(kind_)), ": ", *problem);
+        return absl::StrCat(release_, ": ", *problem);
       }
     }
     return std::nullopt;
@@ -428,7 +428,7 @@ class Checker {
     if (auto problem = CheckVerdicts(input, answers)) return problem;
     if (!answers[0].ok()) return std::nullopt;
     parts_ = PartsFor(input);
-    Count(absl::StrCat("accepted ", std::string(NameOf(kind_))));
+    Count(absl::StrCat("accepted ", release_));
     if (auto problem = CheckSums(answers)) return problem;
     if (auto problem = CheckShares(input, *answers[0])) return problem;
     if (auto problem = CheckContributions(input, *answers[0])) return problem;
@@ -439,7 +439,7 @@ class Checker {
   // As the session draws them: fewer rows may be asked for than planned.
   std::vector<PartPlan> PartsFor(const RoundInput& input) const {
     std::vector<PartPlan> parts = plan_.StageOf(request_.round).parts;
-    if (kind_ == ReleaseKind::kMoments && !input.rows.empty())
+    if (release_ == "moments" && !input.rows.empty())
       parts[0].rows = parts[0].columns = input.rows.size();
     return parts;
   }
@@ -454,7 +454,7 @@ class Checker {
           "the verdict depends on the data: ", answers[0].status().ToString(),
           " and ", answer.status().ToString());
     }
-    const bool expected = IsAcceptable(kind_, request_, input);
+    const bool expected = IsAcceptable(release_, request_, input);
     if (answers[0].ok() && !expected) return "accepted against the contract";
     if (answers[0].ok()) return std::nullopt;
     if (expected) {
@@ -522,7 +522,7 @@ class Checker {
   std::optional<std::string> CheckContributions(const RoundInput& input,
                                                 const RoundSums& sums) {
     if (!maker_.contributions_known ||
-        (kind_ != ReleaseKind::kStatistics && kind_ != ReleaseKind::kGradient))
+        (release_ != "statistics" && release_ != "gradient"))
       return std::nullopt;
     const auto users = asked_[0].Contributions(input);
     const auto others = asked_[kNeighbour].Contributions(input);
@@ -586,7 +586,7 @@ class Checker {
       noised.push_back(std::move(part));
     }
     for (const NoisedMatrix& part :
-         maker_.mechanism(kind_).publish(input)(std::move(noised))) {
+         maker_.release(release_).publish(input)(std::move(noised))) {
       if (!ToMean(part, 1).ok()) return "what is published is not finite";
     }
     return std::nullopt;
@@ -597,7 +597,7 @@ class Checker {
   const HostileRequest& request_;
   const RoundMaker& maker_;
   RunPlan plan_;
-  ReleaseKind kind_ = ReleaseKind::kStatistics;
+  std::string release_ = "statistics";
   std::vector<PartPlan> parts_;  // of the round that is looked at
   // V; V with threads; V held otherwise; the neighbour; one user fewer.
   std::vector<Asked> asked_;

@@ -45,8 +45,8 @@ HostileRequest RequestOf(FuzzInput* bytes);
 
 // What is under test: the product, or a weak twin of it.
 struct RoundMaker {
-  std::function<const curator::Mechanism&(ReleaseKind)> mechanism =
-      &curator::MechanismOf;
+  std::function<const curator::ReleaseKind&(std::string_view)> release =
+      &curator::ReleaseKindOf;
   // ContributionsForTesting are those of the mechanism.
   bool contributions_known = true;
 };

@@ -17,22 +17,19 @@ namespace dpnmf::fuzz {
 namespace {
 
 using curator::CheckTakesDictionary;
-using curator::kMeanMechanism;
-using curator::kMomentsMechanism;
-using curator::kStatisticsMechanism;
-using curator::Mechanism;
-using curator::MechanismOf;
+using curator::ReleaseKind;
+using curator::ReleaseKindOf;
 using curator::RoundContext;
 using curator::RoundSums;
 
 // What is found first among the seeds and so many mutations of them.
-std::string Finding(const Mechanism& twin) {
+std::string Finding(const ReleaseKind& twin) {
   constexpr int kRuns = 20'000;
   constexpr std::uint64_t kSeed = 20260101;
   RoundMaker maker;
   maker.contributions_known = false;
-  maker.mechanism = [&](ReleaseKind kind) -> const Mechanism& {
-    return kind == twin.kind ? twin : MechanismOf(kind);
+  maker.release = [&](std::string_view name) -> const ReleaseKind& {
+    return name == twin.name ? twin : ReleaseKindOf(name);
   };
   const std::vector<std::string> seeds = HostileSeeds();
   std::mt19937_64 random(kSeed);
@@ -84,8 +81,8 @@ absl::StatusOr<RoundSums> MeanWithoutGate(const RoundInput&,
 }
 
 TEST(HostileRequest, SeesAMissingGate) {
-  const Mechanism twin = {ReleaseKind::kMean, kMeanMechanism.check,
-                          MeanWithoutGate, kMeanMechanism.publish};
+  ReleaseKind twin = ReleaseKindOf("mean");
+  twin.sums = MeanWithoutGate;
   EXPECT_EQ(Finding(twin), "mean: a user's share is longer than its bound");
 }
 
@@ -98,9 +95,8 @@ absl::Status CheckThatNanPasses(const RoundInput& input,
 }
 
 TEST(HostileRequest, SeesNotANumberLetThrough) {
-  const Mechanism twin = {ReleaseKind::kStatistics, CheckThatNanPasses,
-                          kStatisticsMechanism.sums,
-                          kStatisticsMechanism.publish};
+  ReleaseKind twin = ReleaseKindOf("statistics");
+  twin.check = CheckThatNanPasses;
   EXPECT_EQ(Finding(twin), "statistics: accepted against the contract");
 }
 
@@ -109,7 +105,7 @@ TEST(HostileRequest, SeesNotANumberLetThrough) {
 absl::StatusOr<RoundSums> SumsThatWarn(const RoundInput& input,
                                        const RoundContext& context) {
   DPNMF_ASSIGN_OR_RETURN(RoundSums sums,
-                         kStatisticsMechanism.sums(input, context));
+                         ReleaseKindOf("statistics").sums(input, context));
   for (const std::int64_t entry : sums.parts[1])
     if (entry != 0) return sums;
   return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
@@ -117,8 +113,8 @@ absl::StatusOr<RoundSums> SumsThatWarn(const RoundInput& input,
 }
 
 TEST(HostileRequest, SeesAVerdictThatReadsTheData) {
-  const Mechanism twin = {ReleaseKind::kStatistics, kStatisticsMechanism.check,
-                          SumsThatWarn, kStatisticsMechanism.publish};
+  ReleaseKind twin = ReleaseKindOf("statistics");
+  twin.sums = SumsThatWarn;
   // Which of the two, the first input decides.
   EXPECT_THAT(
       Finding(twin),
@@ -135,12 +131,12 @@ absl::Status CheckWithoutOrder(const RoundInput& input,
                 [last = std::uint32_t{~0u}](std::uint32_t row) mutable {
                   return std::exchange(last, row) == row;
                 });
-  return kMomentsMechanism.check(once, parameters, facts);
+  return ReleaseKindOf("moments").check(once, parameters, facts);
 }
 
 TEST(HostileRequest, SeesARowAskedForTwice) {
-  const Mechanism twin = {ReleaseKind::kMoments, CheckWithoutOrder,
-                          kMomentsMechanism.sums, kMomentsMechanism.publish};
+  ReleaseKind twin = ReleaseKindOf("moments");
+  twin.check = CheckWithoutOrder;
   EXPECT_EQ(Finding(twin), "moments: accepted against the contract");
 }
 
@@ -148,15 +144,15 @@ TEST(HostileRequest, SeesARowAskedForTwice) {
 absl::StatusOr<RoundSums> SumsThatRound(const RoundInput& input,
                                         const RoundContext& context) {
   DPNMF_ASSIGN_OR_RETURN(RoundSums sums,
-                         kStatisticsMechanism.sums(input, context));
+                         ReleaseKindOf("statistics").sums(input, context));
   if (context.data.private_user_count() > 3)
     for (std::int64_t& entry : sums.parts[0]) entry -= entry & 1;
   return sums;
 }
 
 TEST(HostileRequest, SeesASumThatIsNotThatOfItsUsers) {
-  const Mechanism twin = {ReleaseKind::kStatistics, kStatisticsMechanism.check,
-                          SumsThatRound, kStatisticsMechanism.publish};
+  ReleaseKind twin = ReleaseKindOf("statistics");
+  twin.sums = SumsThatRound;
   EXPECT_EQ(Finding(twin),
             "statistics: the sums are not those of the single users");
 }

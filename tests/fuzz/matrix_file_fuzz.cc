@@ -10,7 +10,8 @@
 
 #include "common/base/error.h"
 #include "common/base/npy.h"
-#include "curator/data/load.h"
+#include "curator/import/formats.h"
+#include "curator/import/load.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -19,7 +20,6 @@ namespace {
 
 using curator::LoadedMatrix;
 using curator::LoadOptions;
-using curator::MatrixFormat;
 
 // As gzip writes it.
 std::string Compressed(std::string_view text) {
@@ -51,12 +51,11 @@ bool DeclaresMillions(std::string_view text) {
 }
 
 LoadOptions OptionsOf(FuzzInput* bytes) {
-  constexpr MatrixFormat kFormats[] = {
-      MatrixFormat::kAuto,   MatrixFormat::kCsv, MatrixFormat::kTsv,
-      MatrixFormat::kText,   MatrixFormat::kNpy, MatrixFormat::kMatrixMarket,
-      MatrixFormat::kTriples};
   LoadOptions options;
-  options.format = kFormats[bytes->Below(7)];
+  // 0: found out from the file.
+  const auto& formats = curator::InputFormats().rows();
+  const std::size_t choice = bytes->Below(formats.size() + 1);
+  options.format = choice == 0 ? nullptr : formats[choice - 1];
   const std::uint8_t flags = bytes->Byte();
   if ((flags & 1) != 0) options.header = (flags & 2) != 0;
   if ((flags & 4) != 0) options.label_columns = flags >> 6;
@@ -142,7 +141,7 @@ std::vector<std::string> FuzzSeeds() {
       seed(3, 0, 0, market + "array real general\n1 2\n1\n2\n3\n"),
       seed(4, 0, 0, npy.substr(0, npy.size() - 1)),
       seed(4, 0, 0, npy + "x"),
-      seed(3, 5, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
+      seed(3, 4, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
       seed(4, 0, 0, npy),
       seed(5, 6, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
       seed(5, 6, 16, "ann,x,3\nbob,y,4\n"),
@@ -209,8 +208,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Count(matrix->sparse ? "sparse" : "dense");
   DemandSound(*matrix, options);
   const bool is_npy = content.starts_with("\x93NUMPY");
-  if (is_npy && options.format == dpnmf::curator::MatrixFormat::kAuto)
-    DemandWhole(*matrix, content);
+  if (is_npy && options.format == nullptr) DemandWhole(*matrix, content);
   DemandUsable(*std::move(matrix), (kind & 64) != 0
                                        ? dpnmf::curator::Normalisation::kL2
                                        : dpnmf::curator::Normalisation::kNone);

@@ -6,10 +6,10 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
-#include "common/rpc/receipt.h"
-#include "curator/keep/backup.h"
-#include "curator/release/layout.h"
-#include "curator/release/ledger.h"
+#include "common/wire/receipt.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/maintenance/backup.h"
 #include "google/protobuf/stubs/logging.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
@@ -20,10 +20,19 @@ namespace {
 // ------------------------------------------------------ a backup's manifest
 
 // What an input says in place of what another ledger has each time.
-constexpr char kHead[] = "@HEAD", kHash[] = "@HASH";
-constexpr char kManifest[] =
+constexpr char kHead[] = "@HEAD", kHash[] = "@HASH", kKeyedHash[] = "@LEDGER",
+               kKeyedHashOfKey[] = "@KEY";
+constexpr char kUnkeyed[] =
     R"({"format": 1, "rows": 1, "head": "@HEAD", "files":
  {"ledger/ledger.sqlite": {"size": 8192, "sha256": "@HASH"}}})";
+constexpr char kKeyed[] = R"({"format": 2, "rows": 1, "head": "@HEAD", "files":
+ {"fingerprint.key": {"size": 32, "hmac_sha256": "@KEY"},
+  "ledger/ledger.sqlite": {"size": 8192, "hmac_sha256": "@LEDGER"}}})";
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
 
 // A backup of a ledger without charges.
 struct World {
@@ -34,26 +43,36 @@ struct World {
     Demand(curator::Ledger::Open(options).ok(), "no ledger");
     const auto report = curator::MakeBackup(data, backup);
     Demand(report.ok(), "no backup");
-    head = HexOf(report->head);
-    std::ifstream file(curator::LedgerDirectory(backup) + "/ledger.sqlite",
-                       std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    hash = HexOf(Sha256().AddBytes(std::as_bytes(std::span(bytes))).Finish());
+    const std::string ledger =
+        ContentOf(curator::LedgerDirectory(backup) + "/ledger.sqlite");
+    const std::string manifest = ContentOf(manifest_path);
+    const auto keyed_hash = [&](const char* path) {
+      constexpr std::string_view kField = "\"hmac_sha256\": \"";
+      const std::size_t at = manifest.find(kField, manifest.find(path));
+      return manifest.substr(at + kField.size(), 2 * sizeof(Digest));
+    };
+    real = {
+        {kHead, HexOf(report->head)},
+        {kHash,
+         HexOf(Sha256().AddBytes(std::as_bytes(std::span(ledger))).Finish())},
+        {kKeyedHash, keyed_hash("ledger/ledger.sqlite")},
+        {kKeyedHashOfKey, keyed_hash("fingerprint.key")}};
   }
 
   const OneFile files;
   const std::string backup = files.directory() + "/backup";
-  std::string head, hash;
+  const std::string manifest_path = backup + "/manifest.json";
+  std::vector<std::pair<std::string, std::string>> real;
 };
 
 void FuzzManifest(const std::string& text) {
   static const World world;
-  std::ofstream(world.backup + "/manifest.json", std::ios::binary)
-      << absl::StrReplaceAll(text, {{kHead, world.head}, {kHash, world.hash}});
+  std::ofstream(world.manifest_path, std::ios::binary)
+      << absl::StrReplaceAll(text, world.real);
   const auto report = curator::CheckBackup(world.backup, "");
   Count(report.ok() ? "manifest read" : "manifest refused");
   if (!report.ok()) return DemandRefusal(report.status());
-  Demand(report->row_count == 1 && report->files == 1,
+  Demand(report->row_count == 1 && report->files >= 1,
          "a backup that holds something else");
 }
 
@@ -98,8 +117,9 @@ void FuzzReceipts(const std::string& text) {
 
 std::vector<std::string> FuzzSeeds() {
   const std::string line = LineOf(SomeReceipt());
-  return {std::string(1, 0) + kManifest,
-          std::string(1, 0) + R"({"format": 2})",
+  return {std::string(1, 0) + kUnkeyed,
+          std::string(1, 0) + kKeyed,
+          std::string(1, 0) + R"({"format": 3})",
           std::string(1, 0) + R"({"format": 1, "rows": 1, "head": "",)"
                               R"( "files": {"../x": {}}})",
           std::string(1, 1) + line,

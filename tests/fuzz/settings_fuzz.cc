@@ -2,21 +2,22 @@
 // clients, descriptions of data sets, anchors, policies, addresses, costs,
 // certificates, headers of arrays, configuration files and dictionaries.
 // Refused in one sentence, or read as what they say.
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
-#include "CLI/CLI.hpp"
-#include "analyst/cli/model_file.h"
-#include "analyst/cli/options.h"
+#include "analyst/client/model_file.h"
+#include "analyst/client/options.h"
 #include "analyst/client_list.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/cli/program.h"
 #include "common/privacy/mu_squared.h"
-#include "common/rpc/address.h"
-#include "common/rpc/certificate.h"
-#include "curator/access.h"
+#include "common/tls/certificate.h"
+#include "common/wire/address.h"
 #include "curator/data/description.h"
-#include "curator/release/anchor.h"
-#include "curator/release/ledger_row.h"
+#include "curator/ledger/anchor.h"
+#include "curator/ledger/ledger_row.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -32,9 +33,10 @@ bool Read(const std::string& what, const absl::StatusOr<Value>& value) {
 }
 
 void FuzzAllowList(const std::string& text) {
-  const auto grants = curator::ParseGrants(text);
-  if (!Read("allow-list", grants)) return;
-  for (const curator::Grant& grant : *grants) {
+  const auto list = ParseAllowList(text, kCuratorAllowList);
+  if (!Read("allow-list", list)) return;
+  Count(list->older_shape ? "allow-list, older shape" : "allow-list, peers");
+  for (const Grant& grant : list->grants) {
     Demand(grant.identity.starts_with("dns:") ||
                grant.identity.starts_with("uri:"),
            "an identity of another kind");
@@ -47,6 +49,9 @@ void FuzzAllowList(const std::string& text) {
 void FuzzClientList(const std::string& text) {
   const auto list = analyst::ClientList::Parse(text);
   if (!Read("client list", list)) return;
+  Count(ParseAllowList(text, kAnalystAllowList)->older_shape
+            ? "client list, older shape"
+            : "client list, peers");
   const auto stranger =
       list->Authorise({"dns:stranger"}, analyst::Permission::kStart);
   if (!stranger.ok()) DemandRefusal(stranger.status());
@@ -117,26 +122,34 @@ void FuzzCertificates(const std::string& text) {
   }
 }
 
-// As the programs do: what is wrong is a CLI::ParseError and nothing else.
+// As the programs do: read, or refused in one sentence.
 void FuzzConfiguration(const std::string& text, const OneFile& files) {
   const std::string path = files.Write("dpnmf.toml", text);
-  CLI::App app("test", "test");
   cli::GlobalOptions options;
-  cli::AddGlobalOptions(&app, &options);
   int number = 0;
   std::vector<std::string> words;
   bool flag = false;
-  CLI::App* const serve = app.add_subcommand("serve");
-  serve->add_option("--threads", number)->check(CLI::Range(1, 64));
-  serve->add_option("--words", words);
-  serve->add_flag("--flag", flag);
-  const char* const argv[] = {"test", "--config", path.c_str()};
-  try {
-    app.parse(3, argv);
-    Count("configuration read");
-  } catch (const CLI::ParseError&) {
-    Count("configuration refused");
-  }
+  const Command serve = {
+      .name = "serve",
+      .summary = "Serves",
+      .flags = {Flag("--threads", &number, "", {.range = {1, 64}}),
+                Flag("--words", &words, ""), Flag("--flag", &flag, "")},
+      .run = [] { return kExitOk; }};
+  const Program program = {.root = {.name = "test",
+                                    .flags = cli::GlobalFlags(&options),
+                                    .commands = {serve}},
+                           .config = {.help = "A file"}};
+  const char* const argv[] = {"test", "serve", "--config", path.c_str()};
+  std::ostringstream out, err;
+  const ExitCode code = Main(program, 4, argv, &out, &err);
+  Count(code == kExitOk ? "configuration read" : "configuration refused");
+  Demand(out.str().empty(), "output of a configuration file");
+  const std::string said = err.str();
+  Demand(code == kExitOk
+             ? said.empty() && (number == 0 || (number >= 1 && number <= 64))
+             : code == kExitUsage && said.ends_with("[usage]\n") &&
+                   std::count(said.begin(), said.end(), '\n') == 1,
+         "a configuration that is neither read nor refused in a sentence");
 }
 
 void FuzzDictionaryFile(const std::string& text, const OneFile& files,
@@ -211,6 +224,14 @@ std::vector<std::string> FuzzSeeds() {
                     R"([{"population": "p", "epsilon": )" +
                     epsilon + "}]}]}");
   }
+  // The two lists in their present shape.
+  seeds.push_back(std::string(1, 0) +
+                  R"({"peers": [{"identity": "dns:a", "roles": ["analyst"],)"
+                  R"( "datasets": ["digits"], "budgets": [{"population": "p",)"
+                  R"( "epsilon": 2.5}]}]})");
+  seeds.push_back(std::string(1, 1) +
+                  R"({"peers": [{"identity": "dns:alice", "roles":)"
+                  R"( ["analyst", "operator"]}]})");
   seeds.push_back(std::string(1, 5) + "[::1]:65535");
   seeds.push_back(std::string(1, 8) + kCertificate + kCertificate);
   seeds.push_back(std::string(1, 9) +
@@ -226,6 +247,10 @@ std::vector<std::string> ExpectedOutcomes() {
         "w.npy", "w.csv"}) {
     outcomes.push_back(what + " read");
     outcomes.push_back(what + " refused");
+  }
+  for (const std::string list : {"allow-list", "client list"}) {
+    outcomes.push_back(list + ", older shape");
+    outcomes.push_back(list + ", peers");
   }
   return outcomes;
 }

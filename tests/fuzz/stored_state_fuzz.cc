@@ -11,7 +11,7 @@
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
-#include "curator/release/release_store.h"
+#include "curator/gate/release_store.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -222,7 +222,7 @@ bool Damage(const std::string& file, FuzzInput* bytes) {
 void UseState(const analyst::LearnerState& state) {
   analyst::RoundFacts facts;
   facts.moment_rows = 2;
-  const auto input = analyst::FindMechanism("moments")->input(facts, state);
+  const auto input = analyst::FindReleaseKind("moments")->input(facts, state);
   if (!Read("input", input)) return;
   Demand(input->rows.size() <= facts.moment_rows, "more rows than M");
   for (const std::uint32_t row : input->rows)

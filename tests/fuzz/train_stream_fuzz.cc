@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "curator/service.h"
+#include "common/base/log.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "curator/serve/service.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "grpcpp/grpcpp.h"
-#include "spdlog/spdlog.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
@@ -44,7 +44,7 @@ class Curator {
     }
     catalog_ = Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = files_.directory() + "/ledger";
     ledger_ = curator::Ledger::Open(options).value();
@@ -56,7 +56,7 @@ class Curator {
                 .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                       &seats_,       1,           nullptr};
+                       &locks_,       1,           nullptr};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -74,7 +74,7 @@ class Curator {
   const OneFile files_;
   Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::unique_ptr<curator::CuratorServiceImpl> service_;
@@ -298,7 +298,7 @@ std::vector<std::string> ExpectedOutcomes() {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
   using dpnmf::curator::RandomColumns;
-  spdlog::set_level(spdlog::level::off);
+  dpnmf::SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   // Neighbours: the last but one has a record, or none at all.

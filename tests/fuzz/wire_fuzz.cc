@@ -8,9 +8,9 @@
 #include "analyst/planner.h"
 #include "common/base/error.h"
 #include "common/privacy/accounting.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace dpnmf::fuzz {
@@ -189,7 +189,7 @@ void FuzzRelease(FuzzInput* bytes) {
   analyst::LearnerState state;
   state.w = Eigen::MatrixXd::Constant(rows, columns, 0.1);
   const absl::Status updated =
-      analyst::FindMechanism(kind)->update(parts, facts, &state);
+      analyst::FindReleaseKind(kind)->update(parts, facts, &state);
   Count(std::string(kind) + (updated.ok() ? " used" : " not used"));
   if (!updated.ok()) return DemandRefusal(updated);
   Demand(state.w.rows() == rows && state.w.cols() == columns &&

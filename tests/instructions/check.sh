@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # check.sh [--refresh] [PROGRAM]: counts the instructions of the kernels under
-# callgrind and compares them with counts.txt; --refresh writes that file anew.
+# callgrind and compares them with counts.txt; --refresh rewrites that file.
 #
-# What repeats cost, without the start of the program: the count of seven
-# repeats less that of two. valgrind has no AVX-512, so that the x86-64-v3
-# kernels run on every machine. Instructions, unlike seconds, do not change from
-# run to run; what another build of a library or compiler changes stays within
-# the band. PROGRAM: kernel_instructions [build/tests/kernel_instructions].
+# The count of seven repeats minus that of two is the cost of the repeats without
+# the start of the program. valgrind has no AVX-512, so the x86-64-v3 kernels run
+# on every machine. Instructions, unlike seconds, do not change from run to run;
+# the differences between builds of a library or compiler stay within the band.
+# PROGRAM: kernel_instructions [build/tests/kernel_instructions].
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 refresh=no

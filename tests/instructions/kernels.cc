@@ -16,9 +16,9 @@
 #include "Eigen/Core"
 #include "common/nmf/dictionary.h"
 #include "curator/data/dataset.h"
-#include "curator/factor/factorize.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
+#include "curator/lab/factorize/factorize.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -74,10 +74,10 @@ void Moments(int repeats) {
 
 void FactorizeIterations(bool sparse, int repeats) {
   const auto data = Data(sparse);
-  FactorizeOptions options;
+  lab::FactorizeOptions options;
   options.rank = kRank;
   options.iterations = repeats;
-  if (!Factorize(*data, options).ok()) std::abort();
+  if (!lab::Factorize(*data, options).ok()) std::abort();
 }
 
 const std::map<std::string, std::function<void(int)>>& Workloads() {

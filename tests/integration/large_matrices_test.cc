@@ -3,9 +3,9 @@
 // as on the network.
 #include "analyst/curator_client.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf {
 namespace {
@@ -29,6 +29,8 @@ std::unique_ptr<curator::Dataset> SparseDataset(std::uint64_t features) {
   description.population = "people";
   description.features = features;
   description.users = kPeople;
+  description.epsilon = 4;
+  description.delta = 1e-5;
   description.sparse = true;
   return curator::Dataset::FromSparse(description, indptr, indices, values)
       .value();
@@ -51,7 +53,7 @@ class LargeMatrices : public curator::CuratorFixture,
     datasets.push_back(SparseDataset(GetParam().features));
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {"large"}, false, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {"large"}, false, {}}});
     Start();
   }
 };

@@ -1,87 +1,26 @@
 #!/usr/bin/env bash
-# operations.sh SOURCE BIN: what an operator does, with the real programs over
-# mutual TLS on loopback: health, doctor, lists that are read again, audit logs,
-# metrics, cancel at once, kill -9 and the truth afterwards, backup, restore,
-# deletion, a run that nobody comes back for, another receipt key, revocation.
+# operations.sh SOURCE BIN: tests the work of an operator with the real programs
+# over mutual TLS on loopback: health, doctor, reloaded lists, audit logs, metrics,
+# an early cancel, the stored state after kill -9, backup, restore, deletion, a run
+# whose analyst does not come back, another receipt key, revocation.
 set -uo pipefail
-source=$1
-PATH=$2:$PATH
-work=$(mktemp -d)
-curator_pid= analyst_pid=
-finish() {
-  kill -KILL $curator_pid $analyst_pid 2>/dev/null
-  wait 2>/dev/null
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "FAILED: $*"
-  for log in out curator.log analyst.log; do
-    echo "--- $log"
-    tail -n 20 "$work/$log" 2>/dev/null
-  done
-  exit 1
-}
-certs() { "$source/deploy/certs.sh" "$@" >"$work/out" 2>&1 || fail "certs.sh $*"; }
+. "${BASH_SOURCE%/*}/servers.sh"
 
-awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
-  for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
-  print line } }' >"$work/people.csv"
-certs demo "$work/certs"
-for name in mallory bob root; do certs issue "$work/certs" $name --dns $name.client; done
+for name in bob root; do certs issue "$work/certs" $name --dns $name.client; done
 put() { printf '%s\n' "$2" >"$1.new" && chmod 600 "$1.new" && mv "$1.new" "$1"; }
 grants='{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["people"], "budgets": [{"population": "group", "epsilon": 4}]}]}'
 put "$work/allow.json" "$grants"
 put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 
-tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
-port_in() { sed -n "s/.*$1 127\.0\.0\.1:\([0-9]*\).*/\1/p" "$2" | tail -n 1; }
 metrics_in() { sed -n 's,.*http://127\.0\.0\.1:\([0-9]*\)/metrics.*,\1,p' "$1" | tail -n 1; }
-await_port() { # PATTERN LOG PID
-  for _ in $(seq 200); do
-    [ -z "$(port_in "$1" "$2")" ] || return 0
-    kill -0 "$3" 2>/dev/null || return 1
-    sleep 0.05
-  done
-  return 1
-}
-data=$work/data
-curator_port=0 analyst_port=0
 curator_flags() {
   echo --data-dir "$data" --anchor-dir "$work/anchor" --allow "$work/allow.json" $(tls curator) \
     --crl "$work/certs/curator/ca.crl" --metrics-listen 127.0.0.1:0
 }
-start_curator() {
-  : >"$work/curator.log"
-  dpnmf-curator serve $(curator_flags) --listen "127.0.0.1:$curator_port" >>"$work/curator.log" 2>&1 &
-  curator_pid=$!
-  await_port "sets on" "$work/curator.log" $curator_pid || return 1
-  curator_port=$(port_in "sets on" "$work/curator.log")
-}
 analyst_flags() {
   echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst) \
-    --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0
+    --crl "$work/certs/analyst/ca.crl" --metrics-listen 127.0.0.1:0 --log-json
 }
-start_analyst() { # ARGUMENT...
-  : >"$work/analyst.log"
-  dpnmf-analyst serve $(analyst_flags) "$@" --log-json --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
-  analyst_pid=$!
-  await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
-  analyst_port=$(port_in "listens on" "$work/analyst.log")
-}
-as() { # WHO ARGUMENT...
-  local who=$1
-  shift
-  dpnmf --server "127.0.0.1:$analyst_port" $(tls "$who") "$@" >"$work/out" 2>&1
-}
-exits() { # CODE WHAT COMMAND...
-  local code=$1 what=$2 got=0
-  shift 2
-  "$@" >"$work/printed" 2>&1 || got=$?
-  [ -s "$work/printed" ] && cp "$work/printed" "$work/out"
-  [ $got = "$code" ] || fail "$what: exit $got, not $code"
-}
-says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
 page() { exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3 && exec 3>&-; }
 eventually() { # WHAT COMMAND...
   local what=$1
@@ -98,27 +37,25 @@ start_run() { # ROUNDS EPSILON: sets $id
   id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 }
 state() { as alice show "$1" --format json; sed -n 's/.*"state": "RUN_STATE_\([A-Z]*\)".*/\1/p' "$work/out"; }
-rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
 is() { [ "$(state "$1")" = "$2" ]; }
 past() { [ "$(rounds "$1")" -gt "$2" ]; }
-agrees() { exits 0 "budget" as alice budget --dataset people --format json; says '"agree": true'; }
 
 exits 0 "import" dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 8 --delta 1e-6 --data-dir "$data" --anchor-dir "$work/anchor" --format json
 for stage in reading checking writing ledger opening; do says "\"stage\": \"$stage\""; done
-exits 0 "factorize" dpnmf-curator factorize --input "$work/people.csv" --users rows --rank 2 --output "$work/W.npy" --format json
+exits 0 "factorize" dpnmf-lab factorize --input "$work/people.csv" --users rows --rank 2 --output "$work/W.npy" --format json
 for stage in reading "first W" people W; do says "\"stage\": \"$stage\""; done
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 
-# Health: for the server itself and those on the list.
+# Health: open to the server itself and to the identities on the list.
 exits 0 "health of the curator" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls curator)
 exits 0 "health for one who is on the list" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls analyst)
 exits 6 "no health for a stranger" dpnmf-curator --health --listen "127.0.0.1:$curator_port" $(tls mallory)
 exits 0 "health of the analyst" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls alice)
 exits 6 "no health for a stranger" dpnmf-analyst --health --listen "127.0.0.1:$analyst_port" $(tls mallory)
 
-# The checklists: good, then with one thing wrong.
+# The checklists: without a fault, then with one fault.
 exits 0 "doctor of the curator" dpnmf-curator doctor $(curator_flags)
 says "each verified"
 says "No errors, [1-9][0-9]* warning"
@@ -133,7 +70,7 @@ exits 7 "doctor sees a broken list" dpnmf-curator doctor $(curator_flags) --form
 says '"result": "failed"'
 put "$work/allow.json" "$grants"
 
-# An address in use, and one where nothing listens: a sentence each, and nothing of gRPC's.
+# An address in use, and one without a server: one sentence each, without gRPC's text.
 exits 0 "another data set" dpnmf-curator import --name people --population others --input "$work/people.csv" --users rows \
   --epsilon 1 --delta 1e-6 --data-dir "$work/other"
 exits 5 "an address in use" dpnmf-curator serve --data-dir "$work/other" --allow "$work/allow.json" $(tls curator) \
@@ -163,7 +100,7 @@ says role-missing
 exits 0 "an operator ends it" as root cancel "$id"
 eventually "cancelled" is "$id" CANCELLED
 
-# A cancel wins however early it comes, and gives everything back that was not charged.
+# A cancel takes effect however early it is, and returns everything that was not charged.
 for _ in 1 2 3 4 5 6; do
   start_run 400 0.2
   exits 0 "cancel at once" as alice cancel "$id"
@@ -173,7 +110,7 @@ exits 0 "cancel twice" as alice cancel "$id"
 dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
 grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
 
-# kill -9 of the analyst in mid-run: the list of runs tells the truth afterwards.
+# kill -9 of the analyst during a run: the list of runs is correct afterwards.
 start_run 400 0.4
 eventually "the run begins" past "$id" 5
 kill -KILL $analyst_pid
@@ -186,7 +123,7 @@ exits 0 "watch to the end" as alice watch "$id"
 [ "$(rounds "$id")" = 400 ] || fail "not all rounds"
 agrees
 
-# Without its audit log the curator charges nothing; with it the run goes on.
+# Without its audit log the curator charges nothing; with it the run continues.
 start_run 400 0.2
 eventually "the run begins" past "$id" 5
 # In one step: a log that is not there is begun anew.
@@ -202,7 +139,7 @@ says audit-failed
 mv -T "$data/audit.kept" "$data/audit.jsonl"
 exits 0 "it goes on" as alice watch "$id"
 
-# Every round that the analyst received stands in the curator's log under the same request.
+# Every round that the analyst received is in the curator's log under the same request.
 sed -n 's/.*"event":"round-received","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$work/state/audit.jsonl" | sort >"$work/received"
 sed -n 's/.*"event":"round-released","request":"\([^"]*\)".*"round":\([0-9]*\).*/\1 \2/p' "$data/audit.jsonl" | sort >"$work/released"
 [ "$(wc -l <"$work/received")" -ge 803 ] || fail "$(wc -l <"$work/received") rounds in the analyst's audit log"
@@ -212,12 +149,12 @@ grep -q '"level":"info"' "$work/analyst.log" || fail "the log is not JSON"
 
 # Metrics, on their own ports.
 page "$(metrics_in "$work/curator.log")" >"$work/out"
-says 'dpnmf_curator_epsilon{population="group",reading="left"}'
+says 'dpnmf_curator_epsilon{population="group",reading="largest_run"}'
 says 'dpnmf_curator_round_seconds_count{dataset="people",result="released"}'
 page "$(metrics_in "$work/analyst.log")" >"$work/out"
 says 'dpnmf_analyst_call_seconds_count{method="GetRun"}'
 
-# Deletion: the run goes, its charges stay.
+# Deletion removes the run; its charges stay.
 exits 0 "forget" as alice forget "$id"
 exits 4 "it is gone" as alice show "$id"
 agrees
@@ -227,7 +164,7 @@ exits 0 "delete its releases at the curator" dpnmf-curator forget --run "$id" --
 [ "$(releases)" = $((before - 400)) ] || fail "its releases are still there"
 agrees
 
-# Backup while both serve; only the latest one can be restored.
+# Backup while both servers run; only the latest backup can be restored.
 exits 0 "backup" dpnmf-curator backup --output "$work/first" --data-dir "$data"
 exits 0 "a run after it" as alice "${train[@]}" --wait
 exits 0 "second backup" dpnmf-curator backup --output "$work/second" --data-dir "$data"
@@ -261,7 +198,7 @@ grep -q '"event":"run-closed-by-operator"' "$data/audit.jsonl" || fail "the clos
 dpnmf-curator ledger show --data-dir "$data" --anchor-dir "$work/anchor" --format json >"$work/out" 2>&1 || fail "ledger show"
 grep -A1 '"reserved"' "$work/out" | grep -q '"units": "0"' || fail "something is still reserved"
 
-# The curator comes back with another receipt key: nothing is charged until the analyst's operator agrees.
+# The curator restarts with another receipt key: nothing is charged until the analyst's operator gives the new key.
 mv "$data/receipt.key" "$work/old.key"
 start_curator || fail "the curator does not come back"
 start_analyst || fail "the analyst does not come back"
@@ -276,7 +213,7 @@ start_analyst --receipt-key "$data/receipt.pub" || fail "the analyst does not co
 grep -q '"event":"receipt-key-given"' "$work/state/audit.jsonl" || fail "the key is not in the audit log"
 exits 0 "a run with the key that was given" as alice "${train[@]}" --wait
 
-# Revocation, at the next call.
+# Revocation takes effect at the next call.
 exits 0 "doctor of the client" dpnmf doctor --server "127.0.0.1:$analyst_port" $(tls alice) --crl "$work/certs/alice/ca.crl"
 certs revoke "$work/certs" "$work/certs/alice/tls.crt"
 exits 5 "a revoked client" as alice runs

@@ -2,76 +2,18 @@
 # processes.sh SOURCE BIN: the three programs over mutual TLS on loopback: a run
 # to its end, refusals, kill -9 of either server in mid-run, a rolled-back ledger.
 set -uo pipefail
-source=$1
-PATH=$2:$PATH
-work=$(mktemp -d)
-curator_pid= analyst_pid=
-finish() {
-  kill -KILL $curator_pid $analyst_pid 2>/dev/null
-  wait 2>/dev/null
-  rm -rf "$work"
-}
-trap finish EXIT
-fail() {
-  echo "FAILED: $*"
-  for log in out curator.log analyst.log; do
-    echo "--- $log"
-    tail -n 20 "$work/$log" 2>/dev/null
-  done
-  exit 1
-}
+. "${BASH_SOURCE%/*}/servers.sh"
 
-# Users with one of two parts; nothing of the machine's is needed.
-awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
-  for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
-  print line } }' > "$work/people.csv"
-"$source/deploy/certs.sh" demo "$work/certs" >/dev/null 2>&1 || fail "certificates"
-"$source/deploy/certs.sh" issue "$work/certs" mallory --dns mallory.client >/dev/null 2>&1
-echo '{"grants": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
 
-curator_dirs=(--data-dir "$work/data" --anchor-dir "$work/anchor")
-tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
-port_in() { sed -n "s/.*$1 127\.0\.0\.1:\([0-9]*\).*/\1/p" "$2" | tail -n 1; }
-await_port() { # PATTERN LOG PID
-  for _ in $(seq 200); do
-    [ -z "$(port_in "$1" "$2")" ] || return 0
-    kill -0 "$3" 2>/dev/null || return 1
-    sleep 0.05
-  done
-  return 1
+curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
+analyst_flags() {
+  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
 }
-curator_port=0
-start_curator() {
-  : > "$work/curator.log"
-  dpnmf-curator serve "${curator_dirs[@]}" --listen "127.0.0.1:$curator_port" --allow "$work/allow.json" \
-    $(tls curator) >>"$work/curator.log" 2>&1 &
-  curator_pid=$!
-  await_port "on" "$work/curator.log" $curator_pid || return 1
-  curator_port=$(port_in on "$work/curator.log")
-}
-analyst_port=0
-start_analyst() {
-  : > "$work/analyst.log"
-  dpnmf-analyst serve --state-dir "$work/state" --listen "127.0.0.1:$analyst_port" \
-    --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst) >>"$work/analyst.log" 2>&1 &
-  analyst_pid=$!
-  await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
-  analyst_port=$(port_in "listens on" "$work/analyst.log")
-}
-as() { # WHO ARGUMENT...
-  local who=$1
-  shift
-  dpnmf --server "127.0.0.1:$analyst_port" $(tls "$who") "$@" >"$work/out" 2>&1
-}
-exits() { # CODE WHAT COMMAND...
-  local code=$1 what=$2
-  shift 2
-  "$@"
-  local got=$?
-  [ $got = "$code" ] || fail "$what: exit $got, not $code"
-}
-says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
+# The largest run, as a page of text shows it.
+largest() { sed -n 's/^ *largest run  *epsilon \([0-9.e-]*\).*/\1/p' "$work/out"; }
 
 dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import"
@@ -82,8 +24,22 @@ exits 0 "list" as alice datasets
 says people
 exits 0 "plan" as alice plan --dataset people --rank 2 --rounds 5 --epsilon 1
 exits 0 "train" as alice train --dataset people --rank 2 --rounds 5 --epsilon 1 --wait
-exits 0 "budget" as alice budget --dataset people --format json
-says '"agree": true'
+agrees
+says '"largest_run": [0-9]'
+
+# Both sides show one number for what may still be asked for. It is accepted as
+# it is shown; a little more is not.
+exits 0 "budget as text" as alice budget --dataset people
+shown=$(largest)
+[ -n "$shown" ] || fail "no largest run"
+exits 0 "the ledger" dpnmf-curator ledger show "${curator_dirs[@]}"
+[ "$(largest)" = "$shown" ] || fail "the ledger shows $(largest), the client $shown"
+exits 0 "the largest run" as alice plan --dataset people --rank 2 --rounds 5 --epsilon "$shown"
+says "would be accepted"
+more=$(awk -v shown="$shown" 'BEGIN { print shown + 0.002 }')
+as alice plan --dataset people --rank 2 --rounds 5 --epsilon "$more"
+says "largest run $shown,"
+
 exits 0 "model" as alice model "$(dpnmf --server "127.0.0.1:$analyst_port" $(tls alice) runs --format json |
   sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' | head -n 1)" --output "$work/W.npy"
 [ -s "$work/W.npy" ] || fail "no model"
@@ -95,7 +51,6 @@ exits 6 "a stranger" as mallory runs
 says identity-unknown
 
 # kill -9 of the curator, then of the analyst, in the middle of a long run.
-rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
 exits 0 "start" as alice train --dataset people --rank 2 --rounds 1000 --epsilon 1 --seed 7
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 await_rounds() {
@@ -116,8 +71,7 @@ kill -KILL $analyst_pid
 wait $analyst_pid 2>/dev/null
 start_analyst || fail "the analyst does not come back"
 exits 0 "watch to the end" as alice watch "$id"
-exits 0 "budget after the kills" as alice budget --dataset people --format json
-says '"agree": true'
+agrees
 dpnmf-curator ledger verify "${curator_dirs[@]}" --format json >"$work/out" 2>&1 || fail "verify"
 says '"ok": true'
 charges=$(dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"')
@@ -141,26 +95,21 @@ grep -q ledger-behind-anchor "$work/curator.log" || fail "the rollback is not na
 # Paced mode: the flags' refusals, then a run whose rounds leave at ticks.
 printf 'ann bread 2\nbob milk 1\ncid bread 1\ncid milk 3\n' > "$work/triples.txt"
 printf 'bread\nmilk\n' > "$work/items.txt"
-paced_dirs=(--data-dir "$work/paced")
+curator_dirs=(--data-dir "$work/paced")
 dpnmf-curator import --name baskets --population shoppers --input "$work/triples.txt" --format-in triples \
-  --features "$work/items.txt" --users-count 3 --epsilon 4 --delta 1e-6 "${paced_dirs[@]}" >"$work/out" 2>&1 ||
+  --features "$work/items.txt" --users-count 3 --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 ||
   fail "import of triples"
-paced=(serve "${paced_dirs[@]}" --listen "127.0.0.1:$curator_port" --allow "$work/allow.json" $(tls curator))
 refuses_pace() { # CODE FLAG...
   local code=$1
   shift
-  if timeout 20 dpnmf-curator "${paced[@]}" "$@" >"$work/out" 2>&1; then fail "serve $* is not refused"; fi
+  if timeout 20 dpnmf-curator serve $(curator_flags) "$@" >"$work/out" 2>&1; then fail "serve $* is not refused"; fi
   says "$code"
 }
 refuses_pace pace-nonzeros-missing --pace-milliseconds 50
 refuses_pace pace-nonzeros-exceeded --pace-milliseconds 50 --pace-nonzeros 3
 refuses_pace pace-milliseconds --pace-milliseconds 0
 refuses_pace pace-milliseconds --pace-nonzeros 4
-: > "$work/curator.log"
-dpnmf-curator "${paced[@]}" --pace-milliseconds 1000 --pace-nonzeros 4 >>"$work/curator.log" 2>&1 &
-curator_pid=$!
-await_port "on" "$work/curator.log" $curator_pid || fail "paced mode"
-curator_port=$(port_in on "$work/curator.log")
+start_curator --pace-milliseconds 1000 --pace-nonzeros 4 || fail "paced mode"
 start_analyst || fail "analyst of the paced curator"
 exits 0 "paced run" as alice train --dataset baskets --rank 1 --rounds 2 --epsilon 1 --wait
 grep -q 'ticks of 1000 ms' "$work/curator.log" || fail "the log does not say that it is paced"

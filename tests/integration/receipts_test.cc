@@ -7,11 +7,11 @@
 #include "analyst/planner.h"
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/receipt.h"
+#include "common/wire/convert.h"
+#include "common/wire/receipt.h"
 #include "curator/commands/compare_receipts.h"
 #include "gtest/gtest.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf {
 namespace {

@@ -10,9 +10,9 @@
 #include "analyst/standard_errors.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
+#include "common/wire/convert.h"
 #include "gtest/gtest.h"
-#include "tests/curator/service/curator_fixture.h"
+#include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf {
 namespace {

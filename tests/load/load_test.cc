@@ -21,16 +21,16 @@
 #include "analyst/run_manager.h"
 #include "analyst/service.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/nmf/dictionary.h"
-#include "common/rpc/convert.h"
-#include "common/rpc/matrix_stream.h"
-#include "common/rpc/status.h"
-#include "curator/service.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "curator/serve/service.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
-#include "spdlog/spdlog.h"
-#include "tests/curator/release/release_fixtures.h"
+#include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf {
 namespace {
@@ -80,7 +80,7 @@ std::unique_ptr<curator::Dataset> DatasetOf(const std::string& name,
 class ServerLoad : public testing::Test {
  protected:
   ServerLoad() {
-    spdlog::set_level(spdlog::level::off);
+    SetLogLevel("off");
     StartCurator();
     connection_ = analyst::ConnectCurator(
         analyst::CuratorChannel(curator_address_,
@@ -113,7 +113,7 @@ class ServerLoad : public testing::Test {
     datasets.push_back(DatasetOf("large", kLargeFeatures, 4));
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
-        {{"dns:analyst", {curator::Role::kAnalyst}, {}, true, {}}});
+        {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
     curator::Ledger::Options options;
     options.directory = root_ / "ledger";
     options.anchor_directory = root_ / "anchor";
@@ -130,7 +130,7 @@ class ServerLoad : public testing::Test {
                 .value();
     curator::ServiceOptions service;
     service.context = {ledger_.get(), gate_.get(), &catalog_, access_.get(),
-                       &seats_,       1,           nullptr};
+                       &locks_,       1,           nullptr};
     service.identify = [](const grpc::ServerContextBase&) {
       return std::vector<std::string>{"dns:analyst"};
     };
@@ -269,7 +269,7 @@ class ServerLoad : public testing::Test {
   const TempDirectory root_;
   curator::Catalog catalog_;
   std::unique_ptr<curator::AccessControl> access_;
-  curator::RunSeats seats_;
+  curator::RunLocks locks_;
   std::unique_ptr<curator::Ledger> ledger_;
   std::unique_ptr<curator::ReleaseGate> gate_;
   std::optional<curator::ReceiptSigner> receipts_;
@@ -279,7 +279,7 @@ class ServerLoad : public testing::Test {
   std::unique_ptr<analyst::CuratorConnection> connection_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
-  std::unique_ptr<grpc::Service> analyst_service_;
+  std::shared_ptr<grpc::Service> analyst_service_;
   int most_begun_ = 0;
 };
 
@@ -414,7 +414,7 @@ TEST_F(ServerLoad, APeerThatDoesNotReadHoldsNoLockAndIsEnded) {
   }
   EXPECT_EQ(ledger_->PositionOf("of-large", "dns:analyst")->charge_count, 1u);
   // The silent one is ended after idle_seconds, not served for ever.
-  while (seats_.SeatOf("dns:analyst", run).use_count() > 1)
+  while (locks_.LockOf("dns:analyst", run).use_count() > 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(silent.Finish().ok());
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [--minutes M] [--build DIR]: 64 watching clients and 16 runs at once
-# over 4 data sets, wave after wave, for M minutes (30 if left out). Prints
-# memory, threads and descriptors four times a minute; exit code 1 if they grew.
+# run.sh [--minutes M] [--build DIR]: runs 64 watching clients and 16 runs at once
+# over 4 data sets, in waves, for M minutes (default 30). Prints memory, threads
+# and descriptors four times a minute; exit code 1 if they grew.
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"

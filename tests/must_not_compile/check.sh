@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh COMPILER FILE EXPECTED_ERROR FLAGS...: FILE compiles as it is and does
-# not with -DMUST_NOT_COMPILE, for the expected reason.
+# check.sh COMPILER FILE EXPECTED_ERROR FLAGS...: checks that FILE compiles without
+# -DMUST_NOT_COMPILE, and that it does not compile with it, for the expected reason.
 set -u
 compiler=$1 file=$2 expected=$3
 shift 3

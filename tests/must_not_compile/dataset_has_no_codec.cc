@@ -1,5 +1,5 @@
 // A data set's description has a message; its columns have none.
-#include "curator/wire.h"
+#include "curator/serve/wire.h"
 
 namespace dpnmf::curator {
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# dependency.sh SOURCE WORK: a wrong-way dependency stops the configuration.
+# dependency.sh SOURCE WORK: checks that a dependency in the wrong direction fails
+# at configure time.
 set -u
 source=$1 work=$2
 rm -rf "$work" && mkdir -p "$work"
@@ -15,7 +16,7 @@ EOF
 if ! cmake -G Ninja -S "$work" -B "$work/twin" -DOTHER=curator > "$work/twin.log" 2>&1; then
   echo "the twin does not configure"; cat "$work/twin.log"; exit 1
 fi
-for layer in analyst base rpc; do
+for layer in analyst base rpc numeric lab; do
   if cmake -G Ninja -S "$work" -B "$work/$layer" -DOTHER=$layer > "$work/$layer.log" 2>&1; then
     echo "$layer may depend on the curator"; exit 1
   fi

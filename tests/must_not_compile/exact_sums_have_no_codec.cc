@@ -1,5 +1,5 @@
 // Exact sums cannot be written to the wire; a released round can.
-#include "curator/wire.h"
+#include "curator/serve/wire.h"
 
 namespace dpnmf::curator {
 

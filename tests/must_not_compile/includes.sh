@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# includes.sh SOURCE: no include climbs out of its root, and no layer includes one
-# that it may not use (the include roots enforce it; this names the line).
+# includes.sh SOURCE: checks that no include leaves its root and that no layer
+# includes a layer that it may not use. The include roots enforce the same; this
+# test names the line.
 set -u
 cd "$1" || exit 2
 bad=0
@@ -16,16 +17,33 @@ forbid '^#include "\.\./' common curator analyst tests bench
 forbid '^#include "(curator|analyst)/' common
 forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
-forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/base common/privacy common/nmf \
-  curator/data curator/factor curator/release curator/mechanism curator/evaluate curator/session.h curator/session.cc
-# evaluate's seeded noise and the release gate know nothing of one another.
-forbid '^#include "curator/(release|mechanism|commands|[a-z_]+\.h)' curator/evaluate
-forbid '^#include "curator/evaluate/' curator/access.* curator/catalog.* curator/pacing.* curator/service.* \
-  curator/session.* curator/wire.* curator/main.cc curator/data curator/factor curator/release curator/mechanism \
-  curator/commands/serve_command.cc curator/commands/import_command.cc curator/commands/ledger_command.cc
+forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/privacy common/nmf \
+  curator/data curator/import curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
+  curator/lab/evaluate curator/lab/factorize curator/serve/session.h curator/serve/session.cc
+# dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
+forbid '^#include "curator/(noise|ledger|gate|mechanism|serve|maintenance|commands)/' curator/lab
+outside_lab=$(ls -d curator/*/ | grep -v '^curator/lab/$')
+forbid '^#include "curator/lab/' $outside_lab
+# Rooms of the curator, from the bottom up: none includes one above it.
+forbid '^#include "curator/(import|factor|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/data
+forbid '^#include "curator/(factor|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/import
+forbid '^#include "curator/(import|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/factor
+forbid '^#include "curator/[a-mo-z]' curator/noise
+forbid '^#include "curator/(import|factor|mechanism|noise|gate|serve|maintenance|commands)/' curator/ledger
+forbid '^#include "curator/(import|mechanism|serve|maintenance|commands)/' curator/gate
+forbid '^#include "curator/(import|serve|maintenance|commands)/' curator/mechanism
+forbid '^#include "curator/(import|maintenance|commands)/' curator/serve
+forbid '^#include "curator/commands/' curator/maintenance
+# The client sees nothing else of the analyst.
+forbid '^#include "analyst/[a-bd-z]' analyst/client
+forbid '^#include "analyst/c[a-km-z]' analyst/client
+# A header has one text, with failpoints and without (cmake/Failpoints.cmake).
+if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
+  bad=1
+fi
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
-  curator/release curator/mechanism curator/session.* curator/service.* curator/wire.*
+  curator/noise curator/ledger curator/gate curator/mechanism curator/serve curator/commands
 # The walls hold only if the patterns can see: plant a line and look for it.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT

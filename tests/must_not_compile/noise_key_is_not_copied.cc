@@ -1,7 +1,7 @@
 // A noise key is used once: it moves and is never copied.
 #include <utility>
 
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 
 namespace dpnmf::curator {
 

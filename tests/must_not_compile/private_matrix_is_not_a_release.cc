@@ -1,5 +1,5 @@
 // Only the release gate makes a Released value.
-#include "curator/release/release_gate.h"
+#include "curator/gate/release_gate.h"
 
 namespace dpnmf::curator {
 

@@ -1,14 +1,33 @@
 #!/usr/bin/env bash
-# symbols.sh ANALYST CLIENT CURATOR: no symbol of the curator's in the other two.
+# symbols.sh ANALYST CLIENT CURATOR LAB TWIN: the analyst and the client hold no symbol
+# of the curator's. The curator holds no generator with a seed, nothing of
+# dpnmf-lab and no web page; dpnmf-lab holds no ledger, session or release gate.
+# None holds a failpoint; TWIN is a library with them.
 set -u
-seen() { nm -C "$1" 2>/dev/null | grep -c 'dpnmf::curator::'; }
-if [ "$(seen "$3")" -eq 0 ]; then
-  echo "the check is blind: the curator shows no symbol of its own"; exit 1
-fi
-for program in "$1" "$2"; do
-  if [ "$(seen "$program")" -ne 0 ]; then
-    echo "$program holds symbols of the curator:"
-    nm -C "$program" | grep 'dpnmf::curator::' | head
-    exit 1
+analyst=$1 client=$2 curator=$3 lab=$4 twin=$5
+bad=0
+symbols() { nm -C "$1" 2>/dev/null; }
+# absent PROGRAM PATTERN TWIN: PROGRAM has no such symbol, and TWIN has one: a
+# pattern that finds nothing anywhere is blind.
+absent() {
+  if ! symbols "$3" | grep -qE "$2"; then
+    echo "the check is blind: $3 shows no symbol like $2"; bad=1
   fi
+  if symbols "$1" | grep -E "$2" | head -5 | grep .; then
+    echo "^ symbols like $2 in $1"; bad=1
+  fi
+}
+absent "$analyst" 'dpnmf::curator::' "$curator"
+absent "$client" 'dpnmf::curator::' "$curator"
+absent "$curator" 'dpnmf::curator::lab::' "$lab"
+absent "$curator" 'mersenne_twister|linear_congruential|subtract_with_carry|SplitMix|RandomDictionary' "$lab"
+absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
+for program in "$analyst" "$client" "$curator" "$lab"; do
+  absent "$program" 'dpnmf::failpoint::' "$twin"
 done
+# The page of a report.
+grep -q uPlot "$lab" || { echo "the check is blind: $lab holds no page"; bad=1; }
+if grep -q -e uPlot -e '<html' "$curator"; then
+  echo "$curator holds a web page"; bad=1
+fi
+exit $bad

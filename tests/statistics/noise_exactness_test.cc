@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/base/sha256.h"
-#include "curator/release/noise_cells.h"
-#include "curator/release/noise_keystream.h"
-#include "curator/release/noise_sampler.h"
+#include "curator/noise/noise_cells.h"
+#include "curator/noise/noise_keystream.h"
+#include "curator/noise/noise_sampler.h"
 #include "tests/statistics/gaussian_reference.h"
 #include "tests/statistics/goodness_of_fit.h"
 #include "tests/statistics/noise_key_for_testing.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 
 namespace dpnmf::curator {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 
 namespace dpnmf::curator {
 namespace {

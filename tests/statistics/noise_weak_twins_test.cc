@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/release/noise.h"
+#include "curator/noise/noise.h"
 #include "tests/statistics/gaussian_reference.h"
 #include "tests/statistics/goodness_of_fit.h"
 #include "tests/statistics/noise_key_for_testing.h"

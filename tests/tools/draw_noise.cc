@@ -6,7 +6,6 @@
 // is N(0, S^2) rounded to the nearest multiple of 2^Q. S is a decimal number
 // and is taken exactly. The key is fresh from the operating system. Not
 // installed.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -20,7 +19,8 @@
 #include <vector>
 
 #include "common/base/parallel.h"
-#include "curator/release/noise.h"
+#include "common/cli/program.h"
+#include "curator/noise/noise.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -129,29 +129,43 @@ bool WriteNoise(std::uint64_t numerator, std::uint64_t denominator,
   return std::fflush(stdout) == 0;
 }
 
-int Run(int argc, char** argv) {
-  CLI::App app("Writes exactly rounded Gaussian noise as little-endian int64.");
+struct Flags {
   std::string stddev;
   int step_exponent = 0;
   std::uint64_t count = 0;
-  app.add_option("--stddev", stddev, "standard deviation S, a decimal number")
-      ->required();
-  app.add_option("--step-exponent", step_exponent,
-                 "Q: noise in multiples of 2^Q")
-      ->required()
-      ->check(CLI::Range(-200, 200));
-  app.add_option("--count", count, "how many integers")->required();
-  CLI11_PARSE(app, argc, argv);
+};
 
-  const std::optional<Ratio> sigma = InSteps(stddev, step_exponent);
+absl::StatusOr<ExitCode> Draw(const Flags& flags) {
+  const std::optional<Ratio> sigma = InSteps(flags.stddev, flags.step_exponent);
   if (!sigma || !sigma->numerator() || !sigma->denominator() ||
       !InRange(*sigma->numerator(), *sigma->denominator())) {
     std::cerr << "`--stddev` over 2^`--step-exponent` must be a decimal number "
-                 "between "
-                 "2^-20 and 2^50 whose lowest terms fit into 64 bits.\n";
-    return 2;
+                 "between 2^-20 and 2^50 whose lowest terms fit into 64 "
+                 "bits.\n";
+    return kExitUsage;
   }
-  return WriteNoise(*sigma->numerator(), *sigma->denominator(), count) ? 0 : 1;
+  return WriteNoise(*sigma->numerator(), *sigma->denominator(), flags.count)
+             ? kExitOk
+             : kExitInternal;
+}
+
+int Run(int argc, char** argv) {
+  Flags flags;
+  const Program program = {
+      .root = {.name = "draw_noise",
+               .summary =
+                   "Writes exactly rounded Gaussian noise as little-endian "
+                   "int64.",
+               .flags = {Flag("--stddev", &flags.stddev,
+                              "standard deviation S, a decimal number",
+                              {.required = true}),
+                         Flag("--step-exponent", &flags.step_exponent,
+                              "Q: noise in multiples of 2^Q",
+                              {.range = {-200, 200}, .required = true}),
+                         Flag("--count", &flags.count, "how many integers",
+                              {.required = true})},
+               .run = [&flags] { return Draw(flags); }}};
+  return Main(program, argc, argv);
 }
 
 }  // namespace

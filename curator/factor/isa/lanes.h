@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "curator/factor/strips.h"
+#include "curator/factor/isa/simd_layout.h"
 
 namespace dpnmf::curator::DPNMF_ISA {
 namespace {

@@ -76,7 +76,6 @@ void GatherInliers(RowView w, const std::int32_t* rows, int count,
   const int stride = w.stride;
   const Lanes lambda = Broadcast(rule.lambda);
   const Lanes bound = Broadcast(rule.bound);
-  std::memset(c, 0, sizeof(double) * stride);
   for (int first = 0; first < count; first += kGatherRows) {
     const double* row[kGatherRows];
     for (int r = 0; r < kGatherRows; ++r)

@@ -6,6 +6,8 @@
 #include <cfenv>
 #include <condition_variable>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -100,6 +102,85 @@ TEST(ParallelFor, CarriesTheCallersFloatingPointEnvironmentToEveryThread) {
   });
   std::fesetenv(&before);
   EXPECT_EQ(rounding, std::vector<int>(2, FE_UPWARD));
+}
+
+// Calls that meet before they throw: each is on a thread of its own.
+class Meeting {
+ public:
+  explicit Meeting(int expected) : expected_(expected) {}
+  void Wait() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    arrived_.notify_all();
+    arrived_.wait(lock, [&] { return waiting_ >= expected_; });
+  }
+
+ private:
+  const int expected_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  int waiting_ = 0;
+};
+
+// Counts the calls that have not ended.
+class Inside {
+ public:
+  explicit Inside(std::atomic<int>* count) : count_(count) { ++*count_; }
+  ~Inside() { --*count_; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  std::atomic<int>* const count_;
+};
+
+// Whichever of the threads the failing worker is.
+TEST(ParallelFor, GivesTheCallerTheExceptionOfOneThreadAfterAllHaveEnded) {
+  constexpr int kThreads = 3;
+  for (int failing = 0; failing < kThreads; ++failing) {
+    Meeting meeting(kThreads);
+    std::atomic<int> inside = 0;
+    EXPECT_THROW(ParallelFor(1000, kThreads,
+                             [&](std::size_t index, int worker) {
+                               const Inside counted(&inside);
+                               if (index < kThreads) meeting.Wait();
+                               if (worker == failing) throw std::bad_alloc();
+                               std::this_thread::yield();
+                             }),
+                 std::bad_alloc);
+    EXPECT_EQ(inside, 0) << "worker " << failing;
+  }
+}
+
+TEST(ParallelFor, GivesTheCallerOneExceptionIfEveryThreadThrows) {
+  constexpr int kThreads = 4;
+  Meeting meeting(kThreads);
+  std::atomic<int> inside = 0, calls = 0;
+  EXPECT_THROW(ParallelFor(1000, kThreads,
+                           [&](std::size_t, int) {
+                             const Inside counted(&inside);
+                             ++calls;
+                             meeting.Wait();
+                             throw std::bad_alloc();
+                           }),
+               std::bad_alloc);
+  EXPECT_EQ(inside, 0);
+  EXPECT_EQ(calls, kThreads) << "a thread that has thrown begins nothing more";
+}
+
+TEST(ParallelFor, BeginsNothingMoreOnceACallHasThrown) {
+  int calls = 0;
+  EXPECT_THROW(ParallelFor(1000, 1,
+                           [&](std::size_t, int) {
+                             ++calls;
+                             throw std::runtime_error("full");
+                           }),
+               std::runtime_error);
+  EXPECT_EQ(calls, 1);
+  // The next call is as if nothing had been.
+  std::atomic<int> visits = 0;
+  ParallelFor(100, 4, [&](std::size_t, int) { ++visits; });
+  EXPECT_EQ(visits, 100);
 }
 
 TEST(DefaultThreads, IsAtLeastOne) { EXPECT_GE(DefaultThreads(), 1); }

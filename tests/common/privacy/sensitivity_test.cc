@@ -97,6 +97,20 @@ struct Pair {
   double c_h, c_u;
 };
 
+// Delta^2 in squared units of the lattice as the product computes it, for a sum
+// of products of vectors within these bounds.
+double SquaredSensitivity(double left, double right, Adjacency adjacency) {
+  PartPlan part;
+  part.step_exponent = -2 * kBits;
+  part.left_norm_steps = NormBoundSteps(left, kBits);
+  part.right_norm_steps = NormBoundSteps(right, kBits);
+  const double steps =
+      std::ldexp(L2Sensitivity(part, adjacency), -part.step_exponent);
+  return steps * steps;
+}
+// Squares below 2^53 that were rounded once or twice on their way.
+constexpr double kRounding = 1 + 0x1p-50;
+
 // Random pairs, and from each a climb: single entries are moved as long as
 // `objective` grows and the gate holds.
 void ForHostilePairs(const std::function<double(const Pair&)>& objective,
@@ -144,12 +158,14 @@ TEST(Theorem3, SensitivityOfAIsSqrtTwoTimesTheSquaredBoundUnderReplaceOne) {
       [](const Pair& pair) {
         ASSERT_TRUE(PassesGate(pair.k, pair.c_h) &&
                     PassesGate(pair.g, pair.c_h));
-        const std::uint64_t norm = NormBoundSteps(pair.c_h, kBits);
-        ASSERT_LE(Of(pair).a(), 2 * norm * norm);
+        ASSERT_LE(static_cast<double>(Of(pair).a()),
+                  kRounding * SquaredSensitivity(pair.c_h, pair.c_h,
+                                                 Adjacency::kReplaceOne));
       });
   const Vector k = Axis(3, 0, 1), g = Axis(3, 1, 1), none(2, 0);
-  const std::uint64_t norm = NormBoundSteps(1, kBits);
-  EXPECT_EQ(Between(k, none, g, none).a(), 2 * norm * norm);
+  const auto attained = static_cast<double>(Between(k, none, g, none).a());
+  EXPECT_NEAR(SquaredSensitivity(1, 1, Adjacency::kReplaceOne) / attained, 1,
+              0x1p-50);
 }
 
 // |uh' - zg'|^2 <= 2 c_u^2 c_h^2, also where r differs between the neighbours.
@@ -159,13 +175,14 @@ TEST(Theorem4, SensitivityOfBIsSqrtTwoTimesTheProductOfBoundsUnderReplaceOne) {
       [](const Pair& pair) {
         ASSERT_TRUE(PassesGate(pair.l, pair.c_u) &&
                     PassesGate(pair.z, pair.c_u));
-        ASSERT_LE(Of(pair).b, 2 * NormBoundSteps(pair.c_h, kBits) *
-                                  NormBoundSteps(pair.c_u, kBits));
+        ASSERT_LE(static_cast<double>(Of(pair).b),
+                  kRounding * SquaredSensitivity(pair.c_u, pair.c_h,
+                                                 Adjacency::kReplaceOne));
       });
-  const std::uint64_t norm = NormBoundSteps(1, kBits);
-  EXPECT_EQ(
-      Between(Axis(2, 0, 1), Axis(2, 0, 1), Axis(2, 1, 1), Axis(2, 0, 1)).b,
-      2 * norm * norm);
+  const auto attained = static_cast<double>(
+      Between(Axis(2, 0, 1), Axis(2, 0, 1), Axis(2, 1, 1), Axis(2, 0, 1)).b);
+  EXPECT_NEAR(SquaredSensitivity(1, 1, Adjacency::kReplaceOne) / attained, 1,
+              0x1p-50);
 }
 
 // |hh'|^2 <= c_h^4 and |uh'|^2 <= c_u^2 c_h^2.
@@ -175,15 +192,41 @@ TEST(Theorems3And4, SensitivityOfAAndBIsTheProductOfBoundsUnderAddRemoveOne) {
       [](const Pair& pair) {
         const Vector no_k(pair.k.size(), 0), no_l(pair.l.size(), 0);
         const Difference difference = Between(pair.k, pair.l, no_k, no_l);
-        const std::uint64_t norm_h = NormBoundSteps(pair.c_h, kBits);
-        ASSERT_LE(difference.a(), norm_h * norm_h);
-        ASSERT_LE(difference.b, norm_h * NormBoundSteps(pair.c_u, kBits));
+        ASSERT_LE(static_cast<double>(difference.a()),
+                  kRounding * SquaredSensitivity(pair.c_h, pair.c_h,
+                                                 Adjacency::kAddRemoveOne));
+        ASSERT_LE(static_cast<double>(difference.b),
+                  kRounding * SquaredSensitivity(pair.c_u, pair.c_h,
+                                                 Adjacency::kAddRemoveOne));
       });
   const Vector none(2, 0);
-  const std::uint64_t norm = NormBoundSteps(1, kBits);
   const Difference attained = Between(Axis(2, 0, 1), Axis(2, 1, 1), none, none);
-  EXPECT_EQ(attained.a(), norm * norm);
-  EXPECT_EQ(attained.b, norm * norm);
+  const double delta = SquaredSensitivity(1, 1, Adjacency::kAddRemoveOne);
+  EXPECT_NEAR(delta / static_cast<double>(attained.a()), 1, 0x1p-50);
+  EXPECT_NEAR(delta / static_cast<double>(attained.b), 1, 0x1p-50);
+}
+
+// The charge is that of the sensitivity: with one sigma everywhere (B), mu^2 =
+// Delta^2 / sigma^2, rounded up to a unit of 2^-60.
+TEST(Theorems3And4, AChargeIsTheSquaredSensitivityOverTheVariance) {
+  for (const Adjacency adjacency :
+       {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne}) {
+    for (const double c_h : kBounds) {
+      for (const double c_u : kBounds) {
+        PartPlan b;
+        b.stddev_steps = 1'000'003;
+        b.left_norm_steps = NormBoundSteps(c_u, kBits);
+        b.right_norm_steps = NormBoundSteps(c_h, kBits);
+        const double variance = 1'000'003.0 * 1'000'003.0;
+        const double charged = std::ldexp(
+            static_cast<double>(CostOfDrawing({b}, adjacency).value().units()),
+            -60);
+        const double expected =
+            SquaredSensitivity(c_u, c_h, adjacency) / variance;
+        EXPECT_NEAR(charged / expected, 1, 1e-9);
+      }
+    }
+  }
 }
 
 // |v - w|^2 <= 2 c_v^2 for the plain sum of columns.

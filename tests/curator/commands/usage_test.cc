@@ -25,9 +25,10 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
       {"import --inpt F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import --inpt=F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
-      {"import --users people", "--users: people not in {rows,columns}; see"},
+      {"import --users people", "--users must be rows or columns; see"},
       {"import --epsilon abc", "--epsilon cannot be `abc`; see"},
-      {"serve --threads 9999", "--threads: Value 9999 not in range"},
+      {"serve --threads 9999",
+       "--threads must be a whole number from 0 to 1024, not 9999; see"},
       {"--config nope.toml serve",
        "The configuration file nope.toml cannot be read"},
       {"ledger show --las 3",
@@ -80,16 +81,17 @@ TEST_F(Usage, OwnTlsFilesThatAreNoGoodAreExitCode6) {
   EXPECT_THAT(err_, HasSubstr("[tls-file-unreadable]"));
 }
 
-TEST_F(Usage, FactorizeWritesNpyAlone) {
-  const std::string factorize =
-      "factorize --input v.csv --users rows --rank 1 --iterations 2 --output ";
-  EXPECT_EQ(Run(factorize + "f.csv"), kExitUsage);
-  EXPECT_THAT(err_, HasSubstr("[file-type-unknown]"));
-  EXPECT_FALSE(Exists("f.csv"));
-  EXPECT_EQ(Run(factorize + "none/f.npy"), kExitNotFound);
-  EXPECT_THAT(err_, HasSubstr("[directory-not-found]"));
-  EXPECT_EQ(Run(factorize + "f.npy"), kExitOk) << err_;
-  EXPECT_TRUE(Exists("f.npy"));
+TEST_F(Usage, WhatMovedNamesTheOtherProgram) {
+  for (const std::string command : {"factorize", "evaluate"}) {
+    EXPECT_EQ(Run(command + " --input v.csv --rank 1 --mechanism all"),
+              kExitUsage);
+    EXPECT_EQ(out_, "");
+    EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
+                        "` is in the program dpnmf-lab: run `dpnmf-lab " +
+                        command +
+                        "` with the same flags; see 'dpnmf-curator --help'. "
+                        "[usage]\n");
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
-#include "curator/data/import.h"
+#include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {

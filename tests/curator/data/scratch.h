@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/data/load.h"
+#include "curator/import/load.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf::curator {

@@ -39,6 +39,7 @@ struct Random {
 };
 
 TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
+  AlignedVector<double> packed;
   for (const std::uint64_t largest :
        {std::uint64_t{1}, std::uint64_t{1} << 20, (std::uint64_t{1} << 21) - 1,
         (std::uint64_t{1} << 24) + 1, (std::uint64_t{1} << 26) - 1,
@@ -59,13 +60,13 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
       std::vector<std::uint64_t> sums(rows * stride,
                                       7);  // added to what is there
       AddExactProducts(x.matrix, y.matrix, strips, largest, largest, false,
-                       sums.data());
+                       &packed, sums.data());
       const KernelTables runnable = RunnableKernels();
       for (int table = 0; table < runnable.count; ++table) {
         UseKernels(runnable.tables[table]);
         std::vector<std::uint64_t> again(rows * stride, 7);
         AddExactProducts(x.matrix, y.matrix, strips, largest, largest, false,
-                         again.data());
+                         &packed, again.data());
         EXPECT_EQ(again, sums) << runnable.tables[table]->name;
       }
       UseKernels(nullptr);
@@ -84,12 +85,15 @@ TEST(ExactProducts, EqualIntegerLoopsForAllShapesAndSizes) {
 }
 
 TEST(ExactProducts, UpperGivesTheUpperTriangle) {
+  AlignedVector<double> packed;
   for (const int rows : {1, 2, 5, 10, 12, 13, 19, 34}) {
     const Random x(rows, PaddedColumns(rows), 3, 1000, 3);
     const int stride = PaddedColumns(rows);
     std::vector<std::uint64_t> all(rows * stride), upper(rows * stride);
-    AddExactProducts(x.matrix, x.matrix, 3, 1000, 1000, false, all.data());
-    AddExactProducts(x.matrix, x.matrix, 3, 1000, 1000, true, upper.data());
+    AddExactProducts(x.matrix, x.matrix, 3, 1000, 1000, false, &packed,
+                     all.data());
+    AddExactProducts(x.matrix, x.matrix, 3, 1000, 1000, true, &packed,
+                     upper.data());
     for (int i = 0; i < rows; ++i) {
       for (int j = i; j < rows; ++j)
         ASSERT_EQ(upper[i * stride + j], all[i * stride + j]);

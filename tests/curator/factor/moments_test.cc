@@ -1,12 +1,15 @@
 #include "curator/factor/moments.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/privacy/run_plan.h"
 #include "gtest/gtest.h"
+#include "tests/curator/factor/factor_fixtures.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -201,6 +204,49 @@ TEST(Objective, EqualsTheClippedLossOfEveryPerson) {
       EXPECT_GE(std::ldexp(static_cast<double>(*sum), -2 * kBits),
                 expected - kUsers * std::ldexp(1.0, -2 * kBits) - 1e-9);
     }
+  }
+}
+
+// What the people in `chosen` add, in that order.
+std::int64_t ObjectiveOf(const std::vector<std::uint64_t>& chosen, bool sparse,
+                         const Eigen::MatrixXd& w, const Execution& execution) {
+  const std::vector<float> all = Values();
+  Eigen::MatrixXf v(kFeatures, static_cast<Eigen::Index>(chosen.size()));
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    for (std::uint64_t d = 0; d < kFeatures; ++d) {
+      v(static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(i)) =
+          all[chosen[i] * kFeatures + d];
+    }
+  }
+  StatisticsRequest request = RequestFor(w);
+  request.inner_iterations = 3;
+  const auto data = sparse ? SparseOf(v) : DenseOf(v);
+  return ComputeObjective(*data, request, execution).value();
+}
+
+// One integer a person, the same alone, in any place, company, block, thread
+// and storage: sums of the integers of people alone are the sums of groups.
+TEST(Objective, Theorem1APersonsIntegerDependsOnThatPersonAlone) {
+  const Eigen::MatrixXd w = RandomDictionary(kFeatures, 3, 9);
+  std::vector<std::int64_t> alone(kUsers);
+  std::vector<std::uint64_t> people(kUsers);
+  for (std::uint64_t n = 0; n < kUsers; ++n) {
+    people[n] = n;
+    alone[n] = ObjectiveOf({n}, false, w, {1, 0});
+    ASSERT_EQ(ObjectiveOf({n}, true, w, {1, 0}), alone[n]) << n;
+  }
+  std::mt19937_64 random(12);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::shuffle(people.begin(), people.end(), random);
+    const std::size_t count = 1 + random() % kUsers;
+    const std::vector<std::uint64_t> chosen(
+        people.begin(), people.begin() + static_cast<std::ptrdiff_t>(count));
+    std::int64_t expected = 0;
+    for (const std::uint64_t n : chosen) expected += alone[n];
+    const Execution execution{1 + static_cast<int>(random() % 4),
+                              static_cast<int>(16 * (random() % 3))};
+    EXPECT_EQ(ObjectiveOf(chosen, trial % 2 == 0, w, execution), expected)
+        << count << " people";
   }
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# no_shared_code.sh NM OBJECT...: an object compiled for its own instruction set
-# defines one table and nothing that the linker could merge with code compiled
-# for another (weak or unique symbols: inline functions, templates).
+# no_shared_code.sh NM OBJECT...: checks that an object compiled for its own
+# instruction set defines one table and no symbol that the linker could merge with
+# code compiled for another set (weak or unique symbols: inline functions,
+# templates).
 set -euo pipefail
 nm=$1
 shift

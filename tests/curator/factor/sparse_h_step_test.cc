@@ -131,6 +131,26 @@ TEST(SparseOutliers, HaveTheBitsOfDenseStorageForEveryThreshold) {
   EXPECT_GT(zeros_without, 1000);
 }
 
+// More entries than a worker keeps: some supports are put together anew each
+// time, in pieces. lambda = 0: every row is long.
+TEST(SparseOutliers, HaveTheSameBitsWhereSupportsAreNotKept) {
+  constexpr int kFeatures = 70'000, kUsers = 18;
+  Eigen::MatrixXf v = RandomColumns(kFeatures, kUsers, 31, 0.001);
+  v.col(3).setConstant(0.003F);
+  v.col(16).setZero();
+  const Eigen::MatrixXd w = UnevenW(kFeatures, 2, 32);
+  StatisticsRequest request;
+  request.w = &w;
+  request.outliers = true;
+  request.outlier_bound = 0.01;
+  request.inner_iterations = 2;
+  for (const double lambda : {0.0, 1e-4}) {
+    request.lambda = lambda;
+    EXPECT_EQ(RunOn(*SparseOf(v), request), RunOn(*DenseOf(v), request))
+        << lambda;
+  }
+}
+
 TEST(SparseOutliers, EmptyColumnsAndDeadComponents) {
   Eigen::MatrixXf v = RandomColumns(60, 20, 3, 0.1);
   v.col(0).setZero();

@@ -1,0 +1,203 @@
+#include "analyst/client/client.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "analyst/client/model.h"
+#include "common/base/error.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "common/wire/trace_metadata.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr std::chrono::seconds kCallDeadline(60);
+constexpr std::uint64_t kLargestRows = std::uint64_t{1} << 32;
+constexpr std::uint64_t kLargestColumns = std::uint64_t{1} << 16;
+
+using Stub = v1::AnalystService::Stub;
+
+template <typename Request, typename Reply>
+absl::StatusOr<Reply> Call(const std::shared_ptr<grpc::Channel>& channel,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                        const Request&, Reply*),
+                           const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
+  SendTrace(&context);
+  Reply reply;
+  const absl::Status status =
+      FromGrpc((Stub(channel).*method)(&context, request, &reply));
+  if (!status.ok()) return status;
+  return reply;
+}
+
+// Gathers the messages of GetModel.
+class ModelReader {
+ public:
+  absl::Status Add(const v1::ModelReply& reply) {
+    if (reply.has_header()) return Begin(reply.header());
+    if (!matrix_.has_value()) return Malformed();
+    return reply.has_standard_errors() ? errors_->Add(reply.standard_errors())
+                                       : matrix_->Add(reply.dictionary());
+  }
+
+  absl::StatusOr<Model> Take(bool standard_errors) {
+    if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
+    Model model{std::move(header_), matrix_->Take(), {}};
+    if (!standard_errors) return model;
+    if (!errors_->complete()) return Malformed();
+    model.errors = errors_->Take();
+    return model;
+  }
+
+ private:
+  static absl::Status Malformed() {
+    return Refusal(absl::StatusCode::kDataLoss, "model-malformed",
+                   "The server's model is incomplete; ask again.");
+  }
+
+  absl::Status Begin(const v1::ModelHeader& header) {
+    if (matrix_.has_value()) return Malformed();
+    for (auto* reader : {&matrix_, &errors_}) {
+      DPNMF_ASSIGN_OR_RETURN(
+          auto matrix, RealMatrixReader::Create(header.shape(), kLargestRows,
+                                                kLargestColumns));
+      reader->emplace(std::move(matrix));
+    }
+    header_ = header;
+    return absl::OkStatus();
+  }
+
+  v1::ModelHeader header_;
+  std::optional<RealMatrixReader> matrix_, errors_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::ListDatasetsReply> AnalystClient::ListDatasets() const {
+  return Call(channel_, &Stub::ListDatasets, v1::ListDatasetsRequest());
+}
+
+absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
+    const v1::RunSpecification& specification) const {
+  v1::PlanRunRequest request;
+  *request.mutable_specification() = specification;
+  return Call(channel_, &Stub::PlanRun, request);
+}
+
+absl::StatusOr<v1::Run> AnalystClient::StartRun(
+    const v1::RunSpecification& specification,
+    std::span<const double> dictionary) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::Run run;
+  Stub stub(channel_);
+  const auto stream = stub.StartRun(&context, &run);
+  v1::StartRunRequest request;
+  *request.mutable_specification() = specification;
+  // A write that fails ends the stream; Finish says why.
+  if (stream->Write(request) && !dictionary.empty()) {
+    const Eigen::Map<const Eigen::VectorXd> entries(
+        dictionary.data(), static_cast<Eigen::Index>(dictionary.size()));
+    WriteChunks(entries, [&](const v1::RealChunk& chunk) {
+      *request.mutable_dictionary() = chunk;
+      return stream->Write(request);
+    });
+  }
+  stream->WritesDone();
+  DPNMF_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
+  return run;
+}
+
+absl::StatusOr<v1::Run> AnalystClient::GetRun(const std::string& run_id) const {
+  v1::GetRunRequest request;
+  request.set_run_id(run_id);
+  return Call(channel_, &Stub::GetRun, request);
+}
+
+absl::StatusOr<std::vector<v1::Receipt>> AnalystClient::GetReceipts(
+    const std::string& dataset) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::GetReceiptsRequest request;
+  request.set_dataset(dataset);
+  Stub stub(channel_);
+  const auto reader = stub.GetReceipts(&context, request);
+  std::vector<v1::Receipt> receipts;
+  v1::Receipt receipt;
+  while (reader->Read(&receipt)) receipts.push_back(receipt);
+  const absl::Status status = FromGrpc(reader->Finish());
+  if (!status.ok()) return status;
+  return receipts;
+}
+
+absl::StatusOr<v1::ListRunsReply> AnalystClient::ListRuns() const {
+  return Call(channel_, &Stub::ListRuns, v1::ListRunsRequest());
+}
+
+absl::StatusOr<v1::Run> AnalystClient::CancelRun(
+    const std::string& run_id) const {
+  v1::CancelRunRequest request;
+  request.set_run_id(run_id);
+  return Call(channel_, &Stub::CancelRun, request);
+}
+
+absl::StatusOr<v1::ForgetRunReply> AnalystClient::ForgetRun(
+    const std::string& run_id) const {
+  v1::ForgetRunRequest request;
+  request.set_run_id(run_id);
+  return Call(channel_, &Stub::ForgetRun, request);
+}
+
+absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
+    const std::string& dataset) const {
+  v1::GetBudgetRequest request;
+  request.set_dataset(dataset);
+  return Call(channel_, &Stub::GetBudget, request);
+}
+
+absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
+                                              bool standard_errors) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::GetModelRequest request;
+  request.set_run_id(run_id);
+  request.set_standard_errors(standard_errors);
+  Stub stub(channel_);
+  const auto stream = stub.GetModel(&context, request);
+  ModelReader model;
+  absl::Status added;
+  for (v1::ModelReply reply; added.ok() && stream->Read(&reply);)
+    added = model.Add(reply);
+  if (!added.ok()) context.TryCancel();
+  const absl::Status status = FromGrpc(stream->Finish());
+  if (!added.ok()) return added;
+  if (!status.ok()) return status;
+  return model.Take(standard_errors);
+}
+
+absl::Status AnalystClient::WatchRun(
+    const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
+    const std::function<void(const v1::RunEvent&)>& on_event) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  request.set_cursor(cursor);
+  interrupt->OnRaise([&context] { context.TryCancel(); });
+  Stub stub(channel_);
+  const auto stream = stub.WatchRun(&context, request);
+  for (v1::RunEvent event; stream->Read(&event);) on_event(event);
+  const absl::Status status = FromGrpc(stream->Finish());
+  interrupt->OnRaise({});
+  return status;
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,66 @@
+// AnalystService as plain calls: one request, one StatusOr.
+#ifndef DPNMF_ANALYST_CLIENT_CLIENT_H_
+#define DPNMF_ANALYST_CLIENT_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "analyst/client/interrupt.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace dpnmf::cli {
+
+struct Model;  // analyst/client/model.h
+
+// Errors carry the server's sentence and reason code (common/wire/status.h).
+// Single calls end after a minute; streams live as long as the connection does.
+// Thread-safe.
+class AnalystClient {
+ public:
+  explicit AnalystClient(std::shared_ptr<grpc::Channel> channel)
+      : channel_(std::move(channel)) {}
+
+  absl::StatusOr<v1::ListDatasetsReply> ListDatasets() const;
+  absl::StatusOr<v1::PlanRunReply> PlanRun(
+      const v1::RunSpecification& specification) const;
+  // `dictionary` (D x K, column by column) is sent if it has entries: W_0 of a
+  // public start.
+  absl::StatusOr<v1::Run> StartRun(const v1::RunSpecification& specification,
+                                   std::span<const double> dictionary) const;
+  absl::StatusOr<v1::Run> GetRun(const std::string& run_id) const;
+  absl::StatusOr<v1::ListRunsReply> ListRuns() const;
+  absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;
+  absl::StatusOr<v1::ForgetRunReply> ForgetRun(const std::string& run_id) const;
+  absl::StatusOr<v1::GetBudgetReply> GetBudget(
+      const std::string& dataset) const;
+  // Of a data set; empty: of all.
+  absl::StatusOr<std::vector<v1::Receipt>> GetReceipts(
+      const std::string& dataset) const;
+  // Standard errors take the server a while.
+  absl::StatusOr<Model> GetModel(const std::string& run_id,
+                                 bool standard_errors = false) const;
+
+  // Calls on_event for each event after `cursor` until the stream ends. An
+  // interrupt ends it at once, with CANCELLED.
+  absl::Status WatchRun(
+      const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
+      const std::function<void(const v1::RunEvent&)>& on_event) const;
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLIENT_CLIENT_H_

@@ -1,0 +1,34 @@
+#include <memory>
+
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/render/text.h"
+#include "analyst/client/run_flags.h"
+#include "common/base/error.h"
+
+namespace dpnmf::cli {
+namespace {
+
+absl::StatusOr<ExitCode> Plan(const Session& session, const RunFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run, PrepareRun(client, flags));
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.PlanRun(run.specification));
+  session.Print(reply, PlanText(reply));
+  return reply.would_be_refused() ? kExitBudget : kExitOk;
+}
+
+}  // namespace
+
+Command PlanCommand(const Session* session) {
+  const auto flags = std::make_shared<RunFlags>();
+  return {.name = "plan",
+          .summary =
+              "What a run would cost and draw, and whether it would be refused",
+          .footer =
+              "Spends nothing. Exit code 3 if the run would be "
+              "refused.\n\nExample:\n"
+              "  dpnmf plan --dataset digits --rank 10 --rounds 30 --epsilon 1",
+          .flags = FlagsOfRun(flags.get()),
+          .run = [session, flags] { return Plan(*session, *flags); }};
+}
+
+}  // namespace dpnmf::cli

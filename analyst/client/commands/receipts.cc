@@ -1,0 +1,122 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/model_file.h"
+#include "analyst/client/run_flags.h"
+#include "common/base/error.h"
+#include "common/base/read_file.h"
+#include "common/base/sha256.h"
+#include "common/wire/receipt.h"
+#include "dpnmf/v1/local.pb.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct ReceiptFlags {
+  std::string dataset, output;
+  std::string file, key;
+};
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(path, kListFileLimit);
+  if (text.ok()) return text;
+  return Refusal(absl::StatusCode::kNotFound, "file-not-found",
+                 absl::StrCat("The file ", path, " cannot be read."));
+}
+
+v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
+  v1::ReceiptsReport report;
+  report.set_receipts(receipts.size());
+  for (const v1::Receipt& receipt : receipts) {
+    report.set_last_row(std::max(report.last_row(), receipt.sequence()));
+  }
+  return report;
+}
+
+absl::StatusOr<ExitCode> Export(const Session& session,
+                                const ReceiptFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
+                         client.GetReceipts(flags.dataset));
+  // A name with a slip in it has no receipts either.
+  if (receipts.empty() && !flags.dataset.empty())
+    DPNMF_RETURN_IF_ERROR(FindDataset(client, flags.dataset).status());
+  std::string text;
+  for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
+  DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, text));
+  session.Print(
+      ReportOf(receipts),
+      absl::StrCat("wrote ", receipts.size(), " receipts to ", flags.output,
+                   "; 'dpnmf receipts verify' checks them\n"));
+  return kExitOk;
+}
+
+// Every signature, by the key that the operator handed out.
+absl::StatusOr<ExitCode> Verify(const Session& session,
+                                const ReceiptFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadReceiptKey(flags.key));
+  DPNMF_ASSIGN_OR_RETURN(const std::string text, ReadText(flags.file));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
+                         ParseReceipts(text));
+  if (receipts.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "receipts-empty",
+                   absl::StrCat("The file ", flags.file,
+                                " holds no receipt, so nothing was verified."));
+  }
+  for (const v1::Receipt& receipt : receipts) {
+    DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
+    if (KeyOf(receipt) == key) continue;
+    return Refusal(absl::StatusCode::kFailedPrecondition, "receipt-key-differs",
+                   absl::StrCat("The receipt for row ", receipt.sequence(),
+                                " is signed with another key than ", flags.key,
+                                "; ask the curator's operator."));
+  }
+  v1::ReceiptsReport report = ReportOf(receipts);
+  report.set_ok(true);
+  report.set_public_key(HexOf(key));
+  session.Print(report, absl::StrCat("all ", receipts.size(),
+                                     " receipts are signed by the curator's "
+                                     "key ",
+                                     HexOf(key), "\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command ReceiptsCommand(const Session* session) {
+  const auto flags = std::make_shared<ReceiptFlags>();
+  const Command written = {
+      .name = "export",
+      .summary = "Write the receipts that the analyst holds to a file",
+      .footer =
+          "Keep the file away from both servers. The curator's operator "
+          "compares "
+          "it with\nthe ledger: dpnmf-curator ledger verify --receipts FILE. A "
+          "ledger that was rolled\nback lacks rows that receipts are for."
+          "\n\nExample:\n  dpnmf receipts export --output receipts.jsonl",
+      .flags = {Flag("--dataset", &flags->dataset,
+                     "Of this data set alone [all]", {.value = "NAME"}),
+                Flag("--output", &flags->output,
+                     "File to write, a receipt a line",
+                     {.value = "FILE", .required = true})},
+      .run = [session, flags] { return Export(*session, *flags); }};
+  const Command verified = {
+      .name = "verify",
+      .summary = "Check the signatures of a file; needs no server",
+      .footer =
+          "Example:\n  dpnmf receipts verify receipts.jsonl --key receipt.pub",
+      .flags = {Flag("FILE", &flags->file, "File of receipts",
+                     {.required = true}),
+                Flag(
+                    "--key", &flags->key,
+                    "The curator's public key (receipt.pub), from its operator",
+                    {.value = "FILE", .required = true})},
+      .run = [session, flags] { return Verify(*session, *flags); }};
+  return {.name = "receipts",
+          .summary = "The curator's signed receipts for what was charged",
+          .commands = {written, verified}};
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,91 @@
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/follow.h"
+#include "analyst/client/render/names.h"
+#include "analyst/client/run_flags.h"
+#include "common/base/error.h"
+#include "common/wire/json.h"
+
+namespace dpnmf::cli {
+namespace {
+
+// The id stands on a line of its own, for scripts.
+std::string StartedText(const v1::Run& run) {
+  const std::string id = ShortRunId(run.run_id());
+  return absl::StrCat(run.run_id(),
+                      "\nThe run goes on by itself. 'dpnmf watch ", id,
+                      "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
+}
+
+// Before anything is spent. A plan that cannot be made is left to the start.
+void WarnIfTooSmall(const Session& session, const AnalystClient& client,
+                    const v1::RunSpecification& specification) {
+  const auto plan = client.PlanRun(specification);
+  if (plan.ok() && !plan->would_be_refused() && plan->forecast().too_small())
+    *session.environment().err << "dpnmf: note: " << plan->forecast().sentence()
+                               << '\n';
+}
+
+// A server out of reach before the start: nothing waits for it to be back.
+absl::Status NothingStarted(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
+  return Refusal(status.code(), ReasonCode(status),
+                 absl::StrCat(status.message(), " No run was started."));
+}
+
+absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
+                               bool wait) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  const auto prepared_or = PrepareRun(client, flags);
+  if (!prepared_or.ok()) return NothingStarted(prepared_or.status());
+  const PreparedRun& prepared = *prepared_or;
+  WarnIfTooSmall(session, client, prepared.specification);
+  const auto run_or =
+      client.StartRun(prepared.specification, prepared.dictionary);
+  if (ReasonCode(run_or.status()) == "curator-unreachable")
+    return NothingStarted(run_or.status());
+  DPNMF_ASSIGN_OR_RETURN(const auto run, run_or);
+  if (!wait) {
+    session.Print(run, StartedText(run));
+    return kExitOk;
+  }
+  *session.environment().out
+      << (session.json()
+              ? ToJsonLine(run)
+              : absl::StrCat("run ", run.run_id(), " on ", flags.dataset))
+      << '\n'
+      << std::flush;
+  return FollowRun(session, client, run, /*print_run=*/true);
+}
+
+}  // namespace
+
+Command TrainCommand(const Session* session) {
+  const auto flags = std::make_shared<RunFlags>();
+  const auto wait = std::make_shared<bool>(false);
+  Command train = {
+      .name = "train",
+      .summary = "Starts a run",
+      .footer =
+          "The run's whole cost is reserved when it starts; what was not "
+          "charged "
+          "is\nreturned when it ends. Without --wait the run's id is printed "
+          "and "
+          "the run goes\non by itself. With --wait and --format json: the run, "
+          "its events and the run\nagain, one a line.\n\nExamples:\n"
+          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --wait\n"
+          "  dpnmf train --dataset faces --rank 50 --epsilon 2 --outliers on\n"
+          "  dpnmf train --dataset digits --rank 10 --epsilon 1 --init "
+          "public:start.npy",
+      .flags = FlagsOfRun(flags.get()),
+      .run = [session, flags, wait] { return Train(*session, *flags, *wait); }};
+  train.flags.push_back(
+      Flag("--wait", wait.get(),
+           "Watch the run to its end; exit code 9 if it fails"));
+  return train;
+}
+
+}  // namespace dpnmf::cli

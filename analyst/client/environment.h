@@ -1,0 +1,33 @@
+// What a command needs from outside itself, so that tests can stand in for it.
+#ifndef DPNMF_ANALYST_CLIENT_ENVIRONMENT_H_
+#define DPNMF_ANALYST_CLIENT_ENVIRONMENT_H_
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "analyst/client/connection.h"
+#include "analyst/client/watcher.h"
+
+namespace dpnmf::cli {
+
+struct Environment {
+  std::ostream* out = nullptr;  // results and progress
+  std::ostream* err = nullptr;  // errors and remarks
+  // Columns of the terminal that `out` is; 0 if it is none.
+  int terminal_width = 0;
+  std::string version;
+  std::function<absl::StatusOr<std::shared_ptr<grpc::Channel>>(
+      const ConnectionOptions&)>
+      connect;
+  RetryPolicy retry;
+};
+
+// Standard streams, and mutual TLS.
+Environment SystemEnvironment(const std::string& version);
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLIENT_ENVIRONMENT_H_

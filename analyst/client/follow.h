@@ -1,0 +1,22 @@
+// Shows a run's progress until it ends, and how it ended.
+#ifndef DPNMF_ANALYST_CLIENT_FOLLOW_H_
+#define DPNMF_ANALYST_CLIENT_FOLLOW_H_
+
+#include "absl/status/statusor.h"
+#include "analyst/client/client.h"
+#include "analyst/client/session.h"
+#include "common/base/exit_code.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::cli {
+
+// As JSON: the events, one a line, and at the end the run on a line if
+// `print_run`. kExitOk if the run completed, kExitRunFailed if not;
+// kExitInterrupted after Ctrl-C, which leaves the run going and says so.
+absl::StatusOr<ExitCode> FollowRun(const Session& session,
+                                   const AnalystClient& client,
+                                   const v1::Run& run, bool print_run);
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLIENT_FOLLOW_H_

@@ -1,0 +1,37 @@
+// A dictionary W (D x K) as the bytes of a file, and back.
+#ifndef DPNMF_ANALYST_CLIENT_MODEL_FILE_H_
+#define DPNMF_ANALYST_CLIENT_MODEL_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "Eigen/Core"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace dpnmf::cli {
+
+// NumPy: D x K, "<f8", C order.
+std::string NpyBytes(const Eigen::MatrixXd& w);
+// D lines of K numbers with 17 significant digits, no header.
+std::string CsvText(const Eigen::MatrixXd& w);
+// Matrix Market, "array real general": column-major, 17 significant digits.
+std::string MatrixMarketText(const Eigen::MatrixXd& w);
+
+// Reads a public dictionary from .npy ("<f8" or "<f4", two dimensions) or .csv
+// (as CsvText writes it). NOT_FOUND "file-not-found"; INVALID_ARGUMENT
+// "npy-malformed", "csv-malformed" (with the line) or "file-type-unknown".
+absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path);
+
+// All of `bytes` under `path`, or nothing: a temporary file beside it is
+// written, synced and renamed. An existing file is replaced. NOT_FOUND
+// "directory-not-found"; INTERNAL "file-not-written" (a full disk, for one).
+absl::Status WriteFileAtomically(const std::string& path,
+                                 std::string_view bytes);
+
+// ".npy" of "out/W.npy"; empty if there is none. Lower case.
+std::string ExtensionOf(const std::string& path);
+
+}  // namespace dpnmf::cli
+
+#endif  // DPNMF_ANALYST_CLIENT_MODEL_FILE_H_

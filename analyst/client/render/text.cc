@@ -1,0 +1,394 @@
+#include "analyst/client/render/text.h"
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "analyst/client/render/names.h"
+#include "analyst/client/render/number.h"
+#include "analyst/client/render/readings.h"
+#include "analyst/client/render/table.h"
+#include "common/privacy/mechanism/mechanism.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr int kIndent = 2;
+
+// Rows "rdp", "rdp_optimal", "gaussian": the columns are whole costs.
+void AddEpsilonCells(const v1::Epsilons& epsilons,
+                     std::vector<std::string>* cells) {
+  cells->push_back(FormatUp(epsilons.rdp()));
+  cells->push_back(FormatUp(epsilons.rdp_optimal()));
+  cells->push_back(FormatUp(epsilons.gaussian()));
+}
+
+std::vector<std::string> CostRow(const std::string& name,
+                                 const v1::MuSquared& cost,
+                                 const v1::Epsilons& epsilons) {
+  std::vector<std::string> cells = {name, FormatUp(cost.value())};
+  AddEpsilonCells(epsilons, &cells);
+  return cells;
+}
+
+Table CostTable(const v1::Epsilons& at) {
+  const std::string delta =
+      absl::StrCat("EPSILON AT DELTA ", FormatUp(at.delta()), ": RDP");
+  return Table({{""},
+                {"MU^2", Align::kRight},
+                {delta, Align::kRight},
+                {"RDP_OPTIMAL", Align::kRight},
+                {"GAUSSIAN", Align::kRight}});
+}
+
+std::string OutliersText(const v1::RunParameters& parameters) {
+  if (!parameters.outliers()) return "off";
+  return absl::StrCat("on, lambda ", FormatNumber(parameters.lambda()),
+                      ", bound ", FormatNumber(parameters.outlier_bound()));
+}
+
+std::string InitialisationText(const v1::LearnerOptions& learner) {
+  if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
+    return "a public dictionary";
+  return absl::StrCat("random, seed ", learner.seed());
+}
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+// Whether a field plays a part in the run, as far as its mechanism is known
+// here. Of the data set's facts none is at hand: as for more features than
+// moments have rows.
+bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
+  const Mechanism* const mechanism = Mechanisms().Find(message.mechanism());
+  if (mechanism == nullptr) return true;
+  RunParameters parameters;
+  parameters.rounds = message.rounds();
+  parameters.moment_rows = message.moment_rows();
+  DatasetFacts facts;
+  facts.features = std::numeric_limits<std::uint64_t>::max();
+  return mechanism->uses(field, parameters, facts);
+}
+
+void AddSpecificationLines(const v1::RunSpecification& specification,
+                           Lines* lines) {
+  const v1::RunParameters& parameters = specification.parameters();
+  const auto add = [&](std::string_view field, const char* name,
+                       std::string text) {
+    if (PlaysPart(field, parameters)) lines->push_back({name, std::move(text)});
+  };
+  lines->insert(lines->end(), {{"data set", parameters.dataset()},
+                               {"rank", absl::StrCat(parameters.rank())},
+                               {"rounds", absl::StrCat(parameters.rounds())},
+                               {"mechanism", parameters.mechanism()}});
+  add("moment_rows", "moments of",
+      absl::StrCat("up to ", parameters.moment_rows(), " features"));
+  add("outliers", "outliers", OutliersText(parameters));
+  add("inner_iterations", "inner iterations",
+      absl::StrCat(parameters.inner_iterations()));
+  add("share_of_a", "share of A", FormatNumber(parameters.share_of_a()));
+  add("initialisation", "first dictionary",
+      InitialisationText(specification.learner()));
+}
+
+// Noise of the means themselves (the sums divided by N), as it is drawn.
+std::string NoiseText(const v1::RunPlan& plan) {
+  Table table({{"RELEASE"},
+               {"ROUNDS", Align::kRight},
+               {"PART"},
+               {"SHAPE"},
+               {"SIGMA", Align::kRight},
+               {"ON THE DIAGONAL", Align::kRight},
+               {"SENSITIVITY OF THE SUM", Align::kRight},
+               {"STEP OF THE SUM", Align::kRight}});
+  for (const v1::StagePlan& stage : plan.stages()) {
+    for (const v1::PartPlan& part : stage.parts()) {
+      const bool first = &part == &stage.parts(0);
+      table.AddRow({first ? stage.release() : "",
+                    first ? absl::StrCat(stage.rounds()) : "", part.name(),
+                    ShapeText(part.shape()), FormatNumber(part.stddev()),
+                    part.diagonal_stddev() > 0
+                        ? FormatNumber(part.diagonal_stddev())
+                        : "-",
+                    FormatNumber(part.l2_sensitivity()),
+                    absl::StrCat("2^", part.step_exponent())});
+    }
+  }
+  return absl::StrCat(
+      "noise of a round (standard deviation of each entry of the mean over "
+      "people)\n",
+      table.Render(kIndent));
+}
+
+std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
+  Table table = CostTable(plan.epsilons());
+  table.AddRow(CostRow("this run", plan.cost(), plan.epsilons()));
+  return absl::StrCat(
+      "price of the run if every round is charged (a reading; enforced: ",
+      NameOf(enforced), ")\n", table.Render(kIndent));
+}
+
+std::string PlanBudgetText(const v1::PlanRunReply& reply) {
+  const v1::LedgerPosition& position = reply.position();
+  Table table({{""}, {"MU^2", Align::kRight}});
+  // Cut like what is left of it: both are the same as long as nothing is
+  // charged.
+  table.AddRow({"cap", FormatDown(position.cap().value())});
+  table.AddRow({"charged", FormatUp(position.charged().value())});
+  table.AddRow({"reserved", FormatUp(position.reserved().value())});
+  table.AddRow({"left before the run", FormatDown(position.left().value())});
+  table.AddRow({"this run", FormatUp(reply.plan().cost().value())});
+  table.AddRow(
+      {"left after the run", reply.would_be_refused()
+                                 ? "-"
+                                 : FormatDown(reply.left_after().value())});
+  Table after = CostTable(reply.epsilons_after());
+  std::vector<std::string> cells = {
+      "charged, reserved and this run",
+      CostWithText(position, reply.plan().cost())};
+  AddEpsilonCells(reply.epsilons_after(), &cells);
+  after.AddRow(cells);
+  return absl::StrCat("budget of population ", position.population(), "\n",
+                      table.Render(kIndent),
+                      "total after the run (a reading)\n",
+                      after.Render(kIndent));
+}
+
+std::string HexOf(const std::string& bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes)
+    absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
+  return text;
+}
+
+std::string AgreementText(const v1::GetBudgetReply& reply) {
+  if (reply.agree()) return "mirror and ledger of record agree\n";
+  return absl::StrCat(
+      "MIRROR AND LEDGER OF RECORD DIFFER: ", reply.disagreement(), "\n");
+}
+
+std::string RecordsText(const v1::GetBudgetReply& reply) {
+  Table table({{""},
+               {"OWN CHARGES", Align::kRight},
+               {"OWN MU^2", Align::kRight},
+               {"LEDGER ROWS", Align::kRight},
+               {"CHAIN HEAD"}});
+  const auto head = [](const std::string& bytes) {
+    return bytes.empty() ? "-" : HexOf(bytes).substr(0, 16);
+  };
+  table.AddRow({"ledger of record", absl::StrCat(reply.own_charge_count()),
+                FormatUp(reply.own_charged().value()),
+                absl::StrCat(reply.record().row_count()),
+                head(reply.record().head())});
+  table.AddRow(
+      {"mirror of this analyst", absl::StrCat(reply.mirror().charge_count()),
+       FormatUp(reply.mirror().charged().value()),
+       absl::StrCat(reply.mirror().row_count()), head(reply.mirror().head())});
+  return table.Render(kIndent);
+}
+
+std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
+  Table table = CostTable(reply.cap_epsilons());
+  const v1::LedgerPosition& record = reply.record();
+  std::vector<std::string> cap =
+      CostRow("cap (the guarantee)", record.cap(), reply.cap_epsilons());
+  cap[1] = FormatDown(record.cap().value());  // as what is left of it
+  table.AddRow(cap);
+  table.AddRow(CostRow("charged, all (a reading)", record.charged(),
+                       reply.charged_epsilons()));
+  table.AddRow(CostRow("charged, own (a reading)", reply.own_charged(),
+                       reply.own_epsilons()));
+  table.AddRow({"reserved", FormatUp(record.reserved().value())});
+  table.AddRow({"left", FormatDown(record.left().value())});
+  return table.Render(kIndent);
+}
+
+std::string RdpCurveText(const v1::GetBudgetReply& reply) {
+  if (reply.rdp_curve().empty()) return "";
+  Table table({{"ORDER", Align::kRight}, {"EPSILON", Align::kRight}});
+  for (const v1::RdpPoint& point : reply.rdp_curve())
+    table.AddRow({FormatNumber(point.order()), FormatUp(point.epsilon())});
+  return absl::StrCat("Renyi divergence of what is charged (a reading)\n",
+                      table.Render(kIndent));
+}
+
+std::string ReasonText(const v1::PlanRunReply& reply) {
+  if (reply.reason().empty()) return "";
+  return absl::StrCat(
+      "why ", reply.specification().parameters().mechanism(), "\n  ",
+      absl::StrReplaceAll(reply.reason(), {{". ", ".\n  "}}), "\n\n");
+}
+
+std::string ForecastText(const v1::PlanRunReply& reply) {
+  if (!reply.has_forecast()) return "";
+  // A sentence a line.
+  return absl::StrCat(
+      "forecast, from public numbers alone\n  ",
+      absl::StrReplaceAll(reply.forecast().sentence(), {{". ", ".\n  "}}),
+      "\n\n");
+}
+
+}  // namespace
+
+std::string DatasetsText(const v1::ListDatasetsReply& reply) {
+  if (reply.datasets().empty())
+    return "The curator offers no data set to this analyst.\n";
+  Table table({{"NAME"},
+               {"POPULATION"},
+               {"D", Align::kRight},
+               {"N", Align::kRight},
+               {"COLUMNS"},
+               {"BOUND", Align::kRight},
+               {"MAX RANK", Align::kRight},
+               {"GUARANTEE (OF THE CAP)"}});
+  for (const v1::Dataset& dataset : reply.datasets()) {
+    table.AddRow(
+        {dataset.name(), dataset.population(), absl::StrCat(dataset.features()),
+         absl::StrCat(dataset.users()),
+         absl::StrCat(NameOf(dataset.normalisation()),
+                      dataset.sparse() ? ", sparse" : "",
+                      dataset.is_public() ? ", public" : ""),
+         FormatNumber(dataset.column_bound()), absl::StrCat(dataset.max_rank()),
+         GuaranteeText(dataset.guarantee())});
+  }
+  return table.Render();
+}
+
+std::string PlanText(const v1::PlanRunReply& reply) {
+  Lines lines;
+  AddSpecificationLines(reply.specification(), &lines);
+  lines.push_back({"guarantee (the cap's)", GuaranteeText(reply.guarantee())});
+  const std::string verdict =
+      reply.would_be_refused()
+          ? absl::StrCat("This run would be refused: ", reply.refusal(), " [",
+                         reply.refusal_code(), "]\n")
+          : "This run would be accepted. Nothing was spent by asking.\n";
+  return absl::StrCat(KeyValueText(lines), "\n",
+                      PriceText(reply.plan(), reply.guarantee().conversion()),
+                      "\n", PlanBudgetText(reply), "\n",
+                      NoiseText(reply.plan()), "\n", ReasonText(reply),
+                      ForecastText(reply), verdict);
+}
+
+std::string RunsText(const v1::ListRunsReply& reply) {
+  if (reply.runs().empty()) return "No run has been started yet.\n";
+  Table table({{"RUN"},
+               {"STATE"},
+               {"DATA SET"},
+               {"RANK", Align::kRight},
+               {"ROUNDS", Align::kRight},
+               {"MECHANISM"},
+               {"EPSILON SPENT (READING)", Align::kRight},
+               {"OF", Align::kRight},
+               {"STARTED"}});
+  for (const v1::Run& run : reply.runs()) {
+    const v1::RunParameters& parameters = run.specification().parameters();
+    table.AddRow(
+        {ShortRunId(run.run_id()), NameOf(run.state()), parameters.dataset(),
+         absl::StrCat(parameters.rank()),
+         absl::StrCat(run.rounds_done(), "/", parameters.rounds()),
+         parameters.mechanism(),
+         FormatUp(EnforcedEpsilon(run.spent(), parameters.conversion())),
+         FormatUp(parameters.epsilon()),
+         FormatMoment(run.created_unix_seconds())});
+  }
+  return table.Render();
+}
+
+std::string RunText(const v1::Run& run) {
+  const v1::RunParameters& parameters = run.specification().parameters();
+  Lines lines = {{"run", run.run_id()}, {"state", NameOf(run.state())}};
+  if (!run.error().empty())
+    lines.push_back(
+        {"error", absl::StrCat(run.error(), " [", run.error_code(), "]")});
+  lines.push_back({"rounds done", absl::StrCat(run.rounds_done())});
+  AddSpecificationLines(run.specification(), &lines);
+  lines.push_back(
+      {"asked for", absl::StrCat("epsilon ", FormatUp(parameters.epsilon()),
+                                 " at delta ", FormatUp(parameters.delta()),
+                                 " (", NameOf(parameters.conversion()), ", ",
+                                 NameOf(parameters.adjacency()), ")")});
+  lines.push_back({"started", FormatMoment(run.created_unix_seconds())});
+  lines.push_back({"last change", FormatMoment(run.updated_unix_seconds())});
+  lines.push_back({"started by", run.started_by()});
+  Table costs = CostTable(run.spent());
+  costs.AddRow(CostRow("spent so far (a reading)", run.charged(), run.spent()));
+  costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
+                       run.plan().epsilons()));
+  return absl::StrCat(KeyValueText(lines), "\n", costs.Render(), "\n",
+                      NoiseText(run.plan()));
+}
+
+std::string RunEndText(const v1::Run& run, const std::string& guarantee,
+                       const v1::LedgerPosition& position) {
+  const v1::RunParameters& parameters = run.specification().parameters();
+  const std::string id = ShortRunId(run.run_id());
+  Lines lines = {{"epsilon spent by this run (a reading)",
+                  absl::StrCat(FormatUp(EnforcedEpsilon(
+                                   run.spent(), parameters.conversion())),
+                               " at delta ", FormatUp(run.spent().delta()),
+                               " (", NameOf(parameters.conversion()), ")")}};
+  if (!guarantee.empty()) lines.push_back({"guarantee (the cap's)", guarantee});
+  if (!position.head().empty()) {
+    lines.push_back(
+        {"largest run",
+         absl::StrCat("epsilon ",
+                      LargestRunText(position, parameters.conversion(),
+                                     parameters.delta()),
+                      " at delta ", FormatUp(parameters.delta()))});
+  }
+  const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
+  const bool has_dictionary =
+      mechanism == nullptr || mechanism->learns_dictionary;
+  if (run.rounds_done() > 0 && has_dictionary) {
+    lines.push_back({"its dictionary",
+                     absl::StrCat("dpnmf model ", id, " --output W.npy")});
+  }
+  return absl::StrCat("run ", id, " ", NameOf(run.state()), " after ",
+                      run.rounds_done(), " of ", parameters.rounds(),
+                      " rounds\n", KeyValueText(lines, kIndent));
+}
+
+std::string BudgetText(const v1::GetBudgetReply& reply) {
+  const v1::Guarantee& guarantee = reply.guarantee();
+  const Lines lines = {
+      {"population", reply.record().population()},
+      {"guarantee (the cap's)", GuaranteeText(guarantee)},
+      {"largest run",
+       absl::StrCat("epsilon ",
+                    LargestRunText(reply.record(), guarantee.conversion(),
+                                   guarantee.delta()),
+                    " at delta ", FormatUp(guarantee.delta()))},
+      {"spent and reserved (a reading)",
+       absl::StrCat("epsilon ",
+                    SpentAndReservedText(reply.record(), guarantee.conversion(),
+                                         guarantee.delta()),
+                    " of ", FormatUp(guarantee.epsilon()))}};
+  const std::string curve = RdpCurveText(reply);
+  return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
+                      RecordsText(reply), AgreementText(reply),
+                      curve.empty() ? "" : "\n", curve);
+}
+
+std::string AccountText(const v1::AccountReport& report) {
+  const v1::Epsilons& epsilon = report.epsilon();
+  const auto at_order = [](double value, double order) {
+    return absl::StrCat(FormatExactUp(value), "  (best order ",
+                        FormatNumber(order), ")");
+  };
+  return KeyValueText(
+      {{"releases", absl::StrCat(report.releases())},
+       {"noise_multiplier", absl::StrCat(report.noise_multiplier())},
+       {"delta", absl::StrCat(epsilon.delta())},
+       {"mu", absl::StrFormat("%.12g", report.mu())},
+       {"rho", absl::StrFormat("%.12g", report.rho())},
+       {"epsilon.rdp", at_order(epsilon.rdp(), epsilon.rdp_order())},
+       {"epsilon.rdp_optimal",
+        at_order(epsilon.rdp_optimal(), epsilon.rdp_optimal_order())},
+       {"epsilon.gaussian", FormatExactUp(epsilon.gaussian())}});
+}
+
+}  // namespace dpnmf::cli

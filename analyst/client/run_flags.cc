@@ -1,0 +1,288 @@
+#include "analyst/client/run_flags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "analyst/client/model_file.h"
+#include "common/base/error.h"
+#include "common/nmf/defaults.h"
+#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/run_plan.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr char kPublicPrefix[] = "public:";
+
+absl::StatusOr<std::vector<double>> PublicDictionary(
+    const RunFlags& flags, const v1::Dataset& dataset) {
+  const std::string path(absl::StripPrefix(flags.init, kPublicPrefix));
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
+  if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
+      w.cols() != static_cast<Eigen::Index>(flags.rank)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
+                   absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
+                                "; this run needs a dictionary of ",
+                                dataset.features(), " x ", flags.rank, "."));
+  }
+  return std::vector<double>(w.data(), w.data() + w.size());
+}
+
+bool LearnsDictionary(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary;
+}
+
+absl::Status CheckMechanism(const std::string& name) {
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  if (name == "auto" || (mechanism != nullptr && LearnsDictionary(*mechanism)))
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+      absl::StrCat("`--mechanism` must be auto, ",
+                   NamesText(Mechanisms(), LearnsDictionary),
+                   "; how well W fits is asked with 'dpnmf objective RUN'."));
+}
+
+// On the wire 0 stands for a default, so a 0 that was typed stops here. What is
+// too large the server refuses.
+absl::Status CheckNumbers(const RunFlags& flags) {
+  if (flags.rounds == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
+                   "`--rounds` must be 1 or more.");
+  if (flags.moment_rows == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "moment-rows-out-of-range",
+                   "`--moment-rows` must be 1 or more.");
+  if (flags.inner_iterations == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "inner-iterations-out-of-range",
+                   "`--inner-iterations` must be from 1 to 1000.");
+  if (flags.steps_per_round == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "steps-out-of-range",
+                   "`--steps-per-round` must be from 1 to 10,000.");
+  if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
+    return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
+                   "`--step-size` must be above 0 and at most 2.");
+  const auto is_share = [](std::optional<double> share) {
+    return !share || (*share > 0 && *share < 1);
+  };
+  if (!is_share(flags.share_of_a) || !is_share(flags.share_of_moments))
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "share-out-of-range",
+        absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
+                                                : "`--share-of-a`",
+                     " must lie strictly between 0 and 1."));
+  return absl::OkStatus();
+}
+
+// The first flag that was given and whose field `plays_part` denies; empty if
+// there is none. Fields have their names on the wire.
+std::string UnusedFlag(
+    const RunFlags& flags,
+    const std::function<bool(std::string_view field)>& plays_part) {
+  const struct {
+    std::string_view flag, field;
+    bool given;
+  } all[] = {
+      {"--init", "initialisation", flags.init != "random"},
+      {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
+      {"--share-of-moments", "share_of_moments",
+       flags.share_of_moments.has_value()},
+      {"--outliers", "outliers", flags.outliers == "on"},
+      {"--inner-iterations", "inner_iterations",
+       flags.inner_iterations.has_value()},
+      {"--share-of-a", "share_of_a", flags.share_of_a.has_value()},
+      {"--step-size", "step_size", flags.step_size.has_value()},
+      {"--steps-per-round", "steps_per_round",
+       flags.steps_per_round.has_value()},
+  };
+  for (const auto& [flag, field, given] : all)
+    if (given && !plays_part(field)) return std::string(flag);
+  return "";
+}
+
+// `auto` takes a mechanism that fits.
+absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
+  const Mechanism* const mechanism = Mechanisms().Find(flags.mechanism);
+  if (mechanism == nullptr) return absl::OkStatus();
+  DatasetFacts facts;
+  facts.features = dataset.features();
+  RunParameters parameters;
+  parameters.moment_rows =
+      flags.moment_rows.value_or(static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
+  const auto unused_of = [&](std::uint32_t rounds) {
+    parameters.rounds = rounds;
+    return UnusedFlag(flags, [&](std::string_view field) {
+      return mechanism->uses(field, parameters, facts);
+    });
+  };
+  const std::string unused = unused_of(flags.rounds.value_or(0));
+  if (unused.empty()) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "flag-unused",
+      absl::StrCat(
+          "`", unused, "` plays no part in a run of --mechanism ",
+          flags.mechanism,
+          unused_of(kMaxRounds) == unused ? "" : " without further --rounds",
+          "; leave it out, or name another mechanism."));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
+                                        const std::string& name) {
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListDatasets());
+  std::vector<std::string> names;
+  for (const v1::Dataset& dataset : reply.datasets()) {
+    if (dataset.name() == name) return dataset;
+    names.push_back(dataset.name());
+  }
+  return Refusal(
+      absl::StatusCode::kNotFound, "dataset-unknown",
+      absl::StrCat("There is no data set '", name, "'; this analyst may use: ",
+                   names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
+}
+
+std::string MechanismHelp() {
+  std::string help = "auto";
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    if (!LearnsDictionary(*mechanism)) continue;
+    absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
+                    std::string(mechanism->summary), ")");
+  }
+  return help;
+}
+
+std::vector<Flag> FlagsOfRun(RunFlags* flags) {
+  static const std::string mechanisms = MechanismHelp();
+  return {
+      Flag("--dataset", &flags->dataset,
+           "Name of the data set; see 'dpnmf datasets'",
+           {.value = "NAME", .required = true}),
+      Flag("--rank", &flags->rank, "K: how many parts to learn",
+           {.value = "K", .required = true}),
+      Flag(
+          "--rounds", &flags->rounds,
+          "Noised releases of the whole run; 30 if not given, as few as can be "
+          "for moments",
+          {.value = "T"}),
+      Flag("--epsilon", &flags->epsilon,
+           "What the whole run may cost, under the data set's conversion",
+           {.value = "E", .required = true}),
+      Flag("--delta", &flags->delta,
+           "Where epsilon is read; the cap's delta if not given",
+           {.value = "D"}),
+      Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
+           {.value = "NAME", .shown = true}),
+      Flag("--moment-rows", &flags->moment_rows,
+           "moments: how many features at most; up to 1024 if not given",
+           {.value = "M"}),
+      Flag(
+          "--share-of-moments", &flags->share_of_moments,
+          "moments with further --rounds: share of the run's cost before them; "
+          "0.5 if not given",
+          {.value = "X"}),
+      Flag("--outliers", &flags->outliers,
+           "Whether sparse outliers are split off",
+           {.one_of = "on|off", .shown = true}),
+      Flag("--lambda", &flags->lambda,
+           "A residual beyond this is an outlier; 2 c/sqrt(D) if not given, c "
+           "the "
+           "bound of a column",
+           {.value = "L"}),
+      Flag("--outlier-bound", &flags->outlier_bound,
+           "Largest outlier; the bound of a column if not given",
+           {.value = "M"}),
+      Flag("--inner-iterations", &flags->inner_iterations,
+           "Sweeps of the curator's H step in a round; 10 if not given",
+           {.value = "N"}),
+      Flag("--share-of-a", &flags->share_of_a,
+           "Share of a round's cost that is spent on A; 0.1 if not given",
+           {.value = "X"}),
+      Flag("--init", &flags->init,
+           "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
+           "known "
+           "to everybody)",
+           {.value = "random|public:FILE", .shown = true}),
+      Flag("--seed", &flags->seed,
+           "Of the random first dictionary alone; never of noise",
+           {.value = "N", .shown = true}),
+      Flag("--step-size", &flags->step_size,
+           "Step of the W update in units of 1/|A|; 1 if not given",
+           {.value = "X"}),
+      Flag("--steps-per-round", &flags->steps_per_round,
+           "W steps on each release, which cost nothing; 200 if not given",
+           {.value = "N"}),
+  };
+}
+
+double DefaultLambda(const v1::Dataset& dataset) {
+  return 2 * dataset.column_bound() /
+         std::sqrt(static_cast<double>(dataset.features()));
+}
+
+v1::RunSpecification SpecificationOf(const RunFlags& flags,
+                                     const v1::Dataset& dataset) {
+  v1::RunSpecification specification;
+  v1::RunParameters* parameters = specification.mutable_parameters();
+  parameters->set_dataset(flags.dataset);
+  parameters->set_rank(flags.rank);
+  parameters->set_rounds(flags.rounds.value_or(0));
+  parameters->set_epsilon(flags.epsilon);
+  parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
+  parameters->set_mechanism(flags.mechanism);
+  parameters->set_moment_rows(flags.moment_rows.value_or(0));
+  parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
+  if (flags.outliers == "on") {
+    parameters->set_outliers(true);
+    parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
+    parameters->set_outlier_bound(
+        flags.outlier_bound.value_or(dataset.column_bound()));
+  }
+  parameters->set_inner_iterations(
+      flags.inner_iterations.value_or(kDefaultInnerIterations));
+  parameters->set_share_of_a(flags.share_of_a.value_or(0));
+  parameters->set_adjacency(dataset.guarantee().adjacency());
+  parameters->set_conversion(dataset.guarantee().conversion());
+  v1::LearnerOptions* learner = specification.mutable_learner();
+  learner->set_initialisation(flags.init == "random"
+                                  ? v1::INITIALISATION_RANDOM
+                                  : v1::INITIALISATION_PUBLIC);
+  learner->set_seed(flags.seed);
+  learner->set_step_size(flags.step_size.value_or(0));
+  learner->set_steps_per_round(flags.steps_per_round.value_or(0));
+  return specification;
+}
+
+absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
+                                       const RunFlags& flags) {
+  const bool is_public = absl::StartsWith(flags.init, kPublicPrefix);
+  if (!is_public && flags.init != "random") {
+    return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
+                   "`--init` must be random or public:FILE.");
+  }
+  if (flags.outliers == "off" && (flags.lambda || flags.outlier_bound)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
+                   "`--lambda` and `--outlier-bound` need --outliers on.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckMechanism(flags.mechanism));
+  DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
+  PreparedRun run;
+  DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
+  DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
+  run.specification = SpecificationOf(flags, run.dataset);
+  if (is_public) {
+    DPNMF_ASSIGN_OR_RETURN(run.dictionary,
+                           PublicDictionary(flags, run.dataset));
+  }
+  return run;
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,48 @@
+#include <memory>
+#include <string>
+
+#include "analyst/commands/commands.h"
+#include "analyst/flag_addresses.h"
+#include "common/base/error.h"
+#include "common/server/health.h"
+#include "common/tls/tls.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+struct HealthFlags {
+  std::string listen = "127.0.0.1:7432";
+  TlsFiles tls;
+};
+
+absl::StatusOr<ExitCode> Health(const HealthFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--listen", flags.listen));
+  RequireTls13();
+  DPNMF_ASSIGN_OR_RETURN(const auto credentials, ChannelTls(flags.tls));
+  DPNMF_RETURN_IF_ERROR(
+      CheckHealth(LocalAddress(flags.listen), credentials, 4));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command HealthCommand() {
+  const auto flags = std::make_shared<HealthFlags>();
+  return {.name = "health",
+          .summary =
+              "Ask the server on this machine whether it serves (for container "
+              "checks)",
+          .flags = {Flag("--listen", &flags->listen,
+                         "The HOST:PORT that the server listens on",
+                         {.env = true, .shown = true}),
+                    Flag("--ca", &flags->tls.ca_file, "PEM file of the CA",
+                         {.env = true, .required = true}),
+                    Flag("--cert", &flags->tls.certificate_file,
+                         "PEM file of the certificate",
+                         {.env = true, .required = true}),
+                    Flag("--key", &flags->tls.key_file, "PEM file of the key",
+                         {.env = true, .required = true})},
+          .run = [flags] { return Health(*flags); }};
+}
+
+}  // namespace dpnmf::analyst

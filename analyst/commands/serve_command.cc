@@ -1,0 +1,158 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "analyst/client_list.h"
+#include "analyst/commands/commands.h"
+#include "analyst/commands/serve_flags.h"
+#include "analyst/curator_client.h"
+#include "analyst/flag_addresses.h"
+#include "analyst/run_manager.h"
+#include "analyst/run_store.h"
+#include "analyst/service.h"
+#include "common/base/audit_log.h"
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/sha256.h"
+#include "common/server/metrics.h"
+#include "common/server/peer_authorizer.h"
+#include "common/server/server.h"
+#include "common/server/server_log.h"
+#include "common/tls/tls.h"
+#include "common/wire/receipt.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+void GreetCurator(CuratorConnection* curator, const std::string& address) {
+  const auto datasets = curator->ListDatasets();
+  if (datasets.ok()) {
+    LogInfo("curator {} offers {} data set(s)", address,
+            datasets->datasets_size());
+  } else {
+    LogWarning("curator {} is not reachable now; runs wait for it: {}", address,
+               std::string(datasets.status().message()));
+  }
+}
+
+// Written down before it counts.
+absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
+                            RunStore* store) {
+  if (path.empty()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(const PublicKey key, ReadReceiptKey(path));
+  DPNMF_RETURN_IF_ERROR(audit->Write("receipt-key-given", {{"key", HexOf(key)}},
+                                     AuditSync::kDurable));
+  DPNMF_ASSIGN_OR_RETURN(const bool changed, store->GiveReceiptKey(std::string(
+                                                 key.begin(), key.end())));
+  if (changed) LogWarning("receipts must be signed with {} now", HexOf(key));
+  return absl::OkStatus();
+}
+
+absl::Status Serve(const ServeFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--curator", flags.curator));
+  DPNMF_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen));
+  const sigset_t signals = BlockTerminationSignals();
+  RequireTls13();
+  TlsFiles client_side = flags.tls;
+  if (!flags.client_ca.empty()) client_side.ca_file = flags.client_ca;
+  DPNMF_ASSIGN_OR_RETURN(const auto channel_credentials, ChannelTls(flags.tls));
+  DPNMF_ASSIGN_OR_RETURN(const auto server_credentials, ServerTls(client_side));
+  DPNMF_ASSIGN_OR_RETURN(ClientList clients, ClientList::Read(flags.clients));
+  DPNMF_ASSIGN_OR_RETURN(const auto store, RunStore::Open(flags.state_dir));
+  const auto curator =
+      ConnectCurator(flags.curator, channel_credentials,
+                     std::chrono::seconds(flags.silence_seconds));
+  DPNMF_ASSIGN_OR_RETURN(const auto audit, AuditLog::Open(AuditFileOf(flags)));
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto metrics,
+      Metrics::Create("dpnmf_analyst", flags.metrics_listen));
+  LogRefusedPeers(metrics.get());
+  const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
+  if (!metrics->address().empty())
+    LogInfo("metrics at http://{}/metrics", metrics->address());
+  DPNMF_RETURN_IF_ERROR(audit->Write(
+      "server-started", {{"version", DPNMF_VERSION}}, AuditSync::kDurable));
+  DPNMF_RETURN_IF_ERROR(
+      TakeReceiptKey(flags.receipt_key, audit.get(), store.get()));
+  const Observers observers{audit.get(), metrics.get()};
+  RunManager::Settings settings;
+  settings.learner.observers = observers;
+  settings.retain_seconds = std::int64_t{86'400} * flags.retain_days;
+  settings.max_running = flags.max_running;
+  settings.max_open_runs = flags.max_open_runs;
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto runs,
+      RunManager::Create(store.get(), curator.get(), settings));
+  auto service =
+      MakeAnalystService({runs.get(), store.get(), curator.get(), clients,
+                          &PeerIdentities, observers,
+                          [client_side](const auto& context) {
+                            return CheckPeerStillValid(context, client_side);
+                          },
+                          flags.limits});
+  RpcServer::Options options;
+  options.listen = flags.listen;
+  options.credentials = server_credentials;
+  options.service = service.get();
+  options.gate = MakePeerAuthorizer(
+      client_side,
+      OrOneself(client_side, [&](const std::vector<std::string>& identities) {
+        return clients.Authorise(identities, Permission::kRead).status();
+      }));
+  DPNMF_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options));
+  LogInfo("dpnmf-analyst {} listens on {}", DPNMF_VERSION, server->address());
+  GreetCurator(curator.get(), flags.curator);
+
+  const int signal = WaitForSignal(signals);
+  LogInfo("signal {}: shutting down; runs go on after the next start", signal);
+  // Ends watches too. Standard errors that are computed for a client may keep
+  // the server for its shutdown time.
+  runs->Stop();
+  server->Shutdown();
+  server.reset();
+  service.reset();  // writes what it still counts (RefusedCalls)
+  LogInfo("stopped");
+  return audit->Write("server-stopped", {}, AuditSync::kDurable);
+}
+
+absl::StatusOr<ExitCode> ServeAndLog(const ServeFlags& flags) {
+  SetUpLog("dpnmf-analyst", flags.log_level,
+           flags.log_json ? LogFormat::kJson : LogFormat::kText);
+  DPNMF_RETURN_IF_ERROR(Serve(flags));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command ServeCommand() {
+  const auto flags = std::make_shared<ServeFlags>();
+  return {
+      .name = "serve",
+      .summary = "Serve clients (the program `dpnmf`) until SIGTERM or SIGINT.",
+      .footer =
+          "Runs are stored: after a restart, also after kill -9, each goes on "
+          "from its last stored\n"
+          "round and nothing is charged twice.\n\n"
+          "Example:\n"
+          "  dpnmf-analyst serve --state-dir /var/lib/dpnmf --curator "
+          "curator.hospital:7431 \\\n"
+          "    --ca ca.pem --cert analyst.pem --key analyst.key --clients "
+          "clients.json\n\n"
+          "clients.json lists who may connect, by the name in the client's "
+          "certificate (subject\n"
+          "alternative name). The role analyst may start runs and end its own, "
+          "operator may end and\n"
+          "forget anyone's, auditor may only look:\n"
+          "  {\"peers\": [{\"identity\": \"dns:alice.client\", \"roles\": "
+          "[\"analyst\"]}]}\n\n"
+          "Every flag may also stand in a file given with --config (one "
+          "`name=value` a line under\n"
+          "[serve]) or in the environment as DPNMF_ANALYST_NAME, for example\n"
+          "DPNMF_ANALYST_STATE_DIR. A flag beats the environment, which beats "
+          "the file.",
+      .flags = FlagsOf(flags.get()),
+      .run = [flags] { return ServeAndLog(*flags); }};
+}
+
+}  // namespace dpnmf::analyst

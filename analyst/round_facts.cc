@@ -1,0 +1,54 @@
+#include "analyst/round_facts.h"
+
+#include <cmath>
+#include <string_view>
+
+namespace dpnmf::analyst {
+namespace {
+
+const v1::PartPlan* PartOf(const v1::StagePlan& stage, std::string_view name) {
+  for (const v1::PartPlan& part : stage.parts()) {
+    if (part.name() == name) return &part;
+  }
+  return nullptr;
+}
+
+// |A|_F <= mean of |h|^2 <= c_h^2, read back from the sensitivity of S_A:
+// sqrt(2) c_h^2 (replace one) or c_h^2 (add or remove one).
+double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
+  const double sensitivity = part == nullptr ? 0 : part->l2_sensitivity();
+  if (!(sensitivity > 0)) return 1;
+  return adjacency == v1::ADJACENCY_REPLACE_ONE ? sensitivity / std::sqrt(2.0)
+                                                : sensitivity;
+}
+
+}  // namespace
+
+RoundFacts FactsOfRound(const v1::RunSpecification& specification,
+                        const v1::RunPlan& plan, const StageOfRound& at,
+                        double users, bool average) {
+  const v1::PartPlan* a = PartOf(*at.stage, "A");
+  RoundFacts facts;
+  facts.round = at.round;
+  facts.rounds = at.stage->rounds();
+  facts.moment_rows = specification.parameters().moment_rows();
+  facts.seed = specification.learner().seed();
+  for (const v1::PartPlan& part : at.stage->parts()) {
+    if (average)
+      facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
+  }
+  for (const v1::StagePlan& stage : plan.stages()) {
+    const v1::PartPlan* const mean = PartOf(stage, "mean");
+    if (mean != nullptr) facts.stddev_of_mean = mean->stddev();
+  }
+  facts.users = users;
+  facts.step_size = specification.learner().step_size();
+  facts.steps_per_round = specification.learner().steps_per_round();
+  facts.largest_a_norm =
+      LargestNormOfA(a, specification.parameters().adjacency());
+  facts.stddev_a = a == nullptr || !average ? 0 : a->stddev();
+  facts.average = average;
+  return facts;
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,37 @@
+# A mechanism NAME is the files NAME.cc of three folders: common/privacy/mechanism
+# (the plan), curator/mechanism (the sums) and analyst/mechanism (the learning).
+# The files of the first folder are the list of mechanisms. Each layer compiles
+# and tables the same names, so a missing side is an error of the build.
+file(GLOB DPNMF_MECHANISMS CONFIGURE_DEPENDS
+  RELATIVE ${CMAKE_SOURCE_DIR}/common/privacy/mechanism
+  ${CMAKE_SOURCE_DIR}/common/privacy/mechanism/*.cc)
+list(TRANSFORM DPNMF_MECHANISMS REPLACE "\\.cc$" "")
+list(REMOVE_ITEM DPNMF_MECHANISMS mechanism)  # the table itself
+
+# dpnmf_mechanism_sources(VARIABLE FOLDER): the table of a layer and its NAME.cc.
+function(dpnmf_mechanism_sources variable folder)
+  set(sources ${folder}mechanism.cc)
+  foreach(name ${DPNMF_MECHANISMS})
+    list(APPEND sources ${folder}${name}.cc)
+  endforeach()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
+# mechanism_names.inc: DPNMF_MECHANISM(Name) for each, to be included by tables.
+# The file second_moments.cc defines kSecondMomentsMechanism.
+set(rows)
+foreach(name ${DPNMF_MECHANISMS})
+  set(symbol)
+  string(REPLACE "_" ";" words ${name})
+  foreach(word ${words})
+    string(SUBSTRING ${word} 0 1 first)
+    string(SUBSTRING ${word} 1 -1 rest)
+    string(TOUPPER ${first} first)
+    string(APPEND symbol ${first}${rest})
+  endforeach()
+  string(APPEND rows "DPNMF_MECHANISM(${symbol})\n")
+endforeach()
+foreach(layer privacy curator analyst)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/${layer}/mechanism_names.inc
+    CONTENT "${rows}" @ONLY)
+endforeach()

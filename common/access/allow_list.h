@@ -1,0 +1,115 @@
+// Who may use a server: the operator's allow-list, one shape for both servers.
+//
+// A peer is known by the subject alternative names of its certificate
+// (common/tls/tls.h). The list is a JSON file:
+//
+//   {"peers": [{"identity": "dns:analyst.example.org",
+//               "roles": ["analyst"],
+//               "datasets": ["digits"],
+//               "budgets": [{"population": "clinic", "epsilon": 2.0}]}]}
+//
+// identity: "dns:NAME" or "uri:URI", each once. roles: one or more of
+// "analyst", "auditor", "operator"; docs/operations.md says what each may do at
+// which server. At the curator alone: datasets (required), names or ["*"];
+// budgets (optional), caps on what this identity alone may spend, epsilon in
+// (0, 1000], in the population's conversion and delta.
+//
+// An older shape is still read: the list is called `grants` at the curator and
+// `clients` at the analyst, and is the same otherwise.
+#ifndef DPNMF_COMMON_ACCESS_ALLOW_LIST_H_
+#define DPNMF_COMMON_ACCESS_ALLOW_LIST_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+
+namespace dpnmf {
+
+enum class Role { kAnalyst, kAuditor, kOperator };
+
+// What one identity may do.
+struct Grant {
+  std::string identity;  // "dns:..." or "uri:..."
+  std::set<Role> roles;
+  // At the curator alone.
+  std::set<std::string> datasets;
+  bool all_datasets = false;
+  std::map<std::string, double> epsilon_by_population;
+
+  bool Covers(const std::string& dataset) const {
+    return all_datasets || datasets.contains(dataset);
+  }
+};
+
+// What differs between the servers.
+struct AllowListRules {
+  std::string_view name;         // in sentences and the log
+  std::string_view older_key;    // of the older shape
+  bool has_datasets;             // `datasets` and `budgets` are known
+  std::string_view malformed;    // code: INVALID_ARGUMENT
+  std::string_view unreadable;   // code: NOT_FOUND
+  std::string_view not_on_list;  // sentence of "identity-unknown"
+};
+extern const AllowListRules kCuratorAllowList;
+extern const AllowListRules kAnalystAllowList;
+
+struct ParsedAllowList {
+  std::vector<Grant> grants;  // in the file's order
+  bool older_shape = false;
+};
+// INVALID_ARGUMENT `rules.malformed`, one sentence that names the place.
+absl::StatusOr<ParsedAllowList> ParseAllowList(std::string_view json,
+                                               const AllowListRules& rules);
+// NOT_FOUND `rules.unreadable` besides; sentences name the file.
+absl::StatusOr<ParsedAllowList> ReadAllowList(const std::string& path,
+                                              const AllowListRules& rules);
+
+// Thread-safe.
+class AllowList {
+ public:
+  // The file is read again when it changes. One that cannot be read then gives
+  // access to nobody until it can. An older shape is logged once, with the
+  // shape to use. Errors of ReadAllowList.
+  static absl::StatusOr<std::unique_ptr<AllowList>> FromFile(
+      std::string path, const AllowListRules& rules);
+  // Fixed.
+  static std::unique_ptr<AllowList> FromGrants(std::vector<Grant> grants,
+                                               const AllowListRules& rules);
+
+  // The grants of the peer's identities, in the list's order; one or more.
+  // PERMISSION_DENIED "identity-unknown".
+  absl::StatusOr<std::vector<Grant>> GrantsOf(
+      std::span<const std::string> identities);
+
+ private:
+  // What tells a file from the one that was read before: when it or its mode
+  // last changed, its size and its inode; zeros if there is none.
+  using Stamp = std::array<std::int64_t, 4>;
+  static Stamp StampOf(const std::string& path);
+
+  AllowList(std::string path, const AllowListRules& rules)
+      : path_(std::move(path)), rules_(rules) {}
+  void Take(ParsedAllowList list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReloadIfChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string path_;  // empty: fixed
+  const AllowListRules& rules_;
+  Mutex mutex_;
+  Stamp stamp_ ABSL_GUARDED_BY(mutex_) = {};
+  bool hinted_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Grant> grants_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_ACCESS_ALLOW_LIST_H_

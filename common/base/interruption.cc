@@ -1,0 +1,23 @@
+#include "common/base/interruption.h"
+
+#include <csignal>
+
+namespace dpnmf {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+}  // namespace
+
+void InterruptGently() {
+  const auto handler = [](int signal) {
+    interrupted = 1;
+    std::signal(signal, SIG_DFL);
+  };
+  std::signal(SIGINT, handler);
+  std::signal(SIGTERM, handler);
+}
+
+bool Interrupted() { return interrupted != 0; }
+
+}  // namespace dpnmf

@@ -1,0 +1,87 @@
+// Descriptors that are found by their name: mechanisms, file formats.
+//
+// A table is made from an explicit list of rows. Nothing registers itself when
+// a program is loaded, so no linker can drop a row.
+#ifndef DPNMF_COMMON_BASE_NAME_TABLE_H_
+#define DPNMF_COMMON_BASE_NAME_TABLE_H_
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dpnmf {
+
+// Row has a member `name` that a std::string_view can be made of. Rows outlive
+// the table. Thread-safe while no AddedRow comes or goes.
+template <typename Row>
+class NameTable {
+ public:
+  // Aborts if two rows have one name.
+  explicit NameTable(std::vector<const Row*> rows) {
+    for (const Row* row : rows) Add(row);
+  }
+  NameTable(const NameTable&) = delete;
+  NameTable& operator=(const NameTable&) = delete;
+
+  // nullptr if no row has that name.
+  const Row* Find(std::string_view name) const {
+    for (const Row* row : rows_)
+      if (row->name == name) return row;
+    return nullptr;
+  }
+  const std::vector<const Row*>& rows() const { return rows_; }
+
+ private:
+  template <typename>
+  friend class AddedRow;
+
+  void Add(const Row* row) {
+    if (Find(row->name) != nullptr) {
+      std::fprintf(stderr, "the name %s is in use\n",
+                   std::string(row->name).c_str());
+      std::abort();
+    }
+    rows_.push_back(row);
+  }
+
+  std::vector<const Row*> rows_;
+};
+
+// One more row for as long as it lives, for tests. Not thread-safe: it comes
+// before other threads read the table and goes after them.
+template <typename Row>
+class AddedRow {
+ public:
+  // Both outlive it. Aborts if the name is in use.
+  AddedRow(NameTable<Row>* table, const Row* row) : table_(table), row_(row) {
+    table_->Add(row_);
+  }
+  ~AddedRow() { std::erase(table_->rows_, row_); }
+  AddedRow(const AddedRow&) = delete;
+  AddedRow& operator=(const AddedRow&) = delete;
+
+ private:
+  NameTable<Row>* const table_;
+  const Row* const row_;
+};
+
+// "a", "a or b", "a, b or c": the names for which `wanted` holds.
+template <typename Row, typename Wanted>
+std::string NamesText(const NameTable<Row>& table, const Wanted& wanted) {
+  std::vector<std::string> names;
+  for (const Row* row : table.rows())
+    if (wanted(*row)) names.emplace_back(row->name);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_BASE_NAME_TABLE_H_

@@ -1,0 +1,62 @@
+#include "common/base/read_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
+#include "common/base/error.h"
+#include "common/base/failpoint.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr std::size_t kFirstRead = 4096;
+
+// What to read first: all of a regular file and one byte, to see its end.
+std::size_t FirstRead(int file) {
+  struct stat about {};
+  if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return kFirstRead;
+  return std::max(static_cast<std::size_t>(about.st_size) + 1, kFirstRead);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path,
+                                     std::size_t max_bytes) {
+  const int file = DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == ENOENT) {
+    return Refusal(absl::StatusCode::kNotFound, "file-missing",
+                   absl::StrCat("there is no file `", path, "`"));
+  }
+  if (file < 0) return StorageFailed("open", path);
+  const absl::Cleanup close_file = [file] { ::close(file); };
+  const std::size_t room =
+      max_bytes == kOwnFileLimit ? max_bytes : max_bytes + 1;
+  std::string content(std::min(room, FirstRead(file)), '\0');
+  std::size_t filled = 0;
+  while (filled < room) {
+    if (filled == content.size())
+      content.resize(std::min(room, 2 * content.size()));
+    const ssize_t got = DPNMF_SYSTEM(read)(file, content.data() + filled,
+                                           content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return StorageFailed("read", path);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  if (filled > max_bytes) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "file-too-large",
+                   absl::StrCat("`", path, "` has more than ", max_bytes,
+                                " bytes; name the right file"));
+  }
+  content.resize(filled);
+  return content;
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,30 @@
+// The words of a flag as a value, and a value in words.
+#ifndef DPNMF_COMMON_CLI_FLAG_VALUE_H_
+#define DPNMF_COMMON_CLI_FLAG_VALUE_H_
+
+#include <string>
+#include <vector>
+
+#include "common/cli/program.h"
+
+namespace dpnmf {
+
+// "--output" of "--output,-o"; "run" of an argument.
+std::string LongName(const Flag& flag);
+// Whether it takes no value.
+bool IsSwitch(const Flag& flag);
+// Whether it takes several values.
+bool IsList(const Flag& flag);
+
+// Puts `words` (not empty) into the target. Returns what is wrong with them,
+// without a full stop; empty if nothing is.
+std::string SetFlag(const Flag& flag, const std::vector<std::string>& words);
+
+// For help: "FILE", "text|json", "INT in [1 - 64]".
+std::string ValueName(const Flag& flag);
+// For help: the target's value if the flag's rules show it, else empty.
+std::string DefaultText(const Flag& flag);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_CLI_FLAG_VALUE_H_

@@ -1,0 +1,306 @@
+#include "common/cli/program.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/error.h"
+#include "common/cli/flag_value.h"
+#include "common/cli/usage.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr char kUsageCode[] = "usage";
+constexpr std::size_t kScreen = 80;
+constexpr std::size_t kFlagColumn = 32;
+
+// `text` with line breaks in the place of blanks, so that no line is longer
+// than `width`, unless a word is.
+std::string Wrap(const std::string& text, std::size_t width) {
+  std::istringstream words(text);
+  std::string wrapped;
+  std::size_t line = 0;
+  for (std::string word; words >> word;) {
+    const bool fits = line + 1 + word.size() <= width;
+    if (!wrapped.empty()) wrapped += fits ? ' ' : '\n';
+    line = fits && !wrapped.empty() ? line + 1 + word.size() : word.size();
+    wrapped += word;
+  }
+  return wrapped;
+}
+
+bool HasHealth(const Program& program) {
+  const auto& commands = program.root.commands;
+  return std::any_of(commands.begin(), commands.end(), [](const auto& command) {
+    return std::string_view(command.name) == "health";
+  });
+}
+
+// CLI11's layout within the screen.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(kFlagColumn); }
+  std::string make_description(const CLI::App* command) const override {
+    return Wrap(command->get_description(), kScreen) + "\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrap(option->get_description(), kScreen - kFlagColumn);
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(
+        text, command->get_name(),
+        Wrap(command->get_description(), kScreen - kFlagColumn), kFlagColumn);
+    return text.str();
+  }
+};
+
+// Reads the file and leaves out what does not count: keys whose variable is set
+// (CLI11 lets a file win over the environment) and keys that no flag is called,
+// of which it keeps the first.
+class ConfigReader : public CLI::ConfigTOML {
+ public:
+  explicit ConfigReader(const Program& program) : program_(program) {}
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::vector<CLI::ConfigItem> found = CLI::ConfigTOML::from_config(input);
+    std::erase_if(found, [this](const CLI::ConfigItem& item) {
+      if (item.name == "++" || item.name == "--") return true;  // of a section
+      const ConfigKey key = {item.parents, item.name};
+      const Flag* const flag = FlagOfKey(program_, key);
+      if (flag == nullptr && !unknown_.has_value()) unknown_ = key;
+      return flag == nullptr || IsInEnvironment(*flag);
+    });
+    return found;
+  }
+
+  const std::optional<ConfigKey>& unknown() const { return unknown_; }
+
+ private:
+  bool IsInEnvironment(const Flag& flag) const {
+    if (!flag.rules.env) return false;
+    const char* const value = std::getenv(VariableOf(program_, flag).c_str());
+    return value != nullptr && *value != '\0';
+  }
+
+  const Program& program_;
+  mutable std::optional<ConfigKey> unknown_;
+};
+
+// The tables as CLI11 knows them. It splits argv, the environment and the file
+// into words; what they mean, and whether they are right, is decided here.
+class Parser {
+ public:
+  explicit Parser(const Program& program)
+      : program_(program),
+        app_(program.root.summary, program.root.name),
+        config_(std::make_shared<ConfigReader>(program)) {
+    app_.formatter(std::make_shared<HelpFormatter>());
+    app_.config_formatter(config_);
+    app_.fallthrough();
+    app_.set_version_flag(
+        "--version", absl::StrCat(program.root.name, " ", program.version));
+    if (*program.config.help != '\0')
+      app_.set_config("--config", program.config.path, program.config.help,
+                      program.config.must_exist)
+          ->type_name("FILE");
+    AddCommand(program.root, &app_);
+    if (HasHealth(program))
+      app_.add_flag("--health")
+          ->description("The same as the subcommand health");
+  }
+
+  // Throws CLI11's CallForHelp and CallForVersion. Returns what is wrong; empty
+  // if nothing is: the targets are set then.
+  std::string Parse(int argc, const char* const* argv) {
+    std::string said;  // what CLI11 says, in case that the tables find nothing
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success&) {
+      throw;
+    } catch (const CLI::FileError&) {
+      return absl::StrCat("The configuration file ", ConfigPath(),
+                          " cannot be read");
+    } catch (const CLI::ArgumentMismatch& error) {
+      // A value that is missing is missing at the end.
+      const std::string flag = FlagNamed(argv[argc - 1]);
+      if (!flag.empty()) return absl::StrCat(flag, " needs a value");
+      said = error.what();
+    } catch (const CLI::ParseError& error) {
+      said = error.what();
+    }
+    const std::string problem = Problem();
+    return problem.empty() ? said : problem;
+  }
+
+  // The program and the commands that were reached.
+  CommandPath Path() const {
+    CommandPath path;
+    for (const CLI::App* app = &app_;; app = app->get_subcommands().front()) {
+      path.push_back(commands_.at(app));
+      if (app->get_subcommands().empty()) return path;
+    }
+  }
+
+  std::string Help() const { return app_.help(); }
+
+ private:
+  void AddCommand(const Command& command, CLI::App* app) {
+    commands_[app] = &command;
+    if (*command.footer != '\0') app->footer(command.footer);
+    for (const Flag& flag : command.flags) AddFlag(flag, app);
+    for (const Flag& flag : command.flags)
+      if (*flag.rules.needs != '\0')
+        options_.at(&flag)->needs(app->get_option(flag.rules.needs));
+    if (command.run == nullptr) app->require_subcommand(1);
+    for (const Command& sub : command.commands)
+      AddCommand(sub, app->add_subcommand(sub.name, sub.summary));
+  }
+
+  void AddFlag(const Flag& flag, CLI::App* app) {
+    CLI::Option* const option =
+        IsSwitch(flag)
+            ? app->add_flag(flag.name)->description(flag.help)
+            : app->add_option(
+                  flag.name,
+                  CLI::callback_t([](const CLI::results_t&) { return true; }),
+                  flag.help);
+    options_[&flag] = option;
+    if (flag.rules.env) option->envname(VariableOf(program_, flag));
+    if (IsSwitch(flag)) return;
+    if (IsList(flag))
+      option->expected(CLI::detail::expected_max_vector_size)->delimiter(',');
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->required(flag.rules.required)
+        ->type_name(ValueName(flag))
+        ->default_str(DefaultText(flag));
+  }
+
+  std::string ConfigPath() const {
+    return app_.get_config_ptr()->as<std::string>();
+  }
+
+  // The flag that takes a value and that the word is, by its long name; empty
+  // if there is none.
+  std::string FlagNamed(const std::string& word) const {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--config") return name;
+    for (const Command* command : Path()) {
+      for (const Flag& flag : command->flags)
+        if (options_.at(&flag)->check_name(name)) return LongName(flag);
+    }
+    return "";
+  }
+
+  std::string Problem() const {
+    const CommandPath path = Path();
+    if (config_->unknown().has_value())
+      return UnknownKey(program_, ConfigPath(), *config_->unknown());
+    const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+    if (!unknown.empty())
+      return UnknownArgument(program_, path, unknown.front());
+    for (const Command* command : path) {
+      std::string problem = SetFlags(*command);
+      if (!problem.empty()) return problem;
+    }
+    if (path.back()->run == nullptr) return "A subcommand is required";
+    for (const Command* command : path) {
+      std::string problem = MissingFlag(*command);
+      if (!problem.empty()) return problem;
+    }
+    return "";
+  }
+
+  std::string SetFlags(const Command& command) const {
+    for (const Flag& flag : command.flags) {
+      const CLI::Option* const option = options_.at(&flag);
+      if (option->empty()) continue;
+      std::string problem = SetFlag(flag, option->results());
+      if (!problem.empty()) return problem;
+    }
+    return "";
+  }
+
+  std::string MissingFlag(const Command& command) const {
+    for (const Flag& flag : command.flags) {
+      const CLI::Option* const option = options_.at(&flag);
+      if (flag.rules.required && option->empty())
+        return absl::StrCat(LongName(flag), " is required");
+      for (const CLI::Option* needed : option->get_needs())
+        if (!option->empty() && needed->empty())
+          return absl::StrCat(LongName(flag), " requires ", flag.rules.needs);
+    }
+    return "";
+  }
+
+  const Program& program_;
+  CLI::App app_;
+  const std::shared_ptr<ConfigReader> config_;
+  std::map<const CLI::App*, const Command*> commands_;
+  std::map<const Flag*, CLI::Option*> options_;
+};
+
+std::string UsageText(const Program& program, const CommandPath& path,
+                      std::string sentence) {
+  // On one line, whatever was typed.
+  std::replace_if(
+      sentence.begin(), sentence.end(),
+      [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); },
+      ' ');
+  return absl::StrCat(program.root.name, ": ", sentence, "; see '",
+                      PathText(path), " --help'. [", kUsageCode, "]\n");
+}
+
+}  // namespace
+
+ExitCode Main(const Program& program, int argc, const char* const* argv,
+              std::ostream* out, std::ostream* err) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "--health" && HasHealth(program))
+    arguments[1] = "health";
+  Parser parser(program);
+  try {
+    const std::string problem = parser.Parse(argc, arguments.data());
+    if (!problem.empty()) {
+      *err << UsageText(program, parser.Path(), problem) << std::flush;
+      return kExitUsage;
+    }
+  } catch (const CLI::CallForVersion& version) {
+    *out << version.what() << '\n' << std::flush;
+    return kExitOk;
+  } catch (const CLI::Success&) {
+    *out << parser.Help() << std::flush;
+    return kExitOk;
+  }
+  const absl::StatusOr<ExitCode> done = parser.Path().back()->run();
+  if (done.ok()) return *done;
+  *err << ErrorText(program.root.name, done.status()) << std::flush;
+  return ExitCodeOf(done.status());
+}
+
+ExitCode Main(const Program& program, int argc, const char* const* argv) {
+  return Main(program, argc, argv, &std::cout, &std::cerr);
+}
+
+std::string ErrorText(const std::string& program, const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  return absl::StrCat(program, ": ", status.message(), " [",
+                      code.empty() ? "internal-error" : code, "]\n");
+}
+
+std::string VariableOf(const Program& program, const Flag& flag) {
+  const std::string name =
+      absl::StrReplaceAll(LongName(flag).substr(2), {{"-", "_"}});
+  return absl::StrCat(program.env_prefix, absl::AsciiStrToUpper(name));
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,44 @@
+// Products and decompositions of dense matrices, instantiated once: each of
+// Eigen's costs the compiler seconds in every file that has one. Inner sizes of
+// factors must agree. Thread-safe; no errors.
+#ifndef DPNMF_COMMON_NMF_LINEAR_ALGEBRA_H_
+#define DPNMF_COMMON_NMF_LINEAR_ALGEBRA_H_
+
+#include "Eigen/Core"
+
+namespace dpnmf {
+
+// x y.
+Eigen::MatrixXd Product(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y);
+Eigen::VectorXd Applied(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
+// x' y.
+Eigen::MatrixXd TransposeProduct(const Eigen::MatrixXd& x,
+                                 const Eigen::MatrixXd& y);
+// (scale x') y, rounded in this order.
+Eigen::MatrixXd ScaledTransposeProduct(double scale, const Eigen::MatrixXd& x,
+                                       const Eigen::MatrixXd& y);
+// x y'.
+Eigen::MatrixXd ProductTranspose(const Eigen::MatrixXd& x,
+                                 const Eigen::MatrixXd& y);
+// q diag(d) q'.
+Eigen::MatrixXd Conjugated(const Eigen::MatrixXd& q, const Eigen::VectorXd& d);
+
+// *product = x y, and x y', by tasks of columns of the product. The same bits
+// for any thread count.
+void Multiply(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, int threads,
+              Eigen::MatrixXd* product);
+void MultiplyTransposed(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
+                        int threads, Eigen::MatrixXd* product);
+
+// Eigenvalues in rising order; the eigenvector of values(i), of length 1, is
+// vectors.col(i).
+struct SymmetricEigen {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd vectors;
+};
+// Only the lower triangle is read.
+SymmetricEigen EigenOfSymmetric(const Eigen::MatrixXd& matrix);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_NMF_LINEAR_ALGEBRA_H_

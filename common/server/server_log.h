@@ -1,0 +1,24 @@
+// How a server logs: to standard error, as text or as one line of JSON an entry
+// (time, level, message, and the request that the thread works on).
+#ifndef DPNMF_COMMON_SERVER_SERVER_LOG_H_
+#define DPNMF_COMMON_SERVER_SERVER_LOG_H_
+
+#include <string>
+
+#include "common/server/metrics.h"
+
+namespace dpnmf {
+
+enum class LogFormat { kText, kJson };
+
+// level: trace, debug, info, warn or warning, error, off.
+void SetUpLog(const std::string& program, const std::string& level,
+              LogFormat format);
+
+// Logs and counts every peer that is refused (OnPeerRefused). `metrics` must
+// outlive the server; null: not counted.
+void LogRefusedPeers(Metrics* metrics);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_SERVER_SERVER_LOG_H_

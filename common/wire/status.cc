@@ -1,0 +1,108 @@
+#include "common/wire/status.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "dpnmf/v1/privacy.pb.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr std::size_t kLongestCode = 64;
+
+bool IsReasonCode(std::string_view code) {
+  return !code.empty() && code.size() <= kLongestCode &&
+         std::all_of(code.begin(), code.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+// The code that came with the status; empty if none did or it is not one.
+std::string CodeOf(const grpc::Status& status) {
+  v1::ErrorDetail detail;
+  if (status.error_details().empty() ||
+      !detail.ParseFromString(status.error_details()) ||
+      !IsReasonCode(detail.code())) {
+    return "";
+  }
+  return detail.code();
+}
+
+absl::StatusCode KindOf(grpc::StatusCode code) {
+  return code > grpc::StatusCode::OK &&
+                 code <= grpc::StatusCode::UNAUTHENTICATED
+             ? static_cast<absl::StatusCode>(code)
+             : absl::StatusCode::kUnknown;
+}
+
+// A status that the transport made, not the other program.
+absl::Status FromTransport(const grpc::Status& status) {
+  const absl::StatusCode kind = KindOf(status.error_code());
+  const std::string text = status.error_message();
+  switch (kind) {
+    case absl::StatusCode::kUnavailable:
+      return Refusal(kind, "unreachable",
+                     absl::StrCat("The other side cannot be reached (", text,
+                                  "). Check that it runs, its address and both "
+                                  "sides' certificates."));
+    case absl::StatusCode::kDeadlineExceeded:
+      return Refusal(kind, "deadline-exceeded",
+                     "The other side did not answer in time; try again.");
+    case absl::StatusCode::kCancelled:
+      return Refusal(kind, "cancelled", "The call was cancelled.");
+    case absl::StatusCode::kUnauthenticated:
+      return Refusal(kind, "not-authenticated",
+                     absl::StrCat("The other side does not accept this "
+                                  "certificate (",
+                                  text, ")."));
+    case absl::StatusCode::kUnimplemented:
+      return Refusal(kind, "rpc-failed",
+                     "The other side does not know this call: the address is "
+                     "another program's, or its version differs; check the "
+                     "address, and install the same version on both sides.");
+    case absl::StatusCode::kResourceExhausted:
+      // gRPC's own words once RpcServer::Options::most_threads are at work.
+      if (text == "Server Threadpool Exhausted") {
+        return Refusal(absl::StatusCode::kUnavailable, "busy",
+                       "The other side has as many calls open as it may; try "
+                       "again.");
+      }
+      // The budget's kind belongs to refusals with a code; from the transport
+      // it means a message or a queue that is too large.
+      return Refusal(absl::StatusCode::kInternal, "rpc-failed",
+                     absl::StrCat("The call failed: ", text));
+    default:
+      return Refusal(kind, "rpc-failed",
+                     absl::StrCat("The call failed: ", text));
+  }
+}
+
+}  // namespace
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  v1::ErrorDetail detail;
+  detail.set_code(ReasonCode(status));
+  if (detail.code().empty()) {
+    detail.set_code("internal-error");
+    return grpc::Status(grpc::StatusCode::INTERNAL,
+                        "The request failed for an internal reason; the "
+                        "server's operator finds it in the server's log.",
+                        detail.SerializeAsString());
+  }
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      std::string(status.message()),
+                      detail.SerializeAsString());
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string code = CodeOf(status);
+  if (code.empty()) return FromTransport(status);
+  return Refusal(KindOf(status.error_code()), code, status.error_message());
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,66 @@
+#include <cstdio>
+#include <ctime>
+#include <memory>
+
+#include "common/base/error.h"
+#include "common/doctor/doctor_checks.h"
+#include "common/wire/json.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/serve_flags.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/maintenance/doctor.h"
+
+namespace dpnmf::curator {
+namespace {
+
+std::string AnchorDirectory(const ServeOptions& options) {
+  if (options.no_anchor) return "";
+  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
+                                    : options.anchor_dir;
+}
+
+absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
+                                 const std::string& backup,
+                                 const std::string& format) {
+  DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
+  CuratorDoctorOptions doctor;
+  doctor.data_dir = options.data_dir;
+  doctor.anchor_dir = AnchorDirectory(options);
+  doctor.tls = options.tls;
+  doctor.allow_list = options.allow_list;
+  doctor.audit_log = AuditFileOf(options);
+  doctor.metrics_listen = options.metrics_listen;
+  doctor.backup = backup;
+  doctor.paced = options.pace_milliseconds > 0;
+  doctor.now = std::time(nullptr);
+  const v1::DoctorReport report = ExamineCurator(doctor);
+  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
+             stdout);
+  if (report.ok()) return kExitOk;
+  return Refusal(absl::StatusCode::kFailedPrecondition, "check-failed",
+                 "a check failed: mend it before the curator is served.");
+}
+
+}  // namespace
+
+Command DoctorCommand() {
+  const auto options = std::make_shared<ServeOptions>();
+  const auto backup = std::make_shared<std::string>();
+  const auto format = std::make_shared<std::string>("text");
+  Command doctor = {
+      .name = "doctor",
+      .summary = "Go through the checklist for production; flags as for serve",
+      .footer =
+          "Each point of docs/operations.md, with what to do. Changes nothing; "
+          "a server may\nrun meanwhile. What it prints is for the operator. "
+          "Exit code 7 if a check failed.",
+      .flags = ServeFlags(options.get()),
+      .run = [=] { return Examine(*options, *backup, *format); }};
+  doctor.flags.push_back(
+      Flag("--backup", backup.get(), "The directory of the last backup"));
+  doctor.flags.push_back(Flag("--format", format.get(), "text or json",
+                              {.one_of = "text|json", .shown = true}));
+  return doctor;
+}
+
+}  // namespace dpnmf::curator

@@ -1,5 +1,0 @@
-# dpnmf-curator evaluate
-dpnmf_library(dpnmf_evaluate_command LAYER curator
-  SOURCES evaluate_command.cc
-  DEPS dpnmf_base dpnmf_data dpnmf_evaluate dpnmf_error_report dpnmf_interruption CLI11::CLI11 absl::strings
-       absl::str_format absl::time)

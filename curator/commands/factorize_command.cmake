@@ -1,5 +1,0 @@
-# dpnmf-curator factorize
-dpnmf_library(dpnmf_factorize_command LAYER curator
-  SOURCES factorize_command.cc
-  DEPS dpnmf_base dpnmf_rpc dpnmf_proto dpnmf_data dpnmf_factor dpnmf_error_report dpnmf_interruption
-       CLI11::CLI11 absl::strings absl::str_format)

@@ -1,0 +1,240 @@
+// dpnmf-curator backup, restore, forget and close.
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "common/base/audit_log.h"
+#include "common/base/error.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/maintenance/backup.h"
+#include "curator/maintenance/close_run.h"
+#include "curator/maintenance/retention.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct KeepOptions {
+  std::string data_dir, anchor_dir, backup, audit_log;
+  bool no_anchor = false, check = false, dry_run = false;
+  std::vector<std::string> runs;
+  int older_than_days = 0;
+  std::string run;  // of close
+};
+
+absl::StatusOr<Ledger::Options> Places(const KeepOptions& options) {
+  return LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor);
+}
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+// "1 run", "2 runs".
+std::string Counted(std::size_t count, const char* what) {
+  return absl::StrFormat("%u %s%s", count, what, count == 1 ? "" : "s");
+}
+
+std::string TextOf(const BackupReport& report) {
+  return absl::StrFormat("%s, %u bytes; ledger: %u rows, head %s\n",
+                         Counted(report.files, "file"), report.bytes,
+                         report.row_count, HexOf(report.head));
+}
+
+void WarnIfUnkeyed(const BackupReport& report) {
+  if (!report.unkeyed) return;
+  absl::FPrintF(stderr,
+                "dpnmf-curator: note: %s Make another, and delete this one.\n",
+                kUnkeyedBackup);
+}
+
+absl::Status Backup(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                         MakeBackup(options.data_dir, options.backup));
+  Print("wrote " + options.backup + ": " + TextOf(report));
+  return absl::OkStatus();
+}
+
+absl::Status Restore(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  const std::string& anchor = places.anchor_directory;
+  if (options.check) {
+    DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                           CheckBackup(options.backup, anchor));
+    WarnIfUnkeyed(report);
+    Print(options.backup + " is whole and the latest state: " + TextOf(report));
+    return absl::OkStatus();
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const BackupReport report,
+      RestoreBackup(options.backup, options.data_dir, anchor));
+  DPNMF_ASSIGN_OR_RETURN(const auto log,
+                         AuditLog::Open(AuditFile(options.data_dir)));
+  DPNMF_RETURN_IF_ERROR(
+      log->Write("restored",
+                 {{"from", options.backup},
+                  {"rows", static_cast<std::int64_t>(report.row_count)},
+                  {"anchor", anchor.empty() ? std::string("none") : anchor}},
+                 AuditSync::kDurable));
+  WarnIfUnkeyed(report);
+  Print("restored " + options.data_dir + ": " + TextOf(report));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
+    const KeepOptions& options) {
+  return AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
+                                                  : options.audit_log);
+}
+
+absl::Status Close(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
+  DPNMF_ASSIGN_OR_RETURN(
+      const AbandonedRun run,
+      CloseAbandonedRun(places, options.run,
+                        absl::StrFormat("operator, uid %d", ::getuid()),
+                        log.get()));
+  Print(absl::StrFormat(
+      "closed run %s of %s: mu^2 %.4g of population %s is free again; %s "
+      "charged.\n",
+      options.run, run.identity, run.returned.ToDouble(), run.population,
+      run.charged_rounds == 1
+          ? std::string("1 round stays")
+          : absl::StrFormat("%u rounds stay", run.charged_rounds)));
+  return absl::OkStatus();
+}
+
+absl::Status Forget(const KeepOptions& options) {
+  if (options.runs.empty() && options.older_than_days == 0) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "runs-missing",
+                   "nothing is named: say --run ID or --older-than-days N");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
+  RetentionRequest request;
+  request.runs = options.runs;
+  request.dry_run = options.dry_run;
+  if (options.older_than_days > 0) {
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    request.closed_before =
+        now.count() - std::int64_t{86'400} * options.older_than_days;
+  }
+  if (!options.dry_run) {
+    DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
+    DPNMF_RETURN_IF_ERROR(
+        log->Write("releases-forgotten",
+                   {{"runs", static_cast<std::int64_t>(options.runs.size())},
+                    {"older_than_days", std::int64_t{options.older_than_days}}},
+                   AuditSync::kDurable));
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<ForgottenRun> forgotten,
+      ForgetReleases(audit.rows, ReleaseDirectory(options.data_dir), request));
+  for (const ForgottenRun& run : forgotten) {
+    Print(absl::StrFormat("run %s: %s, %u bytes %s\n", run.run_id,
+                          Counted(run.releases, "release"), run.bytes,
+                          options.dry_run ? "would be deleted" : "deleted"));
+  }
+  Print(absl::StrFormat("%s; the ledger is as it was.\n",
+                        Counted(forgotten.size(), "run")));
+  return absl::OkStatus();
+}
+
+using Action = absl::Status(const KeepOptions& options);
+
+// A command with the flags of places and no others yet.
+Command CommandOf(const char* name, const char* summary, const char* footer,
+                  const std::shared_ptr<KeepOptions>& options, Action* action) {
+  Command command = {
+      .name = name,
+      .summary = summary,
+      .footer = footer,
+      .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
+      .run = [options, action]() -> absl::StatusOr<ExitCode> {
+        DPNMF_RETURN_IF_ERROR(action(*options));
+        return kExitOk;
+      }};
+  command.flags.push_back(Flag("--no-anchor", &options->no_anchor,
+                               "The curator is served without an anchor"));
+  return command;
+}
+
+Flag AuditLogFlag(KeepOptions* options) {
+  return Flag("--audit-log", &options->audit_log,
+              "File of the audit log [DATA_DIR/audit.jsonl]", {.env = true});
+}
+
+}  // namespace
+
+Command BackupCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command backup = CommandOf(
+      "backup", "Copy the data directory; a server may run meanwhile",
+      "The anchor is not part of it: it tells whether a backup is the latest "
+      "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
+      "--output /mnt/backup/today",
+      options, Backup);
+  backup.flags.push_back(Flag("--output", &options->backup, "A new directory",
+                              {.required = true}));
+  return backup;
+}
+
+Command RestoreCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command restore = CommandOf(
+      "restore", "Make a data directory of a backup",
+      "A backup that lacks a charge which the anchor has seen is refused: the "
+      "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
+      "which state is the\nlatest; see docs/operations.md.",
+      options, Restore);
+  restore.flags.push_back(Flag("--from", &options->backup,
+                               "The backup's directory", {.required = true}));
+  restore.flags.push_back(Flag("--check", &options->check,
+                               "Only look whether it could be restored"));
+  return restore;
+}
+
+Command ForgetCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command forget = CommandOf(
+      "forget", "Delete the stored releases of runs that were closed",
+      "No row of the ledger is touched: what was charged stays charged, and a "
+      "release\nwhose bytes are gone is never drawn again.\nExample:\n"
+      "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365",
+      options, Forget);
+  forget.flags.push_back(
+      Flag("--run", &options->runs,
+           "A run, by its whole id (ledger show --format json)"));
+  forget.flags.push_back(Flag("--older-than-days", &options->older_than_days,
+                              "All runs that were closed so long ago",
+                              {.range = {1, 36'500}}));
+  forget.flags.push_back(
+      Flag("--dry-run", &options->dry_run, "Only say what would go"));
+  forget.flags.push_back(AuditLogFlag(options.get()));
+  return forget;
+}
+
+Command CloseCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command close = CommandOf(
+      "close", "Close a run whose analyst does not come back",
+      "Stop the server first. What the run has reserved and not spent is free "
+      "again; what\nwas charged stays charged. The run cannot be opened any "
+      "more, by whoever began it.\nExample:\n  dpnmf-curator close --data-dir "
+      "/var/lib/dpnmf --run 0123456789abcdef0123456789abcdef",
+      options, Close);
+  close.flags.push_back(
+      Flag("--run", &options->run,
+           "The run, by its whole id (ledger show --format json)",
+           {.required = true}));
+  close.flags.push_back(AuditLogFlag(options.get()));
+  return close;
+}
+
+}  // namespace dpnmf::curator

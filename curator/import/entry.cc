@@ -1,0 +1,103 @@
+#include "curator/import/entry.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/charconv.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
+namespace dpnmf::curator {
+namespace {
+
+// The whole of `text` as a double, nothing if it is not a number.
+std::optional<double> ParseDouble(std::string_view text) {
+  if (!text.empty() && text[0] == '+') {
+    text.remove_prefix(1);
+    if (!text.empty() && text[0] == '-') return std::nullopt;
+  }
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  double value = 0;
+  const auto [rest, error] = std::from_chars(begin, end, value);
+  if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
+  if (error == std::errc()) return value;
+  // Out of range: std says only that; absl says on which side.
+  absl::from_chars(begin, end, value);
+  using Limits = std::numeric_limits<double>;
+  if (std::abs(value) < 1)
+    return std::signbit(value) ? -Limits::denorm_min() : 0.0;
+  return std::copysign(Limits::max(), value);
+}
+
+}  // namespace
+
+std::optional<EntryProblem> ToEntry(double value, float* entry) {
+  if (std::isnan(value)) {
+    return EntryProblem{"input-not-finite",
+                        "the entry is not a number (NaN); give a number, "
+                        "0 where nothing was observed"};
+  }
+  if (std::isinf(value)) {
+    return EntryProblem{"input-not-finite",
+                        "the entry is infinite; give a finite number"};
+  }
+  if (!(value >= 0)) {
+    return EntryProblem{
+        "input-negative",
+        absl::StrCat("the entry ", value,
+                     " is negative; entries must be 0 or more")};
+  }
+  if (!(value <= std::numeric_limits<float>::max())) {
+    return EntryProblem{"input-not-finite",
+                        "the entry is above 3.4e38; rescale the data"};
+  }
+  *entry = static_cast<float>(value) + 0.0f;  // -0 + 0 = 0
+  return std::nullopt;
+}
+
+std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry) {
+  text = TrimBlanks(text);
+  if (text.empty()) {
+    return EntryProblem{
+        "input-not-a-number",
+        "the field is empty; write 0 where nothing was observed"};
+  }
+  const std::optional<double> value = ParseDouble(text);
+  if (!value.has_value()) {
+    return EntryProblem{"input-not-a-number",
+                        absl::StrCat(Quoted(text),
+                                     " is not a number; write decimal "
+                                     "numbers with a point")};
+  }
+  return ToEntry(*value, entry);
+}
+
+bool IsNumber(std::string_view text) {
+  return ParseDouble(TrimBlanks(text)).has_value();
+}
+
+std::optional<std::uint64_t> ParseWhole(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (rest != end || error != std::errc() || value >> 63 != 0)
+    return std::nullopt;
+  return value;
+}
+
+std::string_view TrimBlanks(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+std::string Quoted(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  const bool is_long = text.size() > kLongest;
+  const std::string shown(text.substr(0, kLongest));
+  return absl::StrCat("'", absl::CHexEscape(shown), is_long ? "..." : "", "'");
+}
+
+}  // namespace dpnmf::curator

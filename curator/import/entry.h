@@ -1,0 +1,39 @@
+// One entry of V: what a number in a file may be.
+#ifndef DPNMF_CURATOR_IMPORT_ENTRY_H_
+#define DPNMF_CURATOR_IMPORT_ENTRY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dpnmf::curator {
+
+// Why a text or a number is no entry, as a refusal says it.
+struct EntryProblem {
+  std::string_view code;
+  std::string sentence;
+};
+
+// The number nearest to `value` that V can hold (float). A problem if it is
+// NaN, infinite, negative or above the largest float. -0 becomes 0.
+std::optional<EntryProblem> ToEntry(double value, float* entry);
+
+// The same from decimal text such as 12, +1.5, 3e-7. Blanks around it are
+// ignored. A number too small for a double is 0.
+std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry);
+
+// Whether the text is a number at all, finite or not.
+bool IsNumber(std::string_view text);
+
+// A whole number in [0, 2^63), without sign.
+std::optional<std::uint64_t> ParseWhole(std::string_view text);
+
+std::string_view TrimBlanks(std::string_view text);
+
+// The text in quotes for a message: shortened, control characters escaped.
+std::string Quoted(std::string_view text);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_ENTRY_H_

@@ -1,0 +1,30 @@
+// Splits a line of text into fields.
+#ifndef DPNMF_CURATOR_IMPORT_FIELDS_H_
+#define DPNMF_CURATOR_IMPORT_FIELDS_H_
+
+#include <string_view>
+#include <vector>
+
+namespace dpnmf::curator {
+
+// A separator that stands for runs of blanks and tabs; blanks at both ends of
+// the line then do not count.
+inline constexpr char kBlanks = ' ';
+
+// Fields between separators (',', '\t' or kBlanks), blanks around each removed.
+// A field in double quotes may hold separators; its quotes are removed, and a
+// doubled quote inside stays doubled. False if a quote is not closed or
+// something other than a separator follows it; fields->size() is then the index
+// of the field. The fields point into `line`.
+bool SplitFields(std::string_view line, char separator,
+                 std::vector<std::string_view>* fields);
+
+// Tab if there is one, else comma if there is one, else kBlanks.
+char GuessSeparator(std::string_view line);
+
+// Nothing but blanks; nothing but blanks and tabs under kBlanks.
+bool IsBlank(std::string_view line, char separator);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_FIELDS_H_

@@ -1,0 +1,112 @@
+#include "curator/import/fingerprint.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/read_file.h"
+
+namespace dpnmf::curator {
+namespace {
+
+void AppendInteger(std::uint64_t value, int bytes,
+                   std::vector<std::uint8_t>* text) {
+  for (int i = 0; i < bytes; ++i)
+    text->push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+}
+
+void AppendEntry(std::uint64_t feature, float value,
+                 std::vector<std::uint8_t>* text) {
+  if (value == 0) return;
+  AppendInteger(feature, 8, text);
+  AppendInteger(std::bit_cast<std::uint32_t>(value), 4, text);
+}
+
+// Replaces *text by the nonzero entries of a column: (feature, bits of the
+// float), little-endian.
+void CanonicalColumn(const LoadedMatrix& matrix, std::uint64_t user,
+                     std::vector<std::uint8_t>* text) {
+  text->clear();
+  if (matrix.sparse) {
+    for (auto i = static_cast<std::size_t>(matrix.indptr[user]);
+         i < static_cast<std::size_t>(matrix.indptr[user + 1]); ++i) {
+      AppendEntry(static_cast<std::uint64_t>(matrix.indices[i]),
+                  matrix.values[i], text);
+    }
+    return;
+  }
+  for (std::uint64_t i = 0; i < matrix.features; ++i) {
+    AppendEntry(i, matrix.values[user * matrix.features + i], text);
+  }
+}
+
+absl::Status CreateKey(const std::string& path) {
+  FingerprintKey key;
+  if (RAND_priv_bytes(key.data(), static_cast<int>(key.size())) != 1) {
+    std::fputs("dpnmf: the random source failed; stopping\n", stderr);
+    std::abort();
+  }
+  // Written beside its place first: a crash leaves no half of a key. What an
+  // earlier crash left there was never used.
+  const std::string draft = absl::StrCat(path, ".new");
+  (void)RemoveFile(draft);
+  DPNMF_RETURN_IF_ERROR(WriteDurably(draft, {}, std::as_bytes(std::span(key))));
+  DPNMF_RETURN_IF_ERROR(RenameNew(draft, path));
+  return SyncParent(path);
+}
+
+absl::Status KeyDamaged(const std::string& path, const char* problem) {
+  return Refusal(
+      absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
+      absl::StrCat(path, " ", problem, "; restore it from a backup"));
+}
+
+}  // namespace
+
+absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
+    const std::string& data_dir) {
+  const std::string path = absl::StrCat(data_dir, "/fingerprint.key");
+  absl::StatusOr<std::string> text = ReadFile(path, kSettingsFileLimit);
+  if (absl::IsNotFound(text.status())) {
+    // A new key would not recognise what the old one saw.
+    DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
+    if (!names.empty()) return KeyDamaged(path, "is missing");
+    DPNMF_RETURN_IF_ERROR(CreateKey(path));
+    text = ReadFile(path, kSettingsFileLimit);
+  }
+  if (!text.ok()) return text.status();
+  FingerprintKey key;
+  if (text->size() != key.size()) {
+    return KeyDamaged(path, "is not 32 bytes long");
+  }
+  std::copy(text->begin(), text->end(), key.begin());
+  return key;
+}
+
+Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key) {
+  const auto key_bytes = std::as_bytes(std::span(key));
+  std::vector<Digest> columns(matrix.users);
+  std::vector<std::uint8_t> text;
+  for (std::uint64_t n = 0; n < matrix.users; ++n) {
+    CanonicalColumn(matrix, n, &text);
+    columns[n] = HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+  }
+  std::sort(columns.begin(), columns.end());
+  text.clear();
+  AppendInteger(matrix.features, 8, &text);
+  AppendInteger(matrix.users, 8, &text);
+  for (const Digest& column : columns)
+    text.insert(text.end(), column.begin(), column.end());
+  return HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,33 @@
+// Recognises data that were imported before, without a hash that others could
+// test guesses against.
+#ifndef DPNMF_CURATOR_IMPORT_FINGERPRINT_H_
+#define DPNMF_CURATOR_IMPORT_FINGERPRINT_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "curator/import/load.h"
+
+namespace dpnmf::curator {
+
+using FingerprintKey = std::array<std::uint8_t, 32>;
+
+// The operator's key DATA_DIR/fingerprint.key; drawn from OpenSSL and stored
+// with mode 0600 at first use. The directory must exist. DATA_LOSS
+// "fingerprint-key-damaged" if the file is not 32 bytes, or is missing while
+// there are data sets; UNAVAILABLE "storage-failed". Stops the process if the
+// random source fails.
+absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
+    const std::string& data_dir);
+
+// HMAC-SHA-256 under the key of D, N and the sorted HMACs of the columns, each
+// over its nonzero entries. So the order of the users, the file format and
+// dense or sparse do not matter; one changed bit of one entry does.
+Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_FINGERPRINT_H_

@@ -1,0 +1,115 @@
+#include "curator/import/formats.h"
+
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/import/fields.h"
+#include "curator/import/matrix_market.h"
+#include "curator/import/npy_matrix.h"
+#include "curator/import/text_matrix.h"
+#include "curator/import/triples.h"
+
+namespace dpnmf::curator {
+namespace {
+
+template <char kSeparator>
+absl::StatusOr<LoadedMatrix> ReadText(InputFile* input, bool users_are_rows,
+                                      const LoadOptions& options) {
+  return ReadTextMatrix(input, kSeparator, users_are_rows, options);
+}
+
+constexpr InputFormat kFormats[] = {
+    {.name = "csv", .title = "CSV", .extension = ".csv", .read = ReadText<','>},
+    {.name = "tsv",
+     .title = "TSV",
+     .extension = ".tsv",
+     .read = ReadText<'\t'>},
+    {.name = "text",
+     .title = "blank-separated text",
+     .read = ReadText<kBlanks>},
+    {.name = "mtx",
+     .title = "Matrix Market",
+     .extension = ".mtx",
+     .signature = "%%MatrixMarket",
+     .read =
+         [](InputFile* input, bool users_are_rows, const LoadOptions&) {
+           return ReadMatrixMarket(input, users_are_rows);
+         }},
+    {.name = "npy",
+     .title = "NumPy .npy",
+     .extension = ".npy",
+     .signature = "\x93NUMPY",
+     .read =
+         [](InputFile* input, bool users_are_rows, const LoadOptions&) {
+           return ReadNpyMatrix(input, users_are_rows);
+         }},
+    {.name = "triples",
+     .title = "'user item value' triples",
+     .declares_people = true,
+     .read =
+         [](InputFile* input, bool, const LoadOptions& options) {
+           return ReadTriples(input, options);
+         }},
+};
+
+absl::string_view View(std::string_view text) {
+  return absl::string_view(text.data(), text.size());
+}
+
+// A text whose name says nothing: the first line's separator decides. Three or
+// four fields could as well be triples with or without a time.
+absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
+                                                std::string_view first_line) {
+  const char separator = GuessSeparator(first_line);
+  std::vector<std::string_view> fields;
+  SplitFields(first_line, separator, &fields);
+  if (fields.size() == 3 || fields.size() == 4) {
+    return input.RefuseAt(
+        "input-ambiguous", 1, 1,
+        absl::StrCat("the line has ", fields.size(),
+                     " fields: a row of a matrix or a triple; say "
+                     "--format-in csv, tsv, text or triples"));
+  }
+  if (separator == ',') return InputFormats().Find("csv");
+  return InputFormats().Find(separator == '\t' ? "tsv" : "text");
+}
+
+}  // namespace
+
+NameTable<InputFormat>& InputFormats() {
+  static auto& table = *[] {
+    std::vector<const InputFormat*> rows;
+    for (const InputFormat& format : kFormats) rows.push_back(&format);
+    return new NameTable<InputFormat>(rows);
+  }();
+  return table;
+}
+
+absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
+  constexpr std::size_t kBeginning = 1 << 16;
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
+                         input->Peek(kBeginning));
+  for (const InputFormat* format : InputFormats().rows()) {
+    if (!format->signature.empty() &&
+        absl::StartsWithIgnoreCase(View(beginning), View(format->signature)))
+      return format;
+  }
+  std::string name = absl::AsciiStrToLower(input->path());
+  if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);
+  for (const InputFormat* format : InputFormats().rows()) {
+    if (!format->extension.empty() &&
+        absl::EndsWith(name, View(format->extension)))
+      return format;
+  }
+  if (beginning.empty()) {
+    return input->RefuseAt("input-empty", 0, 0,
+                           "the file is empty; name another");
+  }
+  return FormatOfText(*input,
+                      beginning.substr(0, beginning.find_first_of("\r\n")));
+}
+
+}  // namespace dpnmf::curator

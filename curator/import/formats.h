@@ -1,0 +1,39 @@
+// The file formats that can be read: one row each in formats.cc.
+#ifndef DPNMF_CURATOR_IMPORT_FORMATS_H_
+#define DPNMF_CURATOR_IMPORT_FORMATS_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "common/base/name_table.h"
+#include "curator/import/input_file.h"
+#include "curator/import/load.h"
+
+namespace dpnmf::curator {
+
+struct InputFormat {
+  std::string_view name;   // of --format-in
+  std::string_view title;  // of help texts
+  // What a file's name ends with, in lower case and without .gz; empty: none.
+  std::string_view extension = "";
+  // What a file begins with, in upper or lower case; empty: nothing certain.
+  std::string_view signature = "";
+  // A file has entries of named items, not rows and columns: items and the
+  // number of people must be declared.
+  bool declares_people = false;
+  // Errors of LoadMatrix.
+  absl::StatusOr<LoadedMatrix> (*read)(InputFile* input, bool users_are_rows,
+                                       const LoadOptions& options);
+};
+
+// All of them, by name.
+NameTable<InputFormat>& InputFormats();
+
+// By the first bytes, else by the name, else by the first line's separators.
+// INVALID_ARGUMENT "input-ambiguous", "input-empty".
+absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_FORMATS_H_

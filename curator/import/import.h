@@ -1,0 +1,81 @@
+// From a file to a data set directory, all or nothing.
+#ifndef DPNMF_CURATOR_IMPORT_IMPORT_H_
+#define DPNMF_CURATOR_IMPORT_IMPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+#include "curator/import/load.h"
+
+namespace dpnmf::curator {
+
+struct ImportOptions {
+  std::string data_dir;
+  std::string input;
+  // Not read for triples, needed for all else.
+  std::optional<bool> users_are_rows;
+  MatrixFormat format = nullptr;     // null: "auto"
+  std::optional<bool> header;        // as in LoadOptions
+  std::optional<int> label_columns;  // as in LoadOptions
+
+  std::string name;
+  std::string population;
+  double epsilon = 0;
+  double delta = 0;
+  Conversion conversion = Conversion::kRdp;
+  Adjacency adjacency = Adjacency::kReplaceOne;
+  Normalisation normalisation = Normalisation::kL2;
+  // Under kNone only, and needed there.
+  std::optional<double> column_bound;
+  // Feature names, one a line. Needed for triples, else empty if there are
+  // none.
+  std::string features_file;
+  // N0 under add or remove one (needed). Else N: needed for triples, and
+  // checked if given.
+  std::optional<std::uint64_t> users_count;
+  bool is_public = false;
+
+  // As in LoadOptions.
+  std::function<void(const std::string& sentence)> note;
+  // Called when everything is written and synced, before the data set gets its
+  // name: what it refuses leaves nothing behind.
+  std::function<absl::Status(const DatasetDescription&)> before_publish;
+  // Asked while the file is read and before the next step; once true, Import
+  // ends with CANCELLED "cancelled" and leaves nothing behind.
+  std::function<bool()> interrupted;
+};
+
+// What is being done ("reading", "checking", "writing") and how far it is.
+using ImportProgress = std::function<void(
+    std::string_view stage, std::uint64_t done, std::uint64_t total)>;
+
+// The flags alone, without looking at any file. Codes of CheckDeclaration
+// (curator/data/description.h); "users-orientation-missing",
+// "features-missing", "users-count-missing", "users-count-out-of-range",
+// "column-bound-missing", "label-columns-out-of-range".
+absl::Status CheckImportOptions(const ImportOptions& options);
+
+// In this order: checks the options; refuses a name in use (ALREADY_EXISTS
+// "dataset-exists"); loads and validates the file (errors of LoadMatrix);
+// refuses more users than LargestUserCount (INVALID_ARGUMENT "users-too-many")
+// and data known under another population (FAILED_PRECONDITION "data-known");
+// normalises; writes and syncs a temporary directory in DATA_DIR/datasets;
+// before_publish; renames it to its name and syncs again. Whatever is refused,
+// and a process killed at any point, leaves no data set behind; what a killed
+// import left unnamed is removed by the next one. FAILED_PRECONDITION
+// "import-running" if another process imports here; UNAVAILABLE
+// "storage-failed".
+//
+// Sentences may quote private data: for the operator's terminal only.
+absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
+                                          const ImportProgress& progress = {});
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_IMPORT_H_

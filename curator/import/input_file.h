@@ -1,0 +1,75 @@
+// A file read from front to back, decompressed where it begins like gzip.
+#ifndef DPNMF_CURATOR_IMPORT_INPUT_FILE_H_
+#define DPNMF_CURATOR_IMPORT_INPUT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "curator/import/load.h"
+
+namespace dpnmf::curator {
+
+class InputFile {
+ public:
+  // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable".
+  static absl::StatusOr<std::unique_ptr<InputFile>> Open(
+      const std::string& path, LoadProgress progress = {},
+      std::function<bool()> interrupted = {});
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Bytes on the disk, compressed as they lie there.
+  std::uint64_t size() const { return size_; }
+  // Number of the last line that was read; the first is 1.
+  std::uint64_t line_number() const { return line_number_; }
+
+  // The next bytes, at least `count` of them unless the file ends before,
+  // without reading past them. Valid until the next call.
+  absl::StatusOr<std::string_view> Peek(std::size_t count);
+
+  // Fills `bytes` as far as the file goes; returns how many were read.
+  absl::StatusOr<std::size_t> Read(std::span<std::byte> bytes);
+
+  // Sets *line to the next line without its end ("\n" or "\r\n") and, for the
+  // first line, without a UTF-8 byte order mark; false at the end of the file.
+  // *line is valid until the next call.
+  absl::StatusOr<bool> ReadLine(std::string_view* line);
+
+  // "PATH, line L, column C: PROBLEM" with the last line read; without the
+  // column if it is 0.
+  absl::Status Refuse(std::string_view code, std::uint64_t column,
+                      std::string_view problem) const;
+  // The same of another line; "PATH: PROBLEM" if `line` is 0.
+  absl::Status RefuseAt(std::string_view code, std::uint64_t line,
+                        std::uint64_t column, std::string_view problem) const;
+
+ private:
+  struct GzFile;
+  InputFile(std::string path, LoadProgress progress,
+            std::function<bool()> interrupted);
+  // Appends the next chunk to the buffer; false at the end of the file.
+  absl::StatusOr<bool> Fill();
+  std::string_view Buffered() const;
+
+  const std::string path_;
+  const LoadProgress progress_;
+  const std::function<bool()> interrupted_;
+  std::uint64_t size_ = 0;
+  std::unique_ptr<GzFile> file_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // unread part of buffer_
+  std::uint64_t line_number_ = 0;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_INPUT_FILE_H_

@@ -1,0 +1,171 @@
+#include "curator/import/load.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/import/assemble.h"
+#include "curator/import/entry.h"
+#include "curator/import/fields.h"
+#include "curator/import/formats.h"
+#include "curator/import/input_file.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::Status CheckDeclaredShape(const InputFile& input,
+                                const LoadedMatrix& matrix,
+                                const LoadOptions& options) {
+  const std::size_t names = options.feature_names.size();
+  if (names != 0 && names != matrix.features) {
+    return input.RefuseAt(
+        "features-mismatch", 0, 0,
+        absl::StrCat("the file has ", matrix.features,
+                     " features and the features file names ", names,
+                     "; check --features and --users rows|columns"));
+  }
+  if (options.users_count.has_value() && *options.users_count != matrix.users) {
+    return input.RefuseAt(
+        "users-mismatch", 0, 0,
+        absl::StrCat("the file has ", matrix.users, " users and ",
+                     *options.users_count,
+                     " are declared; check "
+                     "--users-count and --users rows|columns"));
+  }
+  return absl::OkStatus();
+}
+
+// Column by column: the values that normalisation touches.
+std::span<float> ValuesOf(LoadedMatrix* matrix, std::uint64_t user) {
+  if (!matrix->sparse) {
+    return std::span(matrix->values)
+        .subspan(user * matrix->features, matrix->features);
+  }
+  const auto begin = static_cast<std::size_t>(matrix->indptr[user]);
+  const auto end = static_cast<std::size_t>(matrix->indptr[user + 1]);
+  return std::span(matrix->values).subspan(begin, end - begin);
+}
+
+// Added up in the order of the features, so that a column's bits depend on the
+// column alone; zeros add nothing, so that dense and sparse agree.
+double LengthOf(std::span<const float> column) {
+  double sum = 0;
+  for (const float value : column)
+    sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name) {
+  if (name == "auto") return nullptr;
+  const InputFormat* const format = InputFormats().Find(name);
+  return format == nullptr ? std::nullopt : std::optional(format);
+}
+
+std::string FormatNames() {
+  std::string names = "auto";
+  for (const InputFormat* format : InputFormats().rows())
+    absl::StrAppend(&names, "|", std::string(format->name));
+  return names;
+}
+
+std::string FormatTitles() {
+  std::string titles;
+  const auto& rows = InputFormats().rows();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const char* const joint = i == 0                 ? ""
+                              : i + 1 == rows.size() ? " and "
+                                                     : ", ";
+    absl::StrAppend(&titles, joint, std::string(rows[i]->title));
+  }
+  return titles;
+}
+
+absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
+                                        bool users_are_rows,
+                                        const LoadOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted));
+  MatrixFormat format = options.format;
+  if (format == nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(format, DetectFormat(input.get()));
+  }
+  DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,
+                         format->read(input.get(), users_are_rows, options));
+  DPNMF_RETURN_IF_ERROR(CheckDeclaredShape(*input, matrix, options));
+  return matrix;
+}
+
+absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
+    const std::string& path) {
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                         InputFile::Open(path));
+  std::vector<std::string> names;
+  std::unordered_set<std::string> seen;
+  std::uint64_t empty_line = 0;
+  while (true) {
+    std::string_view line;
+    DPNMF_ASSIGN_OR_RETURN(const bool more, input->ReadLine(&line));
+    if (!more) break;
+    const std::string_view name = TrimBlanks(line);
+    if (name.empty()) {
+      if (empty_line == 0) empty_line = input->line_number();
+      continue;
+    }
+    if (empty_line != 0) {
+      return input->RefuseAt("input-malformed", empty_line, 1,
+                             "the line is empty; write the feature's name");
+    }
+    if (!seen.emplace(name).second) {
+      return input->Refuse(
+          "input-duplicate", 1,
+          absl::StrCat("the name ", Quoted(name),
+                       " stands twice; give each feature its own"));
+    }
+    names.emplace_back(name);
+  }
+  if (names.empty()) {
+    return input->RefuseAt("input-empty", 0, 0,
+                           "the file names no feature; write one a line");
+  }
+  return names;
+}
+
+void NormaliseColumns(LoadedMatrix* matrix, Normalisation normalisation,
+                      double column_bound) {
+  for (std::uint64_t n = 0; n < matrix->users; ++n) {
+    const std::span<float> column = ValuesOf(matrix, n);
+    const double length = LengthOf(column);
+    const double target = normalisation == Normalisation::kL2
+                              ? 1
+                              : std::min(length, column_bound);
+    if (!(length > 0) || length == target) continue;
+    for (float& value : column)
+      value = static_cast<float>(value * (target / length));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(
+    LoadedMatrix matrix, DatasetDescription description) {
+  description.features = matrix.features;
+  description.sparse = matrix.sparse;
+  if (description.adjacency == Adjacency::kReplaceOne)
+    description.users = matrix.users;
+  if (matrix.sparse) {
+    return Dataset::FromSparse(std::move(description), std::move(matrix.indptr),
+                               std::move(matrix.indices),
+                               std::move(matrix.values));
+  }
+  return Dataset::FromDense(std::move(description), std::move(matrix.values));
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,110 @@
+// Reads a matrix file into memory, one column per user.
+//
+// Formats: CSV and TSV (and fields separated by blanks), Matrix Market
+// (coordinate and array), NumPy .npy, and "user item value" triples; each also
+// compressed with gzip, which is recognised by its first bytes. docs/data.md
+// describes them. Everything that cannot be a non-negative finite matrix is
+// refused with INVALID_ARGUMENT and one sentence that names the file, the line
+// and the column (the field's number, both counted from 1; for .npy the entry).
+//
+// The sentences may quote private values: they are for the terminal of the
+// operator who owns the file and must not travel further.
+#ifndef DPNMF_CURATOR_IMPORT_LOAD_H_
+#define DPNMF_CURATOR_IMPORT_LOAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+// A row of curator/import/formats.cc; null is "auto": found out from the file.
+struct InputFormat;
+using MatrixFormat = const InputFormat*;
+
+// "auto", "csv", "tsv", "text" (fields separated by runs of blanks or tabs),
+// "mtx", "npy", "triples"; nothing for another name.
+std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
+// All of these, as --format-in takes them: "auto|csv|...".
+std::string FormatNames();
+// What can be read, for help texts: "CSV, TSV ... and ...".
+std::string FormatTitles();
+
+// V: D x N. Entries are finite, not negative and never -0.
+struct LoadedMatrix {
+  std::uint64_t features = 0;  // D >= 1
+  std::uint64_t users = 0;     // N >= 1
+  bool sparse = false;
+  // Dense: D * N values, column-major. Sparse: the nonzero values (CSC).
+  std::vector<float> values;
+  // Sparse only: N + 1 offsets into values; rows, ascending in each column.
+  std::vector<std::int64_t> indptr;
+  std::vector<std::int32_t> indices;
+};
+
+// Bytes of the file read so far, and its size.
+using LoadProgress =
+    std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+struct LoadOptions {
+  MatrixFormat format = nullptr;  // null: "auto"
+  // Text matrices. Not set: the first line is a header if none of its fields is
+  // a number (some: "input-ambiguous"); leading columns are labels if no entry
+  // of theirs is a number or their header is empty.
+  std::optional<bool> header;
+  std::optional<int> label_columns;
+  // Names of the features, in order. If not empty their count must be D.
+  // Triples: the item names; another item is refused. Empty: items in the order
+  // of their first appearance, which makes D a function of the data: never for
+  // a matrix that is released from with privacy.
+  std::vector<std::string> feature_names;
+  // Declared number of columns. Triples: users without a triple are zero
+  // columns at the end and more users are refused. Other formats: must be N.
+  std::optional<std::uint64_t> users_count;
+  LoadProgress progress;
+  // Told what is allowed and looks like a slip: a first column of a text matrix
+  // that looks like the names or numbers of people and is read as data.
+  std::function<void(const std::string& sentence)> note;
+  // Asked after every piece of the file; once true, reading ends with CANCELLED
+  // "cancelled".
+  std::function<bool()> interrupted;
+};
+
+// NOT_FOUND "input-not-found"; INVALID_ARGUMENT with one of the codes
+// "input-unreadable" (not a file, or damaged compression), "input-empty",
+// "input-malformed", "input-ragged", "input-not-a-number", "input-not-finite",
+// "input-negative", "input-duplicate", "input-out-of-range", "input-too-large",
+// "input-ambiguous" (the format must be said), "features-mismatch",
+// "users-mismatch", "item-unknown".
+absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
+                                        bool users_are_rows,
+                                        const LoadOptions& options = {});
+
+// One name a line (gzip too); empty lines at the end are ignored. Errors as
+// LoadMatrix; "input-duplicate" if a name stands twice.
+absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
+    const std::string& path);
+
+// Every column by itself, in double precision, rounded to float once.
+// kL2: divided by its Euclidean length; a zero column stays zero.
+// kNone: scaled down to length `column_bound` where it is longer.
+// column_bound > 0; kL2 does not read it.
+void NormaliseColumns(LoadedMatrix* matrix, Normalisation normalisation,
+                      double column_bound);
+
+// An in-memory data set of the matrix. The description's features, users (under
+// replace one) and sparse are set from the matrix.
+absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(
+    LoadedMatrix matrix, DatasetDescription description);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_LOAD_H_

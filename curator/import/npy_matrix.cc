@@ -1,0 +1,161 @@
+#include "curator/import/npy_matrix.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/npy.h"
+#include "curator/import/assemble.h"
+#include "curator/import/entry.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::size_t kLongestHeader = 1 << 16;
+// Deflate makes nothing smaller than by a factor of 1,032.
+constexpr std::uint64_t kLargestExpansion = 1100;
+
+// Reads one entry of sizeof(T) bytes, swapped if the file's byte order is not
+// this machine's.
+template <typename T>
+double EntryOf(const std::byte* bytes, bool swap) {
+  std::array<std::byte, sizeof(T)> copy;
+  std::memcpy(copy.data(), bytes, sizeof(T));
+  if (swap) std::reverse(copy.begin(), copy.end());
+  return static_cast<double>(std::bit_cast<T>(copy));
+}
+
+struct EntryType {
+  std::string_view name;  // without the byte order
+  std::size_t size;
+  double (*read)(const std::byte* bytes, bool swap);
+};
+
+constexpr EntryType kEntryTypes[] = {
+    {"b1", 1, EntryOf<std::uint8_t>}, {"u1", 1, EntryOf<std::uint8_t>},
+    {"i1", 1, EntryOf<std::int8_t>},  {"u2", 2, EntryOf<std::uint16_t>},
+    {"i2", 2, EntryOf<std::int16_t>}, {"u4", 4, EntryOf<std::uint32_t>},
+    {"i4", 4, EntryOf<std::int32_t>}, {"u8", 8, EntryOf<std::uint64_t>},
+    {"i8", 8, EntryOf<std::int64_t>}, {"f4", 4, EntryOf<float>},
+    {"f8", 8, EntryOf<double>},
+};
+
+const EntryType* EntryTypeOf(std::string_view dtype) {
+  if (dtype.empty() ||
+      std::string_view("<>|=").find(dtype[0]) == std::string_view::npos) {
+    return nullptr;
+  }
+  const auto* const type =
+      std::find_if(std::begin(kEntryTypes), std::end(kEntryTypes),
+                   [&](const EntryType& candidate) {
+                     return candidate.name == dtype.substr(1);
+                   });
+  return type == std::end(kEntryTypes) ? nullptr : type;
+}
+
+bool MustSwap(std::string_view dtype) {
+  return dtype[0] == (std::endian::native == std::endian::little ? '>' : '<');
+}
+
+absl::Status CheckHeader(const InputFile& input, const NpyHeader& header) {
+  const EntryType* const type = EntryTypeOf(header.dtype);
+  if (type == nullptr) {
+    return input.RefuseAt(
+        "input-malformed", 0, 0,
+        absl::StrCat("the type ", Quoted(header.dtype),
+                     " is not read; convert with astype('float32')"));
+  }
+  if (header.shape.size() != 2) {
+    return input.RefuseAt("input-malformed", 0, 0,
+                          "the array has one dimension; save a matrix of two");
+  }
+  for (const std::uint64_t extent : header.shape) {
+    if (extent == 0) {
+      return input.RefuseAt("input-empty", 0, 0,
+                            "the array is empty; save one with entries");
+    }
+    if (extent > kLargestExtent) {
+      return input.RefuseAt("input-too-large", 0, 0,
+                            absl::StrCat("at most ", kLargestExtent,
+                                         " rows and columns are read"));
+    }
+  }
+  const std::uint64_t bytes = header.shape[0] * header.shape[1] * type->size;
+  if (bytes / kLargestExpansion > input.size()) {
+    return input.RefuseAt("input-malformed", 0, 0,
+                          "the file is too short for its shape; copy it again");
+  }
+  return absl::OkStatus();
+}
+
+// Entries of one row of the file's order at a time: of a row in C order, of a
+// column in Fortran order.
+absl::StatusOr<std::vector<float>> ReadEntries(InputFile* input,
+                                               const NpyHeader& header,
+                                               std::uint64_t outer,
+                                               std::uint64_t inner) {
+  const EntryType& type = *EntryTypeOf(header.dtype);
+  const bool swap = MustSwap(header.dtype);
+  std::vector<float> values;
+  values.reserve(outer * inner);
+  std::vector<std::byte> bytes(inner * type.size);
+  for (std::uint64_t i = 0; i < outer; ++i) {
+    DPNMF_ASSIGN_OR_RETURN(const std::size_t count, input->Read(bytes));
+    if (count != bytes.size()) {
+      return input->RefuseAt(
+          "input-malformed", 0, 0,
+          "the file is too short for its shape; copy it again");
+    }
+    for (std::uint64_t j = 0; j < inner; ++j) {
+      float entry = 0;
+      const auto problem =
+          ToEntry(type.read(bytes.data() + j * type.size, swap), &entry);
+      if (problem.has_value()) {
+        const std::uint64_t row = header.fortran_order ? j : i;
+        const std::uint64_t column = header.fortran_order ? i : j;
+        return input->RefuseAt(
+            problem->code, 0, 0,
+            absl::StrCat("[", row, ", ", column, "]: ", problem->sentence));
+      }
+      values.push_back(entry);
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
+                                           bool users_are_rows) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
+                         input->Peek(kLongestHeader));
+  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(beginning);
+  if (!header.ok()) {
+    return input->RefuseAt("input-malformed", 0, 0,
+                           std::string(header.status().message()));
+  }
+  DPNMF_RETURN_IF_ERROR(CheckHeader(*input, *header));
+  std::vector<std::byte> skipped(header->data_offset);
+  DPNMF_RETURN_IF_ERROR(input->Read(skipped).status());
+  // Fortran order is the row-major order of the transpose.
+  const bool transposed = header->fortran_order;
+  const std::uint64_t outer = header->shape[transposed ? 1 : 0];
+  const std::uint64_t inner = header->shape[transposed ? 0 : 1];
+  DPNMF_ASSIGN_OR_RETURN(std::vector<float> values,
+                         ReadEntries(input, *header, outer, inner));
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view rest, input->Peek(1));
+  if (!rest.empty()) {
+    return input->RefuseAt(
+        "input-malformed", 0, 0,
+        "the file is longer than its shape; save the array again");
+  }
+  return DenseOfRows(std::move(values), outer, inner,
+                     users_are_rows != transposed);
+}
+
+}  // namespace dpnmf::curator

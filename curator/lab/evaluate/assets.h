@@ -1,0 +1,18 @@
+// Files of curator/lab/evaluate/assets, put into the program when it is built.
+#ifndef DPNMF_CURATOR_LAB_EVALUATE_ASSETS_H_
+#define DPNMF_CURATOR_LAB_EVALUATE_ASSETS_H_
+
+#include <string_view>
+
+namespace dpnmf::curator::lab {
+
+extern const std::string_view kPlotScript;   // uPlot, MIT
+extern const std::string_view kPlotStyle;    // uPlot, MIT
+extern const std::string_view kPlotLicense;  // uPlot's
+extern const std::string_view kReportScript;
+extern const std::string_view kReportStyle;
+extern const std::string_view kReportPage;  // report.html with places to fill
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_EVALUATE_ASSETS_H_

@@ -1,0 +1,67 @@
+// What `dpnmf-lab evaluate` is asked to do.
+#ifndef DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_
+#define DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "curator/import/load.h"
+#include "curator/lab/evaluate/methods.h"
+
+namespace dpnmf::curator::lab {
+
+enum class OutlierChoice { kOff, kOn, kBoth };
+
+struct EvaluateOptions {
+  std::string input;
+  bool users_are_rows = false;
+  MatrixFormat format = nullptr;  // null: "auto"
+  int rank = 0;                   // K in [1, min(D, N, kMaxRank)]
+  std::vector<double> epsilon;    // overall; each in (0, 1000]
+  double delta = 1e-5;
+  Conversion conversion = Conversion::kGaussian;  // of our mechanisms
+  // "auto", "moments", "statistics", "gradient", "paper", "paper-nndsvd",
+  // "mean", "none", "all".
+  std::vector<std::string> mechanisms = {"all"};
+  std::uint32_t repeats = 3;  // 1 to 1000
+  std::uint64_t seed = 1;
+  OutlierChoice outliers = OutlierChoice::kOff;
+  std::optional<double> lambda;         // 2 / sqrt(D) if not given
+  std::optional<double> outlier_bound;  // 1 if not given
+  // Also on data in which 10 % of the users have 70 % of their entries spoilt.
+  bool outlier_experiment = false;
+  bool is_public = false;
+  std::string vocabulary;  // a file with a word for each feature, or empty
+  int image_width = 0;     // 0: no pictures; else divides D
+  // T of statistics and of the published algorithm. Empty: 30 of statistics;
+  // 2, 10 and 50 of the published.
+  std::vector<std::uint32_t> rounds;
+  int threads = 1;
+  std::string save_models;  // directory, or empty
+  std::string output;       // directory
+  std::string data_dir;     // where the use is recorded; empty: in `output`
+};
+
+// Checks what can be checked before the file is read. INVALID_ARGUMENT
+// "epsilon-out-of-range", "delta-out-of-range", "rounds-out-of-range",
+// "mechanism-unknown", "outliers-off", "lambda-out-of-range",
+// "outlier-bound-out-of-range", "evaluate-option-out-of-range";
+// FAILED_PRECONDITION "evaluate-public-missing" for `paper-nndsvd` without
+// is_public.
+absl::Status CheckEvaluateOptions(const EvaluateOptions& options);
+
+// The methods meant, in one order, each once. "auto" is what an analyst gets
+// that names no mechanism: moments, and statistics where outliers are on. "all"
+// has the two W_0 of V with is_public alone.
+std::vector<Method> MethodsOf(const EvaluateOptions& options);
+
+// T of a method; {0} where it has none.
+std::vector<std::uint32_t> RoundsOf(const EvaluateOptions& options,
+                                    Method method);
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_

@@ -1,0 +1,81 @@
+// The passes of factorize over users and over features, internal to it.
+#ifndef DPNMF_CURATOR_LAB_FACTORIZE_PASSES_H_
+#define DPNMF_CURATOR_LAB_FACTORIZE_PASSES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "Eigen/Core"
+#include "curator/data/dataset.h"
+#include "curator/factor/aligned_vector.h"
+#include "curator/factor/exact_products.h"
+#include "curator/factor/isa/kernel_table.h"
+
+namespace dpnmf::curator::lab {
+
+// A matrix D x K by rows of `stride` values, zero past K.
+struct RowMatrix {
+  RowMatrix() = default;
+  RowMatrix(int features, int rank)
+      : rows(features),
+        columns(rank),
+        stride(PaddedColumns(rank)),
+        values(static_cast<std::size_t>(features) * PaddedColumns(rank), 0.0) {}
+
+  double* Row(int row) {
+    return values.data() + static_cast<std::size_t>(row) * stride;
+  }
+  const double* Row(int row) const {
+    return values.data() + static_cast<std::size_t>(row) * stride;
+  }
+  RowView view() const { return {values.data(), stride}; }
+
+  int rows = 0, columns = 0, stride = 0;
+  AlignedVector<double> values;
+};
+
+// Work is cut into one share for each thread and shares are added in order:
+// results are a function of the thread count alone.
+class FactorizePasses {
+ public:
+  FactorizePasses(const Dataset& data, int rank, int threads);
+
+  // |V|^2.
+  double SquaredNorm() const;
+
+  // H steps for all users from the h of before, then A = HH' and B = VH' (sums
+  // over users, not means).
+  void UpdateH(const RowMatrix& w, const Eigen::MatrixXd& gram, int sweeps);
+  // A = CC' and B = VC' for C = W'V, whatever the signs; H stays as it is. Adds
+  // to squares, if not null, the squares of the positive entries of each row of
+  // C (2 k) and those of the negative ones (2 k + 1).
+  void Project(const RowMatrix& w, std::vector<double>* squares);
+
+  const Eigen::MatrixXd& a() const { return a_; }
+  const RowMatrix& b() const { return b_; }
+
+  // `sweeps` of coordinate descent on w against A and B.
+  void UpdateW(int sweeps, RowMatrix* w) const;
+  // W'W, and tr(W'X).
+  Eigen::MatrixXd Gram(const RowMatrix& w) const;
+  double Cross(const RowMatrix& w, const RowMatrix& x) const;
+
+  int threads() const { return threads_; }
+
+ private:
+  void UsersPass(const RowMatrix& w, const Eigen::MatrixXd& gram, int sweeps,
+                 bool linear, std::vector<double>* squares);
+  void Collect();
+
+  const Dataset& data_;
+  int rank_, threads_;
+  std::uint64_t users_;
+  AlignedVector<double> h_;  // strips
+  std::vector<RowMatrix> share_a_, share_b_;
+  Eigen::MatrixXd a_;
+  RowMatrix b_;
+};
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_FACTORIZE_PASSES_H_

@@ -1,0 +1,246 @@
+// The ledger of record: what was promised, reserved and charged, in order.
+//
+// An append-only table of rows in SQLite (WAL, synchronous=FULL), each with the
+// SHA-256 of the row before it. Every other number (charged, reserved, left,
+// the open runs) is derived from the rows, at start and again in memory as rows
+// are added. After each commit the anchor (row count, head) is written and
+// synced on a second path; a ledger that is behind or beside its anchor is not
+// served, and appends nothing once the anchor is no longer where it left it.
+//
+// In every committed state, per population: charged + open reservations <= cap.
+#ifndef DPNMF_CURATOR_LEDGER_LEDGER_H_
+#define DPNMF_CURATOR_LEDGER_LEDGER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "common/privacy/accounting.h"
+#include "common/privacy/budget.h"
+#include "common/privacy/mu_squared.h"
+
+namespace dpnmf::curator {
+
+// What the operator promised for a population, fixed before the first release.
+struct PopulationPolicy {
+  std::string population;
+  Adjacency adjacency = Adjacency::kReplaceOne;
+  Conversion conversion = Conversion::kRdp;
+  double epsilon = 0;
+  double delta = 0;
+
+  friend bool operator==(const PopulationPolicy&,
+                         const PopulationPolicy&) = default;
+};
+
+enum class RowKind { kGenesis, kPopulation, kOpen, kCharge, kClose };
+
+// One row as stored; fields that a kind does not use are empty or 0.
+struct LedgerRow {
+  std::uint64_t sequence = 0;  // from 1, no gaps
+  RowKind kind = RowKind::kGenesis;
+  std::int64_t unix_seconds = 0;
+  std::string population;
+  std::string identity;  // "dns:..." or "uri:..."
+  std::string run_id;
+  std::uint32_t round =
+      0;  // kOpen: number of rounds. kCharge: the round, from 1
+  std::string mechanism;
+  std::string dataset;
+  // kOpen: hash of the parameters. kCharge: hash of the whole request, W
+  // included.
+  Digest request_hash{};
+  // kPopulation: the cap. kOpen: the reservation. kCharge: the cost.
+  // kClose: what was returned.
+  MuSquared cost;
+  // kPopulation: the policy, as canonical text. kGenesis: the ledger's random
+  // id. kOpen: the identity's cap (units), empty if the operator set none.
+  std::string detail;
+  Digest previous_hash{};
+  Digest hash{};
+
+  friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
+};
+
+// "genesis", "population", "open", "charge", "close".
+std::string_view NameOf(RowKind kind);
+
+struct Position {
+  MuSquared cap, charged, reserved, left;
+  std::uint64_t row_count = 0;
+  Digest head{};
+
+  Budget budget() const { return {cap, charged, reserved}; }
+};
+
+struct IdentityPosition {
+  MuSquared charged, reserved;
+  std::uint64_t charge_count = 0;
+};
+
+enum class AnchorState {
+  kNone,  // no anchor directory was named
+  kAgrees,
+  kLedgerAhead,  // stopped between commit and anchor; Open moves the anchor
+  kFirst,        // no anchor yet, and no row beyond the first; Open writes it
+};
+
+// Everything about a ledger on disk.
+struct LedgerAudit {
+  std::vector<LedgerRow> rows;
+  Digest head{};
+  AnchorState anchor = AnchorState::kNone;
+  std::vector<PopulationPolicy> policies;  // in order of declaration
+  std::vector<Position> positions;         // of policies[i]
+};
+
+// What AcceptAnchor did.
+struct AcceptedAnchor {
+  std::uint64_t row_count = 0;
+  Digest head{};
+  bool replaced_unreadable = false;  // else there was none
+};
+
+struct RunOpening {
+  std::string identity;
+  std::string run_id;
+  std::string population;
+  std::string dataset;
+  std::string mechanism;
+  Digest parameters_hash{};
+  std::uint32_t rounds = 0;
+  MuSquared cost_per_round;
+  // What is reserved for all rounds where they cost unequally; else rounds *
+  // cost_per_round.
+  std::optional<MuSquared> cost;
+  // Cap of this identity's own charges and reservations, if the operator set
+  // one.
+  std::optional<MuSquared> identity_cap;
+  // The identity may have so many runs without a charge, open or closed, beyond
+  // as many as it has charges: rows of the ledger stay for ever, and only
+  // charges pay for them.
+  std::uint64_t most_uncharged_runs = 1000;
+};
+
+struct OpenedRun {
+  std::uint32_t next_round = 1;  // first round without a charge
+  bool was_open = false;         // the same run had been opened before
+};
+
+struct Charge {
+  std::string identity;
+  std::string run_id;
+  std::uint32_t round = 0;
+  Digest request_hash{};
+  MuSquared cost;
+};
+
+struct ChargedRow {
+  std::uint64_t sequence = 0;
+  Digest hash{};
+  MuSquared cost;
+  bool is_new = false;  // false: this very request had been charged before
+};
+
+// Thread-safe; every method is one serialised transaction. After a commit whose
+// outcome is unknown every later call is UNAVAILABLE "storage-failed" until the
+// ledger is opened again. One process at a time holds a ledger, and one ledger
+// an anchor (lock files): a second Open is refused. What appends a row also
+// gives DATA_LOSS "ledger-behind-anchor" if the anchor was moved or taken away
+// since, as by a copy of the ledger that is served elsewhere.
+class Ledger {
+ public:
+  struct Options {
+    std::string directory;         // holds ledger.sqlite; created if missing
+    std::string anchor_directory;  // holds anchor.json; empty: no anchor
+    std::function<std::int64_t()> unix_seconds;  // default: the system's clock
+  };
+
+  // Opens, verifies every row and the anchor. A new ledger starts with a
+  // genesis row. FAILED_PRECONDITION "data-dir-in-use" (a second process),
+  // DATA_LOSS "ledger-damaged" (the sentence names the first bad row),
+  // DATA_LOSS "ledger-behind-anchor" (rolled back, forked, or the anchor is
+  // lost, unreadable or of another ledger), FAILED_PRECONDITION "ledger-newer"
+  // (written by a newer program), INVALID_ARGUMENT "anchor-directory-invalid"
+  // (the ledger's own directory), UNAVAILABLE "storage-failed".
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(Options options);
+
+  // Verifies without changing anything (also while a server runs): what Open
+  // would say, and the number of rows and the head (the rest is 0). NOT_FOUND
+  // "ledger-missing" if there is none yet.
+  static absl::StatusOr<Position> Verify(const Options& options);
+  // The same, with all that was read.
+  static absl::StatusOr<LedgerAudit> Audit(const Options& options);
+  // All rows of a ledger on disk, read-only.
+  static absl::StatusOr<std::vector<LedgerRow>> ReadRows(
+      const Options& options);
+  // The operator's explicit act after the anchor was lost (no anchor file, or
+  // an unreadable one): verifies every row and anchors the ledger as it stands.
+  // It appends nothing. An anchor that the ledger contradicts is never
+  // overruled: DATA_LOSS "ledger-behind-anchor". Otherwise errors as Open;
+  // FAILED_PRECONDITION "anchor-present" if there is nothing to accept.
+  static absl::StatusOr<AcceptedAnchor> AcceptAnchor(const Options& options);
+
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // Appends the policy with its cap (LargestCost). The same policy again is OK
+  // and appends nothing; another one is FAILED_PRECONDITION
+  // "population-differs".
+  absl::Status DeclarePopulation(const PopulationPolicy& policy);
+  absl::StatusOr<PopulationPolicy> Policy(const std::string& population) const;
+
+  // Reserves the cost of all rounds, or goes on with the same run.
+  // RESOURCE_EXHAUSTED "budget-exhausted" (OverBudgetSentence of
+  // common/privacy/budget.h, in the policy's conversion and delta),
+  // "identity-budget-exhausted", "too-many-uncharged-runs"; ALREADY_EXISTS
+  // "run-differs" (same id, other request or other identity);
+  // FAILED_PRECONDITION "run-closed"; NOT_FOUND "population-unknown".
+  absl::StatusOr<OpenedRun> OpenRun(const RunOpening& opening);
+
+  // The charge of a round whose statistic is computed and whose noise is not
+  // drawn yet. On return it is durable, anchor included. Rounds are charged in
+  // order. The same request again: is_new = false, with the cost paid then,
+  // also after the run was closed. FAILED_PRECONDITION "round-differs" (charged
+  // before for another request), "round-out-of-order", "run-closed"; NOT_FOUND
+  // "run-unknown"; INTERNAL "charge-over-reservation".
+  absl::StatusOr<ChargedRow> ChargeRound(const Charge& charge);
+
+  // The row that paid for (run, round), if the request is the same; errors as
+  // ChargeRound. Nothing is charged.
+  absl::StatusOr<std::optional<ChargedRow>> FindCharge(
+      const Charge& charge) const;
+
+  // Returns the unspent reservation and closes the run, in one transaction.
+  // Closing a closed run is OK and returns what was returned then.
+  absl::StatusOr<MuSquared> CloseRun(const std::string& identity,
+                                     const std::string& run_id);
+
+  absl::StatusOr<Position> PositionOf(const std::string& population) const;
+  absl::StatusOr<IdentityPosition> PositionOf(
+      const std::string& population, const std::string& identity) const;
+  // 32 hexadecimal digits, drawn when the ledger was made.
+  const std::string& id() const;
+  // A row that there is. DATA_LOSS "ledger-damaged" if it cannot be read back.
+  absl::StatusOr<LedgerRow> RowAt(std::uint64_t sequence) const;
+  // Charges of one identity on a population with a sequence above `after`.
+  absl::StatusOr<std::vector<LedgerRow>> ChargesOf(
+      const std::string& population, const std::string& identity,
+      std::uint64_t after, std::size_t limit) const;
+
+ private:
+  struct State;
+  explicit Ledger(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_LEDGER_LEDGER_H_

@@ -1,0 +1,101 @@
+// What the rows of a ledger add up to, and which row may come next.
+//
+// The one place that holds the ledger's rules. Opening, verifying and every
+// append go through Check and Add, so a row that could not have been appended
+// cannot be read back either: it is damage.
+#ifndef DPNMF_CURATOR_LEDGER_LEDGER_BOOK_H_
+#define DPNMF_CURATOR_LEDGER_LEDGER_BOOK_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/sha256.h"
+#include "curator/ledger/ledger.h"
+
+namespace dpnmf::curator {
+
+struct BookedCharge {
+  std::uint64_t sequence = 0;
+  Digest request_hash{};
+  Digest hash{};
+  MuSquared cost;
+};
+
+struct BookedRun {
+  LedgerRow opening;                  // the kOpen row
+  std::vector<BookedCharge> charges;  // of rounds 1, 2, ...
+  MuSquared left;                     // of the reservation
+  bool closed = false;
+  MuSquared returned;  // once closed
+};
+
+struct BookedPopulation {
+  PopulationPolicy policy;
+  MuSquared cap, charged, reserved;
+  struct Identity {
+    MuSquared charged, reserved;
+    std::vector<std::uint64_t> charges;  // sequences, ascending
+    std::uint64_t uncharged_runs = 0;    // open or closed
+  };
+  std::map<std::string, Identity> identities;
+};
+
+// Not thread-safe.
+class LedgerBook {
+ public:
+  // Fills in sequence, previous_hash and hash so that `row` comes next.
+  LedgerRow Chained(LedgerRow row) const;
+
+  // Whether `row` may come next: chain, form and every rule. Refusals that a
+  // caller of the ledger can meet carry its codes (ledger.h); the rest is
+  // INTERNAL "ledger-rule".
+  absl::Status Check(const LedgerRow& row) const;
+
+  // Books a row that Check has found good.
+  void Add(const LedgerRow& row);
+
+  std::uint64_t row_count() const { return row_count_; }
+  const Digest& head() const { return head_; }
+  const std::string& ledger_id() const { return ledger_id_; }
+  // Null if unknown.
+  const BookedRun* FindRun(const std::string& run_id) const;
+  const BookedPopulation* FindPopulation(const std::string& name) const;
+  // In order of declaration.
+  const std::vector<std::string>& populations() const { return declared_; }
+
+  // The refusal of a run id, respectively a population, that is not known.
+  static absl::Status RunUnknown();
+  static absl::Status PopulationUnknown(const std::string& name);
+
+ private:
+  absl::Status CheckChain(const LedgerRow& row) const;
+  absl::Status CheckGenesis(const LedgerRow& row) const;
+  absl::Status CheckPopulation(const LedgerRow& row) const;
+  absl::Status CheckOpen(const LedgerRow& row) const;
+  absl::Status CheckFits(const BookedPopulation& population,
+                         const LedgerRow& row) const;
+  absl::Status CheckCharge(const LedgerRow& row) const;
+  absl::Status CheckClose(const LedgerRow& row) const;
+  void AddPopulation(const LedgerRow& row);
+  void AddOpen(const LedgerRow& row);
+  void AddCharge(const LedgerRow& row);
+  void AddClose(const LedgerRow& row);
+
+  std::uint64_t row_count_ = 0;
+  Digest head_{};
+  std::string ledger_id_;
+  std::map<std::string, BookedPopulation> populations_;
+  std::vector<std::string> declared_;
+  std::map<std::string, BookedRun> runs_;
+};
+
+// The cap on an identity's charges that an opening row carries in its detail.
+std::string IdentityCapText(const std::optional<MuSquared>& cap);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_LEDGER_LEDGER_BOOK_H_

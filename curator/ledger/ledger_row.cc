@@ -1,0 +1,111 @@
+#include "curator/ledger/ledger_row.h"
+
+#include <array>
+#include <charconv>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/view.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct KindName {
+  RowKind kind;
+  std::string_view name;
+};
+constexpr std::array<KindName, 5> kKindNames = {{
+    {RowKind::kGenesis, "genesis"},
+    {RowKind::kPopulation, "population"},
+    {RowKind::kOpen, "open"},
+    {RowKind::kCharge, "charge"},
+    {RowKind::kClose, "close"},
+}};
+
+std::string ShortestText(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), end.ptr);
+}
+
+// The value of "KEY=value"; nothing if the key is another.
+std::optional<std::string_view> ValueOf(std::string_view key,
+                                        std::string_view pair) {
+  if (pair.size() <= key.size() || pair.substr(0, key.size()) != key ||
+      pair[key.size()] != '=') {
+    return std::nullopt;
+  }
+  return pair.substr(key.size() + 1);
+}
+
+std::optional<double> NumberOf(std::optional<std::string_view> text) {
+  double value = 0;
+  if (!text.has_value()) return std::nullopt;
+  const auto end =
+      std::from_chars(text->data(), text->data() + text->size(), value);
+  if (end.ec != std::errc() || end.ptr != text->data() + text->size())
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::string_view NameOf(RowKind kind) {
+  for (const KindName& entry : kKindNames)
+    if (entry.kind == kind) return entry.name;
+  return "";
+}
+
+std::optional<RowKind> RowKindOfName(std::string_view name) {
+  for (const KindName& entry : kKindNames)
+    if (entry.name == name) return entry.kind;
+  return std::nullopt;
+}
+
+Digest HashOf(const LedgerRow& row) {
+  Sha256 hash;
+  hash.AddString("dpnmf ledger row 1")
+      .AddBytes(std::as_bytes(std::span(row.previous_hash)))
+      .AddInteger(row.sequence)
+      .AddString(NameOf(row.kind))
+      .AddInteger(static_cast<std::uint64_t>(row.unix_seconds))
+      .AddString(row.population)
+      .AddString(row.identity)
+      .AddString(row.run_id)
+      .AddInteger(row.round)
+      .AddString(row.mechanism)
+      .AddString(row.dataset)
+      .AddBytes(std::as_bytes(std::span(row.request_hash)))
+      .AddString(row.cost.UnitsText())
+      .AddString(row.detail);
+  return hash.Finish();
+}
+
+std::string PolicyText(const PopulationPolicy& policy) {
+  return absl::StrCat("adjacency=", View(NameOf(policy.adjacency)),
+                      " conversion=", View(NameOf(policy.conversion)),
+                      " epsilon=", ShortestText(policy.epsilon),
+                      " delta=", ShortestText(policy.delta));
+}
+
+std::optional<PopulationPolicy> ParsePolicy(const std::string& population,
+                                            std::string_view text) {
+  const std::vector<std::string> parts = absl::StrSplit(View(text), ' ');
+  if (parts.size() != 4) return std::nullopt;
+  const auto adjacency =
+      AdjacencyOfName(ValueOf("adjacency", parts[0]).value_or(""));
+  const auto conversion =
+      ConversionOfName(ValueOf("conversion", parts[1]).value_or(""));
+  const auto epsilon = NumberOf(ValueOf("epsilon", parts[2]));
+  const auto delta = NumberOf(ValueOf("delta", parts[3]));
+  if (!adjacency || !conversion || !epsilon || !delta) return std::nullopt;
+  const PopulationPolicy policy{population, *adjacency, *conversion, *epsilon,
+                                *delta};
+  if (PolicyText(policy) != text) return std::nullopt;
+  return policy;
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,328 @@
+#include "curator/maintenance/backup.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "SQLiteCpp/Backup.h"
+#include "SQLiteCpp/SQLiteCpp.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/read_file.h"
+#include "curator/import/fingerprint.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kManifest[] = "manifest.json";
+constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kUnkeyedFormat = 1;
+constexpr char kKeyFile[] = "fingerprint.key";
+constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
+
+struct File {
+  std::uint64_t size = 0;
+  std::string hash;  // keyed, but for kUnkeyedFormat
+};
+using Files = std::map<std::string, File>;  // by path below the directory
+
+absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
+  return Refusal(absl::StatusCode::kDataLoss, "backup-damaged",
+                 absl::StrCat("the backup ", backup, " is damaged: ", what,
+                              "; take another one."));
+}
+
+// Of manifests alone: no fingerprint is made with it.
+Digest ManifestKey(const FingerprintKey& key) {
+  constexpr std::string_view kPurpose = "dpnmf backup manifest";
+  return HmacSha256(std::as_bytes(std::span(key)),
+                    std::as_bytes(std::span(kPurpose)));
+}
+
+// key: ManifestKey; nothing for kUnkeyedFormat.
+absl::StatusOr<File> Examine(const std::string& path,
+                             const std::optional<Digest>& key) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return StorageFailed("read", path);
+  Sha256 hash;
+  File file;
+  std::vector<char> buffer(1 << 20);
+  while (
+      stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
+      stream.gcount() > 0) {
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    hash.AddBytes(std::as_bytes(std::span(buffer.data(), count)));
+    file.size += count;
+  }
+  if (stream.bad()) return StorageFailed("read", path);
+  const Digest plain = hash.Finish();
+  file.hash =
+      HexOf(key.has_value() ? HmacSha256(std::as_bytes(std::span(*key)),
+                                         std::as_bytes(std::span(plain)))
+                            : plain);
+  return file;
+}
+
+// Durable on return, with its directory.
+absl::Status CopyFile(const fs::path& from, const fs::path& to) {
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(to.parent_path()));
+  DPNMF_RETURN_IF_ERROR(CopyDurably(from, to));
+  return SyncDirectory(to.parent_path());
+}
+
+// One snapshot of the ledger, in one file.
+absl::Status CopyLedger(const std::string& from, const std::string& to) {
+  DPNMF_RETURN_IF_ERROR(MakePrivateFile(to));
+  try {
+    SQLite::Database source(from, SQLite::OPEN_READONLY, 10'000);
+    SQLite::Database target(to, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    SQLite::Backup(target, source).executeStep(-1);
+    target.exec("PRAGMA journal_mode = DELETE");
+  } catch (const SQLite::Exception& error) {
+    return Refusal(
+        absl::StatusCode::kUnavailable, "storage-failed",
+        absl::StrCat("the ledger ", from, " cannot be copied: ", error.what()));
+  }
+  DPNMF_RETURN_IF_ERROR(SyncFile(to));
+  return SyncDirectory(fs::path(to).parent_path());
+}
+
+// What is copied besides the ledger: data sets, releases, the keys of the
+// fingerprints and the receipts (with another one analysts would take no
+// release) and the audit log; no locks and nothing unfinished.
+absl::StatusOr<std::vector<std::string>> OtherFiles(
+    const std::string& data_dir) {
+  std::vector<std::string> files;
+  std::error_code failure;
+  for (fs::recursive_directory_iterator at(data_dir, failure), end;
+       !failure && at != end; at.increment(failure)) {
+    const std::string path = fs::relative(at->path(), data_dir).string();
+    const bool meant =
+        path.starts_with("datasets/") || path.starts_with("releases/") ||
+        path == kKeyFile || path == "receipt.key" || path == "receipt.pub" ||
+        path.starts_with("audit.jsonl") || path == "evaluations.log";
+    if (meant && at->is_regular_file() && at->path().extension() != ".new")
+      files.push_back(path);
+  }
+  if (failure) return StorageFailed("list", data_dir, failure.value());
+  return files;
+}
+
+absl::StatusOr<LedgerAudit> AuditOf(const std::string& data_dir,
+                                    const std::string& anchor_directory) {
+  Ledger::Options options;
+  options.directory = LedgerDirectory(data_dir);
+  options.anchor_directory = anchor_directory;
+  return Ledger::Audit(options);
+}
+
+BackupReport ReportOf(const LedgerAudit& audit, const Files& files) {
+  BackupReport report;
+  report.row_count = audit.rows.size();
+  report.head = audit.head;
+  report.files = files.size();
+  for (const auto& [path, file] : files) report.bytes += file.size;
+  return report;
+}
+
+std::string ManifestText(const LedgerAudit& audit, const Files& files) {
+  json manifest = {{"format", kFormat},
+                   {"rows", audit.rows.size()},
+                   {"head", HexOf(audit.head)},
+                   {"files", json::object()}};
+  for (const auto& [path, file] : files) {
+    manifest["files"][path] = {{"size", file.size}, {"hmac_sha256", file.hash}};
+  }
+  return manifest.dump(1) + "\n";
+}
+
+// No path leaves the backup.
+bool IsInside(const std::string& path) {
+  if (path.empty() || fs::path(path).is_absolute()) return false;
+  for (const fs::path& part : fs::path(path)) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
+// A whole number; get<> alone would take 1.5, -1 and true as well.
+std::uint64_t Whole(const json& object, const char* key) {
+  return object.at(key).get_ref<const json::number_unsigned_t&>();
+}
+
+struct Manifest {
+  std::uint64_t rows = 0;
+  std::string head;
+  bool unkeyed = false;
+  Files files;
+};
+
+absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
+  const std::string path = absl::StrCat(backup, "/", kManifest);
+  if (!fs::exists(path)) {
+    return Refusal(absl::StatusCode::kNotFound, "backup-missing",
+                   absl::StrCat("there is no whole backup in ", backup,
+                                ": it has no ", kManifest, "."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::string text,
+                         ReadFile(path, kListFileLimit));
+  try {
+    const json root = json::parse(text);
+    const std::uint64_t format = Whole(root, "format");
+    if (format > kFormat) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
+                     absl::StrCat("the backup ", backup,
+                                  " was made by a newer program: install that "
+                                  "version."));
+    }
+    Manifest manifest;
+    manifest.unkeyed = format == kUnkeyedFormat;
+    const char* const hash = manifest.unkeyed ? "sha256" : "hmac_sha256";
+    manifest.rows = Whole(root, "rows");
+    manifest.head = root.at("head").get<std::string>();
+    for (const auto& [name, file] : root.at("files").items()) {
+      if (!IsInside(name))
+        return BackupDamaged(backup, "its manifest names an odd path");
+      manifest.files[name] = {Whole(file, "size"),
+                              file.at(hash).get<std::string>()};
+    }
+    if (!manifest.files.contains(kLedgerFile))
+      return BackupDamaged(backup, "its manifest names no ledger");
+    if (!manifest.unkeyed && !manifest.files.contains(kKeyFile))
+      return BackupDamaged(backup, "its manifest names no key");
+    return manifest;
+  } catch (const json::exception&) {
+    return BackupDamaged(backup, "its manifest cannot be read");
+  }
+}
+
+// The key of a backup whose files are copied; made if there are no data sets.
+absl::StatusOr<FingerprintKey> KeyForBackup(const std::string& data_dir,
+                                            const std::string& output) {
+  absl::StatusOr<FingerprintKey> key = LoadOrCreateFingerprintKey(output);
+  if (ReasonCode(key.status()) != "fingerprint-key-damaged") return key;
+  return Refusal(absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
+                 absl::StrCat(data_dir, "/", kKeyFile,
+                              " is missing or damaged; restore it from an "
+                              "earlier backup before you make another."));
+}
+
+// The key that a backup was made with; nothing for kUnkeyedFormat.
+absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
+                                                    const Manifest& manifest) {
+  if (manifest.unkeyed) return std::nullopt;
+  if (fs::exists(absl::StrCat(backup, "/", kKeyFile))) {
+    const auto key = LoadOrCreateFingerprintKey(backup);
+    if (key.ok()) return ManifestKey(*key);
+  }
+  return BackupDamaged(backup, absl::StrCat(kKeyFile, " is not as it was"));
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
+                                        const std::string& output) {
+  std::error_code failure;
+  if (fs::exists(output, failure)) {
+    return Refusal(absl::StatusCode::kAlreadyExists, "backup-exists",
+                   absl::StrCat(output, " exists: name a new directory."));
+  }
+  if (!fs::exists(LedgerDirectory(data_dir), failure)) {
+    return Refusal(absl::StatusCode::kNotFound, "ledger-missing",
+                   absl::StrCat("there is no ledger in ", data_dir,
+                                ": name the curator's data directory."));
+  }
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(LedgerDirectory(output)));
+  DPNMF_RETURN_IF_ERROR(CopyLedger(absl::StrCat(data_dir, "/", kLedgerFile),
+                                   absl::StrCat(output, "/", kLedgerFile)));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, AuditOf(output, ""));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> paths, OtherFiles(data_dir));
+  for (const std::string& path : paths) {
+    DPNMF_RETURN_IF_ERROR(
+        CopyFile(fs::path(data_dir) / path, fs::path(output) / path));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         KeyForBackup(data_dir, output));
+  if (std::find(paths.begin(), paths.end(), kKeyFile) == paths.end())
+    paths.push_back(kKeyFile);
+  paths.push_back(kLedgerFile);
+  Files files;
+  for (const std::string& path : paths) {
+    DPNMF_ASSIGN_OR_RETURN(files[path], Examine(absl::StrCat(output, "/", path),
+                                                ManifestKey(key)));
+  }
+  // The manifest comes last: without it there is no backup.
+  DPNMF_ASSIGN_OR_RETURN(StagedFile manifest,
+                         StagedFile::Create(output, kManifest));
+  DPNMF_RETURN_IF_ERROR(manifest.Write(ManifestText(audit, files)));
+  DPNMF_RETURN_IF_ERROR(manifest.PublishAs(kManifest));
+  return ReportOf(audit, files);
+}
+
+absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
+                                         const std::string& anchor_directory) {
+  DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<Digest> key,
+                         ManifestKeyOf(backup, manifest));
+  for (const auto& [path, expected] : manifest.files) {
+    const absl::StatusOr<File> found =
+        Examine(absl::StrCat(backup, "/", path), key);
+    if (!found.ok() || found->size != expected.size ||
+        found->hash != expected.hash) {
+      return BackupDamaged(backup, absl::StrCat(path, " is not as it was"));
+    }
+  }
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
+                         AuditOf(backup, anchor_directory));
+  if (audit.rows.size() != manifest.rows ||
+      HexOf(audit.head) != manifest.head) {
+    return BackupDamaged(backup, "its ledger is not its manifest's");
+  }
+  BackupReport report = ReportOf(audit, manifest.files);
+  report.unkeyed = manifest.unkeyed;
+  return report;
+}
+
+absl::StatusOr<BackupReport> RestoreBackup(
+    const std::string& backup, const std::string& data_dir,
+    const std::string& anchor_directory) {
+  std::error_code failure;
+  if (fs::exists(data_dir, failure) && !fs::is_empty(data_dir, failure)) {
+    return Refusal(absl::StatusCode::kAlreadyExists, "data-dir-exists",
+                   absl::StrCat(data_dir,
+                                " exists: move it away, it may hold charges "
+                                "that the backup lacks."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
+                         CheckBackup(backup, anchor_directory));
+  DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
+  // A mount point cannot be renamed onto: the ledger, without which nothing is
+  // served, comes last instead.
+  for (const auto& [path, file] : manifest.files) {
+    if (path == kLedgerFile) continue;
+    DPNMF_RETURN_IF_ERROR(
+        CopyFile(fs::path(backup) / path, fs::path(data_dir) / path));
+  }
+  const std::string ledger = LedgerDirectory(data_dir);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(ledger));
+  const fs::path staged = fs::path(ledger) / "restored.new";
+  DPNMF_RETURN_IF_ERROR(CopyFile(fs::path(backup) / kLedgerFile, staged));
+  DPNMF_RETURN_IF_ERROR(RenameOver(staged, fs::path(data_dir) / kLedgerFile));
+  DPNMF_RETURN_IF_ERROR(SyncDirectory(ledger));
+  return report;
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,64 @@
+// Copies of a data directory that cannot forget a charge.
+//
+// A backup has the layout of a data directory and a manifest with a keyed hash
+// of every file: HMAC-SHA-256, under a key that is derived from the operator's
+// key (fingerprint.key), of its SHA-256. An unkeyed hash of the data would let
+// anybody who sees the manifest test guesses about a person. The key is in the
+// backup, beside the data themselves, so a restore on another machine needs
+// nothing else. The hashes show damage; they do not show that somebody who may
+// write the backup changed it.
+//
+// Manifests of format 1 have plain SHA-256 hashes and are still read. It holds
+// no anchor: whether it is the latest state is for the anchor on the other
+// volume to say, and a restore asks it before anything is written.
+#ifndef DPNMF_CURATOR_MAINTENANCE_BACKUP_H_
+#define DPNMF_CURATOR_MAINTENANCE_BACKUP_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+
+namespace dpnmf::curator {
+
+struct BackupReport {
+  std::uint64_t row_count = 0;
+  Digest head{};
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  // The manifest is of format 1: its hashes have no key.
+  bool unkeyed = false;
+};
+
+// What to tell the operator of a backup whose hashes have no key.
+inline constexpr char kUnkeyedBackup[] =
+    "The backup's manifest was made by an earlier version: its hashes have no "
+    "key and would let anybody who sees them test guesses about the data.";
+
+// Copies `data_dir` to `output`, which must not exist; a server may run
+// meanwhile. The ledger is copied first, in one snapshot, and verified;
+// releases that are made later come along or not, which is the same to their
+// rows as a crash. A directory without data sets may have no fingerprint.key
+// yet: the backup gets one of its own. ALREADY_EXISTS "backup-exists";
+// DATA_LOSS "fingerprint-key-damaged"; errors of Ledger::Audit; UNAVAILABLE
+// "storage-failed".
+absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
+                                        const std::string& output);
+
+// Every file of a backup against its manifest, its ledger against itself and
+// against the anchor (empty: none is kept). DATA_LOSS "backup-damaged",
+// "ledger-behind-anchor" and the other errors of Ledger::Audit; NOT_FOUND
+// "backup-missing".
+absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
+                                         const std::string& anchor_directory);
+
+// CheckBackup, then makes `data_dir` of it, wholly or not at all.
+// ALREADY_EXISTS "data-dir-exists".
+absl::StatusOr<BackupReport> RestoreBackup(const std::string& backup,
+                                           const std::string& data_dir,
+                                           const std::string& anchor_directory);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_MAINTENANCE_BACKUP_H_

@@ -1,0 +1,195 @@
+#include "curator/maintenance/doctor.h"
+
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/access/allow_list.h"
+#include "common/doctor/doctor_checks.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/maintenance/backup.h"
+#include "curator/serve/catalog.h"
+#include "curator/serve/promise.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using absl::StrCat;
+
+constexpr std::int64_t kSecondsPerDay = 24 * 3600;
+constexpr double kWeakEpsilon = 10;
+
+// Whether both lie on one volume: then one accident takes both.
+bool OnOneVolume(const std::string& one, const std::string& other) {
+  struct stat a {
+  }, b{};
+  return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 &&
+         a.st_dev == b.st_dev;
+}
+
+Finding AnchorPlace(const std::string& data_dir, const std::string& anchor) {
+  if (anchor.empty()) {
+    return Bad("There is none: a rollback would not be noticed.",
+               "Serve without --no-anchor.");
+  }
+  if (const absl::Status place = CheckAnchorPath(data_dir, anchor);
+      !place.ok()) {
+    return Bad(place.message(),
+               "Stop the server, move the anchor, and name its new "
+               "--anchor-dir.");
+  }
+  if (!OnOneVolume(data_dir, anchor))
+    return Good(anchor + " lies on a volume of its own.");
+  return Doubtful(anchor + " lies on the same volume as the ledger.",
+                  "Put it on a volume of its own (--anchor-dir), with "
+                  "snapshots of its own.");
+}
+
+Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
+  if (rows.empty() || now >= rows.back().unix_seconds)
+    return Good(StrCat(TimeText(now), ", after the ledger's last row."));
+  return Doubtful(StrCat("This machine's clock says ", TimeText(now),
+                         ", before the ledger's last row."),
+                  "Set the clock (timedatectl set-ntp true).");
+}
+
+// As CheckPromises, which wants an open ledger.
+absl::Status PromiseIn(const LedgerAudit& audit,
+                       const DatasetDescription& dataset) {
+  for (const PopulationPolicy& policy : audit.policies)
+    if (policy.population == dataset.population)
+      return CheckPromise(dataset, policy);
+  return absl::NotFoundError("The ledger does not know its population.");
+}
+
+// `audit` is null if the ledger cannot be trusted.
+Finding DatasetPromise(const DatasetDescription& dataset,
+                       const LedgerAudit* audit) {
+  if (audit != nullptr) {
+    if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
+      return Bad(promise.message(),
+                 "Restore the ledger that belongs to this directory, or move "
+                 "the data set away and import it.");
+  }
+  const bool is_private = !dataset.is_public;
+  if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
+    return Doubtful("Its delta is not below one in the number of people.",
+                    "A new population takes a smaller delta; this one's is "
+                    "fixed.");
+  }
+  if (is_private && dataset.epsilon > kWeakEpsilon) {
+    return Doubtful(
+        StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
+        "See docs/sign_off.md; a cap is fixed for good.");
+  }
+  return Good("Its population has its promise in the ledger.");
+}
+
+void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
+                 CheckList* checks) {
+  const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
+  const std::vector<const Dataset*> all =
+      catalog.ok() ? catalog->All() : std::vector<const Dataset*>();
+  checks->Add("data sets",
+              Judged(catalog.status(), StrCat(all.size(), " can be served."),
+                     "Import it again under a new name, or restore it."));
+  bool sparse = false;
+  for (const Dataset* dataset : all) {
+    sparse = sparse || dataset->sparse();
+    checks->Add(StrCat("data set ", dataset->description().name),
+                DatasetPromise(dataset->description(), audit));
+  }
+  if (sparse && !options.paced) {
+    checks->Add("pace",
+                Doubtful("Sparse data are served without paced mode: how long "
+                         "replies take may depend on them.",
+                         "Serve with --pace-milliseconds if analysts may "
+                         "measure that."));
+  }
+}
+
+Finding WidthOf(const std::vector<Grant>& grants) {
+  std::vector<std::string> wide, uncapped;
+  for (const Grant& grant : grants) {
+    if (!grant.roles.contains(Role::kAnalyst)) continue;
+    if (grant.all_datasets) wide.push_back(grant.identity);
+    if (grant.epsilon_by_population.empty()) uncapped.push_back(grant.identity);
+  }
+  if (!wide.empty()) {
+    return Doubtful(StrCat("May train on every data set, also on those to "
+                           "come: ",
+                           absl::StrJoin(wide, ", "), "."),
+                    "Name the data sets.");
+  }
+  if (uncapped.size() > 1) {
+    return Doubtful(StrCat("Share a budget without a cap of their own: ",
+                           absl::StrJoin(uncapped, ", "), "."),
+                    "Give `budgets`, or one may spend what all share.");
+  }
+  return Good("Data sets and budgets are named.");
+}
+
+void AddAllowList(const std::string& path, CheckList* checks) {
+  const absl::StatusOr<ParsedAllowList> list =
+      ReadAllowList(path, kCuratorAllowList);
+  if (checks->Add(
+          "allow-list",
+          Judged(
+              list.status(),
+              StrCat(list.ok() ? list->grants.size() : 0, " entries."),
+              "Access is denied to everyone until the file is corrected."))) {
+    checks->Add("allow-list mode", NotWritableByOthers(path));
+    checks->Add("grants", WidthOf(list->grants));
+  }
+}
+
+Finding LatestBackup(const std::string& backup, std::int64_t now) {
+  if (backup.empty()) {
+    return Doubtful("None is named.",
+                    "Make one (dpnmf-curator backup) and name it here with "
+                    "--backup DIR.");
+  }
+  const absl::StatusOr<BackupReport> report = CheckBackup(backup, "");
+  if (!report.ok()) return Bad(report.status().message(), "Make another.");
+  if (report->unkeyed) return Doubtful(kUnkeyedBackup, "Make another.");
+  struct stat info {};
+  stat((backup + "/manifest.json").c_str(), &info);
+  const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;
+  const std::string text = StrCat(backup, " is whole, ", days, " days old.");
+  if (days <= 7) return Good(text);
+  return Doubtful(text,
+                  "Make them from a timer. One that lacks charges cannot be "
+                  "restored.");
+}
+
+}  // namespace
+
+v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
+  Ledger::Options ledger;
+  ledger.directory = LedgerDirectory(options.data_dir);
+  ledger.anchor_directory = options.anchor_dir;
+  const absl::StatusOr<LedgerAudit> audit = Ledger::Audit(ledger);
+  CheckList checks;
+  checks.Add("user", NotRoot());
+  AddTlsFiles(options.tls, Purpose::kServer, options.now, &checks);
+  AddAllowList(options.allow_list, &checks);
+  checks.Add("data directory", PrivateDirectory(options.data_dir));
+  checks.Add("anchor", AnchorPlace(options.data_dir, options.anchor_dir));
+  checks.Add("ledger",
+             Judged(audit.status(),
+                    StrCat(audit.ok() ? audit->rows.size() : 0,
+                           " rows, each verified, and the anchor agrees."),
+                    "See docs/operations.md, incidents. Do not serve it."));
+  if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
+  AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
+  checks.Add("audit log", AuditLogFile(options.audit_log));
+  checks.Add("metrics", MetricsAddress(options.metrics_listen));
+  checks.Add("disk of the data", FreeSpace(options.data_dir));
+  if (!options.anchor_dir.empty())
+    checks.Add("disk of the anchor", FreeSpace(options.anchor_dir));
+  checks.Add("backup", LatestBackup(options.backup, options.now));
+  return checks.report();
+}
+
+}  // namespace dpnmf::curator

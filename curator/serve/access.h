@@ -1,0 +1,50 @@
+// Who may do what at the curator.
+//
+// "analyst": lists, trains, reads its own charges. "auditor" and "operator":
+// list and read the ledger's totals; what else an operator does is done on the
+// curator's machine. The list's shape: common/access/allow_list.h.
+#ifndef DPNMF_CURATOR_SERVE_ACCESS_H_
+#define DPNMF_CURATOR_SERVE_ACCESS_H_
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/access/allow_list.h"
+
+namespace dpnmf::curator {
+
+// Thread-safe.
+class AccessControl {
+ public:
+  // Errors and reading again: AllowList::FromFile.
+  static absl::StatusOr<std::unique_ptr<AccessControl>> FromFile(
+      std::string path);
+  static std::unique_ptr<AccessControl> FromGrants(std::vector<Grant> grants);
+
+  // The first grant of the list that names one of the peer's identities.
+  // PERMISSION_DENIED "identity-unknown".
+  absl::StatusOr<Grant> GrantOf(std::span<const std::string> identities);
+
+  // A grant with one of the roles that covers the data set.
+  // PERMISSION_DENIED "identity-unknown", "role-missing"; NOT_FOUND
+  // "dataset-unknown" (also for a data set that exists and is not granted).
+  absl::StatusOr<Grant> Require(std::span<const std::string> identities,
+                                const std::set<Role>& roles,
+                                const std::string& dataset);
+
+ private:
+  explicit AccessControl(std::unique_ptr<AllowList> list)
+      : list_(std::move(list)) {}
+  const std::unique_ptr<AllowList> list_;
+};
+
+// The sentence for a data set that does not exist or is not granted.
+absl::Status UnknownDataset();
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_ACCESS_H_

@@ -1,0 +1,27 @@
+#include "curator/serve/budget_metrics.h"
+
+#include "common/privacy/budget.h"
+
+namespace dpnmf::curator {
+
+void ShowBudget(const Ledger& ledger, const std::string& population,
+                Metrics* metrics) {
+  if (metrics == nullptr) return;
+  const auto policy = ledger.Policy(population);
+  const auto position = ledger.PositionOf(population);
+  if (!policy.ok() || !position.ok()) return;
+  const Budget budget = position->budget();
+  const auto spent = Spent(budget, policy->conversion, policy->delta);
+  const auto largest =
+      LargestRun(RoomOf(budget), policy->conversion, policy->delta);
+  if (!spent.ok() || !largest.ok()) return;
+  metrics->SetBudget(population, policy->epsilon, *spent, *largest);
+}
+
+void ShowBudgets(const Ledger& ledger, const Catalog& catalog,
+                 Metrics* metrics) {
+  for (const Dataset* dataset : catalog.All())
+    ShowBudget(ledger, dataset->description().population, metrics);
+}
+
+}  // namespace dpnmf::curator

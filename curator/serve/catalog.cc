@@ -1,0 +1,56 @@
+#include "curator/serve/catalog.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::Status CheckName(const Dataset& dataset, const std::string& name,
+                       const std::string& data_dir) {
+  const std::string& own = dataset.description().name;
+  if (own == name) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "dataset-name-differs",
+      absl::StrCat("the directory ", DatasetDirectory(data_dir, name),
+                   " holds the data set ", own,
+                   ": give the directory that name, or move it out "
+                   "of the data directory."));
+}
+
+}  // namespace
+
+absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(data_dir));
+  std::vector<std::unique_ptr<Dataset>> datasets;
+  for (const std::string& name : names) {
+    DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
+                           Dataset::Open(DatasetDirectory(data_dir, name)));
+    DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
+    datasets.push_back(std::move(dataset));
+  }
+  return FromDatasets(std::move(datasets));
+}
+
+Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets) {
+  Catalog catalog;
+  for (std::unique_ptr<Dataset>& dataset : datasets) {
+    const std::string name = dataset->description().name;
+    catalog.datasets_[name] = std::move(dataset);
+  }
+  return catalog;
+}
+
+const Dataset* Catalog::Find(const std::string& name) const {
+  const auto found = datasets_.find(name);
+  return found == datasets_.end() ? nullptr : found->second.get();
+}
+
+std::vector<const Dataset*> Catalog::All() const {
+  std::vector<const Dataset*> all;
+  for (const auto& [name, dataset] : datasets_) all.push_back(dataset.get());
+  return all;
+}
+
+}  // namespace dpnmf::curator

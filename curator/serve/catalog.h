@@ -1,0 +1,34 @@
+// The data sets that a curator serves, opened once at start.
+#ifndef DPNMF_CURATOR_SERVE_CATALOG_H_
+#define DPNMF_CURATOR_SERVE_CATALOG_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+// Immutable after Create; safe from any thread.
+class Catalog {
+ public:
+  // Every data set below DATA_DIR; the first that cannot be opened is the
+  // error. FAILED_PRECONDITION "dataset-name-differs" if a directory does not
+  // have the name of its data set: two could have one name.
+  static absl::StatusOr<Catalog> Open(const std::string& data_dir);
+  static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets);
+
+  // Null if there is none of that name.
+  const Dataset* Find(const std::string& name) const;
+  std::vector<const Dataset*> All() const;
+
+ private:
+  std::map<std::string, std::unique_ptr<Dataset>> datasets_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_CATALOG_H_

@@ -1,0 +1,33 @@
+// Whether data sets stand under the promise that the ledger has for their
+// population.
+//
+// What a release costs follows from the relation between neighbours, and what
+// may be spent from the cap. Both are the population's, as it was declared in
+// the ledger. A data set's own file says the same as long as it was imported
+// into this data directory; one that was moved here from another may not.
+#ifndef DPNMF_CURATOR_SERVE_PROMISE_H_
+#define DPNMF_CURATOR_SERVE_PROMISE_H_
+
+#include "absl/status/status.h"
+#include "curator/data/dataset.h"
+#include "curator/ledger/ledger.h"
+#include "curator/serve/catalog.h"
+
+namespace dpnmf::curator {
+
+// What the data set's own file says.
+PopulationPolicy PromiseOf(const DatasetDescription& description);
+
+// FAILED_PRECONDITION "population-differs" unless the relation, the conversion,
+// epsilon and delta are those of `policy`, bit for bit. Every number in the
+// sentence was declared; it may be sent to a peer.
+absl::Status CheckPromise(const DatasetDescription& description,
+                          const PopulationPolicy& policy);
+
+// CheckPromise for each data set against its population's policy; DATA_LOSS
+// "population-unknown" if the ledger has none: it could not be charged.
+absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_PROMISE_H_

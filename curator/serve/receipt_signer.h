@@ -1,0 +1,44 @@
+// The curator's word for each charge: receipts signed with a key that lies with
+// the data.
+//
+// DATA_DIR/receipt.key (PKCS#8, readable by its owner alone) is drawn at the
+// first start; DATA_DIR/receipt.pub is its public part, for the operator to
+// hand to whoever shall check receipts.
+#ifndef DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
+#define DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/ed25519.h"
+#include "curator/ledger/ledger.h"
+#include "dpnmf/v1/receipt.pb.h"
+
+namespace dpnmf::curator {
+
+// Thread-safe. The ledger must outlive it.
+class ReceiptSigner {
+ public:
+  // One process at a time (the ledger's lock sees to it). DATA_LOSS
+  // "receipt-key-damaged"; UNAVAILABLE "storage-failed".
+  static absl::StatusOr<ReceiptSigner> Open(const std::string& data_dir,
+                                            const Ledger* ledger);
+
+  // Of a charge: a function of its row and the key, the same at every call.
+  // Errors of Ledger::RowAt.
+  absl::StatusOr<v1::Receipt> ReceiptOf(std::uint64_t sequence) const;
+  const PublicKey& public_key() const { return key_.public_key(); }
+
+ private:
+  ReceiptSigner(SigningKey key, const Ledger* ledger)
+      : key_(std::move(key)), ledger_(ledger) {}
+  SigningKey key_;
+  const Ledger* ledger_;
+};
+
+// What a receipt says of a row, unsigned.
+v1::Receipt ReceiptOf(const std::string& ledger_id, const LedgerRow& row);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_

@@ -1,0 +1,119 @@
+#include "curator/serve/run_memory_limit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/mechanism/mechanism.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMebibyte = 1024 * 1024;
+// Copies of a round's sums while it is released, at most: the sums, the noise,
+// the noised sums, what is published of them and its factors (W S_A - S_B), the
+// bytes to store, the bytes read back and the release.
+constexpr unsigned kCopiesOfARelease = 12;
+
+std::uint64_t Bounded(Uint128 bytes) {
+  return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
+}
+
+std::string Mebibytes(std::uint64_t bytes) {
+  return absl::StrCat(bytes / kMebibyte + (bytes % kMebibyte != 0), " MiB");
+}
+
+}  // namespace
+
+std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
+                          const DatasetDescription& data, int threads) {
+  Uint128 coefficients = 0, of_a_stage = 0;
+  for (const StagePlan& stage : plan.stages) {
+    Uint128 entries = 0;
+    for (const PartPlan& part : stage.parts)
+      entries += Uint128{part.rows} * part.columns;
+    const RoundMemory memory =
+        ReleaseKindOf(stage.release)
+            .memory(parameters, data, std::max(1, threads));
+    coefficients = std::max(coefficients, memory.coefficients);
+    of_a_stage = std::max(
+        {of_a_stage, memory.computing, kCopiesOfARelease * 8 * entries});
+  }
+  const Uint128 dictionary = Uint128{16} * data.features * parameters.rank;
+  return Bounded(coefficients + dictionary + of_a_stage);
+}
+
+std::uint64_t DefaultRunMemoryLimit() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  std::uint64_t bytes =
+      pages > 0 && page > 0
+          ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
+          : 4096 * kMebibyte;
+  // "max" is no number: no limit.
+  std::uint64_t container = 0;
+  std::ifstream file("/sys/fs/cgroup/memory.max");
+  if (file >> container && container > 0) bytes = std::min(bytes, container);
+  return bytes / 4;
+}
+
+RunMemoryLimit::Lease::~Lease() {
+  if (memory_ != nullptr) memory_->GiveBack(identity_, bytes_);
+}
+
+RunMemoryLimit::Lease::Lease(Lease&& other) noexcept {
+  *this = std::move(other);
+}
+
+RunMemoryLimit::Lease& RunMemoryLimit::Lease::operator=(
+    Lease&& other) noexcept {
+  std::swap(memory_, other.memory_);
+  std::swap(identity_, other.identity_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+absl::StatusOr<RunMemoryLimit::Lease> RunMemoryLimit::Take(
+    const std::string& identity, std::uint64_t bytes) {
+  if (bytes > limit_) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "run-too-large",
+        absl::StrCat("the run needs ", Mebibytes(bytes),
+                     " of the curator's memory and an identity may take ",
+                     Mebibytes(limit_),
+                     ": ask for a lower rank, or the operator for a larger "
+                     "--run-memory."));
+  }
+  MutexLock lock(&mutex_);
+  const auto found = by_identity_.find(identity);
+  const std::uint64_t own = found == by_identity_.end() ? 0 : found->second;
+  if (bytes > limit_ - own || (bytes + taken_) / 2 > limit_) {
+    return Refusal(absl::StatusCode::kUnavailable, "too-much-memory",
+                   absl::StrCat("the open runs leave no ", Mebibytes(bytes),
+                                " of the curator's memory: wait until one has "
+                                "ended."));
+  }
+  taken_ += bytes;
+  by_identity_[identity] = own + bytes;
+  Lease lease;
+  lease.memory_ = this;
+  lease.identity_ = identity;
+  lease.bytes_ = bytes;
+  return lease;
+}
+
+void RunMemoryLimit::GiveBack(const std::string& identity,
+                              std::uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  taken_ -= bytes;
+  const auto found = by_identity_.find(identity);
+  found->second -= bytes;
+  if (found->second == 0) by_identity_.erase(found);
+}
+
+}  // namespace dpnmf::curator

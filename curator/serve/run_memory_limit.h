@@ -1,0 +1,65 @@
+// What the open runs of one identity, and all runs together, may take of the
+// machine's memory. Sizes are functions of the request and of public facts, so
+// no refusal depends on V, nor on how many people there are under
+// add_remove_one.
+#ifndef DPNMF_CURATOR_SERVE_RUN_MEMORY_LIMIT_H_
+#define DPNMF_CURATOR_SERVE_RUN_MEMORY_LIMIT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "common/privacy/run_plan.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+// Bytes that a run may hold at once, at most (up to what the allocator rounds
+// sizes up by): H for as many users as there may be, W, and what its largest
+// stage needs to compute and to release a round.
+std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
+                          const DatasetDescription& data, int threads);
+
+// A quarter of what the machine, or the container (cgroup v2), has.
+std::uint64_t DefaultRunMemoryLimit();
+
+// Thread-safe.
+class RunMemoryLimit {
+ public:
+  // Bytes for the runs of one identity; all together may take twice as many.
+  explicit RunMemoryLimit(std::uint64_t bytes_an_identity)
+      : limit_(bytes_an_identity) {}
+
+  // Bytes of one open run; given back when destroyed. The RunMemoryLimit must
+  // outlive it.
+  class Lease {
+   public:
+    Lease() = default;
+    ~Lease();
+    Lease(Lease&& other) noexcept;
+    Lease& operator=(Lease&& other) noexcept;
+
+   private:
+    friend class RunMemoryLimit;
+    RunMemoryLimit* memory_ = nullptr;
+    std::string identity_;
+    std::uint64_t bytes_ = 0;
+  };
+  // FAILED_PRECONDITION "run-too-large" if no run of this size may be;
+  // UNAVAILABLE "too-much-memory" until other runs have ended.
+  absl::StatusOr<Lease> Take(const std::string& identity, std::uint64_t bytes);
+
+ private:
+  void GiveBack(const std::string& identity, std::uint64_t bytes);
+
+  const std::uint64_t limit_;
+  Mutex mutex_;
+  std::uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::uint64_t> by_identity_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_RUN_MEMORY_LIMIT_H_

@@ -1,0 +1,178 @@
+#include "curator/serve/service.h"
+
+#include "common/base/error.h"
+#include "common/base/failpoint.h"
+#include "common/base/log.h"
+#include "common/server/call_record.h"
+#include "common/wire/convert.h"
+#include "common/wire/status.h"
+#include "curator/serve/train_stream.h"
+#include "curator/serve/wire.h"
+#include "curator/serve/without_exceptions.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::size_t kLedgerPage = 1000;
+
+// What is wrong with the operator's files is for the operator: a peer gets the
+// code and one fixed sentence, the log the rest.
+absl::Status ForPeer(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  for (const char* own : {"storage-failed", "ledger-damaged",
+                          "ledger-behind-anchor", "audit-failed"}) {
+    if (code != own) continue;
+    LogError("{}: {}", code, std::string(status.message()));
+    return Refusal(status.code(), code,
+                   "the curator's storage failed: its operator finds the "
+                   "reason in the curator's log.");
+  }
+  return status;
+}
+
+// A unary call's request or reply that got lost: only in tests.
+grpc::Status Lost() {
+  return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
+}
+
+void AwaitTick(const ServiceOptions& options) {
+  if (options.context.pacer != nullptr) options.context.pacer->AwaitTick();
+}
+
+std::string CodeOrText(const absl::Status& status) {
+  const std::string code = ReasonCode(status);
+  return code.empty() ? std::string(status.ToString()) : code;
+}
+
+}  // namespace
+
+CuratorServiceImpl::CuratorServiceImpl(ServiceOptions options)
+    : options_(std::move(options)),
+      quota_(options_.limits),
+      refused_(options_.observers) {}
+
+absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
+    const grpc::ServerContext& context) {
+  refused_.WriteDue();
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
+                                                options_.identify(context)));
+  return quota_.Enter(grant.identity);
+}
+
+// Who is not let in learns nothing of V from when that is said.
+grpc::Status CuratorServiceImpl::Refuse(const char* call,
+                                        const grpc::ServerContext& context,
+                                        const absl::Status& refusal) {
+  CallRecord record(options_.observers, call, context,
+                    options_.identify(context));
+  refused_.Note(refusal, &record);
+  return ToGrpc(ForPeer(record.Finish(refusal)));
+}
+
+absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
+    const grpc::ServerContext& context) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant, options_.context.access->GrantOf(
+                                                options_.identify(context)));
+  v1::ListDatasetsReply reply;
+  reply.set_version(options_.version);
+  for (const Dataset* dataset : options_.context.catalog->All()) {
+    const DatasetDescription& description = dataset->description();
+    if (!grant.Covers(description.name)) continue;
+    DPNMF_ASSIGN_OR_RETURN(
+        const PopulationPolicy policy,
+        options_.context.ledger->Policy(description.population));
+    DPNMF_ASSIGN_OR_RETURN(
+        const Position position,
+        options_.context.ledger->PositionOf(description.population));
+    DPNMF_ASSIGN_OR_RETURN(*reply.add_datasets(),
+                           DescriptionOf(*dataset, policy, position.cap));
+  }
+  return reply;
+}
+
+absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
+    const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         options_.context.access->Require(
+                             options_.identify(context),
+                             {Role::kAnalyst, Role::kAuditor, Role::kOperator},
+                             request.dataset()));
+  const Dataset* dataset = options_.context.catalog->Find(request.dataset());
+  if (dataset == nullptr) return UnknownDataset();
+  const std::string& population = dataset->description().population;
+  const Ledger& ledger = *options_.context.ledger;
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         ledger.Policy(population));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         ledger.PositionOf(population));
+  DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
+                         ledger.PositionOf(population, grant.identity));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<LedgerRow> rows,
+      ledger.ChargesOf(population, grant.identity, request.after_sequence(),
+                       kLedgerPage + 1));
+  v1::GetLedgerReply reply;
+  DPNMF_ASSIGN_OR_RETURN(*reply.mutable_guarantee(),
+                         GuaranteeOf(policy, position.cap));
+  *reply.mutable_position() = ToProto(population, position);
+  *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
+  *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
+  reply.set_own_charge_count(own.charge_count);
+  reply.set_more(rows.size() > kLedgerPage);
+  for (std::size_t i = 0; i < std::min(rows.size(), kLedgerPage); ++i) {
+    *reply.add_own_charges() = ChargeOf(rows[i]);
+  }
+  return reply;
+}
+
+template <typename Reply, typename Compute>
+grpc::Status CuratorServiceImpl::Answer(const char* call,
+                                        grpc::ServerContext* context,
+                                        Reply* reply, Compute compute) {
+  if (!DPNMF_TRANSFER("curator-receive", true)) return Lost();
+  // Held until the reply leaves: a call that waits for its tick is open.
+  const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+  if (!lease.ok()) return Refuse(call, *context, lease.status());
+  CallRecord record(options_.observers, call, *context,
+                    options_.identify(*context));
+  absl::StatusOr<Reply> result = WithoutExceptions(compute);
+  const absl::Status outcome = record.Finish(result.status());
+  AwaitTick(options_);
+  if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
+  *reply = *std::move(result);
+  return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
+}
+
+grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
+                                              const v1::ListDatasetsRequest*,
+                                              v1::ListDatasetsReply* reply) {
+  return Answer("ListDatasets", context, reply, [&] { return List(*context); });
+}
+
+grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,
+                                           const v1::GetLedgerRequest* request,
+                                           v1::GetLedgerReply* reply) {
+  return Answer("GetLedger", context, reply,
+                [&] { return LedgerOf(*context, *request); });
+}
+
+grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
+                                       TrainChannel::Stream* stream) {
+  // Held until the last reply leaves.
+  const absl::StatusOr<Quota::Lease> lease = Admit(*context);
+  if (!lease.ok()) return Refuse("Train", *context, lease.status());
+  const absl::Status status = WithoutExceptions([&] {
+    return TrainStream(options_, &shutting_down_, &*lease, context, stream)
+        .Serve();
+  });
+  if (!status.ok()) LogInfo("a training stream ended: {}", CodeOrText(status));
+  AwaitTick(options_);
+  return ToGrpc(ForPeer(status));
+}
+
+ServedCurator MakeCuratorService(ServiceOptions options) {
+  auto service = std::make_shared<CuratorServiceImpl>(std::move(options));
+  return {service, [service] { service->BeginShutdown(); }};
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,255 @@
+#include "curator/serve/session.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "curator/serve/promise.h"
+
+namespace dpnmf::curator {
+namespace {
+
+std::uint64_t NextSessionNumber() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1);
+}
+
+bool IsRunId(const std::string& id) {
+  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+// The cap on this identity's own spending, if the operator set one.
+absl::StatusOr<std::optional<MuSquared>> IdentityCap(
+    const Grant& grant, const PopulationPolicy& policy) {
+  const auto found = grant.epsilon_by_population.find(policy.population);
+  if (found == grant.epsilon_by_population.end()) return std::nullopt;
+  DPNMF_ASSIGN_OR_RETURN(
+      const MuSquared cap,
+      LargestCost(policy.conversion, found->second, policy.delta));
+  return cap;
+}
+
+}  // namespace
+
+std::shared_ptr<RunLocks::Lock> RunLocks::LockOf(const std::string& identity,
+                                                 const std::string& run_id) {
+  MutexLock lock(&mutex_);
+  std::erase_if(locks_,
+                [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<Lock>& slot = locks_[{identity, run_id}];
+  std::shared_ptr<Lock> run_lock = slot.lock();
+  if (run_lock == nullptr) slot = run_lock = std::make_shared<Lock>();
+  return run_lock;
+}
+
+Digest HashOf(const RunParameters& p) {
+  return Sha256()
+      .AddString("dpnmf run parameters 2")
+      .AddString(p.dataset)
+      .AddInteger(p.rank)
+      .AddInteger(p.rounds)
+      .AddDouble(p.epsilon)
+      .AddDouble(p.delta)
+      .AddString(p.mechanism)
+      .AddInteger(p.outliers ? 1 : 0)
+      .AddDouble(p.lambda)
+      .AddDouble(p.outlier_bound)
+      .AddInteger(p.inner_iterations)
+      .AddDouble(p.share_of_a)
+      .AddInteger(p.moment_rows)
+      .AddDouble(p.share_of_moments)
+      .AddDouble(p.share_of_mean)
+      .AddString(NameOf(p.adjacency))
+      .AddString(NameOf(p.conversion))
+      .Finish();
+}
+
+Session::Session(const SessionContext& context,
+                 std::vector<std::string> identities,
+                 std::function<bool()> abandoned)
+    : context_(context),
+      identities_(std::move(identities)),
+      abandoned_(std::move(abandoned)),
+      number_(NextSessionNumber()) {}
+
+absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
+                                            const RunParameters& parameters) {
+  if (run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-opened",
+                   "this stream carries a run already: open another stream.");
+  }
+  if (!IsRunId(run_id)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
+                   "`run_id` must be 32 lower-case hexadecimal digits.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         context_.access->Require(identities_, {Role::kAnalyst},
+                                                  parameters.dataset));
+  Run run;
+  run.dataset = context_.catalog->Find(parameters.dataset);
+  if (run.dataset == nullptr) return UnknownDataset();
+  run.id = run_id;
+  run.identity = grant.identity;
+  run.parameters = parameters;
+  run.facts = FactsOf(run.dataset->description());
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         context_.ledger->Policy(run.facts.population));
+  DPNMF_RETURN_IF_ERROR(CheckPromise(run.dataset->description(), policy));
+  // Every price of the run follows from the ledger's promise.
+  run.facts.adjacency = policy.adjacency;
+  run.facts.conversion = policy.conversion;
+  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  RunOpening opening;
+  opening.identity = run.identity;
+  opening.run_id = run_id;
+  opening.population = run.facts.population;
+  opening.dataset = parameters.dataset;
+  opening.mechanism = parameters.mechanism;
+  opening.parameters_hash = HashOf(parameters);
+  opening.rounds = parameters.rounds;
+  opening.cost = run.plan.cost;
+  DPNMF_ASSIGN_OR_RETURN(opening.identity_cap, IdentityCap(grant, policy));
+  opening.most_uncharged_runs = context_.most_uncharged_runs;
+  if (context_.memory != nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(
+        run.memory, context_.memory->Take(
+                        run.identity, MemoryOfRun(run.plan, parameters,
+                                                  run.dataset->description(),
+                                                  context_.threads)));
+  }
+
+  run.run_lock = context_.locks->LockOf(run.identity, run_id);
+  MutexLock lock(
+      &run.run_lock->busy);  // a round of an earlier session ends first
+  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened,
+                         context_.ledger->OpenRun(opening));
+  run.run_lock->holder = number_;
+  OpenedSession session{run.plan, run.facts, opened.next_round};
+  run_ = std::move(run);
+  return session;
+}
+
+absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
+  DPNMF_ASSIGN_OR_RETURN(const Grant grant,
+                         context_.access->Require(identities_, {Role::kAnalyst},
+                                                  run_->parameters.dataset));
+  if (grant.identity != run_->identity) {
+    return Refusal(
+        absl::StatusCode::kPermissionDenied, "identity-unknown",
+        "the allow-list names this peer differently than when the run was "
+        "opened: open the run again.");
+  }
+  if (round < 1 || round > run_->parameters.rounds) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "round-out-of-range",
+                   absl::StrCat("`round` must lie in 1 to ",
+                                run_->parameters.rounds, "."));
+  }
+  return ReleaseKindOf(run_->plan.StageOf(round).release)
+      .check(input, run_->parameters, run_->facts);
+}
+
+RoundRequest Session::RequestOf(std::uint32_t round,
+                                const RoundInput& input) const {
+  RoundRequest request;
+  request.identity = run_->identity;
+  request.run_id = run_->id;
+  request.round = round;
+  const Digest parameters = HashOf(run_->parameters);
+  const Eigen::MatrixXd& w = input.w;
+  request.request_hash = Sha256()
+                             .AddString("dpnmf round request 2")
+                             .AddBytes(std::as_bytes(std::span(parameters)))
+                             .AddInteger(round)
+                             .AddInteger(static_cast<std::uint64_t>(w.rows()))
+                             .AddInteger(static_cast<std::uint64_t>(w.cols()))
+                             .AddBytes(std::as_bytes(std::span(
+                                 w.data(), static_cast<std::size_t>(w.size()))))
+                             .AddInteger(input.rows.size())
+                             .AddBytes(std::as_bytes(std::span(input.rows)))
+                             .Finish();
+  const StagePlan& stage = run_->plan.StageOf(round);
+  request.parts = stage.parts;
+  const ReleaseKind& kind = ReleaseKindOf(stage.release);
+  if (kind.narrow != nullptr) kind.narrow(input, &request.parts);
+  request.adjacency = run_->facts.adjacency;
+  return request;
+}
+
+absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
+                                        const RoundInput& input) {
+  // Work that overran may outlive this call and this session: all that it uses
+  // is its own, but for the data set. H is the run's again once the work has
+  // succeeded; after a failure some users' H may have moved and others' not.
+  struct Work {
+    const ReleaseKind& kind;
+    const Dataset& data;
+    const RunParameters parameters;
+    const RunPlan plan;
+    Execution execution;
+    std::unique_ptr<Coefficients> coefficients;
+    RoundSums sums = {};
+
+    absl::Status Run(const RoundInput& input, std::function<bool()> stop) {
+      execution.stop = std::move(stop);
+      DPNMF_ASSIGN_OR_RETURN(
+          sums,
+          kind.sums(input, {data, parameters, plan, execution, &coefficients}));
+      return absl::OkStatus();
+    }
+  };
+  const auto work = std::make_shared<Work>(
+      Work{ReleaseKindOf(run_->plan.StageOf(round).release), *run_->dataset,
+           run_->parameters, run_->plan, Execution{context_.threads, 0},
+           std::move(run_->coefficients)});
+  if (context_.pacer == nullptr) {
+    DPNMF_RETURN_IF_ERROR(work->Run(input, abandoned_));
+  } else {
+    DPNMF_RETURN_IF_ERROR(context_.pacer->Run(
+        run_->identity, [work, input](const Pacer::Expired& expired) {
+          return work->Run(input, expired);
+        }));
+  }
+  run_->coefficients = std::move(work->coefficients);
+  return std::move(work->sums);
+}
+
+absl::StatusOr<Released<ReleasedRound>> Session::Round(
+    std::uint32_t round, const RoundInput& input) {
+  if (!run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
+                   "open the run before asking for a round.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
+  MutexLock lock(&run_->run_lock->busy);
+  if (run_->run_lock->holder != number_) {
+    return Refusal(absl::StatusCode::kAborted, "run-taken-over",
+                   "a later stream has taken over this run: go on there.");
+  }
+  const RoundRequest request = RequestOf(round, input);
+  DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
+                         context_.gate->Find(request));
+  if (known.has_value()) return *std::move(known);
+  // H is a function of the rounds that were released (docs/privacy.md, theorem
+  // 1): what an unfinished one did to it goes.
+  absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
+  DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
+  absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
+      request, sums,
+      ReleaseKindOf(run_->plan.StageOf(round).release).publish(input));
+  if (released.ok()) std::move(begin_anew).Cancel();
+  return released;
+}
+
+absl::StatusOr<MuSquared> Session::Close() {
+  if (!run_.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
+                   "open the run before closing it.");
+  }
+  return context_.ledger->CloseRun(run_->identity, run_->id);
+}
+
+}  // namespace dpnmf::curator

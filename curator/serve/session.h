@@ -1,0 +1,135 @@
+// One training stream as a state machine, without gRPC.
+//
+//   Open(run, parameters) -> Round(1, W_0) -> Round(2, W_1) ... -> Close()
+//
+// A session may end at any point; another one opens the same run and goes on. A
+// later session for a run takes it over: rounds asked on an earlier one are
+// then refused. docs/protocol.md draws the states.
+#ifndef DPNMF_CURATOR_SERVE_SESSION_H_
+#define DPNMF_CURATOR_SERVE_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "common/base/mutex.h"
+#include "common/privacy/run_plan.h"
+#include "curator/factor/statistics.h"
+#include "curator/gate/release_gate.h"
+#include "curator/ledger/ledger.h"
+#include "curator/mechanism/mechanism.h"
+#include "curator/serve/access.h"
+#include "curator/serve/catalog.h"
+#include "curator/serve/pacing.h"
+#include "curator/serve/run_memory_limit.h"
+
+namespace dpnmf::curator {
+
+// Lets one session at a time work on a run. Thread-safe.
+class RunLocks {
+ public:
+  struct Lock {
+    Mutex busy;  // held while a round is computed, charged and stored
+    std::uint64_t holder ABSL_GUARDED_BY(busy) = 0;
+  };
+  // The lock of a run, made at first use; the caller keeps it alive.
+  std::shared_ptr<Lock> LockOf(const std::string& identity,
+                               const std::string& run_id);
+
+ private:
+  Mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Lock>> locks_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+// What all sessions share; everything outlives them.
+struct SessionContext {
+  Ledger* ledger = nullptr;
+  ReleaseGate* gate = nullptr;
+  const Catalog* catalog = nullptr;
+  AccessControl* access = nullptr;
+  RunLocks* locks = nullptr;
+  int threads = 1;
+  // Null: rounds take the time that they take. Work of sessions that are gone
+  // may go on in it: it ends before the catalog does.
+  Pacer* pacer = nullptr;
+  RunMemoryLimit* memory = nullptr;          // null: without a limit
+  std::uint64_t most_uncharged_runs = 1000;  // RunOpening
+};
+
+struct OpenedSession {
+  RunPlan plan;
+  DatasetFacts facts;
+  std::uint32_t next_round = 1;
+};
+
+// SHA-256 over every field of the parameters, in a fixed order.
+Digest HashOf(const RunParameters& parameters);
+
+// Not thread-safe: one thread drives a session.
+class Session {
+ public:
+  // `identities`: of the peer's certificate. `abandoned`: whether nobody waits
+  // for the answer any more, asked from any thread; a round that is not paced
+  // then ends before anything is charged.
+  Session(const SessionContext& context, std::vector<std::string> identities,
+          std::function<bool()> abandoned = {});
+
+  // Errors of AccessControl::Require, CheckPromise, CheckRunParameters,
+  // PlanRun, RunMemoryLimit::Take and Ledger::OpenRun; INVALID_ARGUMENT
+  // "run-id-malformed"; FAILED_PRECONDITION "session-opened" the second time.
+  absl::StatusOr<OpenedSession> Open(const std::string& run_id,
+                                     const RunParameters& parameters);
+
+  // The release of a round. The identity and its role are checked anew. After a
+  // round that fails once its sums have begun, or that throws, H begins anew:
+  // what the round did to H is not part of any later one. Errors
+  // of Open, ReleaseKind::check and ReleaseGate::Release; INVALID_ARGUMENT
+  // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
+  // "session-not-opened"; CANCELLED "cancelled".
+  absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
+                                                const RoundInput& input);
+
+  // What was returned to the budget.
+  absl::StatusOr<MuSquared> Close();
+
+  const RunParameters& parameters() const { return run_->parameters; }
+  const std::string& population() const { return run_->facts.population; }
+  bool opened() const { return run_.has_value(); }
+
+ private:
+  struct Run {
+    std::string id;
+    std::string identity;
+    RunParameters parameters;
+    DatasetFacts facts;  // adjacency and conversion: the ledger's
+    RunPlan plan;
+    const Dataset* dataset = nullptr;
+    std::shared_ptr<RunLocks::Lock> run_lock;
+    // H of the rounds before; made when the first statistic is computed.
+    std::unique_ptr<Coefficients> coefficients;
+    RunMemoryLimit::Lease memory;
+  };
+
+  absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
+  // The sums of a round, in paced mode at a tick: UNAVAILABLE "round-overran",
+  // FAILED_PRECONDITION "overruns-exhausted". The run has no H after a failure.
+  absl::StatusOr<RoundSums> Sums(std::uint32_t round, const RoundInput& input);
+
+  const SessionContext context_;
+  const std::vector<std::string> identities_;
+  const std::function<bool()> abandoned_;
+  const std::uint64_t number_;  // distinguishes sessions of a process
+  std::optional<Run> run_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_SERVE_SESSION_H_

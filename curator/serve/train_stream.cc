@@ -1,0 +1,172 @@
+#include "curator/serve/train_stream.h"
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/wire/convert.h"
+#include "curator/serve/wire.h"
+#include "curator/serve/without_exceptions.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::Status UnexpectedMessage() {
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "message-out-of-order",
+      "the stream must be: open, then rounds each with its dictionary, then "
+      "close.");
+}
+
+absl::Status ShuttingDown() {
+  return Refusal(absl::StatusCode::kUnavailable, "shutting-down",
+                 "the curator is being stopped: the run goes on when it is "
+                 "back.");
+}
+
+}  // namespace
+
+TrainStream::TrainStream(const ServiceOptions& options,
+                         const std::atomic<bool>* shutting_down,
+                         const Quota::Lease* lease,
+                         grpc::ServerContext* context,
+                         TrainChannel::Stream* stream)
+    : options_(options),
+      shutting_down_(shutting_down),
+      context_(context),
+      record_(options.observers, "Train", *context, options.identify(*context)),
+      channel_(stream, context, lease, &record_, options.context.pacer,
+               options.idle_seconds),
+      observer_(options.observers, *options.context.ledger, record_.identity()),
+      session_(options.context, options.identify(*context),
+               [this] { return channel_.Abandoned(); }) {}
+
+absl::Status TrainStream::Serve() {
+  const absl::Status ended = WithoutExceptions([this] { return Exchange(); });
+  observer_.Ended();
+  return record_.Finish(ended, {{"run", observer_.run_id()}});
+}
+
+absl::Status TrainStream::Exchange() {
+  v1::TrainRequest request;
+  while (!closed_) {
+    DPNMF_ASSIGN_OR_RETURN(const bool more, channel_.Read(&request));
+    if (!more) break;
+    if (*shutting_down_) return ShuttingDown();
+    DPNMF_RETURN_IF_ERROR(Handle(request));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrainStream::Handle(const v1::TrainRequest& request) {
+  switch (request.message_case()) {
+    case v1::TrainRequest::kOpen:
+      return Open(request.open());
+    case v1::TrainRequest::kRound:
+      return StartRound(request.round());
+    case v1::TrainRequest::kDictionary:
+      return AddDictionary(request.dictionary());
+    case v1::TrainRequest::kClose:
+      return Close();
+    default:
+      return UnexpectedMessage();
+  }
+}
+
+absl::Status TrainStream::Open(const v1::OpenRun& open) {
+  DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                         FromProto(open.parameters()));
+  DPNMF_RETURN_IF_ERROR(observer_.Asked());
+  DPNMF_ASSIGN_OR_RETURN(const OpenedSession opened,
+                         session_.Open(open.run_id(), parameters));
+  DPNMF_ASSIGN_OR_RETURN(const v1::TrainReply reply,
+                         OpenedReply(parameters, opened));
+  DPNMF_RETURN_IF_ERROR(observer_.Opened(open.run_id(), parameters, opened));
+  return channel_.Write(reply);
+}
+
+absl::Status TrainStream::StartRound(const v1::RoundStart& start) {
+  if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
+  input_ = RoundInput();
+  if (start.rows_size() > static_cast<int>(kMaxMomentRows)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
+                   "`rows` names more rows than any round takes.");
+  }
+  input_.rows.assign(start.rows().begin(), start.rows().end());
+  round_ = start.round();
+  if (!start.has_shape()) return Round();
+  // The session checks the shape exactly; here it bounds the memory.
+  DPNMF_ASSIGN_OR_RETURN(reader_,
+                         RealMatrixReader::Create(start.shape(), LargestRows(),
+                                                  session_.parameters().rank));
+  return absl::OkStatus();
+}
+
+absl::Status TrainStream::AddDictionary(const v1::RealChunk& chunk) {
+  if (!reader_.has_value()) return UnexpectedMessage();
+  DPNMF_RETURN_IF_ERROR(reader_->Add(chunk));
+  if (!reader_->complete()) return absl::OkStatus();
+  input_.w = reader_->Take();
+  reader_.reset();
+  return Round();
+}
+
+absl::Status TrainStream::Round() {
+  if (options_.check_peer)
+    DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
+  DPNMF_RETURN_IF_ERROR(observer_.RoundAsked(round_));
+  DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
+                         session_.Round(round_, input_));
+  DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, LedgerPosition());
+  std::optional<v1::Receipt> receipt;
+  if (options_.receipts != nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(receipt,
+                           options_.receipts->ReceiptOf(released.value().row));
+  }
+  DPNMF_RETURN_IF_ERROR(observer_.RoundReleased(released.value()));
+  channel_.AwaitTick();
+  const bool written =
+      WriteRelease(released, position, receipt,
+                   [this](const auto& reply) { return channel_.Send(reply); });
+  return written ? absl::OkStatus() : PeerGone();
+}
+
+absl::Status TrainStream::Close() {
+  if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared returned, session_.Close());
+  DPNMF_RETURN_IF_ERROR(observer_.Closed(returned));
+  v1::TrainReply reply;
+  *reply.mutable_closed()->mutable_returned() = ToProto(returned);
+  DPNMF_ASSIGN_OR_RETURN(*reply.mutable_closed()->mutable_ledger(),
+                         LedgerPosition());
+  closed_ = true;
+  return channel_.Write(reply);
+}
+
+absl::StatusOr<v1::TrainReply> TrainStream::OpenedReply(
+    const RunParameters& parameters, const OpenedSession& opened) const {
+  v1::TrainReply reply;
+  v1::RunOpened* const message = reply.mutable_opened();
+  DPNMF_ASSIGN_OR_RETURN(*message->mutable_plan(),
+                         ToProto(opened.plan, parameters, opened.facts));
+  message->set_next_round(opened.next_round);
+  message->set_users(opened.facts.users);
+  if (options_.receipts != nullptr) {
+    const PublicKey& key = options_.receipts->public_key();
+    message->set_receipt_key(key.data(), key.size());
+  }
+  DPNMF_ASSIGN_OR_RETURN(*message->mutable_ledger(), LedgerPosition());
+  return reply;
+}
+
+absl::StatusOr<v1::LedgerPosition> TrainStream::LedgerPosition() const {
+  const std::string& population = session_.population();
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         options_.context.ledger->PositionOf(population));
+  return ToProto(population, position);
+}
+
+std::uint64_t TrainStream::LargestRows() const {
+  return options_.context.catalog->Find(session_.parameters().dataset)
+      ->features();
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,782 @@
+// The commands as functions, against a fake server in this process.
+#include "analyst/client/commands/program.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyst/client/model_file.h"
+#include "common/base/error.h"
+#include "common/base/exit_code.h"
+#include "common/base/trace.h"
+#include "common/wire/receipt.h"
+#include "common/wire/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/analyst/client/fake_analyst.h"
+
+namespace dpnmf::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Program : public ::testing::Test {
+ protected:
+  Program() {
+    std::string name = ::testing::TempDir() + "dpnmf_program_XXXXXX";
+    directory_ = mkdtemp(name.data());
+    // No configuration of the machine's user gets in.
+    setenv("HOME", directory_.c_str(), 1);
+    environment_.out = &out_;
+    environment_.err = &err_;
+    environment_.version = "1.2.3";
+    environment_.connect = [this](const ConnectionOptions& options)
+        -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+      server_name_ = options.server;
+      return server_.Channel();
+    };
+    environment_.retry.first_pause = absl::Milliseconds(1);
+    environment_.retry.largest_pause = absl::Milliseconds(4);
+    environment_.retry.give_up_after = absl::Milliseconds(20);
+  }
+  ~Program() override {
+    for (const char* variable :
+         {"DPNMF_SERVER", "DPNMF_FORMAT", "DPNMF_CONFIG"})
+      unsetenv(variable);
+    std::filesystem::remove_all(directory_);
+  }
+
+  int Run(const std::vector<std::string>& arguments) {
+    out_.str("");
+    err_.str("");
+    std::vector<const char*> argv = {"dpnmf"};
+    for (const std::string& argument : arguments)
+      argv.push_back(argument.c_str());
+    return RunProgram(static_cast<int>(argv.size()), argv.data(), environment_);
+  }
+
+  // plan or train with the flags that are required, and more.
+  int RunWith(const std::string& command, std::vector<std::string> more = {}) {
+    std::vector<std::string> all = {command, "--dataset", "digits", "--rank",
+                                    "2",     "--epsilon", "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Run(all);
+  }
+
+  std::string Path(const std::string& name) const {
+    return (directory_ / name).string();
+  }
+
+  FakeAnalyst& analyst() { return server_.analyst; }
+  const v1::RunParameters& parameters() {
+    return analyst().last_specification.parameters();
+  }
+
+  std::filesystem::path directory_;
+  FakeServer server_;
+  Environment environment_;
+  std::string server_name_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+// Flags.
+
+TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
+  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("What epsilon means"), HasSubstr("Examples:"),
+                    HasSubstr("Exit codes:"), HasSubstr("DPNMF_SERVER")));
+}
+
+TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
+  for (const char* command :
+       {"datasets", "plan", "train", "watch", "runs", "show", "cancel",
+        "forget", "budget", "model", "account", "doctor"}) {
+    EXPECT_EQ(Run({command, "--help"}), kExitOk) << command;
+    EXPECT_THAT(out_.str(), HasSubstr(std::string("dpnmf ") + command));
+    EXPECT_THAT(out_.str(), HasSubstr("Example")) << command;
+  }
+}
+
+TEST_F(Program, HelpFitsEightyColumns) {
+  for (const char* command :
+       {"", "datasets", "plan", "train", "watch", "runs", "show", "cancel",
+        "forget", "budget", "model", "account", "doctor"}) {
+    EXPECT_EQ(*command == '\0' ? Run({"--help"}) : Run({command, "--help"}),
+              kExitOk);
+    std::istringstream lines(out_.str());
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 88u) << line;
+  }
+}
+
+TEST_F(Program, BadFlagsAreUsageErrors) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {},
+      {"no-such-command"},
+      {"datasets", "--no-such-flag"},
+      {"plan"},
+      {"plan", "--dataset", "d", "--rank", "-1", "--epsilon", "1"},
+      {"plan", "--dataset", "d", "--rank", "2.5", "--epsilon", "1"},
+      {"plan", "--dataset", "d", "--rank", "2", "--epsilon", "much"},
+      {"plan", "--dataset", "d", "--rank", "2", "--epsilon", "1", "--outliers",
+       "maybe"},
+      {"datasets", "--format", "xml"},
+      {"show"}};
+  for (const auto& arguments : wrong) {
+    EXPECT_EQ(Run(arguments), kExitUsage)
+        << ::testing::PrintToString(arguments);
+    EXPECT_THAT(err_.str(),
+                AllOf(StartsWith("dpnmf: "), HasSubstr("--help'. [usage]")));
+    EXPECT_THAT(out_.str(), IsEmpty());
+  }
+}
+
+TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"plan", "--dataset", "visits", "--rnk", "4", "--epsilon", "1"},
+       "There is no flag `--rnk` (did you mean `--rank`?); see 'dpnmf plan "
+       "--help'."},
+      {{"plan", "--rnk=4"},
+       "There is no flag `--rnk` (did you mean `--rank`?); see 'dpnmf plan "
+       "--help'."},
+      {{"pln"},
+       "There is no command `pln` (did you mean `plan`?); see 'dpnmf --help'."},
+      {{"pln", "--dataset", "visits"},
+       "There is no command `pln` (did you mean `plan`?); see 'dpnmf --help'."},
+      {{"receipts", "exprt"},
+       "There is no command `exprt` (did you mean `export`?); see 'dpnmf "
+       "receipts --help'."},
+      {{"datasets", "--colour"},
+       "There is no flag `--colour`; see 'dpnmf datasets --help'."},
+      {{"datasets", "digits"},
+       "Nothing takes the argument `digits`; see 'dpnmf datasets --help'."},
+      {{"plan", "--dataset", "visits", "--epsilon", "1"},
+       "--rank is required; see 'dpnmf plan --help'."},
+      {{"plan", "--rank"}, "--rank needs a value; see 'dpnmf plan --help'."},
+      {{"plan", "--epsilon", "much"},
+       "--epsilon cannot be `much`; see 'dpnmf plan --help'."},
+      {{"datasets", "--format", "xml"},
+       "--format must be text or json; see 'dpnmf datasets --help'."},
+      {{"plan", "--outliers", "maybe"},
+       "--outliers must be on or off; see 'dpnmf plan --help'."}};
+  for (const auto& [arguments, sentence] : wrong) {
+    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_EQ(err_.str(), "dpnmf: " + sentence + " [usage]\n");
+  }
+}
+
+TEST_F(Program, NumbersThatAreNoneAreRefused) {
+  for (const char* number :
+       {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x"}) {
+    EXPECT_EQ(RunWith("plan", {"--seed", number}), kExitUsage) << number;
+    EXPECT_EQ(err_.str(),
+              "dpnmf: --seed must be a whole number from 0 to "
+              "18446744073709551615, not " +
+                  std::string(number) + "; see 'dpnmf plan --help'. [usage]\n");
+  }
+  EXPECT_EQ(RunWith("plan", {"--seed", "18446744073709551615"}), kExitOk);
+  EXPECT_EQ(analyst().last_specification.learner().seed(),
+            18446744073709551615u);
+  // 1 after a turn around 2^64.
+  EXPECT_EQ(RunWith("plan", {"--rounds", "-18446744073709551615"}), kExitUsage);
+}
+
+TEST_F(Program, AZeroThatWasGivenIsNoDefault) {
+  const std::vector<std::array<std::string, 3>> refused = {
+      {"--rounds", "0", "rounds-out-of-range"},
+      {"--moment-rows", "0", "moment-rows-out-of-range"},
+      {"--inner-iterations", "0", "inner-iterations-out-of-range"},
+      {"--steps-per-round", "0", "steps-out-of-range"},
+      {"--step-size", "0", "step-size-out-of-range"},
+      {"--step-size", "nan", "step-size-out-of-range"},
+      {"--share-of-a", "0", "share-out-of-range"},
+      {"--share-of-a", "1", "share-out-of-range"},
+      {"--share-of-moments", "0", "share-out-of-range"}};
+  for (const auto& [flag, value, code] : refused) {
+    EXPECT_EQ(RunWith("train", {flag, value}), kExitUsage) << flag;
+    EXPECT_THAT(err_.str(), AllOf(HasSubstr("`" + flag + "` must "),
+                                  HasSubstr("[" + code + "]")));
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AnAddressThatIsNoneIsAUsageError) {
+  for (const char* address : {"foo", "127.0.0.1:99999", "localhost:"}) {
+    EXPECT_EQ(Run({"datasets", "--server", address}), kExitUsage) << address;
+    EXPECT_THAT(err_.str(), HasSubstr("[address-malformed]"));
+  }
+}
+
+TEST_F(Program, GlobalFlagsStandBeforeOrAfterTheCommand) {
+  EXPECT_EQ(Run({"--server", "a:1", "datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "a:1");
+  EXPECT_EQ(Run({"datasets", "--server", "b:2"}), kExitOk);
+  EXPECT_EQ(server_name_, "b:2");
+}
+
+TEST_F(Program, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
+  std::ofstream(Path("c.toml")) << "server = \"file:3\"\n[plan]\nrounds = 77\n";
+  const std::string config = Path("c.toml");
+  EXPECT_EQ(RunWith("plan", {"--config", config}), kExitOk);
+  EXPECT_EQ(server_name_, "file:3");
+  EXPECT_EQ(parameters().rounds(), 77u);
+  setenv("DPNMF_SERVER", "environment:2", 1);
+  EXPECT_EQ(Run({"--config", config, "datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "environment:2");
+  EXPECT_EQ(Run({"--config", config, "datasets", "--server", "flag:1"}),
+            kExitOk);
+  EXPECT_EQ(server_name_, "flag:1");
+}
+
+TEST_F(Program, TheUsersConfigurationIsReadByItself) {
+  std::filesystem::create_directories(Path(".config"));
+  std::ofstream(Path(".config/dpnmf.toml")) << "server = \"home:4\"\n";
+  EXPECT_EQ(Run({"datasets"}), kExitOk);
+  EXPECT_EQ(server_name_, "home:4");
+}
+
+TEST_F(Program, AMissingOrWrongConfigurationIsAUsageError) {
+  EXPECT_EQ(Run({"--config", Path("absent.toml"), "datasets"}), kExitUsage);
+  std::ofstream(Path("c.toml")) << "sever = \"typo\"\n";
+  EXPECT_EQ(Run({"--config", Path("c.toml"), "datasets"}), kExitUsage);
+  EXPECT_EQ(err_.str(), "dpnmf: The configuration file " + Path("c.toml") +
+                            " has a key that no flag is called: `sever` (did "
+                            "you mean `server`?); see 'dpnmf datasets --help'. "
+                            "[usage]\n");
+  setenv("DPNMF_CONFIG", Path("absent.toml").c_str(), 1);
+  EXPECT_EQ(Run({"datasets"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(Path("absent.toml") + " cannot be read"));
+}
+
+TEST_F(Program, DoctorReportsEachCheckAndFailsWithSeven) {
+  EXPECT_EQ(Run({"doctor", "--ca", "/nowhere/ca.crt", "--server", "localhost:1",
+                 "--format", "json"}),
+            kExitState);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_FALSE(json["ok"]);
+  EXPECT_FALSE(json["checks"].empty());
+}
+
+// Replies.
+
+TEST_F(Program, JsonHasProtoNamesAndZeros) {
+  EXPECT_EQ(Run({"budget", "--dataset", "digits", "--format", "json"}),
+            kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["cap_epsilons"]["rdp_optimal"], 3);
+  EXPECT_EQ(json["disagreement"], "");
+}
+
+TEST_F(Program, ErrorsOfTheServerKeepSentenceCodeAndExitCode) {
+  EXPECT_EQ(Run({"show", "ffffffffffffffffffffffffffffffff"}), kExitNotFound);
+  EXPECT_EQ(err_.str(), "dpnmf: There is no such run. [run-unknown]\n");
+}
+
+TEST_F(Program, ABrokenMirrorIsExitCodeEight) {
+  analyst().budget.set_agree(false);
+  EXPECT_EQ(Run({"budget", "--dataset", "digits"}), kExitDataLoss);
+}
+
+TEST_F(Program, AnUnreachableServerIsExitCodeFive) {
+  environment_.connect = [](const ConnectionOptions&)
+      -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+    return Refusal(absl::StatusCode::kUnavailable, "unreachable", "Nobody.");
+  };
+  EXPECT_EQ(Run({"datasets"}), kExitUnreachable);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("dpnmf: Nobody. [unreachable]\n"),
+                                HasSubstr("dpnmf doctor")));
+}
+
+TEST_F(Program, TroubleWithTheOwnCertificateIsExitCodeSix) {
+  environment_.connect = [](const ConnectionOptions&)
+      -> absl::StatusOr<std::shared_ptr<grpc::Channel>> {
+    return Refusal(absl::StatusCode::kFailedPrecondition,
+                   "tls-certificate-invalid", "Expired.");
+  };
+  EXPECT_EQ(Run({"datasets"}), kExitDenied);
+}
+
+// plan and train.
+
+TEST_F(Program, PlanTakesFromTheDataSetWhatIsNotGiven) {
+  EXPECT_EQ(RunWith("plan"), kExitOk);
+  EXPECT_EQ(parameters().delta(), 1e-5);
+  EXPECT_EQ(parameters().adjacency(), v1::ADJACENCY_REPLACE_ONE);
+  EXPECT_EQ(parameters().conversion(), v1::CONVERSION_RDP);
+  EXPECT_EQ(parameters().rounds(), 0u);  // the server knows how many
+  EXPECT_EQ(parameters().inner_iterations(), 10u);
+  EXPECT_EQ(parameters().mechanism(), "auto");
+  EXPECT_FALSE(parameters().outliers());
+  EXPECT_EQ(parameters().lambda(), 0);
+}
+
+TEST_F(Program, PlanSendsEveryFlag) {
+  EXPECT_EQ(RunWith("plan", {"--rounds",
+                             "7",
+                             "--delta",
+                             "1e-6",
+                             "--mechanism",
+                             "gradient",
+                             "--outliers",
+                             "on",
+                             "--lambda",
+                             "0.3",
+                             "--outlier-bound",
+                             "0.7",
+                             "--inner-iterations",
+                             "4",
+                             "--share-of-a",
+                             "0.25",
+                             "--seed",
+                             "99",
+                             "--step-size",
+                             "0.5",
+                             "--steps-per-round",
+                             "3"}),
+            kExitOk);
+  EXPECT_EQ(parameters().rounds(), 7u);
+  EXPECT_EQ(parameters().delta(), 1e-6);
+  EXPECT_EQ(parameters().mechanism(), "gradient");
+  EXPECT_TRUE(parameters().outliers());
+  EXPECT_EQ(parameters().lambda(), 0.3);
+  EXPECT_EQ(parameters().outlier_bound(), 0.7);
+  EXPECT_EQ(parameters().inner_iterations(), 4u);
+  EXPECT_EQ(parameters().share_of_a(), 0.25);
+  const v1::LearnerOptions& learner = analyst().last_specification.learner();
+  EXPECT_EQ(learner.seed(), 99u);
+  EXPECT_EQ(learner.step_size(), 0.5);
+  EXPECT_EQ(learner.steps_per_round(), 3u);
+}
+
+TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
+  for (const char* name : {"objective", "momnets", "paper", ""}) {
+    EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
+    EXPECT_THAT(err_.str(),
+                AllOf(HasSubstr("auto, gradient, moments or statistics;"),
+                      HasSubstr("dpnmf objective RUN"),
+                      HasSubstr("[mechanism-unknown]")));
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  const std::string start = "public:" + Path("w.csv");
+  const std::vector<std::vector<std::string>> refused = {
+      {"moments", "--outliers", "on"},
+      {"moments", "--outliers", "on", "--lambda", "0.1"},
+      {"moments", "--init", start},
+      {"moments", "--init", start, "--rounds", "9"},
+      {"moments", "--inner-iterations", "4"},
+      {"moments", "--share-of-a", "0.2"},
+      {"moments", "--share-of-moments", "0.2"},
+      {"moments", "--share-of-moments", "0.2", "--rounds", "1"},
+      {"moments", "--step-size", "0.5"},
+      {"moments", "--steps-per-round", "9"},
+      {"statistics", "--moment-rows", "4"},
+      {"statistics", "--share-of-moments", "0.5"},
+      {"gradient", "--moment-rows", "4"}};
+  for (const auto& flags : refused) {
+    std::vector<std::string> all = {"--mechanism"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunWith("train", all), kExitUsage);
+    EXPECT_THAT(
+        err_.str(),
+        AllOf(HasSubstr(" plays no part in a run of --mechanism " + flags[0]),
+              HasSubstr("[flag-unused]")))
+        << ::testing::PrintToString(flags);
+  }
+  EXPECT_FALSE(analyst().last_specification.has_parameters());
+}
+
+TEST_F(Program, AFlagThatTheMechanismUsesIsTaken) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  const std::vector<std::vector<std::string>> taken = {
+      {"moments", "--moment-rows", "4", "--rounds", "2", "--seed", "3"},
+      {"moments", "--rounds", "9", "--share-of-moments", "0.2", "--outliers",
+       "on", "--inner-iterations", "4", "--step-size", "0.5"},
+      {"moments", "--moment-rows", "4", "--rounds", "3", "--share-of-a", "0.2"},
+      {"statistics", "--outliers", "on", "--share-of-a", "0.2", "--init",
+       "public:" + Path("w.csv")},
+      {"auto", "--outliers", "on", "--moment-rows", "4"}};
+  for (const auto& flags : taken) {
+    std::vector<std::string> all = {"--mechanism"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunWith("train", all), kExitOk) << err_.str();
+  }
+}
+
+TEST_F(Program, OutlierDefaultsComeFromPublicFacts) {
+  analyst().datasets.mutable_datasets(0)->set_features(16);
+  analyst().datasets.mutable_datasets(0)->set_column_bound(3);
+  EXPECT_EQ(RunWith("plan", {"--outliers", "on"}), kExitOk);
+  EXPECT_EQ(parameters().lambda(), 2 * 3 / 4.0);
+  EXPECT_EQ(parameters().outlier_bound(), 3);
+}
+
+TEST_F(Program, LambdaWithoutOutliersIsRefused) {
+  EXPECT_EQ(RunWith("plan", {"--lambda", "0.1"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[outliers-off]"));
+}
+
+TEST_F(Program, AnUnknownDataSetNamesThoseOnOffer) {
+  EXPECT_EQ(
+      Run({"plan", "--dataset", "faces", "--rank", "2", "--epsilon", "1"}),
+      kExitNotFound);
+  EXPECT_EQ(err_.str(),
+            "dpnmf: There is no data set 'faces'; this analyst may use: "
+            "digits. [dataset-unknown]\n");
+}
+
+TEST_F(Program, APlanThatWouldBeRefusedIsExitCodeThree) {
+  analyst().plan.set_would_be_refused(true);
+  EXPECT_EQ(RunWith("plan"), kExitBudget);
+}
+
+TEST_F(Program, TrainPrintsTheRunIdFirstAndHowToWatch) {
+  EXPECT_EQ(RunWith("train"), kExitOk);
+  EXPECT_THAT(out_.str(), StartsWith(std::string(kRunId) + "\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("dpnmf watch 3f9a01234567"));
+  EXPECT_THAT(analyst().last_dictionary, IsEmpty());
+  EXPECT_THAT(analyst().watch_cursors, IsEmpty());
+}
+
+TEST_F(Program, TrainSaysThatNothingStartedWhenTheCuratorIsAway) {
+  analyst().unavailable = ToGrpc(
+      Refusal(absl::StatusCode::kUnavailable, "curator-unreachable", "Away."));
+  EXPECT_EQ(RunWith("train"), kExitUnreachable);
+  EXPECT_THAT(err_.str(), StartsWith("dpnmf: Away. No run was started. "
+                                     "[curator-unreachable]\n"));
+}
+
+TEST_F(Program, TrainSendsAPublicDictionaryColumnByColumn) {
+  std::ofstream(Path("w.csv")) << "1,7\n2,8\n3,9\n4,10\n5,11\n6,12\n";
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("w.csv")}), kExitOk);
+  EXPECT_EQ(analyst().last_specification.learner().initialisation(),
+            v1::INITIALISATION_PUBLIC);
+  EXPECT_THAT(analyst().last_dictionary,
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+}
+
+TEST_F(Program, APublicDictionaryHasToFit) {
+  std::ofstream(Path("w.csv")) << "1,2\n3,4\n";
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("w.csv")}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("is 2 x 2; this run needs a dictionary of "
+                                    "6 x 2. [init-shape-mismatch]"));
+  EXPECT_EQ(RunWith("train", {"--init", "nndsvd"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[init-malformed]"));
+  EXPECT_EQ(RunWith("train", {"--init", "public:" + Path("absent.npy")}),
+            kExitNotFound);
+}
+
+// Watching.
+
+TEST_F(Program, TrainWithWaitShowsEveryRoundAndTheEnd) {
+  EXPECT_EQ(RunWith("train", {"--wait"}), kExitOk);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("round 1/3"), HasSubstr("round 2/3"),
+                                HasSubstr("round 3/3"),
+                                HasSubstr("completed after 3 of 3 rounds"),
+                                HasSubstr("guarantee (the cap's)")));
+}
+
+TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {
+  EXPECT_EQ(RunWith("train", {"--wait", "--format", "json"}), kExitOk);
+  std::istringstream lines(out_.str());
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);)
+    objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 5u);
+  EXPECT_EQ(objects[0]["run_id"], kRunId);
+  EXPECT_EQ(objects[3]["cursor"], "3");
+  EXPECT_EQ(objects[4]["state"], "RUN_STATE_COMPLETED");
+}
+
+TEST_F(Program, ObjectiveAsJsonIsRunEventsRun) {
+  analyst().runs[0].mutable_objective()->set_value(0.25);
+  EXPECT_EQ(Run({"objective", "3f9a", "--epsilon", "0.1", "--format", "json"}),
+            kExitOk);
+  std::istringstream lines(out_.str());
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);)
+    objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 5u);
+  EXPECT_EQ(objects[0]["state"], "RUN_STATE_QUEUED");
+  EXPECT_EQ(objects[3]["cursor"], "3");
+  EXPECT_EQ(objects[4]["objective"]["value"], 0.25);
+}
+
+TEST_F(Program, ModelAsJsonNamesTheFilesAndTheError) {
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--errors",
+                 Path("e.npy"), "--format", "json"}),
+            kExitOk)
+      << err_.str();
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["output"], Path("w.npy"));
+  EXPECT_EQ(json["errors"], Path("e.npy"));
+  EXPECT_EQ(json["errors_root_mean_square"], 0.125);
+  EXPECT_EQ(json["state"], "RUN_STATE_COMPLETED");
+  EXPECT_EQ(
+      Run({"model", "3f9a", "--output", Path("w.npy"), "--format", "json"}),
+      kExitOk);
+  EXPECT_FALSE(nlohmann::json::parse(out_.str()).contains("errors"));
+}
+
+TEST_F(Program, TheErrorsNeverReplaceTheModel) {
+  std::filesystem::create_directories(Path("models"));
+  std::filesystem::create_directory_symlink(Path("models"), Path("link"));
+  for (const char* errors :
+       {"models/w.npy", "models/../models/./w.npy", "link/w.npy"}) {
+    EXPECT_EQ(Run({"model", "3f9a", "--output", Path("models/w.npy"),
+                   "--errors", Path(errors)}),
+              kExitUsage)
+        << errors;
+    EXPECT_THAT(err_.str(), HasSubstr("[outputs-equal]"));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(Path("models")));
+}
+
+TEST_F(Program, AFailedRunIsExitCodeNineAndSaysWhy) {
+  v1::Run& run = analyst().runs[0];
+  run.set_state(v1::RUN_STATE_FAILED);
+  run.set_error("The disk is full.");
+  run.set_error_code("store-full");
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitRunFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("The disk is full. [store-full]"));
+}
+
+TEST_F(Program, WatchReconnectsWithItsCursorAndRepeatsNothing) {
+  analyst().after_event = [](int attempt, std::uint64_t sent) {
+    return attempt <= 2 && sent == 1
+               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost")
+               : grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk);
+  EXPECT_THAT(analyst().watch_cursors, ElementsAre(0, 1, 2));
+  for (const char* round : {"round 1/3", "round 2/3", "round 3/3"}) {
+    const std::size_t first = out_.str().find(round);
+    ASSERT_NE(first, std::string::npos) << round;
+    EXPECT_EQ(out_.str().find(round, first + 1), std::string::npos) << round;
+  }
+  EXPECT_THAT(err_.str(), HasSubstr("trying again"));
+}
+
+TEST_F(Program, WatchGivesUpAfterAWhileWithExitCodeFive) {
+  analyst().after_event = [](int, std::uint64_t) {
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost");
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitUnreachable);
+  // Pauses of 1, 2, 4, 4, 4, 4, 4 ms make 23, the first sum of 20 or more.
+  EXPECT_EQ(analyst().watch_cursors.size(), 8u);
+}
+
+TEST_F(Program, WatchDoesNotRetryARefusal) {
+  analyst().after_event = [](int, std::uint64_t) {
+    return ToGrpc(Refusal(absl::StatusCode::kPermissionDenied, "role-missing",
+                          "Not yours."));
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitDenied);
+  EXPECT_EQ(analyst().watch_cursors.size(), 1u);
+}
+
+TEST_F(Program, AStreamThatEndsBeforeTheRunIsWatchedAgain) {
+  analyst().runs[0].set_state(v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitUnreachable);
+  EXPECT_GT(analyst().watch_cursors.size(), 1u);
+}
+
+TEST_F(Program, CtrlCLeavesTheRunGoingAndSaysSo) {
+  // The second event never comes: only the signal ends the watch.
+  // The handler may outlive this function, so it holds its own share.
+  std::promise<void> ended;
+  const std::shared_future<void> until = ended.get_future().share();
+  analyst().after_event = [until](int, std::uint64_t sent) {
+    if (sent == 1) {
+      kill(getpid(), SIGINT);
+      until.wait();
+    }
+    return grpc::Status::OK;
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
+  EXPECT_THAT(err_.str(), HasSubstr("run 3f9a01234567 goes on"));
+  EXPECT_THAT(analyst().cancelled, IsEmpty());
+  ended.set_value();
+}
+
+TEST_F(Program, CtrlCEndsAPauseBetweenAttempts) {
+  environment_.retry.first_pause = absl::Hours(1);
+  environment_.retry.give_up_after = absl::Hours(2);
+  analyst().after_event = [](int, std::uint64_t) {
+    kill(getpid(), SIGINT);
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "lost");
+  };
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitInterrupted);
+}
+
+// Run ids.
+
+TEST_F(Program, AUniquePrefixNamesARun) {
+  EXPECT_EQ(Run({"cancel", "3F9A"}), kExitOk);
+  EXPECT_EQ(analyst().cancelled, kRunId);
+  EXPECT_EQ(out_.str(), "run 3f9a01234567 is cancelling.\n");
+}
+
+TEST_F(Program, ForgetDeletesARunUnderATraceOfTheCommandsOwn) {
+  EXPECT_EQ(Run({"forget", "3f9a"}), kExitOk);
+  EXPECT_EQ(analyst().forgotten, kRunId);
+  EXPECT_EQ(out_.str(),
+            "run 3f9a01234567 is deleted; its charges stay in both ledgers "
+            "(30).\n");
+  EXPECT_TRUE(ParseTraceparent(analyst().traceparent).has_value())
+      << analyst().traceparent;
+}
+
+TEST_F(Program, AnAmbiguousOrUnknownOrMalformedPrefixIsRefused) {
+  std::string other = kRunId;
+  other.back() = '0';
+  analyst().runs.push_back(SampleRun(other));
+  EXPECT_EQ(Run({"show", "3f9a"}), kExitUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr(other), HasSubstr(kRunId),
+                                HasSubstr("[run-id-ambiguous]")));
+  EXPECT_EQ(Run({"show", kRunId}), kExitOk);
+  EXPECT_EQ(Run({"show", "00"}), kExitNotFound);
+  EXPECT_EQ(Run({"show", "xyz"}), kExitUsage);
+  EXPECT_EQ(Run({"show", std::string(33, 'a')}), kExitUsage);
+}
+
+// The model.
+
+TEST_F(Program, ModelWritesTheFileThatItsNameAsksFor) {
+  analyst().model << 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12;
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy")}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("W, 6 x 2, after 3 rounds"));
+  EXPECT_EQ(*ReadMatrixFile(Path("w.npy")), analyst().model);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.csv")}), kExitOk);
+  EXPECT_EQ(*ReadMatrixFile(Path("w.csv")), analyst().model);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.mtx")}), kExitOk);
+  EXPECT_EQ(Run({"model", "3f9a", "-o", Path("w.png"), "--shape", "2x3"}),
+            kExitOk);
+  EXPECT_TRUE(std::filesystem::exists(Path("w.png")));
+}
+
+TEST_F(Program, ALargeModelArrivesInManyChunks) {
+  analyst().model = Eigen::MatrixXd::Random(10'285, 30).cwiseAbs();
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy")}), kExitOk);
+  EXPECT_EQ(*ReadMatrixFile(Path("w.npy")), analyst().model);
+}
+
+TEST_F(Program, ModelRefusesWhatItCannotWrite) {
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.txt")}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[file-type-unknown]"));
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.png")}), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("has 6 entries"), HasSubstr("[shape-mismatch]")));
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--shape", "2x3"}),
+            kExitUsage);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("no/w.npy")}),
+            kExitNotFound);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+class Receipts : public Program {
+ protected:
+  Receipts() {
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      v1::Receipt receipt;
+      receipt.set_sequence(4 + round);
+      receipt.set_round(round);
+      receipt.set_row_hash(std::string(32, 'h'));
+      Sign(key_, &receipt);
+      analyst().receipts.push_back(receipt);
+    }
+    std::ofstream(key_file_) << PemOf(key_.public_key());
+  }
+  int Export() { return Run({"receipts", "export", "--output", file_}); }
+  int Verify() {
+    return Run({"receipts", "verify", file_, "--key", key_file_});
+  }
+
+  const SigningKey key_ = SigningKey::Generate();
+  const std::string file_ = (directory_ / "receipts.jsonl").string();
+  const std::string key_file_ = (directory_ / "receipt.pub").string();
+};
+
+TEST_F(Receipts, AreExportedAndVerifiedWithoutAServer) {
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_EQ(Verify(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+}
+
+TEST_F(Receipts, OfAnUnknownDataSetReplaceNothing) {
+  analyst().receipts.clear();
+  std::ofstream(file_) << "kept";
+  EXPECT_EQ(Run({"receipts", "export", "--dataset", "nope", "--output", file_}),
+            kExitNotFound);
+  EXPECT_THAT(err_.str(), HasSubstr("[dataset-unknown]"));
+  EXPECT_EQ(std::filesystem::file_size(file_), 4u);
+}
+
+TEST_F(Receipts, ThatAreNoneAreNotVerified) {
+  std::ofstream(file_) << "";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipts-empty]"));
+}
+
+TEST_F(Receipts, AsJsonAreGoodOnlyOnceTheyAreVerified) {
+  ASSERT_EQ(Run({"receipts", "export", "--output", file_, "--format", "json"}),
+            kExitOk);
+  auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["receipts"], "3");
+  EXPECT_FALSE(json.contains("ok"));
+  EXPECT_FALSE(json.contains("public_key"));
+  ASSERT_EQ(Run({"receipts", "verify", file_, "--key", key_file_, "--format",
+                 "json"}),
+            kExitOk);
+  json = nlohmann::json::parse(out_.str());
+  EXPECT_TRUE(json["ok"]);
+  EXPECT_EQ(json["public_key"].get<std::string>().size(), 64u);
+}
+
+TEST_F(Receipts, OfAnotherKeyAreRefused) {
+  ASSERT_EQ(Export(), kExitOk);
+  std::ofstream(key_file_) << PemOf(SigningKey::Generate().public_key());
+  EXPECT_EQ(Verify(), kExitState);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-key-differs]"));
+}
+
+TEST_F(Receipts, ThatWereChangedAreRefused) {
+  analyst().receipts[1].set_round(7);
+  ASSERT_EQ(Export(), kExitOk);
+  EXPECT_EQ(Verify(), kExitDataLoss);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-invalid]"));
+}
+
+TEST_F(Receipts, NeedAFileAndAKeyThatAreSuch) {
+  EXPECT_EQ(Verify(), kExitNotFound);
+  std::ofstream(file_) << "hello\n";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-malformed]"));
+  std::ofstream(key_file_) << "hello\n";
+  EXPECT_EQ(Verify(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[receipt-key-malformed]"));
+}
+
+}  // namespace
+}  // namespace dpnmf::cli

@@ -1,0 +1,221 @@
+#include "common/access/allow_list.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "common/base/error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "spdlog/sinks/ostream_sink.h"
+#include "spdlog/spdlog.h"
+
+namespace dpnmf {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kCuratorPeers[] = R"({"peers": [
+  {"identity": "dns:a", "roles": ["analyst", "auditor"],
+   "datasets": ["digits", "letters"],
+   "budgets": [{"population": "clinic", "epsilon": 2.5}]},
+  {"identity": "uri:spiffe://lab/b", "roles": ["operator"],
+   "datasets": ["*"]}]})";
+constexpr char kAnalystPeers[] = R"({"peers": [
+  {"identity": "dns:a", "roles": ["analyst", "auditor"]},
+  {"identity": "uri:spiffe://lab/b", "roles": ["operator"]}]})";
+
+std::string WithKey(const std::string& text, std::string_view key) {
+  std::string older = text;
+  return older.replace(older.find("peers"), 5, key);
+}
+
+std::vector<std::string> Describe(const std::vector<Grant>& grants) {
+  std::vector<std::string> lines;
+  for (const Grant& grant : grants) {
+    std::ostringstream line;
+    line << grant.identity;
+    for (const Role role : grant.roles) line << " r" << static_cast<int>(role);
+    for (const std::string& name : grant.datasets) line << " d:" << name;
+    if (grant.all_datasets) line << " d*";
+    for (const auto& [population, epsilon] : grant.epsilon_by_population)
+      line << " " << population << "=" << epsilon;
+    lines.push_back(line.str());
+  }
+  return lines;
+}
+
+TEST(AllowListShape, OneShapeForBothServersAndTheOlderOnesReadTheSame) {
+  const std::vector<std::string> at_curator = {
+      "dns:a r0 r1 d:digits d:letters clinic=2.5", "uri:spiffe://lab/b r2 d*"};
+  const std::vector<std::string> at_analyst = {"dns:a r0 r1",
+                                               "uri:spiffe://lab/b r2"};
+  for (const bool older : {false, true}) {
+    const auto curator =
+        ParseAllowList(older ? WithKey(kCuratorPeers, "grants") : kCuratorPeers,
+                       kCuratorAllowList);
+    ASSERT_TRUE(curator.ok()) << curator.status();
+    EXPECT_EQ(curator->older_shape, older);
+    EXPECT_EQ(Describe(curator->grants), at_curator);
+    const auto analyst = ParseAllowList(
+        older ? WithKey(kAnalystPeers, "clients") : kAnalystPeers,
+        kAnalystAllowList);
+    ASSERT_TRUE(analyst.ok()) << analyst.status();
+    EXPECT_EQ(analyst->older_shape, older);
+    EXPECT_EQ(Describe(analyst->grants), at_analyst);
+  }
+}
+
+TEST(AllowListShape, MalformedListsAreRefusedWithTheServersCode) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"peers": {}})", R"({"peers": [1]})",
+        R"({"peers": [], "more": 1})", R"({"peers": [], "grants": []})",
+        R"({"peers": [], "clients": []})",
+        R"({"peers": [{"identity": "dns:a"}]})",
+        R"({"peers": [{"roles": ["analyst"], "datasets": []}]})",
+        R"({"peers": [{"identity": "dns:a", "roles": "analyst",
+            "datasets": []}]})",
+        R"({"peers": [{"identity": "dns:a", "roles": [], "datasets": []}]})",
+        R"({"peers": [{"identity": "dns:a", "roles": ["x"], "datasets": []}]})",
+        R"({"peers": [{"identity": "dns:", "roles": ["analyst"],
+            "datasets": []}]})",
+        R"({"peers": [{"identity": "a", "roles": ["analyst"],
+            "datasets": []}]})"}) {
+    EXPECT_EQ(ReasonCode(ParseAllowList(text, kCuratorAllowList).status()),
+              "allow-list-malformed")
+        << text;
+    EXPECT_EQ(ReasonCode(ParseAllowList(text, kAnalystAllowList).status()),
+              "clients-malformed")
+        << text;
+  }
+}
+
+TEST(AllowListShape, EachServerRefusesTheOthersOlderShape) {
+  EXPECT_FALSE(
+      ParseAllowList(WithKey(kCuratorPeers, "clients"), kCuratorAllowList)
+          .ok());
+  EXPECT_FALSE(
+      ParseAllowList(WithKey(kAnalystPeers, "grants"), kAnalystAllowList).ok());
+}
+
+// Who writes budgets at the analyst would take them for enforced.
+TEST(AllowListShape, DataSetsAndBudgetsAreTheCuratorsAlone) {
+  const absl::Status status =
+      ParseAllowList(kCuratorPeers, kAnalystAllowList).status();
+  EXPECT_EQ(ReasonCode(status), "clients-malformed");
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("belongs in the curator's allow-list"));
+  EXPECT_EQ(
+      ReasonCode(ParseAllowList(kAnalystPeers, kCuratorAllowList).status()),
+      "allow-list-malformed");  // without `datasets`
+}
+
+class AllowListFile : public ::testing::Test {
+ protected:
+  AllowListFile() {
+    std::string pattern = ::testing::TempDir() + "allowXXXXXX";
+    path_ = std::string(mkdtemp(pattern.data())) + "/allow.json";
+    auto sink = std::make_shared<spdlog::sinks::ostream_sink_mt>(log_);
+    before_ = spdlog::default_logger();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("t", sink));
+  }
+  ~AllowListFile() override {
+    spdlog::set_default_logger(before_);
+    std::filesystem::remove_all(std::filesystem::path(path_).parent_path());
+  }
+
+  void Put(const std::string& text) { std::ofstream(path_) << text; }
+  std::array<std::int64_t, 2> Changed() const {
+    struct stat info {};
+    stat(path_.c_str(), &info);
+    return {info.st_ctim.tv_sec, info.st_ctim.tv_nsec};
+  }
+  static std::string CodeOf(AllowList* list, const std::string& identity) {
+    return ReasonCode(list->GrantsOf(std::vector{identity}).status());
+  }
+
+  std::string path_;
+  std::ostringstream log_;
+  std::shared_ptr<spdlog::logger> before_;
+};
+
+TEST_F(AllowListFile, TheOlderShapeIsHintedAtOnce) {
+  for (const AllowListRules* rules : {&kCuratorAllowList, &kAnalystAllowList}) {
+    log_.str("");
+    const std::string text =
+        rules->has_datasets ? kCuratorPeers : kAnalystPeers;
+    const std::string older = WithKey(text, rules->older_key);
+    Put(older);
+    const auto list = AllowList::FromFile(path_, *rules).value();
+    const std::string first = log_.str();
+    EXPECT_THAT(first, HasSubstr(path_ + " has the older shape"));
+    EXPECT_THAT(first, HasSubstr("{\"peers\": [...]}"));
+    Put(older + "\n");
+    EXPECT_EQ(CodeOf(list.get(), "dns:a"), "");
+    EXPECT_THAT(log_.str().substr(first.size()), HasSubstr("read again"));
+    EXPECT_THAT(log_.str().substr(first.size()), Not(HasSubstr("older shape")));
+  }
+}
+
+TEST_F(AllowListFile, ThePresentShapeIsNotHintedAt) {
+  Put(kCuratorPeers);
+  ASSERT_TRUE(AllowList::FromFile(path_, kCuratorAllowList).ok());
+  EXPECT_THAT(log_.str(), Not(HasSubstr("older shape")));
+}
+
+TEST_F(AllowListFile, IsReadAgainWhenItChangesAndGrantsNothingWhileItIsBroken) {
+  Put(kAnalystPeers);
+  const auto list = AllowList::FromFile(path_, kAnalystAllowList).value();
+  EXPECT_EQ(CodeOf(list.get(), "dns:a"), "");
+  EXPECT_EQ(CodeOf(list.get(), "dns:b"), "identity-unknown");
+  Put(R"({"peers": [{"identity": "dns:b", "roles": ["auditor"]}]})");
+  EXPECT_EQ(CodeOf(list.get(), "dns:a"), "identity-unknown");
+  EXPECT_EQ(CodeOf(list.get(), "dns:b"), "");
+  Put("{");
+  EXPECT_EQ(CodeOf(list.get(), "dns:b"), "identity-unknown");
+  EXPECT_THAT(log_.str(), HasSubstr("Access is denied to everyone"));
+  std::remove(path_.c_str());
+  EXPECT_EQ(CodeOf(list.get(), "dns:b"), "identity-unknown");
+  Put(kAnalystPeers);
+  EXPECT_EQ(CodeOf(list.get(), "dns:a"), "");
+}
+
+// As a tool writes it that keeps the file's time: the size is the same too.
+TEST_F(AllowListFile, AWithdrawnIdentityIsSeenAlsoIfTheFileKeepsItsTime) {
+  const std::string text =
+      R"({"peers": [{"identity": "dns:a", "roles": ["analyst"]}]})";
+  Put(text);
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  const auto list = AllowList::FromFile(path_, kAnalystAllowList).value();
+  const auto changed = Changed();
+  std::string other = text;
+  other.replace(other.find("dns:a"), 5, "dns:b");
+  const std::array<timespec, 2> times = {info.st_atim, info.st_mtim};
+  do {  // until the file system's clock has gone on
+    Put(other);
+    ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), times.data(), 0), 0);
+  } while (Changed() == changed);
+  EXPECT_EQ(CodeOf(list.get(), "dns:a"), "identity-unknown");
+  EXPECT_EQ(CodeOf(list.get(), "dns:b"), "");
+}
+
+TEST_F(AllowListFile, OneThatCannotBeReadHasItsOwnCode) {
+  EXPECT_EQ(
+      ReasonCode(
+          AllowList::FromFile("/nonexistent", kCuratorAllowList).status()),
+      "allow-list-unreadable");
+  EXPECT_EQ(
+      ReasonCode(
+          AllowList::FromFile("/nonexistent", kAnalystAllowList).status()),
+      "clients-unreadable");
+}
+
+}  // namespace
+}  // namespace dpnmf

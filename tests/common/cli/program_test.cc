@@ -1,0 +1,350 @@
+#include "common/cli/program.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/base/error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+struct Values {
+  std::string name = "none";
+  std::string colour = "red";
+  std::string file;
+  std::string label;
+  bool quick = false;
+  double rate = 0.5;
+  int threads = 4;
+  std::uint64_t seed = 1;
+  std::optional<std::uint32_t> rounds;
+  std::optional<double> lambda;
+  std::vector<std::string> words = {"all"};
+  std::vector<double> epsilons;
+};
+
+// A program with the flags of all kinds:
+//   tool [--name] run [--colour] ... FILE
+//   tool keep show, tool health, tool fail
+class CommandLine : public ::testing::Test {
+ protected:
+  CommandLine() {
+    std::string name = ::testing::TempDir() + "dpnmf_cli_XXXXXX";
+    directory_ = mkdtemp(name.data());
+  }
+  ~CommandLine() override {
+    for (const char* variable :
+         {"TOOL_NAME", "TOOL_THREADS", "TOOL_QUICK", "TOOL_COLOUR"})
+      unsetenv(variable);
+    std::filesystem::remove_all(directory_);
+  }
+
+  Command RunCommand() {
+    return {
+        .name = "run",
+        .summary = "Does the work",
+        .footer = "Example:\n  tool run in.csv",
+        .flags =
+            {Flag("FILE", &values_.file, "File to read", {.required = true}),
+             Flag("--colour", &values_.colour, "Of the paint",
+                  {.one_of = "red|green|blue", .env = true, .shown = true}),
+             Flag("--quick,-q", &values_.quick, "In a hurry", {.env = true}),
+             Flag("--rate", &values_.rate, "A rate", {.shown = true}),
+             Flag("--threads", &values_.threads, "Threads that work",
+                  {.range = {1, 64}, .env = true, .shown = true}),
+             Flag("--seed", &values_.seed, "Of the start"),
+             Flag("--rounds", &values_.rounds, "How many",
+                  {.needs = "--lambda"}),
+             Flag("--lambda", &values_.lambda, "A bound"),
+             Flag("--words", &values_.words, "Words", {.shown = true}),
+             Flag("--epsilon", &values_.epsilons, "Epsilons")},
+        .run = Noted("run")};
+  }
+
+  std::function<absl::StatusOr<ExitCode>()> Noted(const std::string& command) {
+    return [this, command] {
+      ran_.push_back(command);
+      return kExitOk;
+    };
+  }
+
+  int Run(const std::vector<std::string>& arguments) {
+    values_ = {};
+    out_.str("");
+    err_.str("");
+    ran_.clear();
+    Program program = {
+        .root = {.name = "tool",
+                 .summary = "A tool for tests.",
+                 .footer = "The end.",
+                 .flags = {Flag("--name", &values_.name, "A name",
+                                {.env = true, .shown = true})},
+                 .commands = {RunCommand()}},
+        .version = "1.2.3",
+        .env_prefix = "TOOL_",
+        .config = {.help = "A file"}};
+    const Command show = {.name = "show",
+                          .summary = "Shows",
+                          .flags = {Flag("--label", &values_.label, "A label")},
+                          .run = Noted("keep show")};
+    program.root.commands.push_back(
+        {.name = "keep", .summary = "Keeps", .commands = {show}});
+    program.root.commands.push_back(
+        {.name = "health", .summary = "Asks", .run = Noted("health")});
+    program.root.commands.push_back(
+        {.name = "fail",
+         .summary = "Fails",
+         .run = []() -> absl::StatusOr<ExitCode> {
+           return Refusal(absl::StatusCode::kNotFound, "thing-unknown",
+                          "There is no such thing.");
+         }});
+    std::vector<const char*> argv = {"tool"};
+    for (const std::string& argument : arguments)
+      argv.push_back(argument.c_str());
+    return Main(program, static_cast<int>(argv.size()), argv.data(), &out_,
+                &err_);
+  }
+
+  // What is said of a command line that is wrong, without name and code.
+  std::string Complaint(const std::vector<std::string>& arguments) {
+    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_THAT(ran_, IsEmpty());
+    EXPECT_EQ(out_.str(), "");
+    const std::string text = err_.str();
+    EXPECT_THAT(text, StartsWith("tool: "));
+    EXPECT_THAT(text, ::testing::EndsWith(" [usage]\n"));
+    return text.size() < 15 ? text : text.substr(6, text.size() - 15);
+  }
+
+  std::string Config(const std::string& text) {
+    const std::string path = (directory_ / "c.toml").string();
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  std::filesystem::path directory_;
+  Values values_;
+  std::ostringstream out_, err_;
+  std::vector<std::string> ran_;
+};
+
+TEST_F(CommandLine, SetsTargetsOfEveryKind) {
+  ASSERT_EQ(
+      Run({"run", "in.csv", "--colour", "blue", "-q", "--rate=1e-3",
+           "--threads", "64", "--seed", "18446744073709551615", "--rounds", "0",
+           "--lambda", "-0.5", "--words", "a,b", "c", "--epsilon", "1,nan"}),
+      kExitOk)
+      << err_.str();
+  EXPECT_THAT(ran_, ElementsAre("run"));
+  EXPECT_EQ(values_.file, "in.csv");
+  EXPECT_EQ(values_.colour, "blue");
+  EXPECT_TRUE(values_.quick);
+  EXPECT_EQ(values_.rate, 1e-3);
+  EXPECT_EQ(values_.threads, 64);
+  EXPECT_EQ(values_.seed, 18446744073709551615u);
+  EXPECT_EQ(values_.rounds, 0u);
+  EXPECT_EQ(values_.lambda, -0.5);
+  EXPECT_THAT(values_.words, ElementsAre("a", "b", "c"));
+  ASSERT_EQ(values_.epsilons.size(), 2u);
+  EXPECT_TRUE(std::isnan(values_.epsilons[1]));
+}
+
+TEST_F(CommandLine, LeavesWhatIsNotGiven) {
+  ASSERT_EQ(Run({"run", "in.csv"}), kExitOk) << err_.str();
+  EXPECT_EQ(values_.name, "none");
+  EXPECT_EQ(values_.threads, 4);
+  EXPECT_FALSE(values_.quick);
+  EXPECT_FALSE(values_.rounds.has_value());
+  EXPECT_THAT(values_.words, ElementsAre("all"));
+}
+
+TEST_F(CommandLine, AnArgumentMayBeEmpty) {
+  ASSERT_EQ(Run({"run", "in.csv", "--name", ""}), kExitOk) << err_.str();
+  EXPECT_EQ(values_.name, "");
+}
+
+TEST_F(CommandLine, ValuesThatAreWrongAreRefusedInOneSentence) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"--colour", "pink"}, "--colour must be red, green or blue"},
+      {{"--threads", "65"},
+       "--threads must be a whole number from 1 to 64, not 65"},
+      {{"--threads", "0"},
+       "--threads must be a whole number from 1 to 64, not 0"},
+      {{"--threads", "two"},
+       "--threads must be a whole number from 1 to 64, not two"},
+      {{"--seed", "-1"},
+       "--seed must be a whole number from 0 to 18446744073709551615, not -1"},
+      {{"--seed", "18446744073709551616"},
+       "--seed must be a whole number from 0 to 18446744073709551615, not "
+       "18446744073709551616"},
+      {{"--rounds", "4294967296", "--lambda", "1"},
+       "--rounds must be a whole number from 0 to 4294967295, not 4294967296"},
+      {{"--rate", "much"}, "--rate cannot be `much`"},
+      {{"--quick=perhaps"}, "--quick cannot be `perhaps`"},
+      {{"--epsilon", "1,x"}, "--epsilon cannot be `x`"},
+      {{"--rate", "1", "--rate", "2"}, "--rate takes one value, not 2"},
+      {{"--rounds", "3"}, "--rounds requires --lambda"},
+      {{"--rate"}, "--rate needs a value"},
+      {{"--rate="}, "--rate needs a value"},
+      {{"two.csv"}, "Nothing takes the argument `two.csv`"},
+      {{"--ra\tte", "1"}, "There is no flag `--ra te`"},
+  };
+  for (const auto& [flags, sentence] : wrong) {
+    std::vector<std::string> arguments = {"run", "in.csv"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    EXPECT_THAT(Complaint(arguments),
+                AllOf(StartsWith(sentence), HasSubstr("; see 'tool run "
+                                                      "--help'.")));
+  }
+}
+
+TEST_F(CommandLine, WhatIsMissingIsNamedLast) {
+  EXPECT_EQ(Complaint({}), "A subcommand is required; see 'tool --help'.");
+  EXPECT_EQ(Complaint({"keep"}),
+            "A subcommand is required; see 'tool keep --help'.");
+  EXPECT_EQ(Complaint({"run"}), "FILE is required; see 'tool run --help'.");
+  EXPECT_EQ(Complaint({"run", "--rte", "1"}),
+            "There is no flag `--rte` (did you mean `--rate`?); see 'tool run "
+            "--help'.");
+  EXPECT_EQ(Complaint({"run", "--rate", "x"}),
+            "--rate cannot be `x`; see 'tool run --help'.");
+}
+
+TEST_F(CommandLine, UnknownNamesComeWithTheNearestOfTheirPlace) {
+  EXPECT_THAT(Complaint({"rnu"}), HasSubstr("There is no command `rnu`; see"));
+  EXPECT_THAT(Complaint({"ru"}), HasSubstr("`ru` (did you mean `run`?)"));
+  EXPECT_THAT(Complaint({"keep", "shwo"}),
+              HasSubstr("`shwo`; see 'tool keep --help'"));
+  EXPECT_THAT(Complaint({"keep", "shows"}),
+              HasSubstr("`shows` (did you mean `show`?)"));
+  // A flag of another command is not proposed, one of the program is.
+  EXPECT_THAT(Complaint({"keep", "show", "--colours", "x"}),
+              HasSubstr("There is no flag `--colours`; see"));
+  EXPECT_THAT(Complaint({"keep", "show", "--nam", "x"}),
+              HasSubstr("(did you mean `--name`?)"));
+  EXPECT_THAT(Complaint({"run", "--hepl"}),
+              HasSubstr("(did you mean `--help`?)"));
+}
+
+TEST_F(CommandLine, AFlagWinsOverTheEnvironmentAndThatOverTheFile) {
+  const std::string config = Config(
+      "name = \"file\"\n[run]\nthreads = 2\ncolour = \"green\"\n"
+      "epsilon = [1, 2]\nquick = true\n");
+  const std::vector<std::string> run = {"run", "x", "--config", config};
+  ASSERT_EQ(Run(run), kExitOk) << err_.str();
+  EXPECT_EQ(values_.name, "file");
+  EXPECT_EQ(values_.threads, 2);
+  EXPECT_EQ(values_.colour, "green");
+  EXPECT_TRUE(values_.quick);
+  EXPECT_THAT(values_.epsilons, ElementsAre(1, 2));
+  setenv("TOOL_NAME", "environment", 1);
+  setenv("TOOL_THREADS", "3", 1);
+  setenv("TOOL_QUICK", "false", 1);
+  setenv("TOOL_COLOUR", "", 1);  // as if it were not there
+  ASSERT_EQ(Run(run), kExitOk) << err_.str();
+  EXPECT_EQ(values_.name, "environment");
+  EXPECT_EQ(values_.threads, 3);
+  EXPECT_EQ(values_.colour, "green");
+  EXPECT_FALSE(values_.quick);
+  ASSERT_EQ(Run({"--name", "flag", "run", "x", "--config", config, "--threads",
+                 "9", "-q"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_EQ(values_.name, "flag");
+  EXPECT_EQ(values_.threads, 9);
+  EXPECT_TRUE(values_.quick);
+}
+
+TEST_F(CommandLine, ValuesOfTheEnvironmentAndTheFileAreCheckedAlike) {
+  setenv("TOOL_THREADS", "65", 1);
+  EXPECT_THAT(Complaint({"run", "x"}), StartsWith("--threads must be a whole"));
+  unsetenv("TOOL_THREADS");
+  EXPECT_THAT(
+      Complaint({"run", "x", "--config", Config("[run]\ncolour = \"pink\"\n")}),
+      StartsWith("--colour must be red, green or blue"));
+  // Of a command that does not run, nobody asks.
+  EXPECT_EQ(Run({"health", "--config", Config("[run]\ncolour = \"pink\"\n")}),
+            kExitOk);
+}
+
+TEST_F(CommandLine, AKeyThatNoFlagIsCalledIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"nam = \"x\"\n", "`nam` (did you mean `name`?)"},
+      {"[run]\nthread = 2\n", "`run.thread` (did you mean `threads`?)"},
+      {"[keep.show]\nlabl = 2\n", "`keep.show.labl` (did you mean `label`?)"},
+      {"[keep]\nlabel = 2\n", "`keep.label`;"},
+      {"[runn]\nthreads = 2\n", "`runn.threads`;"},
+      {"config = \"other.toml\"\n", "`config`;"},
+  };
+  for (const auto& [text, named] : wrong) {
+    const std::string path = Config(text);
+    EXPECT_THAT(Complaint({"run", "x", "--config", path}),
+                AllOf(StartsWith("The configuration file " + path +
+                                 " has a key that no flag is called: " + named),
+                      HasSubstr("see 'tool run --help'")));
+  }
+}
+
+TEST_F(CommandLine, AFileThatIsNotThereIsRefused) {
+  EXPECT_EQ(Complaint({"--config", "/nowhere/c.toml", "health"}),
+            "The configuration file /nowhere/c.toml cannot be read; see 'tool "
+            "health --help'.");
+  EXPECT_EQ(Complaint({"health", "--config"}),
+            "--config needs a value; see 'tool health --help'.");
+}
+
+TEST_F(CommandLine, HealthIsAlsoAFlag) {
+  EXPECT_EQ(Run({"--health"}), kExitOk);
+  EXPECT_THAT(ran_, ElementsAre("health"));
+}
+
+TEST_F(CommandLine, AnErrorOfTheCommandHasItsCodeAndExitCode) {
+  EXPECT_EQ(Run({"fail"}), kExitNotFound);
+  EXPECT_EQ(err_.str(), "tool: There is no such thing. [thing-unknown]\n");
+  EXPECT_EQ(ErrorText("tool", absl::InternalError("Broken.")),
+            "tool: Broken. [internal-error]\n");
+}
+
+TEST_F(CommandLine, HelpIsMadeOfTheTables) {
+  EXPECT_EQ(Run({"--version"}), kExitOk);
+  EXPECT_EQ(out_.str(), "tool 1.2.3\n");
+  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(StartsWith("A tool for tests."), HasSubstr("--config FILE"),
+                    HasSubstr("--health"), HasSubstr("keep"),
+                    HasSubstr("Does the work"), HasSubstr("The end.")));
+  EXPECT_EQ(Run({"run", "--help"}), kExitOk);
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(StartsWith("Does the work"), HasSubstr("FILE TEXT REQUIRED"),
+            HasSubstr("--colour red|green|blue=red (Env:TOOL_COLOUR)"),
+            HasSubstr("-q,--quick (Env:TOOL_QUICK)"),
+            HasSubstr("--rate FLOAT=0.5"),
+            HasSubstr("--threads INT in [1 - 64]=4 (Env:TOOL_THREADS)"),
+            HasSubstr("--seed UINT"), HasSubstr("Needs: --lambda"),
+            HasSubstr("--words TEXT=all ..."),
+            HasSubstr("Example:\n  tool run in.csv"),
+            Not(HasSubstr("The end."))));
+  EXPECT_EQ(err_.str(), "");
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace dpnmf

@@ -1,0 +1,119 @@
+#include "common/wire/status.h"
+
+#include "absl/strings/match.h"
+#include "common/base/error.h"
+#include "dpnmf/v1/analyst.pb.h"
+#include "dpnmf/v1/privacy.pb.h"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+std::string Detail(const std::string& code) {
+  v1::ErrorDetail detail;
+  detail.set_code(code);
+  return detail.SerializeAsString();
+}
+
+TEST(Status, EveryCodedRefusalTravelsWhole) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status sent =
+        Refusal(static_cast<absl::StatusCode>(code), "rank-out-of-range",
+                "`rank` must be 1 to 64.");
+    const absl::Status received = FromGrpc(ToGrpc(sent));
+    EXPECT_EQ(received, sent) << code;
+    EXPECT_EQ(ReasonCode(received), "rank-out-of-range") << code;
+  }
+  EXPECT_TRUE(FromGrpc(ToGrpc(absl::OkStatus())).ok());
+}
+
+TEST(Status, NothingOfAStatusWithoutACodeLeaves) {
+  for (int code = 1; code <= 16; ++code) {
+    const grpc::Status sent = ToGrpc(
+        absl::Status(static_cast<absl::StatusCode>(code), "secret 0.731"));
+    EXPECT_EQ(sent.error_code(), grpc::StatusCode::INTERNAL) << code;
+    EXPECT_FALSE(absl::StrContains(sent.error_message(), "secret")) << code;
+    EXPECT_FALSE(absl::StrContains(sent.error_message(), "731")) << code;
+    EXPECT_FALSE(absl::StrContains(sent.error_details(), "secret")) << code;
+    EXPECT_EQ(ReasonCode(FromGrpc(sent)), "internal-error") << code;
+  }
+}
+
+TEST(Status, OtherPayloadsDoNotLeave) {
+  absl::Status status =
+      Refusal(absl::StatusCode::kNotFound, "dataset-unknown", "No.");
+  status.SetPayload("type.example/other", absl::Cord("secret"));
+  EXPECT_EQ(ToGrpc(status).error_details(), Detail("dataset-unknown"));
+}
+
+TEST(Status, TransportFailuresGetCodesOfTheirOwn) {
+  const struct {
+    grpc::StatusCode transport;
+    absl::StatusCode kind;
+    const char* code;
+  } cases[] = {
+      {grpc::StatusCode::UNAVAILABLE, absl::StatusCode::kUnavailable,
+       "unreachable"},
+      {grpc::StatusCode::DEADLINE_EXCEEDED, absl::StatusCode::kDeadlineExceeded,
+       "deadline-exceeded"},
+      {grpc::StatusCode::CANCELLED, absl::StatusCode::kCancelled, "cancelled"},
+      {grpc::StatusCode::UNAUTHENTICATED, absl::StatusCode::kUnauthenticated,
+       "not-authenticated"},
+      {grpc::StatusCode::UNKNOWN, absl::StatusCode::kUnknown, "rpc-failed"},
+      {grpc::StatusCode::INTERNAL, absl::StatusCode::kInternal, "rpc-failed"},
+      {grpc::StatusCode::UNIMPLEMENTED, absl::StatusCode::kUnimplemented,
+       "rpc-failed"},
+      // Not the budget: a message that was too large.
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StatusCode::kInternal,
+       "rpc-failed"},
+      {static_cast<grpc::StatusCode>(20), absl::StatusCode::kUnknown,
+       "rpc-failed"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = FromGrpc(grpc::Status(c.transport, "because"));
+    EXPECT_EQ(status.code(), c.kind) << c.code;
+    EXPECT_EQ(ReasonCode(status), c.code);
+  }
+}
+
+TEST(Status, AnUnknownCallMayBeAnotherProgramsAddress) {
+  const absl::Status status =
+      FromGrpc(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
+  EXPECT_NE(status.message().find("another program's"), std::string::npos)
+      << status;
+}
+
+TEST(Status, DetailsThatAreNotACodeCountAsNone) {
+  for (const std::string& details :
+       {std::string("\xff\xff garbage"), Detail(""), Detail("UPPER"),
+        Detail("a b"), Detail(std::string(65, 'a')), Detail("x\n")}) {
+    const absl::Status status = FromGrpc(
+        grpc::Status(grpc::StatusCode::UNAVAILABLE, "because", details));
+    EXPECT_EQ(ReasonCode(status), "unreachable");
+  }
+}
+
+TEST(Status, ThePeersTextCannotDriveATerminal) {
+  const absl::Status status = FromGrpc(grpc::Status(
+      grpc::StatusCode::NOT_FOUND, "a\x1b[2Jb\nc\x7f" + std::string(5000, 'x'),
+      Detail("dataset-unknown")));
+  EXPECT_TRUE(absl::StartsWith(status.message(), "a [2Jb c x"));
+  EXPECT_LE(status.message().size(), 2000u);
+}
+
+// The analyst stores it in a run and in its events.
+TEST(Status, ThePeersTextFitsAStoredMessage) {
+  for (const std::string& text :
+       {std::string("caf\xe9"), std::string(1999, 'x') + "\xc3\xa9"}) {
+    v1::RunEvent event;
+    event.set_message(
+        std::string(FromGrpc(grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                                          text, Detail("role-missing")))
+                        .message()));
+    EXPECT_TRUE(v1::RunEvent().ParseFromString(event.SerializeAsString()))
+        << event.message();
+  }
+}
+
+}  // namespace
+}  // namespace dpnmf

@@ -1,0 +1,96 @@
+// Data sets that do not belong where they lie: serve and doctor refuse them.
+#include <fstream>
+
+#include "tests/common/tls/test_certificates.h"
+#include "tests/curator/commands/terminal.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class MovedDataset : public Terminal {
+ protected:
+  static void SetUpTestSuite() {
+    certificates_ = new TestCertificates;
+    certificates_->Issue("curator", "--dns localhost");
+  }
+  static void TearDownTestSuite() { delete certificates_; }
+
+  // The data set v of people, who are promised epsilon 1 under replace_one.
+  MovedDataset() {
+    EXPECT_EQ(Import("--delta 1e-6"), 0) << err_;
+    scratch_.Write("allow.json", R"({"grants": []})");
+  }
+  // The data set w of the same people, imported elsewhere under another
+  // promise and moved here.
+  void MoveHere(const std::string& promise) {
+    ASSERT_EQ(Run("import --name w --population people --input v.csv --users "
+                  "rows --data-dir y " +
+                  promise),
+              0)
+        << err_;
+    fs::rename(Path("y/datasets/w"), Path("z/datasets/w"));
+  }
+  std::string Path(const std::string& name) const {
+    return scratch_.path() + "/" + name;
+  }
+  // `serve` and `doctor`. One that serves, which none here should, is stopped.
+  std::string Said(const std::string& command) {
+    const TlsFiles tls = certificates_->FilesOf("curator");
+    RunShell("cd '" + scratch_.path() + "' && timeout 20 '" DPNMF_PROGRAM "' " +
+             command +
+             " --data-dir z --allow allow.json --listen 127.0.0.1:0 --ca " +
+             tls.ca_file + " --cert " + tls.certificate_file + " --key " +
+             tls.key_file + " >said 2>&1");
+    return ReadAll(Path("said"));
+  }
+
+  static TestCertificates* certificates_;
+};
+
+TestCertificates* MovedDataset::certificates_ = nullptr;
+
+TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
+  const struct {
+    const char *promise, *text;
+  } cases[] = {
+      {"--epsilon 1 --delta 1e-6 --adjacency add_remove_one --users-count 5",
+       "adjacency=add_remove_one"},
+      {"--epsilon 1 --delta 1e-6 --conversion rdp", "conversion=rdp"},
+      {"--epsilon 2 --delta 1e-6", "epsilon=2"},
+      {"--epsilon 1 --delta 1e-7", "delta=1e-07"}};
+  for (const auto& c : cases) {
+    MoveHere(c.promise);
+    const std::string served = Said("serve");
+    EXPECT_THAT(served, HasSubstr("[population-differs]")) << c.promise;
+    EXPECT_THAT(served, HasSubstr("the data set w was imported under"));
+    EXPECT_THAT(served, HasSubstr(c.text));
+    EXPECT_THAT(served, Not(HasSubstr("serves")));
+    const std::string examined = Said("doctor");
+    EXPECT_THAT(examined, HasSubstr("the data set w was imported under"))
+        << c.promise;
+    EXPECT_THAT(examined, HasSubstr("Its population has its promise"))
+        << "the data set v is as it should be";
+    fs::remove_all(Path("z/datasets/w"));
+    fs::remove_all(Path("y"));
+    fs::remove_all(Path("y.anchor"));
+  }
+}
+
+TEST_F(MovedDataset, OfAnotherNameThanItsDirectoryIsNotServed) {
+  fs::copy(Path("z/datasets/v"), Path("z/datasets/u"),
+           fs::copy_options::recursive);
+  for (const char* command : {"serve", "doctor"}) {
+    EXPECT_THAT(Said(command),
+                HasSubstr("z/datasets/u holds the data set v: give the "
+                          "directory that name"))
+        << command;
+  }
+  EXPECT_THAT(Said("serve"), HasSubstr("[dataset-name-differs]"));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

@@ -1,0 +1,71 @@
+// Import on a disk that fails: whatever call of the system fails, the data set
+// is whole or not there, and nothing is said to be imported that is not.
+#include "common/base/error.h"
+#include "curator/data/dataset.h"
+#include "curator/import/import.h"
+#include "tests/common/base/failing_system.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+TEST(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
+  const auto options_in = [](const Scratch& scratch) {
+    ImportOptions options;
+    options.data_dir = scratch.path() + "/data";
+    options.input = scratch.Write("m.csv", "1,2\n3,4\n0,5\n");
+    options.features_file = scratch.Write("f", "left\nright\n");
+    options.users_are_rows = true;
+    options.name = std::string("d");
+    options.population = std::string("p");
+    options.epsilon = 2;
+    options.delta = 1e-5;
+    return options;
+  };
+  int refused = 0, absent = 0;
+  for (int n = 1;; ++n) {
+    SCOPED_TRACE(n);
+    const Scratch scratch;
+    const ImportOptions options = options_in(scratch);
+    bool declared = false;
+    ImportOptions watched = options;
+    watched.before_publish = [&](const DatasetDescription&) {
+      declared = true;
+      return absl::OkStatus();
+    };
+    int calls = 0;
+    absl::Status done;
+    {
+      const FailingSystem system([&](FailingSystem::Call, const std::string&) {
+        return ++calls == n;
+      });
+      done = Import(watched).status();
+    }
+    const std::string directory = DatasetDirectory(options.data_dir, "d");
+    const bool there = std::filesystem::exists(directory);
+    if (there) {
+      EXPECT_TRUE(Dataset::Open(directory).ok());
+      EXPECT_TRUE(declared);
+    }
+    if (calls < n) {
+      EXPECT_TRUE(done.ok()) << done;
+      EXPECT_TRUE(there);
+      break;
+    }
+    ++refused;
+    absent += !there;
+    EXPECT_EQ(ReasonCode(done), "storage-failed") << done;
+    // The disk is good again: the import goes through, or it had.
+    const absl::Status again = Import(options).status();
+    EXPECT_EQ(ReasonCode(again), there ? "dataset-exists" : "") << again;
+    EXPECT_TRUE(Dataset::Open(directory).ok());
+  }
+  // Directories, key, arrays, names, description; only the last sync comes
+  // after the data set has its name.
+  EXPECT_GT(refused, 25);
+  EXPECT_GE(refused - absent, 1);
+  EXPECT_LE(refused - absent, 2);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

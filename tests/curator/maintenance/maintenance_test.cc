@@ -1,0 +1,417 @@
+// Backup, restore and the deletion of releases: no charge is forgotten, and
+// what is gone is never drawn again.
+#include <ctime>
+#include <fstream>
+#include <span>
+#include <sstream>
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "curator/maintenance/backup.h"
+#include "curator/maintenance/close_run.h"
+#include "curator/maintenance/retention.h"
+#include "nlohmann/json.hpp"
+#include "tests/curator/serve/curator_fixture.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string RunId(int number) {
+  return std::string(31, '0') + std::to_string(number);
+}
+
+class Keep : public CuratorFixture {
+ protected:
+  Session NewSession() {
+    return Session({ledger_.get(), gate_.get(), &catalog_, access_.get(),
+                    &locks_, 1, nullptr},
+                   {"dns:analyst"});
+  }
+  // Opens run `number`, asks for `rounds` of its four, and closes it.
+  void Train(int number, std::uint32_t rounds, bool close) {
+    Session session = NewSession();
+    ASSERT_TRUE(session.Open(RunId(number), SmallRun()).ok());
+    for (std::uint32_t round = 1; round <= rounds; ++round) {
+      ASSERT_TRUE(session.Round(round, Input()).ok());
+    }
+    if (close) {
+      ASSERT_TRUE(session.Close().ok());
+    }
+  }
+  static RoundInput Input() {
+    RoundInput input;
+    input.w = RandomDictionary(kFeatures, 3, 1);
+    return input;
+  }
+  LedgerAudit Audit() {
+    Ledger::Options options;
+    options.directory = directory_ + "/ledger";
+    options.anchor_directory = Anchor();
+    return Ledger::Audit(options).value();
+  }
+  std::string Anchor() const { return directory_ + "/anchor"; }
+  std::string Releases() const { return directory_ + "/releases"; }
+  // As an import leaves it: a data set and the key of the fingerprints.
+  void PutDataset() const {
+    fs::create_directories(directory_ + "/datasets/d");
+    std::ofstream(directory_ + "/datasets/d/values.npy") << "the people";
+    std::ofstream(directory_ + "/datasets/d/dataset.json") << "{}";
+    std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'k');
+  }
+  // The manifest of an earlier version, over the same files.
+  static void MakeManifestUnkeyed(const std::string& backup) {
+    nlohmann::json manifest =
+        nlohmann::json::parse(Text(backup + "/manifest.json"));
+    manifest["format"] = 1;
+    for (auto& [path, file] : manifest["files"].items()) {
+      file = {{"size", file.at("size")},
+              {"sha256", PlainHash(Text(backup + "/" + path))}};
+    }
+    std::ofstream(backup + "/manifest.json") << manifest.dump(1);
+  }
+  static std::string PlainHash(const std::string& text) {
+    return HexOf(Sha256().AddBytes(std::as_bytes(std::span(text))).Finish());
+  }
+  static std::string Text(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  std::string Place(const std::string& name) const {
+    return directory_ + "." + name;
+  }
+  // The curator starts again on what was restored.
+  void MoveTo(const std::string& data_dir) {
+    Stop();
+    for (const char* part : {"ledger", "releases"}) {
+      fs::remove_all(directory_ + "/" + part);
+      fs::copy(data_dir + "/" + part, directory_ + "/" + part,
+               fs::copy_options::recursive);
+    }
+  }
+  ~Keep() override {
+    for (const char* name : {"one", "two", "restored"})
+      fs::remove_all(Place(name));
+  }
+};
+
+class CloseByOperator : public Keep {
+ protected:
+  CloseByOperator() : log_(AuditLog::Open(LogFile()).value()) {}
+  std::string LogFile() const { return directory_ + "/operator.jsonl"; }
+  std::string LogText() const { return Text(LogFile()); }
+  Ledger::Options Places() const {
+    Ledger::Options places;
+    places.directory = directory_ + "/ledger";
+    places.anchor_directory = Anchor();
+    return places;
+  }
+  absl::StatusOr<AbandonedRun> Close(int number) {
+    return CloseAbandonedRun(Places(), RunId(number), "operator", log_.get());
+  }
+  std::unique_ptr<AuditLog> log_;
+};
+
+TEST_F(CloseByOperator, GivesBackWhatWasReservedAndNothingThatWasCharged) {
+  Train(1, 2, false);
+  const Position before = ledger_->PositionOf("people").value();
+  ASSERT_NE(before.reserved, MuSquared());
+  Stop();
+  const auto closed = Close(1);
+  ASSERT_TRUE(closed.ok()) << closed.status();
+  EXPECT_EQ(closed->identity, "dns:analyst");
+  EXPECT_EQ(closed->charged_rounds, 2u);
+  EXPECT_EQ(closed->returned, before.reserved);
+  Start();
+  const Position after = ledger_->PositionOf("people").value();
+  EXPECT_EQ(after.charged, before.charged);
+  EXPECT_EQ(after.reserved, MuSquared());
+  EXPECT_EQ(after.row_count, before.row_count + 1);
+  // Nobody opens it again; the anchor knows the row.
+  EXPECT_EQ(ReasonCode(NewSession().Open(RunId(1), SmallRun()).status()),
+            "run-closed");
+  EXPECT_EQ(Audit().anchor, AnchorState::kAgrees);
+}
+
+TEST_F(CloseByOperator, IsWrittenDownBeforeItIsDone) {
+  Train(1, 1, false);
+  Stop();
+  ASSERT_TRUE(Close(1).ok());
+  const std::size_t asked = LogText().find("run-close-asked");
+  const std::size_t done = LogText().find("run-closed-by-operator");
+  ASSERT_NE(asked, std::string::npos);
+  ASSERT_NE(done, std::string::npos);
+  EXPECT_LT(asked, done);
+  EXPECT_NE(LogText().find("\"by\":\"operator\""), std::string::npos)
+      << LogText();
+  EXPECT_NE(LogText().find(RunId(1)), std::string::npos);
+}
+
+TEST_F(CloseByOperator, IsNotDoneIfItCannotBeWrittenDown) {
+  Train(1, 1, false);
+  const auto rows = Audit().rows.size();
+  Stop();
+  fs::remove(LogFile());
+  fs::create_directory(LogFile());
+  EXPECT_EQ(ReasonCode(Close(1).status()), "audit-failed");
+  EXPECT_EQ(Audit().rows.size(), rows);
+}
+
+TEST_F(CloseByOperator, IsRefusedWhileTheServerRuns) {
+  Train(1, 1, false);
+  EXPECT_EQ(ReasonCode(Close(1).status()), "data-dir-in-use");
+  EXPECT_EQ(LogText(), "");
+}
+
+TEST_F(CloseByOperator, NamesARunThatIsNotThereOrClosed) {
+  Train(1, 1, true);
+  Stop();
+  const auto rows = Audit().rows.size();
+  EXPECT_EQ(ReasonCode(Close(1).status()), "run-closed");
+  EXPECT_EQ(ReasonCode(Close(2).status()), "run-unknown");
+  EXPECT_EQ(Audit().rows.size(), rows);
+  EXPECT_EQ(LogText(), "");
+  fs::remove_all(directory_ + "/ledger");
+  EXPECT_EQ(ReasonCode(Close(1).status()), "ledger-missing");
+  EXPECT_FALSE(fs::exists(directory_ + "/ledger"));
+}
+
+TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
+  Train(1, 2, true);
+  const auto made = MakeBackup(directory_, Place("one"));  // while it is served
+  ASSERT_TRUE(made.ok()) << made.status();
+  const Position before = ledger_->PositionOf("people").value();
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(restored->head, before.head);
+  // Analysts know the key of the receipts: it comes back, its owner's alone.
+  for (const std::string key : {"/receipt.key", "/receipt.pub"})
+    EXPECT_EQ(Text(Place("restored") + key), Text(directory_ + key));
+  EXPECT_EQ(fs::status(Place("restored") + "/receipt.key").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+  MoveTo(Place("restored"));
+  Start();
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  Train(2, 1, false);
+}
+
+TEST_F(Keep, ABackupThatLacksAChargeIsRefused) {
+  Train(1, 1, false);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(1), SmallRun()).ok());
+  ASSERT_TRUE(session.Round(2, Input()).ok());
+  Stop();
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "ledger-behind-anchor");
+  EXPECT_FALSE(fs::exists(Place("restored")));
+  // Nor is it taken for the latest where the anchor is gone.
+  fs::remove_all(Anchor());
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "ledger-behind-anchor");
+  EXPECT_FALSE(fs::exists(Place("restored")));
+}
+
+TEST_F(Keep, ABackupIsTakenOnlyWhole) {
+  Train(1, 2, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("one")).status()),
+            "backup-exists");
+  const auto code = [&] {
+    return ReasonCode(CheckBackup(Place("one"), Anchor()).status());
+  };
+  ASSERT_EQ(code(), "");
+  const std::string release =
+      fs::directory_iterator(Place("one") + "/releases")->path();
+  const std::string manifest = Place("one") + "/manifest.json";
+  for (const std::string& path :
+       {release, Place("one") + "/ledger/ledger.sqlite", manifest}) {
+    std::ostringstream whole;
+    whole << std::ifstream(path).rdbuf();
+    std::string bytes = whole.str();
+    bytes[bytes.size() / 2] ^= 1;
+    std::ofstream(path) << bytes;
+    EXPECT_EQ(code(), "backup-damaged") << path;
+    std::ofstream(path) << whole.str();
+    ASSERT_EQ(code(), "") << path;
+  }
+  fs::rename(release, release + ".away");
+  EXPECT_EQ(code(), "backup-damaged");
+  fs::rename(release + ".away", release);
+  std::ostringstream whole;
+  whole << std::ifstream(manifest).rdbuf();
+  for (const char* field : {"\"format\": ", "\"rows\": ", "\"size\": "}) {
+    std::string text = whole.str();
+    const std::size_t end = text.find_first_of(",\n", text.find(field));
+    std::ofstream(manifest) << text.insert(end, ".5");
+    EXPECT_EQ(code(), "backup-damaged") << field;
+  }
+  fs::remove(manifest);
+  EXPECT_EQ(code(), "backup-missing");
+  std::ofstream(manifest) << R"({"format": 3})";
+  EXPECT_EQ(code(), "backup-newer");
+  std::ofstream(manifest) << R"({"format": 1, "rows": 1, "head": "", "files":
+             {"../../etc/passwd": {"size": 1, "sha256": ""}}})";
+  EXPECT_EQ(code(), "backup-damaged");
+}
+
+// One who sees a manifest alone could test guesses about a person with it.
+TEST_F(Keep, NoHashWithoutAKeyStandsInABackup) {
+  PutDataset();
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string manifest = Text(Place("one") + "/manifest.json");
+  EXPECT_NE(manifest.find("datasets/d/values.npy"), std::string::npos);
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(Place("one"))) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    EXPECT_EQ(manifest.find(PlainHash(Text(entry.path()))), std::string::npos)
+        << entry.path();
+  }
+  EXPECT_GE(files, 5u);
+  // Another key, other hashes: nothing of V stands there otherwise.
+  std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'l');
+  ASSERT_TRUE(MakeBackup(directory_, Place("two")).ok());
+  const auto hash_in = [](const std::string& backup) {
+    return nlohmann::json::parse(Text(
+        backup +
+        "/manifest.json"))["files"]["datasets/d/values.npy"]["hmac_sha256"];
+  };
+  EXPECT_EQ(hash_in(Place("one")).get<std::string>().size(), 64u);
+  EXPECT_NE(hash_in(Place("one")), hash_in(Place("two")));
+}
+
+// The key is in the backup: another machine needs nothing else.
+TEST_F(Keep, ABackupHasTheKeyOfItsHashes) {
+  PutDataset();
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string key = Place("one") + "/fingerprint.key";
+  std::ofstream(key) << std::string(32, 'x');
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+  fs::remove(key);
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+  std::ofstream(key) << std::string(32, 'k');
+  fs::remove(directory_ + "/fingerprint.key");
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_FALSE(restored->unkeyed);
+  EXPECT_EQ(Text(Place("restored") + "/fingerprint.key"), std::string(32, 'k'));
+  // Data without their key were never whole.
+  EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),
+            "fingerprint-key-damaged");
+  EXPECT_FALSE(fs::exists(Place("two") + "/manifest.json"));
+}
+
+TEST_F(Keep, ABackupOfAnEarlierVersionIsRestoredAndSaysThatItsHashesHaveNoKey) {
+  PutDataset();
+  Train(1, 2, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  MakeManifestUnkeyed(Place("one"));
+  const auto checked = CheckBackup(Place("one"), Anchor());
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  EXPECT_TRUE(checked->unkeyed);
+  const auto restored =
+      RestoreBackup(Place("one"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(restored->unkeyed);
+  EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
+  EXPECT_FALSE(fs::exists(Place("restored") + "/manifest.json"));
+  std::ofstream(Place("one") + "/datasets/d/values.npy") << "other people";
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+}
+
+TEST_F(Keep, ARestoreWritesOverNothing) {
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  fs::create_directory(Place("restored"));
+  std::ofstream(Place("restored") + "/x") << "x";
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "data-dir-exists");
+  fs::remove(Place("restored") + "/x");
+  EXPECT_TRUE(RestoreBackup(Place("one"), Place("restored"), Anchor()).ok());
+}
+
+TEST_F(Keep, TheReleasesOfAClosedRunGoAndItsChargesStay) {
+  Train(1, 2, true);
+  Train(2, 2, false);
+  const Position before = ledger_->PositionOf("people").value();
+  RetentionRequest request;
+  request.runs = {RunId(1)};
+  request.dry_run = true;
+  auto forgotten = ForgetReleases(Audit().rows, Releases(), request);
+  ASSERT_TRUE(forgotten.ok()) << forgotten.status();
+  ASSERT_EQ(forgotten->size(), 1u);
+  EXPECT_EQ(forgotten->at(0).releases, 2u);
+  request.dry_run = false;
+  EXPECT_EQ(ForgetReleases(Audit().rows, Releases(), request)->size(), 1u);
+  EXPECT_EQ(ForgetReleases(Audit().rows, Releases(), request)->size(), 0u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(Releases()), {}), 2);
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  EXPECT_EQ(ledger_->PositionOf("people")->head, before.head);
+  // The other run's rounds are still to be had.
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(2), SmallRun()).ok());
+  EXPECT_FALSE(session.Round(1, Input())->value().lost);
+}
+
+TEST_F(Keep, OpenAndUnknownRunsAreNotTaken) {
+  Train(1, 2, true);
+  Train(2, 2, false);
+  RetentionRequest request;
+  request.runs = {RunId(1), RunId(2)};
+  EXPECT_EQ(
+      ReasonCode(ForgetReleases(Audit().rows, Releases(), request).status()),
+      "run-not-ended");
+  request.runs = {RunId(1), RunId(3)};
+  EXPECT_EQ(
+      ReasonCode(ForgetReleases(Audit().rows, Releases(), request).status()),
+      "run-unknown");
+  EXPECT_EQ(std::distance(fs::directory_iterator(Releases()), {}), 4);
+  // By age: closed runs alone, also of those.
+  request.runs.clear();
+  request.closed_before = std::time(nullptr) + 10;
+  const auto forgotten = ForgetReleases(Audit().rows, Releases(), request);
+  ASSERT_EQ(forgotten->size(), 1u);
+  EXPECT_EQ(forgotten->at(0).run_id, RunId(1));
+  request.closed_before = std::time(nullptr) - 1000;
+  EXPECT_TRUE(ForgetReleases(Audit().rows, Releases(), request)->empty());
+}
+
+// A backup from before the bytes were stored, or a deletion by hand: the row is
+// dead.
+TEST_F(Keep, ARowWithoutBytesIsNeverDrawnAgain) {
+  Train(1, 1, false);
+  for (const auto& file : fs::directory_iterator(Releases()))
+    fs::remove(file.path());
+  const Position before = ledger_->PositionOf("people").value();
+  Stop();
+  Start();
+  Session session = NewSession();
+  ASSERT_TRUE(session.Open(RunId(1), SmallRun()).ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto round = session.Round(1, Input());
+    ASSERT_TRUE(round.ok()) << round.status();
+    EXPECT_TRUE(round->value().lost);
+    EXPECT_TRUE(round->value().parts.empty());
+  }
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, before.charged);
+  EXPECT_TRUE(fs::is_empty(Releases()));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

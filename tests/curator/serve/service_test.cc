@@ -1,0 +1,280 @@
+// CuratorService over an in-process channel: what a peer can send and what it
+// gets.
+#include "curator/serve/service.h"
+
+#include "common/base/error.h"
+#include "common/nmf/dictionary.h"
+#include "common/wire/convert.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/status.h"
+#include "tests/curator/serve/curator_fixture.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
+
+// A hand-driven training stream.
+class Peer {
+ public:
+  explicit Peer(v1::CuratorService::Stub* stub)
+      : stream_(stub->Train(&context_)) {}
+
+  void SendOpen(const RunParameters& parameters) {
+    v1::TrainRequest request;
+    request.mutable_open()->set_run_id(kRun);
+    *request.mutable_open()->mutable_parameters() = ToProto(parameters);
+    stream_->Write(request);
+  }
+  void SendRound(std::uint32_t round, const Eigen::MatrixXd& w) {
+    v1::TrainRequest request;
+    request.mutable_round()->set_round(round);
+    request.mutable_round()->mutable_shape()->set_rows(
+        static_cast<std::uint64_t>(w.rows()));
+    request.mutable_round()->mutable_shape()->set_columns(
+        static_cast<std::uint64_t>(w.cols()));
+    stream_->Write(request);
+    WriteChunks(w, [&](const v1::RealChunk& chunk) {
+      v1::TrainRequest part;
+      *part.mutable_dictionary() = chunk;
+      return stream_->Write(part);
+    });
+  }
+  void Send(const v1::TrainRequest& request) { stream_->Write(request); }
+  void SendClose() {
+    v1::TrainRequest request;
+    request.mutable_close();
+    stream_->Write(request);
+  }
+  v1::TrainReply Receive() {
+    v1::TrainReply reply;
+    EXPECT_TRUE(stream_->Read(&reply));
+    return reply;
+  }
+  // All messages of one release; sizes go into *bytes.
+  std::vector<NoisedMatrix> ReceiveRelease(
+      std::vector<std::size_t>* bytes = nullptr) {
+    v1::TrainReply reply = Receive();
+    ReleaseReader reader =
+        ReleaseReader::Create(reply.release(), 1 << 20).value();
+    while (reply.message_case() != v1::TrainReply::kEnd) {
+      if (bytes != nullptr) bytes->push_back(reply.ByteSizeLong());
+      reply = Receive();
+      if (reply.has_lattice()) {
+        EXPECT_TRUE(reader.Add(reply.lattice()).ok());
+      } else if (reply.has_real()) {
+        EXPECT_TRUE(reader.Add(reply.real()).ok());
+      }
+    }
+    return reader.Take();
+  }
+  absl::Status Finish() {
+    stream_->WritesDone();
+    v1::TrainReply reply;
+    while (stream_->Read(&reply)) {
+    }
+    return FromGrpc(stream_->Finish());
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::TrainRequest, v1::TrainReply>>
+      stream_;
+};
+
+class ServiceTest : public CuratorFixture {
+ protected:
+  const Eigen::MatrixXd w_ = RandomDictionary(kFeatures, 3, 1);
+};
+
+TEST_F(ServiceTest, ARunFromOpenToClose) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  const v1::TrainReply opened = peer.Receive();
+  ASSERT_TRUE(opened.has_opened());
+  EXPECT_EQ(opened.opened().users(), kUsers);
+  for (std::uint32_t round = 1; round <= 4; ++round) {
+    peer.SendRound(round, w_);
+    const std::vector<NoisedMatrix> parts = peer.ReceiveRelease();
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_EQ(parts[0].name, "A");
+    EXPECT_TRUE(parts[0].symmetric);
+    EXPECT_EQ(parts[1].name, "B");
+    EXPECT_EQ(parts[1].lattice.size(), kFeatures * 3);
+  }
+  peer.SendClose();
+  EXPECT_TRUE(peer.Receive().has_closed());
+  EXPECT_TRUE(peer.Finish().ok());
+}
+
+// A peer learns that it is the operator's turn, and nothing of paths, rows or
+// the system's reasons.
+TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
+  const auto ask = [&] {
+    Peer peer(stub_.get());
+    peer.SendOpen(SmallRun());
+    EXPECT_TRUE(peer.Receive().has_opened());
+    peer.SendRound(1, w_);
+    return peer.Finish();
+  };
+  std::filesystem::rename(directory_ + "/releases", directory_ + "/away");
+  const absl::Status store = ask();
+  EXPECT_EQ(ReasonCode(store), "storage-failed");
+  EXPECT_EQ(store.message(),
+            "the curator's storage failed: its operator finds the reason in "
+            "the curator's log.");
+  std::filesystem::rename(directory_ + "/away", directory_ + "/releases");
+  std::filesystem::rename(directory_ + "/anchor", directory_ + "/away");
+  const absl::Status anchor = ask();
+  EXPECT_EQ(ReasonCode(anchor), "ledger-behind-anchor");
+  EXPECT_EQ(anchor.message(), store.message());
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
+  std::filesystem::rename(directory_ + "/away", directory_ + "/anchor");
+}
+
+TEST_F(ServiceTest, RoundsEndInOrderWhenTheServerIsToldToStop) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_TRUE(peer.Receive().has_opened());
+  peer.SendRound(1, w_);
+  peer.ReceiveRelease();
+  service_->BeginShutdown();
+  const MuSquared charged = ledger_->PositionOf("people")->charged;
+  peer.SendRound(2, w_);
+  EXPECT_EQ(ReasonCode(peer.Finish()), "shutting-down");
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, charged);
+}
+
+// Memory or threads that the system does not give, wherever that happens.
+TEST_F(ServiceTest, AnExceptionIsAnInternalErrorAndNothingIsCharged) {
+  check_peer_ = [](const auto&) -> absl::Status { throw std::bad_alloc(); };
+  Stop();
+  Start();
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_TRUE(peer.Receive().has_opened());
+  peer.SendRound(1, w_);
+  const absl::Status status = peer.Finish();
+  EXPECT_EQ(ReasonCode(status), "internal-error");
+  EXPECT_EQ(status.message(),
+            "the request failed for an internal reason; the server's operator "
+            "finds it in the server's log.");
+  EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
+}
+
+TEST_F(ServiceTest, MessagesAreOfOneSizeWhateverTheNoise) {
+  std::vector<std::size_t> first, second;
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  peer.Receive();
+  peer.SendRound(1, w_);
+  peer.ReceiveRelease(&first);
+  peer.SendRound(2, w_);
+  peer.ReceiveRelease(&second);
+  EXPECT_EQ(first, second);
+}
+
+TEST_F(ServiceTest, MessagesOutOfOrderAreRefused) {
+  v1::TrainRequest chunk, empty;
+  chunk.mutable_dictionary()->add_values(1);
+  for (const v1::TrainRequest& request : {chunk, empty}) {
+    Peer peer(stub_.get());
+    peer.Send(request);
+    EXPECT_EQ(ReasonCode(peer.Finish()), "message-out-of-order");
+  }
+  Peer peer(stub_.get());
+  peer.SendRound(1, w_);
+  EXPECT_EQ(ReasonCode(peer.Finish()), "message-out-of-order");
+}
+
+TEST_F(ServiceTest, ASecondOpenOnOneStreamIsRefused) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  peer.Receive();
+  peer.SendOpen(SmallRun());
+  EXPECT_EQ(ReasonCode(peer.Finish()), "session-opened");
+}
+
+TEST_F(ServiceTest, ADictionaryOfAnImpossibleShapeIsRefusedBeforeItIsRead) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  peer.Receive();
+  v1::TrainRequest request;
+  request.mutable_round()->set_round(1);
+  request.mutable_round()->mutable_shape()->set_rows(1ull << 60);
+  request.mutable_round()->mutable_shape()->set_columns(1ull << 60);
+  peer.Send(request);
+  EXPECT_EQ(ReasonCode(peer.Finish()), "matrix-shape");
+}
+
+TEST_F(ServiceTest, ListsOnlyWhatTheIdentityMayUse) {
+  grpc::ClientContext context;
+  v1::ListDatasetsReply reply;
+  ASSERT_TRUE(stub_->ListDatasets(&context, {}, &reply).ok());
+  ASSERT_EQ(reply.datasets_size(), 1);
+  EXPECT_EQ(reply.datasets(0).name(), "planted");
+  EXPECT_EQ(reply.datasets(0).features(), kFeatures);
+  EXPECT_EQ(reply.datasets(0).guarantee().epsilon(), 4);
+  EXPECT_EQ(reply.version(), "test");
+}
+
+TEST_F(ServiceTest, AStrangerLearnsNothing) {
+  identities_ = {"dns:stranger"};
+  grpc::ClientContext first, second;
+  v1::ListDatasetsReply list;
+  EXPECT_EQ(ReasonCode(FromGrpc(stub_->ListDatasets(&first, {}, &list))),
+            "identity-unknown");
+  v1::GetLedgerRequest request;
+  request.set_dataset("planted");
+  v1::GetLedgerReply ledger;
+  EXPECT_EQ(ReasonCode(FromGrpc(stub_->GetLedger(&second, request, &ledger))),
+            "identity-unknown");
+}
+
+TEST_F(ServiceTest, TheLedgerShowsOwnChargesAndOthersAsTotalsOnly) {
+  {
+    Peer peer(stub_.get());
+    peer.SendOpen(SmallRun());
+    peer.Receive();
+    peer.SendRound(1, w_);
+    peer.ReceiveRelease();
+    EXPECT_TRUE(peer.Finish().ok());
+  }
+  v1::GetLedgerRequest request;
+  request.set_dataset("planted");
+  v1::GetLedgerReply own, auditor;
+  grpc::ClientContext first, second;
+  ASSERT_TRUE(stub_->GetLedger(&first, request, &own).ok());
+  ASSERT_EQ(own.own_charges_size(), 1);
+  EXPECT_EQ(own.own_charges(0).run_id(), kRun);
+  EXPECT_EQ(own.own_charges(0).charged().units(), own.own_charged().units());
+  EXPECT_EQ(own.own_charged().units(), own.position().charged().units());
+  identities_ = {"dns:auditor"};
+  ASSERT_TRUE(stub_->GetLedger(&second, request, &auditor).ok());
+  EXPECT_EQ(auditor.own_charges_size(), 0);
+  EXPECT_EQ(auditor.own_charged().units(), "0");
+  EXPECT_EQ(auditor.position().charged().units(),
+            own.position().charged().units());
+}
+
+TEST_F(ServiceTest, ALostConnectionKeepsTheReservationAndTheRunGoesOn) {
+  std::vector<NoisedMatrix> before;
+  {
+    Peer peer(stub_.get());
+    peer.SendOpen(SmallRun());
+    peer.Receive();
+    peer.SendRound(1, w_);
+    before = peer.ReceiveRelease();
+    EXPECT_TRUE(peer.Finish().ok());  // half-closed without closing the run
+  }
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_EQ(peer.Receive().opened().next_round(), 2u);
+  peer.SendRound(1, w_);
+  EXPECT_EQ(peer.ReceiveRelease(), before);
+  peer.SendRound(2, w_);
+  peer.ReceiveRelease();
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

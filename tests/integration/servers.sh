@@ -1,0 +1,70 @@
+# What operations.sh and processes.sh share: both servers on loopback over mutual
+# TLS, with a data set's file and certificates in $work. Sourced with the
+# arguments SOURCE BIN. The script defines curator_flags and analyst_flags, which
+# print the flags of `serve` besides --listen.
+source=$1
+PATH=$2:$PATH
+work=$(mktemp -d)
+data=$work/data
+curator_pid= analyst_pid= curator_port=0 analyst_port=0
+finish() {
+  kill -KILL $curator_pid $analyst_pid 2>/dev/null
+  wait 2>/dev/null
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "FAILED: $*"
+  for log in out curator.log analyst.log; do
+    echo "--- $log"
+    tail -n 20 "$work/$log" 2>/dev/null
+  done
+  exit 1
+}
+certs() { "$source/deploy/certs.sh" "$@" >"$work/out" 2>&1 || fail "certs.sh $*"; }
+tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
+port_in() { sed -n "s/.*$1 127\.0\.0\.1:\([0-9]*\).*/\1/p" "$2" | tail -n 1; }
+await_port() { # PATTERN LOG PID
+  for _ in $(seq 200); do
+    [ -z "$(port_in "$1" "$2")" ] || return 0
+    kill -0 "$3" 2>/dev/null || return 1
+    sleep 0.05
+  done
+  return 1
+}
+start_curator() { # ARGUMENT...
+  : >"$work/curator.log"
+  dpnmf-curator serve $(curator_flags) "$@" --listen "127.0.0.1:$curator_port" >>"$work/curator.log" 2>&1 &
+  curator_pid=$!
+  await_port "sets on" "$work/curator.log" $curator_pid || return 1
+  curator_port=$(port_in "sets on" "$work/curator.log")
+}
+start_analyst() { # ARGUMENT...
+  : >"$work/analyst.log"
+  dpnmf-analyst serve $(analyst_flags) "$@" --listen "127.0.0.1:$analyst_port" >>"$work/analyst.log" 2>&1 &
+  analyst_pid=$!
+  await_port "listens on" "$work/analyst.log" $analyst_pid || return 1
+  analyst_port=$(port_in "listens on" "$work/analyst.log")
+}
+as() { # WHO ARGUMENT...
+  local who=$1
+  shift
+  dpnmf --server "127.0.0.1:$analyst_port" $(tls "$who") "$@" >"$work/out" 2>&1
+}
+exits() { # CODE WHAT COMMAND...
+  local code=$1 what=$2 got=0
+  shift 2
+  "$@" >"$work/printed" 2>&1 || got=$?
+  [ -s "$work/printed" ] && cp "$work/printed" "$work/out"
+  [ $got = "$code" ] || fail "$what: exit $got, not $code"
+}
+says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
+rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
+agrees() { exits 0 "budget" as alice budget --dataset people --format json; says '"agree": true'; }
+
+# 300 users, each with one of two parts; nothing of the machine's is needed.
+awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
+  for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
+  print line } }' >"$work/people.csv"
+certs demo "$work/certs"
+certs issue "$work/certs" mallory --dns mallory.client
