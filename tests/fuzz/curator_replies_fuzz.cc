@@ -170,7 +170,7 @@ v1::LedgerPosition PositionOf(FuzzInput* bytes) {
   position.set_head(HashOf(bytes));
   position.mutable_charged()->set_units(CostOf(bytes));
   position.mutable_reserved()->set_units(CostOf(bytes));
-  position.mutable_left()->set_units(CostOf(bytes));
+  position.mutable_cap()->set_units(CostOf(bytes));
   return position;
 }
 
