@@ -317,7 +317,7 @@ std::vector<std::string> FuzzSeeds() {
     v1::LedgerPosition position;
     position.mutable_charged()->set_units("0");
     position.mutable_reserved()->set_units("0");
-    position.mutable_left()->set_units(std::string(1 + seeds.size() * 4, '9'));
+    position.mutable_cap()->set_units(std::string(1 + seeds.size() * 4, '9'));
     seeds.push_back('\1' + WithLength(specification) +
                     WithLength(SomeDataset()) + WithLength(position));
   }
