@@ -31,7 +31,6 @@ foreach(name ${DPNMF_MECHANISMS})
   endforeach()
   string(APPEND rows "DPNMF_MECHANISM(${symbol})\n")
 endforeach()
-foreach(layer privacy curator analyst)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/${layer}/mechanism_names.inc
-    CONTENT "${rows}" @ONLY)
-endforeach()
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/mechanisms/mechanism_names.inc
+  CONTENT "${rows}" @ONLY)
+include_directories(${CMAKE_BINARY_DIR}/mechanisms)

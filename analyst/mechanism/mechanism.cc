@@ -14,7 +14,7 @@ namespace dpnmf::analyst {
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
 
-NameTable<Mechanism>& Mechanisms() {
+const NameTable<Mechanism>& Mechanisms() {
 #define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
   static auto& table = *new NameTable<Mechanism>({
 #include "mechanism_names.inc"

@@ -105,7 +105,7 @@ struct Mechanism {
 };
 
 // All of them, by name.
-NameTable<Mechanism>& Mechanisms();
+const NameTable<Mechanism>& Mechanisms();
 
 // nullptr if no mechanism has a release of that name.
 const ReleaseKind* FindReleaseKind(std::string_view name);

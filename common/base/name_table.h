@@ -9,13 +9,12 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace dpnmf {
 
 // Row has a member `name` that a std::string_view can be made of. Rows outlive
-// the table. Thread-safe while no AddedRow comes or goes.
+// the table. Thread-safe.
 template <typename Row>
 class NameTable {
  public:
@@ -36,7 +35,7 @@ class NameTable {
 
  private:
   template <typename>
-  friend class AddedRow;
+  friend class AddedRow;  // tests/common/base/added_row.h
 
   void Add(const Row* row) {
     if (Find(row->name) != nullptr) {
@@ -48,24 +47,6 @@ class NameTable {
   }
 
   std::vector<const Row*> rows_;
-};
-
-// One more row for as long as it lives, for tests. Not thread-safe: it comes
-// before other threads read the table and goes after them.
-template <typename Row>
-class AddedRow {
- public:
-  // Both outlive it. Aborts if the name is in use.
-  AddedRow(NameTable<Row>* table, const Row* row) : table_(table), row_(row) {
-    table_->Add(row_);
-  }
-  ~AddedRow() { std::erase(table_->rows_, row_); }
-  AddedRow(const AddedRow&) = delete;
-  AddedRow& operator=(const AddedRow&) = delete;
-
- private:
-  NameTable<Row>* const table_;
-  const Row* const row_;
 };
 
 // "a", "a or b", "a, b or c": the names for which `wanted` holds.

@@ -169,7 +169,8 @@ absl::Status Serve(const ServeOptions& options) {
   served.begin_shutdown();
   server->Shutdown();
   server.reset();
-  served.service.reset();  // writes what it still counts (RefusedCalls)
+  served = {};  // both hold the service, which writes what it still counts
+                // (RefusedCalls)
   LogInfo("stopped");
   return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "curator/import/fields.h"
 #include "curator/import/matrix_market.h"
 #include "curator/import/npy_matrix.h"
@@ -55,10 +56,6 @@ constexpr InputFormat kFormats[] = {
          }},
 };
 
-absl::string_view View(std::string_view text) {
-  return absl::string_view(text.data(), text.size());
-}
-
 // A text whose name says nothing: the first line's separator decides. Three or
 // four fields could as well be triples with or without a time.
 absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
@@ -79,7 +76,7 @@ absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
 
 }  // namespace
 
-NameTable<InputFormat>& InputFormats() {
+const NameTable<InputFormat>& InputFormats() {
   static auto& table = *[] {
     std::vector<const InputFormat*> rows;
     for (const InputFormat& format : kFormats) rows.push_back(&format);

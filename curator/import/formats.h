@@ -28,7 +28,7 @@ struct InputFormat {
 };
 
 // All of them, by name.
-NameTable<InputFormat>& InputFormats();
+const NameTable<InputFormat>& InputFormats();
 
 // By the first bytes, else by the name, else by the first line's separators.
 // INVALID_ARGUMENT "input-ambiguous", "input-empty".

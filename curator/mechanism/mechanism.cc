@@ -14,7 +14,7 @@ namespace dpnmf::curator {
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
 
-NameTable<Mechanism>& Mechanisms() {
+const NameTable<Mechanism>& Mechanisms() {
 #define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
   static auto& table = *new NameTable<Mechanism>({
 #include "mechanism_names.inc"
@@ -23,14 +23,26 @@ NameTable<Mechanism>& Mechanisms() {
   return table;
 }
 
-const ReleaseKind& ReleaseKindOf(std::string_view release) {
-  for (const Mechanism* mechanism : Mechanisms().rows()) {
-    for (const ReleaseKind& kind : mechanism->releases)
-      if (kind.name == release) return kind;
-  }
-  std::fprintf(stderr, "the curator has no release named %s\n",
-               std::string(release).c_str());
+namespace {
+
+[[noreturn]] void Stop(const char* what, std::string_view release) {
+  std::fprintf(stderr, "%s %s\n", what, std::string(release).c_str());
   std::abort();
+}
+
+}  // namespace
+
+const ReleaseKind& ReleaseKindOf(std::string_view release) {
+  const ReleaseKind* found = nullptr;
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const ReleaseKind& kind : mechanism->releases) {
+      if (kind.name != release) continue;
+      if (found != nullptr) Stop("two releases are named", release);
+      found = &kind;
+    }
+  }
+  if (found == nullptr) Stop("the curator has no release named", release);
+  return *found;
 }
 
 absl::Status CheckTakesDictionary(const RoundInput& input,

@@ -67,10 +67,10 @@ struct Mechanism {
 };
 
 // All of them, by name.
-NameTable<Mechanism>& Mechanisms();
+const NameTable<Mechanism>& Mechanisms();
 
-// The kind of a stage of a plan. Stops the process if there is none of that
-// name: a charge for one release must never pay for another.
+// The kind of a stage of a plan. Stops the process unless there is exactly one
+// of that name: a charge for one release must never pay for another.
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
 // Shared by the kinds.

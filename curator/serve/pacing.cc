@@ -111,8 +111,9 @@ void Pacer::WorkUntilStopped() {
       failure = std::current_exception();
     }
     const nanoseconds ended = clock_->Now();
-    MutexLock lock(&mutex_);
+    // This thread's own. It may free H, which takes long: nobody waits for it.
     job->work = nullptr;
+    MutexLock lock(&mutex_);
     job->status = std::move(status);
     job->failure = std::move(failure);
     job->ended = ended;

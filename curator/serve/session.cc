@@ -209,7 +209,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
     DPNMF_RETURN_IF_ERROR(work->Run(input, abandoned_));
   } else {
     DPNMF_RETURN_IF_ERROR(context_.pacer->Run(
-        run_->identity, [work, input](const Pacer::Expired& expired) {
+        run_->identity, [work, input = input](const Pacer::Expired& expired) {
           return work->Run(input, expired);
         }));
   }

@@ -88,7 +88,7 @@ void CuratorProcess::Serve() {
   const std::string allow = directory_ + "/allow.json",
                     log = directory_ + "/serve.log";
   WriteAll(allow,
-           R"({"grants": [{"identity": "dns:analyst", "roles": ["analyst"],)"
+           R"({"peers": [{"identity": "dns:analyst", "roles": ["analyst"],)"
            R"( "datasets": ["*"]}]})");
   const TlsFiles server = certificates_->Issue("curator", "--dns localhost"),
                  analyst = certificates_->Issue("analyst", "--dns analyst");

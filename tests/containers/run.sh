@@ -136,6 +136,8 @@ scenario() {
   expect "not root, read-only root, no capabilities, no new privileges" hardened 10001:10001 10002:10002
   expect "the analyst's image has nothing of the curator" \
     docker run --rm --entrypoint /bin/sh dpnmf-analyst -c '! test -e /usr/bin/dpnmf-curator && ! grep -q dpnmf7curator /usr/bin/dpnmf-analyst'
+  expect "dpnmf-lab in the curator's image" \
+    docker run --rm --network=none --entrypoint /usr/bin/dpnmf-lab dpnmf-curator --version
   expect "the curator's metrics on its operator's network" page_shows dpnmf-curator-operator curator-metrics 9431 'reading="spent"'
   refused 1 . "no metrics on the network between" page dpnmf-between curator 9431
 

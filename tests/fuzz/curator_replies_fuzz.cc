@@ -171,6 +171,7 @@ v1::LedgerPosition PositionOf(FuzzInput* bytes) {
   position.mutable_charged()->set_units(CostOf(bytes));
   position.mutable_reserved()->set_units(CostOf(bytes));
   position.mutable_cap()->set_units(CostOf(bytes));
+  *position.mutable_left() = position.cap();
   return position;
 }
 

@@ -318,6 +318,7 @@ std::vector<std::string> FuzzSeeds() {
     position.mutable_charged()->set_units("0");
     position.mutable_reserved()->set_units("0");
     position.mutable_cap()->set_units(std::string(1 + seeds.size() * 4, '9'));
+    *position.mutable_left() = position.cap();
     seeds.push_back('\1' + WithLength(specification) +
                     WithLength(SomeDataset()) + WithLength(position));
   }

@@ -223,7 +223,16 @@ says "has been revoked"
 certs issue "$work/certs" alice --dns alice.client
 exits 0 "with another certificate" as alice runs
 
+# Refused calls that share an entry of the audit log are written before the end.
+cp "$work/allow.json" "$work/allow.kept"
+echo '{"peers": [{"identity": "dns:nobody", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
+for _ in 1 2 3; do as alice datasets && fail "a server that is not on the list is served"; done
+says identity-unknown
+cp "$work/allow.kept" "$work/allow.json"
 kill -TERM $analyst_pid $curator_pid
 wait $analyst_pid || fail "the analyst's exit code"
+wait $curator_pid || fail "the curator's exit code"
+grep -q '"event":"calls-refused"' "$data/audit.jsonl" || fail "the refused calls are not in the curator's audit log"
+tail -n 1 "$data/audit.jsonl" | grep -q server-stopped || fail "the end is not the last entry of the curator's audit log"
 tail -n 1 "$work/state/audit.jsonl" | grep -q server-stopped || fail "the analyst's end is not in its audit log"
 echo "operations passed"

@@ -17,6 +17,7 @@
 #include "curator/mechanism/mechanism.h"
 #include "curator/serve/session.h"
 #include "gtest/gtest.h"
+#include "tests/common/base/added_row.h"
 #include "tests/curator/serve/curator_fixture.h"
 
 namespace dpnmf {
@@ -273,6 +274,20 @@ TEST(UnknownReleaseDeathTest, StopsTheCuratorBeforeItSumsAnything) {
   curator::DatasetDescription data;
   EXPECT_DEATH(curator::MemoryOfRun(plan, parameters, data, 1),
                "no release named");
+}
+
+// Of two releases of one name a charge for the one could pay for the other.
+TEST(UnknownReleaseDeathTest, TwoReleasesOfOneNameStopTheCurator) {
+  static constexpr curator::ReleaseKind kSecond[] = {
+      {.name = "statistics",
+       .check = curator::CheckTakesNothing,
+       .sums = SumsOfTotals,
+       .publish = curator::PublishAll,
+       .memory = MemoryOfTotals}};
+  static constexpr curator::Mechanism kOther = {"another", kSecond};
+  const AddedRow<curator::Mechanism> row(&curator::Mechanisms(), &kOther);
+  EXPECT_DEATH(curator::ReleaseKindOf("statistics"),
+               "two releases are named statistics");
 }
 
 TEST(UnknownReleaseDeathTest, ATakenNameStopsTheProcess) {

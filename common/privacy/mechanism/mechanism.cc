@@ -13,7 +13,7 @@ namespace dpnmf {
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
 
-NameTable<Mechanism>& Mechanisms() {
+const NameTable<Mechanism>& Mechanisms() {
 #define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
   static auto& table = *new NameTable<Mechanism>({
 #include "mechanism_names.inc"

@@ -85,7 +85,7 @@ struct Mechanism {
 };
 
 // All of them, by name.
-NameTable<Mechanism>& Mechanisms();
+const NameTable<Mechanism>& Mechanisms();
 
 // Shared by the files of this folder.
 

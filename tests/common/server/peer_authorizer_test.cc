@@ -27,9 +27,9 @@ class Service final : public v1::CuratorService::Service {
   }
 };
 
-class CallGateTest : public ::testing::Test {
+class PeerAuthorizerTest : public ::testing::Test {
  protected:
-  CallGateTest() : files_(ca_.Issue("server", "--dns localhost")) {
+  PeerAuthorizerTest() : files_(ca_.Issue("server", "--dns localhost")) {
     ca_.Issue("crl-holder");
     std::string output;
     RunShell(CertsScript() + " crl " + ca_.directory(), &output);
@@ -47,7 +47,7 @@ class CallGateTest : public ::testing::Test {
         }));
     server_ = RpcServer::Start(options).value();
   }
-  ~CallGateTest() override { server_->Shutdown(); }
+  ~PeerAuthorizerTest() override { server_->Shutdown(); }
 
   std::shared_ptr<grpc::Channel> Dial(const TlsFiles& files) {
     grpc::ChannelArguments arguments;
@@ -91,7 +91,7 @@ class CallGateTest : public ::testing::Test {
   std::unique_ptr<RpcServer> server_;
 };
 
-TEST_F(CallGateTest, HealthAndReflectionAreForTheListAndForOneself) {
+TEST_F(PeerAuthorizerTest, HealthAndReflectionAreForTheListAndForOneself) {
   const TlsFiles listed = ca_.Issue("listed"), stranger = ca_.Issue("stranger");
   EXPECT_EQ(Health(listed), grpc::StatusCode::OK);
   EXPECT_EQ(Health(files_), grpc::StatusCode::OK);
@@ -101,13 +101,13 @@ TEST_F(CallGateTest, HealthAndReflectionAreForTheListAndForOneself) {
 }
 
 // Own methods know roles: they decide themselves.
-TEST_F(CallGateTest, OwnMethodsDecideThemselves) {
+TEST_F(PeerAuthorizerTest, OwnMethodsDecideThemselves) {
   grpc::ClientContext context;
   v1::ListDatasetsReply reply;
   EXPECT_TRUE(Ask(&context, ca_.Issue("stranger"), &reply).ok());
 }
 
-TEST_F(CallGateTest, ARevokedPeerIsRefusedAtItsNextCall) {
+TEST_F(PeerAuthorizerTest, ARevokedPeerIsRefusedAtItsNextCall) {
   const TlsFiles listed = ca_.Issue("listed");
   const auto stub = v1::CuratorService::NewStub(Dial(listed));
   const auto ask = [&] {
@@ -127,7 +127,7 @@ TEST_F(CallGateTest, ARevokedPeerIsRefusedAtItsNextCall) {
   EXPECT_NE(refused.error_message().find("revoked"), std::string::npos);
 }
 
-TEST_F(CallGateTest, ARequestIsNamedAlikeOnBothSides) {
+TEST_F(PeerAuthorizerTest, ARequestIsNamedAlikeOnBothSides) {
   const TlsFiles listed = ca_.Issue("listed");
   grpc::ClientContext context;
   const Trace sent = SendTrace(&context, std::string(32, 'a'));

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "curator/import/import.h"
 #include "gmock/gmock.h"
+#include "tests/common/base/added_row.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {

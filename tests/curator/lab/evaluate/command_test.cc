@@ -1,4 +1,4 @@
-// `dpnmf-curator evaluate` as it is installed, in a process of its own.
+// `dpnmf-lab evaluate` as it is installed, in a process of its own.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -122,7 +122,7 @@ TEST_F(EvaluateCommand, RecordsItsUseInTheDataDirectory) {
 
 TEST_F(EvaluateCommand, RefusesBeforeItWritesOrRecords) {
   Process process(Arguments({"--mechanism", "paper-nndsvd"}), printed_);
-  EXPECT_THAT(process.LineWith("dpnmf-curator:"),
+  EXPECT_THAT(process.LineWith("dpnmf-lab:"),
               HasSubstr("[evaluate-public-missing]"));
   EXPECT_EQ(process.Wait(), kExitState);
   EXPECT_FALSE(std::filesystem::exists(output_));
@@ -131,8 +131,7 @@ TEST_F(EvaluateCommand, RefusesBeforeItWritesOrRecords) {
 TEST_F(EvaluateCommand, RefusesADataDirectoryThatIsNotThere) {
   Process process(Arguments({"--data-dir", scratch_.path() + "/nowhere"}),
                   printed_);
-  EXPECT_THAT(process.LineWith("dpnmf-curator:"),
-              HasSubstr("[data-dir-missing]"));
+  EXPECT_THAT(process.LineWith("dpnmf-lab:"), HasSubstr("[data-dir-missing]"));
   EXPECT_EQ(process.Wait(), kExitNotFound);
 }
 

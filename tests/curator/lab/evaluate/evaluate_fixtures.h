@@ -1,4 +1,4 @@
-// Small generated data for the tests of curator/evaluate.
+// Small generated data for the tests of curator/lab/evaluate.
 #ifndef DPNMF_TESTS_CURATOR_LAB_EVALUATE_EVALUATE_FIXTURES_H_
 #define DPNMF_TESTS_CURATOR_LAB_EVALUATE_EVALUATE_FIXTURES_H_
 
