@@ -46,7 +46,7 @@ absl::Status Ended() {
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
   if (ReasonCode(converted) != "unreachable") return converted;
-  LogWarning("the curator cannot be reached: {}", status.error_message());
+  LogWarning("the curator: {}", std::string(converted.message()));
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",
                  "The analyst's server cannot reach the curator; runs that "
                  "were started continue when it is back.");

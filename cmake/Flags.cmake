@@ -30,7 +30,7 @@ if(DPNMF_BUILD_FUZZERS)
     message(FATAL_ERROR "DPNMF_BUILD_FUZZERS needs clang, whose libFuzzer it links: configure a new build directory with -DCMAKE_CXX_COMPILER=clang++.")
   endif()
   # Every object counts what it covers; the programs of tests/fuzz bring main().
-  set(DPNMF_SANITIZE address,undefined)
+  set(DPNMF_SANITIZE address,undefined,float-cast-overflow)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(DPNMF_SANITIZE)

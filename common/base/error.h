@@ -15,7 +15,7 @@
 
 namespace dpnmf {
 
-// Kind, code, and the sentence on one line: control characters become spaces.
+// Kind, code and sentence: one printable line of UTF-8, at most 2,000 bytes.
 absl::Status Refusal(absl::StatusCode kind, std::string_view code,
                      std::string_view sentence);
 

@@ -175,8 +175,12 @@ absl::StatusOr<std::vector<X509CrlPointer>> ReadRevocationLists(
   if (lists.empty()) return BadList(trust.crl_file, "contains no list");
   std::time_t time = now;
   for (const X509CrlPointer& list : lists) {
-    if (X509_cmp_time(X509_CRL_get0_nextUpdate(list.get()), &time) <= 0)
+    const ASN1_TIME* const end = X509_CRL_get0_nextUpdate(list.get());
+    if (end == nullptr) return BadList(trust.crl_file, "states no next update");
+    if (X509_cmp_time(end, &time) <= 0)
       return BadList(trust.crl_file, "has expired");
+    if (X509_cmp_time(X509_CRL_get0_lastUpdate(list.get()), &time) >= 0)
+      return BadList(trust.crl_file, "is not valid yet");
   }
   for (const X509Pointer& authority : authorities) {
     bool found = false;
@@ -198,14 +202,16 @@ std::string DescribePeer(const X509& certificate) {
       ASN1_INTEGER_to_BN(X509_get0_serialNumber(&certificate), nullptr),
       &BN_free);
   char* const hex = number == nullptr ? nullptr : BN_bn2hex(number.get());
-  const SubjectNames names = NamesOf(certificate);
-  std::string text =
-      absl::StrCat(names.identities.empty()
-                       ? "no name"
-                       : absl::StrJoin(names.identities, ", ").substr(0, 200),
-                   ", serial ", hex == nullptr ? "unknown" : hex);
+  const std::string serial = hex == nullptr ? "unknown" : hex;
   OPENSSL_free(hex);
-  return text;
+  const SubjectNames names = NamesOf(certificate);
+  constexpr std::size_t kMostDigits = 40;  // RFC 5280, 4.1.2.2: 20 bytes
+  return absl::StrCat(
+      names.identities.empty()
+          ? "no name"
+          : absl::StrJoin(names.identities, ", ").substr(0, 200),
+      ", serial ", serial.substr(0, kMostDigits),
+      serial.size() > kMostDigits ? "..." : "");
 }
 
 }  // namespace dpnmf

@@ -13,22 +13,12 @@ namespace dpnmf {
 namespace {
 
 constexpr std::size_t kLongestCode = 64;
-constexpr std::size_t kLongestSentence = 2000;
 
 bool IsReasonCode(std::string_view code) {
   return !code.empty() && code.size() <= kLongestCode &&
          std::all_of(code.begin(), code.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
          });
-}
-
-// A peer's text goes to terminals and logs: control characters become spaces.
-std::string Printable(std::string_view text) {
-  std::string printable(text.substr(0, kLongestSentence));
-  std::replace_if(
-      printable.begin(), printable.end(),
-      [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, ' ');
-  return printable;
 }
 
 // The code that came with the status; empty if none did or it is not one.
@@ -52,7 +42,7 @@ absl::StatusCode KindOf(grpc::StatusCode code) {
 // A status that the transport made, not the other program.
 absl::Status FromTransport(const grpc::Status& status) {
   const absl::StatusCode kind = KindOf(status.error_code());
-  const std::string text = Printable(status.error_message());
+  const std::string text = status.error_message();
   switch (kind) {
     case absl::StatusCode::kUnavailable:
       return Refusal(kind, "unreachable",
@@ -116,8 +106,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   const std::string code = CodeOf(status);
   if (code.empty()) return FromTransport(status);
-  return Refusal(KindOf(status.error_code()), code,
-                 Printable(status.error_message()));
+  return Refusal(KindOf(status.error_code()), code, status.error_message());
 }
 
 }  // namespace dpnmf

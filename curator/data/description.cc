@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormatVersion = 1;
+constexpr std::uint64_t kFormatVersion = 1;
 constexpr std::size_t kFieldCount = 14;
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
@@ -39,20 +39,25 @@ T Named(const Json& json, const char* key,
   return *value;
 }
 
+// A whole number; get<> alone would take 1.5, -1 and true as well.
+std::uint64_t Whole(const Json& json, const char* key) {
+  return json.at(key).get_ref<const Json::number_unsigned_t&>();
+}
+
 // Throws if a field is missing or of a wrong type.
 StoredDescription Decode(const Json& json) {
   if (!json.is_object() || json.size() != kFieldCount) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
-  if (json.at("format_version").get<int>() != kFormatVersion) {
+  if (Whole(json, "format_version") != kFormatVersion) {
     throw std::invalid_argument("another program version wrote it");
   }
   StoredDescription stored;
   DatasetDescription& description = stored.description;
   description.name = json.at("name").get<std::string>();
   description.population = json.at("population").get<std::string>();
-  description.features = json.at("features").get<std::uint64_t>();
-  description.users = json.at("users").get<std::uint64_t>();
+  description.features = Whole(json, "features");
+  description.users = Whole(json, "users");
   description.normalisation = Named(json, "normalisation", NormalisationOfName);
   description.column_bound = json.at("column_bound").get<double>();
   description.adjacency = Named(json, "adjacency", AdjacencyOfName);

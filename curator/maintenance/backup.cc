@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr char kManifest[] = "manifest.json";
-constexpr int kFormat = 2;
-constexpr int kUnkeyedFormat = 1;
+constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kUnkeyedFormat = 1;
 constexpr char kKeyFile[] = "fingerprint.key";
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
 
@@ -158,6 +158,11 @@ bool IsInside(const std::string& path) {
   return true;
 }
 
+// A whole number; get<> alone would take 1.5, -1 and true as well.
+std::uint64_t Whole(const json& object, const char* key) {
+  return object.at(key).get_ref<const json::number_unsigned_t&>();
+}
+
 struct Manifest {
   std::uint64_t rows = 0;
   std::string head;
@@ -176,7 +181,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
                          ReadFile(path, kListFileLimit));
   try {
     const json root = json::parse(text);
-    const int format = root.at("format").get<int>();
+    const std::uint64_t format = Whole(root, "format");
     if (format > kFormat) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "backup-newer",
                      absl::StrCat("The backup ", backup,
@@ -186,13 +191,13 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
     Manifest manifest;
     manifest.unkeyed = format == kUnkeyedFormat;
     const char* const hash = manifest.unkeyed ? "sha256" : "hmac_sha256";
-    manifest.rows = root.at("rows").get<std::uint64_t>();
+    manifest.rows = Whole(root, "rows");
     manifest.head = root.at("head").get<std::string>();
     for (const auto& [name, file] : root.at("files").items()) {
       if (!IsInside(name))
         return BackupDamaged(backup,
                              "its manifest contains an unexpected path");
-      manifest.files[name] = {file.at("size").get<std::uint64_t>(),
+      manifest.files[name] = {Whole(file, "size"),
                               file.at(hash).get<std::string>()};
     }
     if (!manifest.files.contains(kLedgerFile))

@@ -39,9 +39,12 @@ struct World {
            return std::vector<std::string>{caller};
          }});
     grpc::ServerBuilder builder;
+    const std::string address = "unix:" + files.directory() + "/socket";
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.RegisterService(service.get());
     server = builder.BuildAndStart();
-    stub = v1::AnalystService::NewStub(server->InProcessChannel({}));
+    stub = v1::AnalystService::NewStub(
+        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   }
   ~World() {
     manager->Stop();

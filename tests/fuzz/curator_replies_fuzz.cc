@@ -17,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
+#include "dpnmf/v1/analyst.pb.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -123,6 +124,10 @@ void DemandCode(const absl::Status& refusal) {
          "a refusal without a code: " + refusal.ToString());
   for (const char c : refusal.message())
     Demand(static_cast<unsigned char>(c) >= ' ', "control characters");
+  v1::RunEvent event;
+  event.set_message(std::string(refusal.message()));
+  Demand(event.ParseFromString(event.SerializeAsString()),
+         "a sentence that cannot be stored");
 }
 
 template <typename Value>

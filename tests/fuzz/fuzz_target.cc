@@ -16,7 +16,7 @@
 namespace dpnmf::fuzz {
 namespace {
 
-constexpr std::size_t kLongestSentence = 4096;
+constexpr std::size_t kLongestSentence = 2000;
 
 const std::set<std::string>& DocumentedCodes() {
   static const auto* const codes = [] {

@@ -32,7 +32,7 @@ std::vector<std::string> ExpectedOutcomes();
 void Demand(bool holds, std::string_view what);
 
 // What every refusal has: a kind, a code that docs/errors.md lists, and one
-// line of printable text that is no longer than 4 KiB. Returns what is wrong,
+// line of printable text of at most 2,000 bytes. Returns what is wrong,
 // or nothing.
 std::string ProblemOf(const absl::Status& refusal);
 // Demands the same.

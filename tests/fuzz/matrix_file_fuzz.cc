@@ -61,6 +61,12 @@ LoadOptions OptionsOf(FuzzInput* bytes) {
   if ((flags & 4) != 0) options.label_columns = flags >> 6;
   if ((flags & 8) != 0) options.feature_names = {"x", "y"};
   if ((flags & 16) != 0) options.users_count = 1 + (flags >> 5);
+  options.note = [](const std::string& sentence) {
+    Count("note");
+    Demand(std::all_of(sentence.begin(), sentence.end(),
+                       [](char c) { return c >= ' ' && c < 0x7f; }),
+           "a note that is not printable");
+  };
   return options;
 }
 
@@ -129,6 +135,7 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = {
       seed(0, 0, 0, "who,\"a, b\",c\nann,1.5,2e3\nbob,0,7\n"),
       seed(0, 1, 4, "1,2,3\n4,5,6e-320\n"),
+      seed(0, 1, 0, "user id,b\n1,2\n2,2\n"),
       seed(1, 0, 0, "1\t2\n3\t4\r\n\n"),
       seed(2, 3, 0, " 1  2 3 4 5 \n 6 7 8 9 10\n"),
       seed(3, 0, 0,
@@ -161,6 +168,7 @@ std::vector<std::string> FuzzSeeds() {
 std::vector<std::string> ExpectedOutcomes() {
   return {"dense",
           "sparse",
+          "note",
           "names",
           "input-unreadable",
           "input-empty",

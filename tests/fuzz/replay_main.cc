@@ -1,10 +1,12 @@
-// A fuzz target as a plain test: its seeds, then mutations of them.
+// A fuzz target as a plain test: its seeds, what libFuzzer found (corpus/NAME),
+// then mutations of the seeds.
 //
-//   NAME_replay [--runs N] [--seed S]   seeds and N mutations
+//   NAME_replay [--runs N] [--seed S]   seeds, corpus and N mutations
 //   NAME_replay --write-seeds DIR       seeds as files, for libFuzzer
 //   NAME_replay FILE...                 these inputs, as libFuzzer leaves them
 //
 // An input that fails is printed in hexadecimal and left in ./failed-NAME.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -75,6 +77,18 @@ int WriteSeeds(const std::string& directory) {
   return 0;
 }
 
+// In the order of their names.
+std::vector<std::string> CorpusFiles() {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(DPNMF_CORPUS, none)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 int ReplayFiles(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
@@ -90,12 +104,15 @@ int ReplayFiles(const std::vector<std::string>& files) {
 int Replay(const Arguments& arguments) {
   const std::vector<std::string> seeds = FuzzSeeds();
   for (const std::string& seed : seeds) RunOne(seed);
+  const std::vector<std::string> corpus = CorpusFiles();
+  if (const int code = ReplayFiles(corpus); code != 0) return code;
   std::mt19937_64 random(arguments.seed);
   for (current_run = 1; current_run <= arguments.runs; ++current_run)
     RunOne(Mutated(seeds, &random));
-  std::cout << seeds.size() << " seeds and " << arguments.runs
-            << " mutations, seed " << arguments.seed << "; the slowest, run "
-            << slowest_run << ", took " << slowest_seconds << " s\n";
+  std::cout << seeds.size() << " seeds, " << corpus.size()
+            << " kept inputs and " << arguments.runs << " mutations, seed "
+            << arguments.seed << "; the slowest, run " << slowest_run
+            << ", took " << slowest_seconds << " s\n";
   for (const auto& [outcome, count] : Outcomes())
     std::cout << "  " << outcome << ": " << count << "\n";
   if (arguments.runs < kDefaultRuns) return 0;

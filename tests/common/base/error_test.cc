@@ -26,6 +26,46 @@ TEST(Refusal, StaysOnOneLineWhateverItQuotes) {
             "a b [2J c ");
 }
 
+std::string SentenceOf(std::string_view text) {
+  return std::string(
+      Refusal(absl::StatusCode::kInvalidArgument, "input-malformed", text)
+          .message());
+}
+
+// A sentence goes into strings of protocol buffers, which no reader takes
+// unless they are UTF-8.
+TEST(Refusal, IsUtf8WhateverItQuotes) {
+  for (const char* whole : {"\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x82\xa1",
+                            "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(SentenceOf(whole), whole);
+  }
+  const struct {
+    const char *text, *sentence;
+  } cases[] = {
+      {"a\xff"
+       "b",
+       "a?b"},                       // in no character
+      {"\x80", "?"},                 // continues nothing
+      {"\xc3", "?"},                 // cut off
+      {"\xc3(", "?("},               // not continued
+      {"\xc0\xaf", "??"},            // '/', too long
+      {"\xe0\x9f\xbf", "???"},       // too long
+      {"\xed\xa0\x80", "???"},       // a surrogate
+      {"\xf4\x90\x80\x80", "????"},  // past the last character
+      {"\xf0\x9f\x82\xc3\xa9", "???\xc3\xa9"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(SentenceOf(c.text), c.sentence);
+}
+
+// What carries it to a peer has room for some 8 KiB.
+TEST(Refusal, IsNoLongerThan2000Bytes) {
+  EXPECT_EQ(SentenceOf(std::string(2000, 'x')), std::string(2000, 'x'));
+  EXPECT_EQ(SentenceOf(std::string(2001, 'x')), std::string(1997, 'x') + "...");
+  std::string long_text(1996, 'x');
+  for (int i = 0; i < 100; ++i) long_text += "\xc3\xa9";
+  EXPECT_EQ(SentenceOf(long_text), std::string(1996, 'x') + "...");
+}
+
 TEST(ReasonCode, IsEmptyWhereNoneWasAttached) {
   EXPECT_EQ(ReasonCode(absl::OkStatus()), "");
   EXPECT_EQ(ReasonCode(absl::InternalError("something")), "");

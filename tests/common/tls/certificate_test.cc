@@ -1,15 +1,19 @@
 #include "common/tls/certificate.h"
 
+#include <openssl/bio.h>
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <ctime>
 #include <filesystem>
 #include <regex>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/tls/peer_check.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/common/tls/test_certificates.h"
@@ -169,6 +173,59 @@ TEST(CheckTlsFiles, RefusesATruncatedCertificate) {
 }
 
 // The script itself.
+
+// A revocation list of the CA with these dates, seconds from now; 0: no date.
+std::string ListOf(const TestCertificates& ca, long updated, long next_update) {
+  const std::string pem = ReadAll(ca.directory() + "/ca/ca.key");
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> key_file(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free_all);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      PEM_read_bio_PrivateKey(key_file.get(), nullptr, nullptr, nullptr),
+      &EVP_PKEY_free);
+  const X509CrlPointer list(X509_CRL_new());
+  X509_CRL_set_issuer_name(
+      list.get(),
+      X509_get_subject_name(ReadCertificates(ca.ca_file())->front().get()));
+  const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> date(
+      ASN1_TIME_new(), &ASN1_TIME_free);
+  X509_CRL_set1_lastUpdate(list.get(), X509_gmtime_adj(date.get(), updated));
+  if (next_update != 0) {
+    X509_CRL_set1_nextUpdate(list.get(),
+                             X509_gmtime_adj(date.get(), next_update));
+  }
+  X509_CRL_sign(list.get(), key.get(), EVP_sha256());
+  const std::unique_ptr<BIO, decltype(&BIO_free_all)> out(BIO_new(BIO_s_mem()),
+                                                          &BIO_free_all);
+  PEM_write_bio_X509_CRL(out.get(), list.get());
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+// The end of its time is optional in a list (RFC 5280, 5.1.2.5).
+TEST(RevocationLists, AreRefusedOutsideTheirDatesOrWithoutAnEnd) {
+  const TestCertificates ca;
+  const TrustFiles trust{ca.ca_file(), ca.directory() + "/list.crl"};
+  const auto read = [&](long updated, long next_update) {
+    WriteAll(trust.crl_file, ListOf(ca, updated, next_update));
+    return ReadRevocationLists(trust, std::time(nullptr)).status();
+  };
+  EXPECT_TRUE(read(-60, 60).ok()) << read(-60, 60);
+  for (const auto& [updated, next_update] :
+       {std::pair{-60, -30}, {60, 120}, {-60, 0}}) {
+    EXPECT_EQ(ReasonCode(read(updated, next_update)), "tls-crl-invalid")
+        << updated << " " << next_update;
+  }
+}
+
+// A peer's certificate may state a serial number of any length.
+TEST(Peer, IsDescribedInOneShortLine) {
+  const X509Pointer certificate(X509_new());
+  ASN1_INTEGER* const serial = X509_get_serialNumber(certificate.get());
+  ASN1_STRING_set(serial, std::string(5000, '\x7f').data(), 5000);
+  EXPECT_EQ(DescribePeer(*certificate),
+            "no name, serial 7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F7F...");
+}
 
 TEST(CertsScript, NeverOverwritesACa) {
   TestCertificates ca;

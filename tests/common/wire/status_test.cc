@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/error.h"
+#include "dpnmf/v1/analyst.pb.h"
 #include "dpnmf/v1/privacy.pb.h"
 #include "gtest/gtest.h"
 
@@ -99,6 +100,20 @@ TEST(Status, ThePeersTextCannotDriveATerminal) {
       Detail("dataset-unknown")));
   EXPECT_TRUE(absl::StartsWith(status.message(), "a [2Jb c x"));
   EXPECT_LE(status.message().size(), 2000u);
+}
+
+// The analyst stores it in a run and in its events.
+TEST(Status, ThePeersTextFitsAStoredMessage) {
+  for (const std::string& text :
+       {std::string("caf\xe9"), std::string(1999, 'x') + "\xc3\xa9"}) {
+    v1::RunEvent event;
+    event.set_message(
+        std::string(FromGrpc(grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                                          text, Detail("role-missing")))
+                        .message()));
+    EXPECT_TRUE(v1::RunEvent().ParseFromString(event.SerializeAsString()))
+        << event.message();
+  }
 }
 
 }  // namespace

@@ -245,6 +245,14 @@ TEST_F(Keep, ABackupIsTakenOnlyWhole) {
   fs::rename(release, release + ".away");
   EXPECT_EQ(code(), "backup-damaged");
   fs::rename(release + ".away", release);
+  std::ostringstream whole;
+  whole << std::ifstream(manifest).rdbuf();
+  for (const char* field : {"\"format\": ", "\"rows\": ", "\"size\": "}) {
+    std::string text = whole.str();
+    const std::size_t end = text.find_first_of(",\n", text.find(field));
+    std::ofstream(manifest) << text.insert(end, ".5");
+    EXPECT_EQ(code(), "backup-damaged") << field;
+  }
   fs::remove(manifest);
   EXPECT_EQ(code(), "backup-missing");
   std::ofstream(manifest) << R"({"format": 3})";
