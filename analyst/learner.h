@@ -8,11 +8,11 @@
 // curator answers a request that it has answered before with the same bytes at
 // no cost.
 //
-//   curator unreachable   WAITING, tried again with growing pauses
-//   round lost            W stays, the run goes on with the next round
-//   cancelled             Close, then CANCELLED; CANCELLING until that is
-//   confirmed refused or broken     Close, then FAILED with a sentence and a
-//   code stopped (shutdown)    left as it is stored
+//   curator unreachable: WAITING, tried again with growing pauses.
+//   round lost: W stays, the run continues with the next round.
+//   cancelled: Close, then CANCELLED; CANCELLING until that is confirmed.
+//   refused or broken: Close, then FAILED with a sentence and a code.
+//   stopped (shutdown): left as it is stored.
 #ifndef DPNMF_ANALYST_LEARNER_H_
 #define DPNMF_ANALYST_LEARNER_H_
 

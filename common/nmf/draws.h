@@ -1,5 +1,5 @@
 // Random numbers of post-processing: the same on every machine for a seed.
-// Never for privacy: a release draws from common/privacy.
+// Never for privacy: a release draws its noise in curator/noise.
 #ifndef DPNMF_COMMON_NMF_DRAWS_H_
 #define DPNMF_COMMON_NMF_DRAWS_H_
 
