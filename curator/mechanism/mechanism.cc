@@ -88,17 +88,24 @@ StatisticsRequest StatisticsRequestOf(const RoundInput& input,
   return request;
 }
 
-RoundMemory MemoryOfStatistics(const RunParameters& parameters,
-                               const DatasetDescription& data, int threads) {
+RoundMemory MemoryOfHStep(const RunParameters& parameters,
+                          const DatasetDescription& data, bool outliers,
+                          bool objective, int threads) {
   const std::uint64_t users = LargestUserCount(FactsOf(data));
   return {.coefficients = Uint128{8} * parameters.rank * users,
           .computing = StatisticsBytes({.features = data.features,
                                         .rank = parameters.rank,
                                         .users = users,
                                         .sparse = data.sparse,
-                                        .outliers = parameters.outliers,
-                                        .objective = false,
+                                        .outliers = outliers,
+                                        .objective = objective,
                                         .threads = threads})};
+}
+
+RoundMemory MemoryOfStatistics(const RunParameters& parameters,
+                               const DatasetDescription& data, int threads) {
+  return MemoryOfHStep(parameters, data, parameters.outliers,
+                       /*objective=*/false, threads);
 }
 
 PostProcess PublishAll(const RoundInput&) {

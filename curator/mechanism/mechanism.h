@@ -86,6 +86,10 @@ StatisticsRequest StatisticsRequestOf(const RoundInput& input,
                                       const RoundContext& context);
 PostProcess PublishAll(const RoundInput& input);
 // H for as many people as there may be; StatisticsBytes.
+RoundMemory MemoryOfHStep(const RunParameters& parameters,
+                          const DatasetDescription& data, bool outliers,
+                          bool objective, int threads);
+// Of rounds of A and B.
 RoundMemory MemoryOfStatistics(const RunParameters& parameters,
                                const DatasetDescription& data, int threads);
 

@@ -17,15 +17,8 @@ absl::StatusOr<RoundSums> SumOfLosses(const RoundInput& input,
 
 RoundMemory MemoryOfObjective(const RunParameters& parameters,
                               const DatasetDescription& data, int threads) {
-  const std::uint64_t users = LargestUserCount(FactsOf(data));
-  return {.coefficients = Uint128{8} * parameters.rank * users,
-          .computing = StatisticsBytes({.features = data.features,
-                                        .rank = parameters.rank,
-                                        .users = users,
-                                        .sparse = data.sparse,
-                                        .outliers = false,
-                                        .objective = true,
-                                        .threads = threads})};
+  return MemoryOfHStep(parameters, data, /*outliers=*/false,
+                       /*objective=*/true, threads);
 }
 
 constexpr ReleaseKind kReleases[] = {{.name = "objective",
