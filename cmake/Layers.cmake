@@ -28,17 +28,17 @@ set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
 set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_privacy common/base common/privacy)
-set(DPNMF_LINKS_nmf common/base common/privacy common/nmf)
-set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/wire)
+set(DPNMF_LINKS_nmf common/base common/privacy common/nmf common/ratings)
+set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common/wire)
 set(DPNMF_LINKS_tls common/base common/wire common/tls)
 set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
 set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
-set(DPNMF_LINKS_numeric common/base common/privacy common/nmf curator/data curator/import curator/factor)
-set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/cli common/wire
+set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/factor)
+set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/wire
   curator/data curator/import curator/factor curator/lab)
 set(DPNMF_LINKS_curator common curator/data curator/import curator/factor curator/mechanism curator/noise
   curator/ledger curator/gate curator/serve curator/maintenance curator/commands)
-set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/wire common/tls common/doctor
+set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)

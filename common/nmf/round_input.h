@@ -17,6 +17,7 @@ struct RoundInput {
 
   Eigen::MatrixXd w;                // D x K; empty where the kind needs none
   std::vector<std::uint32_t> rows;  // moments on M < D rows; else empty
+  std::vector<double> numbers;      // what else a kind reads; else empty
 };
 
 }  // namespace dpnmf

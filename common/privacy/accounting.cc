@@ -28,9 +28,10 @@ constexpr std::array<std::pair<Conversion, std::string_view>, 3>
     kConversionNames = {{{Conversion::kRdp, "rdp"},
                          {Conversion::kRdpOptimal, "rdp_optimal"},
                          {Conversion::kGaussian, "gaussian"}}};
-constexpr std::array<std::pair<Adjacency, std::string_view>, 2>
+constexpr std::array<std::pair<Adjacency, std::string_view>, 3>
     kAdjacencyNames = {{{Adjacency::kReplaceOne, "replace_one"},
-                        {Adjacency::kAddRemoveOne, "add_remove_one"}}};
+                        {Adjacency::kAddRemoveOne, "add_remove_one"},
+                        {Adjacency::kOneRating, "one_rating"}}};
 
 template <typename Table, typename Key>
 std::string_view NameIn(const Table& table, Key key) {

@@ -31,9 +31,12 @@
 namespace dpnmf {
 
 enum class Conversion { kRdp, kRdpOptimal, kGaussian };
-enum class Adjacency { kReplaceOne, kAddRemoveOne };
+// The relation between neighbouring data sets. kOneRating: one rating of one
+// person is added, removed or given another value; for ratings alone.
+enum class Adjacency { kReplaceOne, kAddRemoveOne, kOneRating };
 
-// "rdp", "rdp_optimal", "gaussian"; "replace_one", "add_remove_one".
+// "rdp", "rdp_optimal", "gaussian"; "replace_one", "add_remove_one",
+// "one_rating".
 std::string_view NameOf(Conversion conversion);
 std::string_view NameOf(Adjacency adjacency);
 std::optional<Conversion> ConversionOfName(std::string_view name);

@@ -329,8 +329,8 @@ const StagePlan& RunPlan::StageOf(std::uint32_t round) const {
 }
 
 std::uint64_t LargestUserCount(const DatasetFacts& facts) {
-  return facts.adjacency == Adjacency::kReplaceOne ? facts.users
-                                                   : 2 * facts.users + 1024;
+  return facts.adjacency != Adjacency::kAddRemoveOne ? facts.users
+                                                     : 2 * facts.users + 1024;
 }
 
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency) {

@@ -6,6 +6,7 @@
 #define DPNMF_COMMON_PRIVACY_RUN_PLAN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,16 @@
 #include "common/privacy/mu_squared.h"
 
 namespace dpnmf {
+
+// The declared range of a data set of ratings, in units of kRatingUnit.
+inline constexpr double kRatingUnit = 1e-4;
+struct RatingScale {
+  std::int32_t low_units = 0;
+  std::int32_t high_units = 0;      // above low_units
+  std::uint32_t item_features = 0;  // columns of the items' public features
+
+  friend bool operator==(const RatingScale&, const RatingScale&) = default;
+};
 
 // Public facts about a data set. In range: features and users at least 1, users
 // at most 2^40, column_bound in [2^-32, 1e30], max_rank and max_rounds at
@@ -29,6 +40,8 @@ struct DatasetFacts {
   double column_bound = 1;                   // c_v
   std::uint32_t max_rank = 0;
   std::uint32_t max_rounds = 0;
+  // Of data sets of ratings: what is missing is not 0.
+  std::optional<RatingScale> ratings = std::nullopt;
 };
 
 // The gate's two integer bounds on a vector of declared Euclidean length
@@ -70,6 +83,9 @@ struct RunParameters {
   std::uint32_t moment_rows = 0;  // M; `moments` alone
   double share_of_moments = 0.5;
   double share_of_mean = 0.1;
+  // `ratings` alone: of the cost, by release; directions of corrections.
+  std::vector<double> shares = {};
+  std::uint32_t profile_directions = 0;  // r
   Adjacency adjacency = Adjacency::kReplaceOne;
   Conversion conversion = Conversion::kRdp;
 

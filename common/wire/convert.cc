@@ -81,6 +81,8 @@ v1::Adjacency ToProto(Adjacency adjacency) {
       return v1::ADJACENCY_REPLACE_ONE;
     case Adjacency::kAddRemoveOne:
       return v1::ADJACENCY_ADD_REMOVE_ONE;
+    case Adjacency::kOneRating:
+      return v1::ADJACENCY_ONE_RATING;
   }
   return v1::ADJACENCY_UNSPECIFIED;
 }
@@ -103,10 +105,12 @@ absl::StatusOr<Adjacency> FromProto(v1::Adjacency adjacency) {
       return Adjacency::kReplaceOne;
     case v1::ADJACENCY_ADD_REMOVE_ONE:
       return Adjacency::kAddRemoveOne;
+    case v1::ADJACENCY_ONE_RATING:
+      return Adjacency::kOneRating;
     default:
       return Invalid("adjacency-mismatch",
-                     "`adjacency` must be ADJACENCY_REPLACE_ONE or "
-                     "ADJACENCY_ADD_REMOVE_ONE.");
+                     "`adjacency` must be ADJACENCY_REPLACE_ONE, "
+                     "ADJACENCY_ADD_REMOVE_ONE or ADJACENCY_ONE_RATING.");
   }
 }
 
@@ -154,6 +158,9 @@ v1::RunParameters ToProto(const RunParameters& parameters) {
   message.set_moment_rows(parameters.moment_rows);
   message.set_share_of_moments(parameters.share_of_moments);
   message.set_share_of_mean(parameters.share_of_mean);
+  message.mutable_shares()->Add(parameters.shares.begin(),
+                                parameters.shares.end());
+  message.set_profile_directions(parameters.profile_directions);
   return message;
 }
 
@@ -176,6 +183,8 @@ absl::StatusOr<RunParameters> FromProto(const v1::RunParameters& message) {
   parameters.moment_rows = message.moment_rows();
   parameters.share_of_moments = message.share_of_moments();
   parameters.share_of_mean = message.share_of_mean();
+  parameters.shares.assign(message.shares().begin(), message.shares().end());
+  parameters.profile_directions = message.profile_directions();
   return parameters;
 }
 
@@ -207,6 +216,11 @@ absl::StatusOr<DatasetFacts> FactsOf(const v1::Dataset& dataset) {
   facts.column_bound = dataset.column_bound();
   facts.max_rank = dataset.max_rank();
   facts.max_rounds = dataset.max_rounds();
+  if (dataset.has_ratings()) {
+    facts.ratings = {.low_units = dataset.ratings().low_units(),
+                     .high_units = dataset.ratings().high_units(),
+                     .item_features = dataset.ratings().item_features()};
+  }
   return facts;
 }
 

@@ -33,7 +33,7 @@ absl::Status Malformed(const std::string& problem) {
 std::optional<std::string> UserCountProblem(
     const DatasetDescription& description, std::uint64_t users) {
   if (users == 0) return "it has no user";
-  if (description.adjacency == Adjacency::kReplaceOne &&
+  if (description.adjacency != Adjacency::kAddRemoveOne &&
       users != description.users) {
     return "its number of users is not the described one";
   }
@@ -73,6 +73,7 @@ struct Dataset::Storage {
   std::vector<float> values;
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
+  std::vector<std::int32_t> units;
 };
 
 namespace {
@@ -210,6 +211,40 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromSparse(
   return dataset;
 }
 
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromRatings(
+    DatasetDescription description, std::vector<std::int64_t> indptr,
+    std::vector<std::int32_t> items, std::vector<std::int32_t> units) {
+  if (!description.ratings.has_value())
+    return Malformed("it has no range of ratings");
+  if (units.size() != items.size())
+    return Malformed("ratings and items differ in length");
+  if (const auto problem =
+          StructureProblem(description.features, indptr, items)) {
+    return Malformed(*problem);
+  }
+  if (const auto problem = UserCountProblem(description, indptr.size() - 1)) {
+    return Malformed(*problem);
+  }
+  const RatingScale scale = *description.ratings;
+  if (std::any_of(units.begin(), units.end(), [scale](std::int32_t rating) {
+        return rating < scale.low_units || rating > scale.high_units;
+      })) {
+    return Malformed("a rating is out of the declared range");
+  }
+  std::unique_ptr<Dataset> dataset(new Dataset);
+  dataset->description_ = std::move(description);
+  dataset->description_.sparse = true;
+  dataset->user_count_ = indptr.size() - 1;
+  Storage& storage = *dataset->storage_;
+  storage.indptr = std::move(indptr);
+  storage.indices = std::move(items);
+  storage.units = std::move(units);
+  dataset->indptr_ = storage.indptr.data();
+  dataset->indices_ = storage.indices.data();
+  dataset->units_ = storage.units.data();
+  return dataset;
+}
+
 std::span<const float> Dataset::DenseColumn(std::uint64_t user) const {
   return std::span(values_ + user * description_.features,
                    description_.features);
@@ -220,6 +255,12 @@ SparseColumn Dataset::SparseColumnOf(std::uint64_t user) const {
   const auto count = static_cast<std::size_t>(indptr_[user + 1] - begin);
   return {std::span(indices_ + begin, count),
           std::span(values_ + begin, count)};
+}
+
+RatedItems Dataset::RatingsOf(std::uint64_t user) const {
+  const std::int64_t begin = indptr_[user];
+  const auto count = static_cast<std::size_t>(indptr_[user + 1] - begin);
+  return {std::span(indices_ + begin, count), std::span(units_ + begin, count)};
 }
 
 DatasetFacts FactsOf(const DatasetDescription& description) {
@@ -234,6 +275,7 @@ DatasetFacts FactsOf(const DatasetDescription& description) {
   facts.max_rank = static_cast<std::uint32_t>(std::min(
       {description.features, description.users, std::uint64_t{kMaxRank}}));
   facts.max_rounds = kMaxRounds;
+  facts.ratings = description.ratings;
   return facts;
 }
 

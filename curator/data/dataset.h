@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct DatasetDescription {
   double delta = 0;
   bool is_public = false;
   bool sparse = false;
+  std::optional<RatingScale> ratings = std::nullopt;  // of ratings alone
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -49,6 +51,13 @@ DatasetFacts FactsOf(const DatasetDescription& description);
 struct SparseColumn {
   std::span<const std::int32_t> rows;  // ascending
   std::span<const float> values;
+};
+
+// The ratings of one person: items ascending, each once; the ratings in units
+// of kRatingUnit, within the declared range.
+struct RatedItems {
+  std::span<const std::int32_t> items;
+  std::span<const std::int32_t> units;
 };
 
 // Immutable; safe to read from any thread.
@@ -67,6 +76,11 @@ class Dataset {
   static absl::StatusOr<std::unique_ptr<Dataset>> FromSparse(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> indices, std::vector<float> values);
+  // Of ratings, by person as FromSparse: the description must have a scale, and
+  // every rating lies in it. A person may have none.
+  static absl::StatusOr<std::unique_ptr<Dataset>> FromRatings(
+      DatasetDescription description, std::vector<std::int64_t> indptr,
+      std::vector<std::int32_t> items, std::vector<std::int32_t> units);
 
   ~Dataset();
   Dataset(const Dataset&) = delete;
@@ -82,6 +96,8 @@ class Dataset {
   std::span<const float> DenseColumn(std::uint64_t user) const;
   // Sparse only.
   SparseColumn SparseColumnOf(std::uint64_t user) const;
+  // Data sets of ratings only (description().ratings).
+  RatedItems RatingsOf(std::uint64_t user) const;
 
  private:
   struct Storage;
@@ -91,6 +107,7 @@ class Dataset {
   const float* values_ = nullptr;
   const std::int64_t* indptr_ = nullptr;
   const std::int32_t* indices_ = nullptr;
+  const std::int32_t* units_ = nullptr;
   std::unique_ptr<Storage> storage_;
 };
 

@@ -47,8 +47,8 @@ std::shared_ptr<RunLocks::Lock> RunLocks::LockOf(const std::string& identity,
 }
 
 Digest HashOf(const RunParameters& p) {
-  return Sha256()
-      .AddString("dpnmf run parameters 2")
+  Sha256 hash;
+  hash.AddString("dpnmf run parameters 2")
       .AddString(p.dataset)
       .AddInteger(p.rank)
       .AddInteger(p.rounds)
@@ -64,8 +64,14 @@ Digest HashOf(const RunParameters& p) {
       .AddDouble(p.share_of_moments)
       .AddDouble(p.share_of_mean)
       .AddString(NameOf(p.adjacency))
-      .AddString(NameOf(p.conversion))
-      .Finish();
+      .AddString(NameOf(p.conversion));
+  // Runs of the other mechanisms keep the hash that they have always had.
+  if (!p.shares.empty() || p.profile_directions != 0) {
+    hash.AddInteger(p.shares.size());
+    for (const double share : p.shares) hash.AddDouble(share);
+    hash.AddInteger(p.profile_directions);
+  }
+  return hash.Finish();
 }
 
 Session::Session(const SessionContext& context,

@@ -70,6 +70,12 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
   message.set_sparse(description.sparse);
   message.set_max_rank(facts.max_rank);
   message.set_max_rounds(facts.max_rounds);
+  if (facts.ratings.has_value()) {
+    v1::RatingScale& scale = *message.mutable_ratings();
+    scale.set_low_units(facts.ratings->low_units);
+    scale.set_high_units(facts.ratings->high_units);
+    scale.set_item_features(facts.ratings->item_features);
+  }
   return message;
 }
 
