@@ -93,11 +93,10 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
     const grpc::ServerContext& context, const v1::ListItemsRequest& request) {
-  DPNMF_RETURN_IF_ERROR(
-      options_.context.access
-          ->Require(options_.identify(context), {Role::kAnalyst},
-                    request.dataset())
-          .status());
+  DPNMF_RETURN_IF_ERROR(options_.context.access
+                            ->Require(options_.identify(context),
+                                      {Role::kAnalyst}, request.dataset())
+                            .status());
   if (options_.context.catalog->Find(request.dataset()) == nullptr)
     return UnknownDataset();
   const ItemList* const items =

@@ -219,9 +219,9 @@ TEST_F(ServiceTest, ListsOnlyWhatTheIdentityMayUse) {
 }
 
 TEST_F(ServiceTest, ItemsAreListedForAnalystsOfTheDataSetAlone) {
-  const auto page_of = [&](const std::string& identity,
-                           const std::string& dataset, std::uint64_t first)
-      -> absl::StatusOr<v1::ListItemsReply> {
+  const auto page_of =
+      [&](const std::string& identity, const std::string& dataset,
+          std::uint64_t first) -> absl::StatusOr<v1::ListItemsReply> {
     identities_ = {identity};
     grpc::ClientContext context;
     v1::ListItemsRequest request;
