@@ -79,8 +79,8 @@ function(dpnmf_compile_together name)
   set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   # A local variable may have the name of another file's constant, and a class of a
-  # file members from its unnamed namespace.
-  target_compile_options(${name} PRIVATE -Wno-shadow
+  # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.
+  target_compile_options(${name} PRIVATE -Wno-shadow -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
