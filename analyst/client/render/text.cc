@@ -7,12 +7,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/render/table.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -57,6 +60,14 @@ std::string InitialisationText(const v1::LearnerOptions& learner) {
   return absl::StrCat("random, seed ", learner.seed());
 }
 
+// By release.
+std::string SharesText(const v1::RunParameters& parameters) {
+  return absl::StrJoin(parameters.shares(), ", ",
+                       [](std::string* text, double share) {
+                         absl::StrAppend(text, FormatNumber(share));
+                       });
+}
+
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 // Whether a field plays a part in the run, as far as its mechanism is known
@@ -68,6 +79,7 @@ bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
   RunParameters parameters;
   parameters.rounds = message.rounds();
   parameters.moment_rows = message.moment_rows();
+  parameters.shares.assign(message.shares().begin(), message.shares().end());
   DatasetFacts facts;
   facts.features = std::numeric_limits<std::uint64_t>::max();
   return mechanism->uses(field, parameters, facts);
@@ -86,6 +98,9 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
                                {"mechanism", parameters.mechanism()}});
   add("moment_rows", "moments of",
       absl::StrCat("up to ", parameters.moment_rows(), " features"));
+  add("shares", "shares of the cost", SharesText(parameters));
+  add("profile_directions", "corrections for",
+      absl::StrCat(parameters.profile_directions(), " directions"));
   add("outliers", "outliers", OutliersText(parameters));
   add("inner_iterations", "inner iterations",
       absl::StrCat(parameters.inner_iterations()));
@@ -131,6 +146,14 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
       NameOf(enforced), ")\n", table.Render(kIndent));
 }
 
+// Where the operator limits this analyst.
+void AddOwnLimitRow(const v1::LedgerPosition& position, Table* table) {
+  const auto own = FromProto(position.own_limit());
+  if (!position.has_own_limit() || !own.ok()) return;
+  table->AddRow({"left of this analyst's own limit",
+                 FormatDown(RoomOf(*own).ToDouble())});
+}
+
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
@@ -140,6 +163,7 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   table.AddRow({"charged", FormatUp(position.charged().value())});
   table.AddRow({"reserved", FormatUp(position.reserved().value())});
   table.AddRow({"left before the run", FormatDown(position.left().value())});
+  AddOwnLimitRow(position, &table);
   table.AddRow({"this run", FormatUp(reply.plan().cost().value())});
   table.AddRow(
       {"left after the run", reply.would_be_refused()
@@ -203,6 +227,7 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
                        reply.own_epsilons()));
   table.AddRow({"reserved", FormatUp(record.reserved().value())});
   table.AddRow({"left", FormatDown(record.left().value())});
+  AddOwnLimitRow(record, &table);
   return table.Render(kIndent);
 }
 
@@ -231,6 +256,16 @@ std::string ForecastText(const v1::PlanRunReply& reply) {
       "\n\n");
 }
 
+std::string ColumnsText(const v1::Dataset& dataset) {
+  if (dataset.has_ratings()) {
+    return absl::StrCat(
+        "ratings ", FormatNumber(kRatingUnit * dataset.ratings().low_units()),
+        " to ", FormatNumber(kRatingUnit * dataset.ratings().high_units()));
+  }
+  return absl::StrCat(NameOf(dataset.normalisation()),
+                      dataset.sparse() ? ", sparse" : "");
+}
+
 }  // namespace
 
 std::string DatasetsText(const v1::ListDatasetsReply& reply) {
@@ -248,8 +283,7 @@ std::string DatasetsText(const v1::ListDatasetsReply& reply) {
     table.AddRow(
         {dataset.name(), dataset.population(), absl::StrCat(dataset.features()),
          absl::StrCat(dataset.users()),
-         absl::StrCat(NameOf(dataset.normalisation()),
-                      dataset.sparse() ? ", sparse" : "",
+         absl::StrCat(ColumnsText(dataset),
                       dataset.is_public() ? ", public" : ""),
          FormatNumber(dataset.column_bound()), absl::StrCat(dataset.max_rank()),
          GuaranteeText(dataset.guarantee())});
