@@ -117,7 +117,8 @@ void DemandSound(const ItemTable& table, const OneFile& files) {
          "features of other items");
   for (const auto* texts : {&table.ids, &table.names, &table.feature_names}) {
     for (const std::string& text : *texts)
-      Demand(!text.empty() && IsPlainText(text), "a text that cannot be shown");
+      Demand(!text.empty() && text.size() <= 1024 && IsPlainText(text),
+             "a text that cannot be shown");
   }
   Demand(
       std::set<std::string>(table.ids.begin(), table.ids.end()).size() == count,
