@@ -61,10 +61,24 @@ TEST_F(ImportRatingsCommand, ReportsItInJson) {
   EXPECT_EQ(report["notes"].size(), 1u);
 }
 
+// As examples/ratings/README.md has it.
+TEST_F(ImportRatingsCommand, TakesTheExample) {
+  const std::string example = DPNMF_SOURCE_DIR "/examples/ratings/";
+  ASSERT_EQ(ImportRatings("--ratings " + example + "ratings.csv.gz --items " +
+                          example + "items.txt --item-features " + example +
+                          "item_features.csv --rating-range 1,5 --users-count "
+                          "600"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("300 items (D) x 600 users (N), ratings from 1 "
+                              "to 5, 11 item features"));
+  EXPECT_EQ(err_, "");
+}
+
 TEST_F(ImportRatingsCommand, ARangeMayBeginBelowZero) {
   scratch_.Write("signed.csv", "ann,x,-10\nbob,y,10\n");
   EXPECT_EQ(ImportRatings("--ratings signed.csv --items items.txt "
-                          "--rating-range=-10,10 --users-count 4"),
+                          "--rating-range -10,10 --users-count 4"),
             kExitOk)
       << err_;
 }
