@@ -43,8 +43,9 @@ TEST_F(ImportRatingsCommand, SaysWhatItStored) {
   ASSERT_EQ(ImportRatings(kAll), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("3 items (D) x 4 users (N), ratings from 0.5 to "
                               "5, 2 item features"));
-  EXPECT_THAT(err_, HasSubstr("note: Of the ratings 1 are replaced by a later "
-                              "one of the same person and item."));
+  EXPECT_THAT(err_,
+              HasSubstr("note: Ratings replaced by a later one of the same "
+                        "person and item: 1."));
   EXPECT_EQ(ReadAll(scratch_.path() + "/z/datasets/films/users.txt"),
             "ann\nbob\n");
 }
