@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
-#include "common/base/utf8.h"
 #include "common/base/read_file.h"
+#include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "common/ratings/npz.h"
 
@@ -93,8 +93,7 @@ absl::Status CheckTexts(const NamedItemModel& model, Eigen::Index items) {
     return Malformed("an item has no id");
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return absl::OkStatus();
-  return Malformed(
-      absl::StrCat("the item `", View(*twice), "` occurs twice"));
+  return Malformed(absl::StrCat("the item `", View(*twice), "` occurs twice"));
 }
 
 absl::Status CheckNumbers(const ItemModel& model, Eigen::Index items) {
@@ -194,10 +193,10 @@ constexpr std::string_view kFirstWords = "# dpnmf items, version ";
 
 // RFC 4180: in quotes where a comma, a quote or a blank at an end asks for it.
 std::string Field(const std::string& text) {
-  const bool plain = text.find_first_of(",\"") == std::string::npos &&
-                     (text.empty() || (text.front() != ' ' &&
-                                       text.front() != '#' &&
-                                       text.back() != ' '));
+  const bool plain =
+      text.find_first_of(",\"") == std::string::npos &&
+      (text.empty() ||
+       (text.front() != ' ' && text.front() != '#' && text.back() != ' '));
   if (plain) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -323,9 +322,8 @@ class CsvReader {
     }
     if (at != names.size() ||
         !std::equal(known.begin(), known.end(), names.begin(),
-                    names.begin() +
-                        static_cast<std::ptrdiff_t>(
-                            std::min(known.size(), names.size()))))
+                    names.begin() + static_cast<std::ptrdiff_t>(
+                                        std::min(known.size(), names.size()))))
       return LineMalformed(2, "has other columns than docs/recommender.md");
     columns_ = names.size();
     return absl::OkStatus();
@@ -343,8 +341,8 @@ class CsvReader {
     for (std::size_t i = 2; i < columns_; ++i) {
       const auto value = NumberOf(fields_[i]);
       if (!value.has_value()) {
-        return LineMalformed(number_, absl::StrCat("has no number in column ",
-                                                   i + 1));
+        return LineMalformed(number_,
+                             absl::StrCat("has no number in column ", i + 1));
       }
       values_.push_back(*value);
     }
@@ -388,8 +386,9 @@ absl::Status CheckItemModel(const NamedItemModel& model) {
 std::string NpzText(const NamedItemModel& model) {
   NpzWriter archive;
   archive.AddInteger("version", kVersion);
-  archive.AddVector("rating_range",
-                    Eigen::Vector2d(model.model.low, model.model.high));
+  Eigen::VectorXd range(2);
+  range << model.model.low, model.model.high;
+  archive.AddVector("rating_range", range);
   archive.AddVector("residual_stddev",
                     Eigen::VectorXd::Constant(1, model.model.residual_stddev));
   archive.AddTexts("item", model.items);
@@ -405,10 +404,9 @@ std::string NpzText(const NamedItemModel& model) {
 
 std::string ItemCsvText(const NamedItemModel& model) {
   const ItemModel& m = model.model;
-  std::string text =
-      absl::StrFormat("%s%d, low %.17g, high %.17g, residual_stddev %.17g\n",
-                      std::string(kFirstWords), kVersion, m.low, m.high,
-                      m.residual_stddev);
+  std::string text = absl::StrFormat(
+      "%s%d, low %.17g, high %.17g, residual_stddev %.17g\n",
+      std::string(kFirstWords), kVersion, m.low, m.high, m.residual_stddev);
   text += "item,name";
   for (const Column& column : kColumns)
     absl::StrAppend(&text, ",", column.name);

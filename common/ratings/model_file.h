@@ -38,7 +38,8 @@ inline constexpr std::size_t kMostModelFileBytes = std::size_t{2} << 30;
 struct NamedItemModel {
   ItemModel model;
   std::vector<std::string> items;  // D ids, each once
-  std::vector<std::string> names;  // D names for people; empty if there are none
+  std::vector<std::string>
+      names;  // D names for people; empty if there are none
 };
 
 // Whether a model can be used: shapes that fit, 1 <= D <= kMostModelItems,

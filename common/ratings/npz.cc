@@ -165,12 +165,11 @@ absl::StatusOr<Array> ArrayOf(std::string_view npy, std::string_view name,
                            " and the type ", View(dtype)));
   }
   std::size_t entry = 0;
-  const std::string_view width =
-      std::string_view(array.header.dtype).substr(2);
-  const bool is_number =
-      !width.empty() && width.size() <= 4 &&
-      std::all_of(width.begin(), width.end(),
-                  [](char c) { return c >= '0' && c <= '9'; });
+  const std::string_view width = std::string_view(array.header.dtype).substr(2);
+  const bool is_number = !width.empty() && width.size() <= 4 &&
+                         std::all_of(width.begin(), width.end(), [](char c) {
+                           return c >= '0' && c <= '9';
+                         });
   if (is_number)
     for (const char digit : width)
       entry = 10 * entry + static_cast<std::size_t>(digit - '0');
@@ -179,9 +178,8 @@ absl::StatusOr<Array> ArrayOf(std::string_view npy, std::string_view name,
   if (dimensions == 2) array.columns = array.header.shape[1];
   array.data = npy.substr(array.header.data_offset);
   const std::uint64_t entries = array.data.size() / entry;
-  if (array.columns == 0 || array.rows == 0 ||
-      array.data.size() % entry != 0 || entries % array.columns != 0 ||
-      entries / array.columns != array.rows)
+  if (array.columns == 0 || array.rows == 0 || array.data.size() % entry != 0 ||
+      entries % array.columns != 0 || entries / array.columns != array.rows)
     return MemberMalformed(name, "is not as long as its shape says");
   return array;
 }

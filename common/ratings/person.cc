@@ -24,7 +24,7 @@ Profile SolveProfile(const ItemModel& model,
   x /= model.residual_stddev;
   y /= model.residual_stddev;
   Eigen::MatrixXd information = Eigen::MatrixXd::Identity(q, q);
-  information.noalias() += x.lazyProduct(x.transpose());
+  information.noalias() += x * x.transpose();
   const Eigen::LLT<Eigen::MatrixXd> factor(information);
   Profile profile;
   profile.covariance = factor.solve(Eigen::MatrixXd::Identity(q, q));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
@@ -121,8 +122,8 @@ absl::StatusOr<std::vector<SimilarItem>> SimilarItems(
   for (Eigen::Index j = 0; j < products.size(); ++j) {
     const double both = deviation(item) * deviation(j);
     if (j != item)
-      similar.push_back({static_cast<std::int32_t>(j),
-                         both > 0 ? products(j) / both : 0});
+      similar.push_back(
+          {static_cast<std::int32_t>(j), both > 0 ? products(j) / both : 0});
   }
   const auto nearer = [](const SimilarItem& a, const SimilarItem& b) {
     return a.similarity != b.similarity ? a.similarity > b.similarity

@@ -26,9 +26,9 @@ struct SimilarItem {
 // The `top` items nearest to `item`, itself left out, nearest first, equal ones
 // by their place.
 //
-// Without its bias a person's opinion of item i is x_i . h with h ~ N(0, I) over
-// people; what the release leaves open of the item has the standard error s_i
-// (base_stddev). The similarity is the correlation of two such opinions,
+// Without its bias a person's opinion of item i is x_i . h with h ~ N(0, I)
+// over people; what the release leaves open of the item has the standard error
+// s_i (base_stddev). The similarity is the correlation of two such opinions,
 //   x_i . x_j / sqrt((|x_i|^2 + s_i^2) (|x_j|^2 + s_j^2)),
 // the cosine of the factors, smaller where little is known. A model without
 // factors beside the bias: FAILED_PRECONDITION "similarity-unavailable".
