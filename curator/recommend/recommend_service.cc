@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
 #include "common/wire/status.h"
@@ -49,13 +48,13 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     const absl::StatusOr<Quota::Lease> lease = Admit(*context);
     if (!lease.ok()) {
       refused_.Note(lease.status(), &record);
-      return ToGrpc(ForPeer(record.Finish(lease.status())));
+      return ToGrpc(record.Finish(lease.status()));
     }
     AuditFields about;
     absl::StatusOr<v1::GetRecommendationsReply> list =
         WithoutExceptions([&] { return ListFor(*request, &about); });
     const absl::Status outcome = record.Finish(list.status(), about);
-    if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
+    if (!outcome.ok()) return ToGrpc(outcome);
     *reply = *std::move(list);
     record.Count(request->ByteSizeLong(), reply->ByteSizeLong());
     return grpc::Status::OK;
@@ -83,13 +82,6 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     DPNMF_ASSIGN_OR_RETURN(const std::vector<Recommendation> list,
                            options_.recommender->Recommend(own, list_options));
     return ReplyOf(options_.recommender->model(), list, own.items.size());
-  }
-
-  // The path of the log is for the operator.
-  static absl::Status ForPeer(const absl::Status& status) {
-    if (ReasonCode(status) != "audit-failed") return status;
-    LogError("{}", std::string(status.message()));
-    return AuditFailed();
   }
 
   const RecommendServiceOptions options_;
