@@ -45,9 +45,16 @@ const ReleaseKind& ReleaseKindOf(std::string_view release) {
   return *found;
 }
 
+absl::Status CheckTakesNoNumbers(const RoundInput& input) {
+  if (input.numbers.empty()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "numbers-malformed",
+                 "This round takes no `numbers`.");
+}
+
 absl::Status CheckTakesDictionary(const RoundInput& input,
                                   const RunParameters& parameters,
                                   const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
   if (!input.rows.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
                    "This round takes no `rows`.");
@@ -63,6 +70,7 @@ absl::Status CheckTakesDictionary(const RoundInput& input,
 
 absl::Status CheckTakesNothing(const RoundInput& input, const RunParameters&,
                                const DatasetFacts&) {
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
   if (input.w.size() != 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
                    "This round takes no dictionary.");

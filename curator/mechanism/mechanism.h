@@ -41,7 +41,8 @@ struct RoundMemory {
 struct ReleaseKind {
   std::string_view name;  // StagePlan::release
   // From the request and public facts alone. Errors of CheckDictionary;
-  // INVALID_ARGUMENT "matrix-shape", "rows-malformed".
+  // INVALID_ARGUMENT "matrix-shape", "rows-malformed", "numbers-malformed".
+  // `numbers` are finite.
   absl::Status (*check)(const RoundInput& input,
                         const RunParameters& parameters,
                         const DatasetFacts& facts);
@@ -74,6 +75,9 @@ const NameTable<Mechanism>& Mechanisms();
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
 // Shared by the kinds.
+
+// INVALID_ARGUMENT "numbers-malformed" if there are any.
+absl::Status CheckTakesNoNumbers(const RoundInput& input);
 absl::Status CheckTakesDictionary(const RoundInput& input,
                                   const RunParameters& parameters,
                                   const DatasetFacts& facts);

@@ -35,6 +35,7 @@ absl::Status CheckRows(const RoundInput& input, const RunParameters& parameters,
         absl::StrCat("`rows` must be 1 to ", parameters.moment_rows,
                      " different rows below ", facts.features, ", ascending."));
   }
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
   return CheckTakesNothing(input.w, parameters, facts);
 }
 

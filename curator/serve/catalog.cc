@@ -33,8 +33,10 @@ absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
   return FromDatasets(std::move(datasets));
 }
 
-Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets) {
+Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
+                              std::map<std::string, ItemList> items) {
   Catalog catalog;
+  catalog.items_ = std::move(items);
   for (std::unique_ptr<Dataset>& dataset : datasets) {
     const std::string name = dataset->description().name;
     catalog.datasets_[name] = std::move(dataset);
@@ -45,6 +47,11 @@ Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets) {
 const Dataset* Catalog::Find(const std::string& name) const {
   const auto found = datasets_.find(name);
   return found == datasets_.end() ? nullptr : found->second.get();
+}
+
+const ItemList* Catalog::ItemsOf(const std::string& name) const {
+  const auto found = items_.find(name);
+  return found == items_.end() ? nullptr : &found->second;
 }
 
 std::vector<const Dataset*> Catalog::All() const {
