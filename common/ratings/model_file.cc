@@ -383,6 +383,33 @@ absl::Status CheckItemModel(const NamedItemModel& model) {
   return CheckTexts(model, items);
 }
 
+std::vector<std::pair<std::string, Eigen::MatrixXd>> ArraysOf(
+    const ItemModel& model) {
+  std::vector<std::pair<std::string, Eigen::MatrixXd>> arrays;
+  for (const Column& column : kColumns)
+    arrays.emplace_back(column.name, model.*column.values);
+  for (const Block& block : kBlocks) {
+    if ((model.*block.values).cols() > 0)
+      arrays.emplace_back(block.array, model.*block.values);
+  }
+  return arrays;
+}
+
+absl::Status SetArray(std::string_view name, Eigen::MatrixXd values,
+                      ItemModel* model) {
+  for (const Column& column : kColumns) {
+    if (name != column.name || values.cols() != 1) continue;
+    model->*column.values = values.col(0);
+    return absl::OkStatus();
+  }
+  for (const Block& block : kBlocks) {
+    if (name != block.array) continue;
+    model->*block.values = std::move(values);
+    return absl::OkStatus();
+  }
+  return Malformed(absl::StrCat("it has no place for `", View(name), "`"));
+}
+
 std::string NpzText(const NamedItemModel& model) {
   NpzWriter archive;
   archive.AddInteger("version", kVersion);

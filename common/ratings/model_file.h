@@ -22,8 +22,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/ratings/item_model.h"
 
@@ -49,6 +51,15 @@ struct NamedItemModel {
 // and names that are printable lines of UTF-8 of at most 1,024 bytes, ids not
 // empty and each once. INVALID_ARGUMENT "model-file-malformed".
 absl::Status CheckItemModel(const NamedItemModel& model);
+
+// The numbers of a model by the names that they have in a file: "base", ...
+// (D x 1), "factors" and, unless k is 0, "ranking".
+std::vector<std::pair<std::string, Eigen::MatrixXd>> ArraysOf(
+    const ItemModel& model);
+// Puts one of them into its place. INVALID_ARGUMENT "model-file-malformed" for
+// another name, or more than one column where there is one.
+absl::Status SetArray(std::string_view name, Eigen::MatrixXd values,
+                      ItemModel* model);
 
 // `model` must pass CheckItemModel. The same model gives the same bytes; every
 // number is read back as it was.
