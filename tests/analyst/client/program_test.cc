@@ -133,7 +133,8 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
       kExitOk)
       << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("nearest to Item, number 7:"));
-  EXPECT_EQ(std::count(out_.str().begin(), out_.str().end(), '\n'), 4);
+  const std::string text = out_.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_EQ(Run({"model", "3f9a", "--similar", "i7", "--format", "json"}),
             kExitOk);
   const auto json = nlohmann::json::parse(out_.str());

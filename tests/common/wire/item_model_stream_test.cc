@@ -33,7 +33,7 @@ TEST(ItemModelStream, AModelArrivesAsItWasInMessagesBelowTheLimit) {
     NamedItemModel model = SampleItemModel(20'000, 6, k);
     if (k == 0) model.names.clear();
     const std::vector<v1::ModelReply> replies = Sent(model);
-    EXPECT_GT(replies.size(), 10u);
+    EXPECT_GE(replies.size(), 10u);
     for (const v1::ModelReply& reply : replies)
       EXPECT_LT(reply.ByteSizeLong(), std::size_t{2} << 20);
     const auto received = Received(HeaderOf(model), replies);
