@@ -137,6 +137,7 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   DatasetFacts facts;
   facts.features = dataset.features();
   RunParameters parameters;
+  parameters.shares = flags.shares;
   parameters.moment_rows =
       flags.moment_rows.value_or(static_cast<std::uint32_t>(
           std::min<std::uint64_t>(facts.features, kMaxMomentRows)));

@@ -45,10 +45,7 @@ std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
     of_a_stage = std::max(
         {of_a_stage, memory.computing, kCopiesOfARelease * 8 * entries});
   }
-  // A model of ratings has a column more.
-  const std::uint64_t columns =
-      std::uint64_t{parameters.rank} + (data.ratings.has_value() ? 1 : 0);
-  const Uint128 dictionary = Uint128{16} * data.features * columns;
+  const Uint128 dictionary = Uint128{16} * data.features * parameters.rank;
   return Bounded(coefficients + dictionary + of_a_stage);
 }
 

@@ -77,6 +77,7 @@ bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
   RunParameters parameters;
   parameters.rounds = message.rounds();
   parameters.moment_rows = message.moment_rows();
+  parameters.shares.assign(message.shares().begin(), message.shares().end());
   DatasetFacts facts;
   facts.features = std::numeric_limits<std::uint64_t>::max();
   return mechanism->uses(field, parameters, facts);

@@ -449,10 +449,11 @@ TEST_F(Program, PlanSendsEveryFlag) {
 TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
   for (const char* name : {"objective", "momnets", "paper", ""}) {
     EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
-    EXPECT_THAT(err_.str(),
-                AllOf(HasSubstr("auto, gradient, moments or statistics;"),
-                      HasSubstr("dpnmf objective RUN"),
-                      HasSubstr("[mechanism-unknown]")));
+    EXPECT_THAT(
+        err_.str(),
+        AllOf(HasSubstr("auto, gradient, moments, ratings or statistics;"),
+              HasSubstr("dpnmf objective RUN"),
+              HasSubstr("[mechanism-unknown]")));
   }
   EXPECT_FALSE(analyst().last_specification.has_parameters());
 }
