@@ -53,7 +53,7 @@ class Recommender {
       const RatingScale& scale);
 
   // Best first, equal ones by their place; the own items are left out. Without
-  // own ratings: by popularity. FAILED_PRECONDITION "model-degenerate" if the
+  // own ratings: by popularity, whatever the order. FAILED_PRECONDITION "model-degenerate" if the
   // numbers of the model overflow for this record.
   absl::StatusOr<std::vector<Recommendation>> Recommend(
       const RatedItems& own, const ListOptions& options) const;
