@@ -312,7 +312,7 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   if (!conversion.ok() || !budget.ok()) return;
   const double delta = guarantee.delta();
   const auto spent = Spent(*budget, *conversion, delta);
-  const auto largest = LargestRun(RoomOf(*budget), *conversion, delta);
+  const auto largest = LargestRunOf(guarantee, result.ledger, delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
 }

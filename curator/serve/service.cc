@@ -122,6 +122,7 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   const Ledger& ledger = *options_.context.ledger;
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          ledger.Policy(population));
+  DPNMF_ASSIGN_OR_RETURN(const auto identity_cap, IdentityCap(grant, policy));
   DPNMF_ASSIGN_OR_RETURN(const Position position,
                          ledger.PositionOf(population));
   DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
@@ -134,6 +135,10 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_guarantee(),
                          GuaranteeOf(policy, position.cap));
   *reply.mutable_position() = ToProto(population, position);
+  if (identity_cap.has_value()) {
+    *reply.mutable_position()->mutable_own_limit() =
+        ToProto(*identity_cap, own);
+  }
   *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
   *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
   reply.set_own_charge_count(own.charge_count);

@@ -4,7 +4,7 @@
 // that must be seen.
 //
 // Every verdict accuses a sound mechanism with probability at most 1e-7
-// (MuLowerBound; rules fixed before the plays); 9 claims of the product, all
+// (MuLowerBound; rules fixed before the plays); 8 claims of the product, all
 // with fixed seeds.
 #include <array>
 #include <cmath>
@@ -205,8 +205,7 @@ std::uint64_t SigmaFor(double square) {
 }
 
 // 16 items, and 17 with the same 16 at opposite ratings; a = 1, c = tau = 1.04
-// on quarters (Items.RoundingBothPartsByThemselvesBreaksTheBound). Blocks of
-// such people's vectors, so that sigma has many steps.
+// on quarters.
 LinearGame SeparatelyRounded(const ItemsLattice& lattice) {
   constexpr int kShared = 16;
   LinearGame game;
