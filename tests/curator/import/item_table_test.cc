@@ -251,6 +251,24 @@ TEST(ItemTable, TooManyFeaturesAreRefused) {
     EXPECT_EQ(ReasonCode(Loaded("a\n", text).status()), "input-too-large");
 }
 
+TEST(ItemTable, TextsThatAreTooLongForTheWireAreRefused) {
+  const auto code = [](std::size_t id, std::size_t name, std::size_t feature,
+                       std::size_t category) {
+    const std::string item(id, 'i');
+    return ReasonCode(
+        Loaded(item + "\n",
+               absl::StrCat("item,name,", std::string(feature, 'f'), ",g\n",
+                            item, ",", std::string(name, 'n'), ",1,x|",
+                            std::string(category, 'c'), "\n"))
+            .status());
+  };
+  EXPECT_EQ(code(256, 1024, 1024, 1022), "");  // "g=" before the category
+  EXPECT_EQ(code(257, 1024, 1024, 1022), "input-too-large");
+  EXPECT_EQ(code(256, 1025, 1024, 1022), "input-too-large");
+  EXPECT_EQ(code(256, 1024, 1025, 1022), "input-too-large");
+  EXPECT_EQ(code(256, 1024, 1024, 1023), "input-too-large");
+}
+
 TEST(ItemTable, FilesThatAreNotThereAreNamed) {
   const Scratch scratch;
   const std::string items = scratch.Write("items.txt", "a\n");

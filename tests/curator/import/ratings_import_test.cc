@@ -166,8 +166,8 @@ TEST_F(RatingsImport, SaysWhatIsReplacedAndLeftOut) {
   options.note = [&](const std::string& note) { notes.push_back(note); };
   ASSERT_TRUE(Import(options).ok());
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_THAT(notes[0], HasSubstr("Of the ratings 2 are replaced by a later"));
-  EXPECT_THAT(notes[1], HasSubstr("unlisted items are left out: 1"));
+  EXPECT_THAT(notes[0], HasSubstr("later one of the same person and item: 2"));
+  EXPECT_THAT(notes[1], HasSubstr("their item is not listed: 1"));
   notes.clear();
   options = OptionsFor("ann,z,0\n");
   options.name = "e";
