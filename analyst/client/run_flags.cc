@@ -27,11 +27,11 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
   if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
       w.cols() != static_cast<Eigen::Index>(flags.rank.value_or(0))) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
-                   absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
-                                "; this run needs a dictionary of ",
-                                dataset.features(), " x ", flags.rank.value_or(0),
-                                "."));
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
+        absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
+                     "; this run needs a dictionary of ", dataset.features(),
+                     " x ", flags.rank.value_or(0), "."));
   }
   return std::vector<double>(w.data(), w.data() + w.size());
 }
@@ -78,12 +78,14 @@ absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
+  // Decimals that add up to 1 may not quite do so as they are stored; the
+  // server checks exactly.
   const double sum =
       std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
   const bool are_shares =
       std::all_of(flags.shares.begin(), flags.shares.end(),
                   [](double share) { return share >= 0 && share <= 1; }) &&
-      sum <= 1 && (flags.shares.empty() || flags.shares.size() == 5);
+      sum <= 1 + 1e-9 && (flags.shares.empty() || flags.shares.size() == 5);
   if (!are_shares)
     return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
                    "`--shares` must be five numbers from 0 to 1 whose sum is "
@@ -195,11 +197,10 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "person's profile [of ratings: by the data set's size; else "
            "required]",
            {.value = "K"}),
-      Flag(
-          "--rounds", &flags->rounds,
-          "Noised releases of the whole run [30; for moments and ratings the "
-          "least number]",
-          {.value = "T"}),
+      Flag("--rounds", &flags->rounds,
+           "Noised releases of the whole run [30; for moments and ratings the "
+           "least number]",
+           {.value = "T"}),
       Flag("--epsilon", &flags->epsilon,
            "Epsilon that the whole run may cost, under the data set's "
            "conversion",

@@ -76,8 +76,8 @@ absl::StatusOr<CorrectionSums> ComputeCorrections(const Dataset& data,
                                                   const Execution& execution);
 
 // Bytes that one of these takes at most beside the data and the request, from
-// public numbers; all of it is allocated before the first person is read.
-// 2^64 - 1 if it is more than that.
+// public numbers: no allocation depends on what people have rated, nor on how
+// many there are. 2^64 - 1 if it is more than that.
 struct RatingsShape {
   std::uint64_t features = 0;  // D
   std::uint64_t rank = 0;      // q; 0: no model

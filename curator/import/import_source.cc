@@ -137,12 +137,13 @@ class RatingsSource : public ImportSource {
                            LoadRatings(options.ratings, items, load));
     if (options.note && ratings.replaced > 0) {
       options.note(absl::StrCat(
-          "Of the ratings ", ratings.replaced,
-          " are replaced by a later one of the same person and item"));
+          "Ratings replaced by a later one of the same person and item: ",
+          ratings.replaced));
     }
     if (options.note && ratings.unlisted > 0) {
-      options.note(absl::StrCat("The lines of unlisted items are left out: ",
-                                ratings.unlisted));
+      options.note(
+          absl::StrCat("Lines left out because their item is not listed: ",
+                       ratings.unlisted));
     }
     return std::make_unique<RatingsSource>(std::move(ratings),
                                            std::move(items));

@@ -28,6 +28,10 @@ namespace {
 
 constexpr double kLargestFeature = 1e15;
 
+std::string TooLong(std::size_t length, std::size_t most) {
+  return absl::StrCat("the text has ", length, " bytes; leave at most ", most);
+}
+
 // One column of the file behind `item,name`.
 struct Column {
   std::string name;
@@ -85,6 +89,7 @@ class ItemTableReader {
         return input_.Refuse("input-malformed", i + 1,
                              "the feature has no name; write one");
       }
+      DPNMF_RETURN_IF_ERROR(CheckLength(name.size(), kLongestItemName, i));
       columns_.emplace_back().name = std::move(name);
     }
     has_header_ = true;
@@ -105,6 +110,8 @@ class ItemTableReader {
       return input_.Refuse("input-malformed", 1,
                            "the item is empty; write its id");
     }
+    DPNMF_RETURN_IF_ERROR(CheckLength(id.size(), kLongestItemId, 0));
+    DPNMF_RETURN_IF_ERROR(CheckLength(name.size(), kLongestItemName, 1));
     if (table_.ids.size() == kLargestExtent) {
       return input_.Refuse("input-too-large", 0,
                            "there are more than 100000000 items");
@@ -176,6 +183,9 @@ class ItemTableReader {
           TrimBlanks(std::string_view(text).substr(begin, end - begin)));
       begin = end + 1;
       if (category.empty()) continue;
+      DPNMF_RETURN_IF_ERROR(
+          CheckLength(columns_[i - 2].name.size() + 1 + category.size(),
+                      kLongestItemName, i));
       std::vector<std::size_t>& rows = columns_[i - 2].categories[category];
       if (rows.empty() && ++feature_count_ > kMostItemFeatures)
         return TooManyFeatures();
@@ -222,6 +232,12 @@ class ItemTableReader {
     return absl::OkStatus();
   }
 
+  absl::Status CheckLength(std::size_t length, std::size_t most,
+                           std::size_t i) const {
+    if (length <= most) return absl::OkStatus();
+    return input_.Refuse("input-too-large", i + 1, TooLong(length, most));
+  }
+
   // A field that others will see.
   absl::StatusOr<std::string> TextOf(std::string_view line,
                                      std::size_t i) const {
@@ -258,6 +274,10 @@ absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path) {
                   "there are more than 100000000 items");
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i].size() > kLongestItemId) {
+      return refuse("input-too-large", i + 1,
+                    TooLong(ids[i].size(), kLongestItemId));
+    }
     if (IsPlainText(ids[i])) continue;
     return refuse("input-malformed", i + 1,
                   absl::StrCat(Quoted(ids[i]),

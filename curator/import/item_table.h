@@ -3,6 +3,7 @@
 #ifndef DPNMF_CURATOR_IMPORT_ITEM_TABLE_H_
 #define DPNMF_CURATOR_IMPORT_ITEM_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,8 +13,12 @@
 
 namespace dpnmf::curator {
 
-// D items, p features. Texts are not empty and are UTF-8 without control
-// characters.
+// Bytes of an id, and of the name of an item or a feature: what the wire takes.
+inline constexpr std::size_t kLongestItemId = 256;
+inline constexpr std::size_t kLongestItemName = 1024;
+
+// D items, p features. Texts are not empty, not longer than the limits above,
+// and UTF-8 without control characters.
 struct ItemTable {
   std::vector<std::string> ids;            // D, each once
   std::vector<std::string> names;          // D; the id where none was declared
@@ -36,8 +41,9 @@ struct ItemTable {
 // INVALID_ARGUMENT "input-unreadable", "input-empty", "input-malformed",
 // "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-out-of-range", "input-duplicate", "input-too-large" (above
-// kMostItemFeatures columns or 100,000,000 items), "item-unknown",
-// "features-mismatch" (an item has no line). The sentence names the line.
+// kMostItemFeatures columns or 100,000,000 items; a text that is too long),
+// "item-unknown", "features-mismatch" (an item has no line). The sentence names
+// the line.
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/access/allow_list.h"
 #include "common/doctor/doctor_checks.h"
+#include "curator/data/rated_users.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
@@ -99,6 +100,15 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
                 DatasetPromise(dataset->description(), audit));
+    if (!dataset->description().ratings.has_value()) continue;
+    const std::string& name = dataset->description().name;
+    checks->Add(StrCat("people of ", name),
+                Judged(RatedUsers::Read(
+                           DatasetDirectory(options.data_dir, name), *dataset)
+                           .status(),
+                       "The list of their ids can be read.",
+                       "Restore the data set from a backup: without the list "
+                       "nobody finds the own recommendations."));
   }
   if (sparse && !options.paced) {
     checks->Add("pace", Doubtful("Sparse data are served without paced mode: "

@@ -13,7 +13,9 @@
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/render/table.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -58,12 +60,18 @@ std::string InitialisationText(const v1::LearnerOptions& learner) {
   return absl::StrCat("random, seed ", learner.seed());
 }
 
-// By release.
+// "items 0.3, co-ratings 0.6, profiles 0.1".
 std::string SharesText(const v1::RunParameters& parameters) {
-  return absl::StrJoin(parameters.shares(), ", ",
-                       [](std::string* text, double share) {
-                         absl::StrAppend(text, FormatNumber(share));
-                       });
+  constexpr const char* kReleases[] = {"items", "co-ratings", "profiles",
+                                       "residuals", "corrections"};
+  std::vector<std::string> shares;
+  for (int i = 0; i < parameters.shares_size() && i < 5; ++i) {
+    if (parameters.shares(i) != 0) {
+      shares.push_back(
+          absl::StrCat(kReleases[i], " ", FormatNumber(parameters.shares(i))));
+    }
+  }
+  return absl::StrJoin(shares, ", ");
 }
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -95,7 +103,8 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
                                {"rounds", absl::StrCat(parameters.rounds())},
                                {"mechanism", parameters.mechanism()}});
   add("moment_rows", "moments of",
-      absl::StrCat("up to ", parameters.moment_rows(), " features"));
+      absl::StrCat("up to ", parameters.moment_rows(),
+                   parameters.shares().empty() ? " features" : " items"));
   add("shares", "shares of the cost", SharesText(parameters));
   add("profile_directions", "corrections for",
       absl::StrCat(parameters.profile_directions(), " directions"));
@@ -144,6 +153,14 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
       NameOf(enforced), ")\n", table.Render(kIndent));
 }
 
+// Where the operator limits this analyst.
+void AddOwnLimitRow(const v1::LedgerPosition& position, Table* table) {
+  const auto own = FromProto(position.own_limit());
+  if (!position.has_own_limit() || !own.ok()) return;
+  table->AddRow({"left of this analyst's own limit",
+                 FormatDown(RoomOf(*own).ToDouble())});
+}
+
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
@@ -153,6 +170,7 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   table.AddRow({"charged", FormatUp(position.charged().value())});
   table.AddRow({"reserved", FormatUp(position.reserved().value())});
   table.AddRow({"left before the run", FormatDown(position.left().value())});
+  AddOwnLimitRow(position, &table);
   table.AddRow({"this run", FormatUp(reply.plan().cost().value())});
   table.AddRow(
       {"left after the run", reply.would_be_refused()
@@ -216,6 +234,7 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
                        reply.own_epsilons()));
   table.AddRow({"reserved", FormatUp(record.reserved().value())});
   table.AddRow({"left", FormatDown(record.left().value())});
+  AddOwnLimitRow(record, &table);
   return table.Render(kIndent);
 }
 

@@ -16,9 +16,11 @@
 
 #include "common/nmf/dictionary.h"
 #include "curator/factor/moments.h"
+#include "curator/factor/ratings_sums.h"
 #include "curator/factor/statistics.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/factor_fixtures.h"
+#include "tests/curator/factor/ratings_fixtures.h"
 
 namespace {
 
@@ -258,6 +260,136 @@ TEST_P(Allocation, ThatIsRefusedIsRefusedToBothNeighbours) {
     refusals += of_empty ? 0 : 1;
   }
   EXPECT_EQ(refusals, 7);
+}
+
+// ---------------------------------------------------------------- ratings
+
+const std::vector<std::uint32_t>& NamedRows() {
+  static const std::vector<std::uint32_t> rows = {0, 1, 2, 40, 600, 4999};
+  return rows;
+}
+
+RatingsRequest RatedModel() {
+  static const Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 7);
+  return {&model, 1};
+}
+
+std::uint64_t MostOfRatings(const Dataset& data, int threads,
+                            std::uint64_t rank, std::uint64_t entries) {
+  return RatingsBytes({.features = kFeatures,
+                       .rank = rank,
+                       .entries = entries,
+                       .users = LargestUserCount(FactsOf(data.description())),
+                       .threads = threads});
+}
+
+const Kind kRatings[] = {
+    {"items",
+     [](const Dataset& data, int threads) {
+       ASSERT_TRUE(ComputeItemSums(data, Adjacency::kReplaceOne,
+                                   ItemsLatticeOf(kStars, kBits), {threads, 0})
+                       .ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, 0, 2 + 2 * kFeatures);
+     }},
+    {"co-ratings",
+     [](const Dataset& data, int threads) {
+       ASSERT_TRUE(
+           ComputeCoRatings(data, NamedRows(), kBits, {threads, 0}).ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, 0, 21);
+     }},
+    {"profiles",
+     [](const Dataset& data, int threads) {
+       ASSERT_TRUE(
+           ComputeProfileMoments(data, RatedModel(), kRank, kBits, {threads, 0})
+               .ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, kRank, 6);
+     }},
+    {"residuals",
+     [](const Dataset& data, int threads) {
+       ASSERT_TRUE(ComputeResidualMoments(data, RatedModel(), NamedRows(),
+                                          kBits, {threads, 0})
+                       .ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, kRank, 21);
+     }},
+    {"corrections",
+     [](const Dataset& data, int threads) {
+       ASSERT_TRUE(
+           ComputeCorrections(data, RatedModel(), 2, kBits, kBits, {threads, 0})
+               .ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, kRank, 3 * (kFeatures + 3));
+     }},
+};
+
+class RatingsAllocation : public testing::TestWithParam<Kind> {
+ protected:
+  // One person has rated nothing in one, everything in the other.
+  static std::vector<Ratings> People(bool full, int users = kUsers) {
+    std::vector<Ratings> people = RandomPeople(users, kFeatures, 3);
+    people[5].clear();
+    for (int item = 0; full && item < kFeatures; ++item)
+      people[5][item] = 10'000 + item;
+    return people;
+  }
+  Counts Of(const Dataset& data, int threads) const {
+    GetParam().round(data, threads);
+    const Counts counts = CountsOf([&] { GetParam().round(data, threads); });
+    EXPECT_LE(counts.most, GetParam().most(data, threads) + 4096);
+    EXPECT_GE(2 * counts.most + 65536, GetParam().most(data, threads));
+    return counts;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Rounds, RatingsAllocation, testing::ValuesIn(kRatings),
+                         [](const auto& kind) {
+                           std::string name = kind.param.name;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(RatingsAllocation, IsTheSameWhateverPeopleHaveRated) {
+  const auto empty = RatingsOf(People(false), kFeatures);
+  const auto full = RatingsOf(People(true), kFeatures);
+  EXPECT_EQ(Of(*empty, 1), Of(*full, 1));
+  const Counts a = Of(*empty, 3), b = Of(*full, 3);
+  EXPECT_EQ(a.calls, b.calls);
+  EXPECT_EQ(a.bytes, b.bytes);
+}
+
+TEST_P(RatingsAllocation, IsTheSameHoweverManyPeopleWhereTheirNumberIsPrivate) {
+  const auto with = [](int users) {
+    DatasetDescription description;
+    description.name = description.population = "people";
+    description.features = kFeatures;
+    description.users = 32;
+    description.adjacency = Adjacency::kAddRemoveOne;
+    description.ratings = kStars;
+    std::vector<std::int64_t> indptr = {0};
+    std::vector<std::int32_t> items, units;
+    for (int user = 0; user < users; ++user) {
+      items.push_back(user);
+      units.push_back(20'000);
+      indptr.push_back(user + 1);
+    }
+    return *Dataset::FromRatings(description, indptr, items, units);
+  };
+  const auto data = with(16);
+  const Counts one = Of(*data, 1), three = Of(*data, 3);
+  for (const int users : {17, 32, 300}) {
+    const auto neighbour = with(users);
+    EXPECT_EQ(Of(*neighbour, 1), one) << users;
+    const Counts counts = Of(*neighbour, 3);
+    EXPECT_EQ(counts.calls, three.calls) << users;
+    EXPECT_EQ(counts.bytes, three.bytes) << users;
+  }
 }
 
 }  // namespace

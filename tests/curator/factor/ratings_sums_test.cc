@@ -289,38 +289,40 @@ TEST(Items, Theorem12ItemsKeepTheirSensitivityAndAttainIt) {
   EXPECT_GT(longest, 0.9999);
 }
 
-// The integers of section "Ratings": where each part is rounded by itself,
-// |l_i| <= tau k_i / a fails, and with it the bound. A person of 16 items and
-// one of 17, of which 16 are shared with opposite ratings; a = 1, c = tau =
-// 1.04, on quarters.
-TEST(Items, RoundingBothPartsByThemselvesBreaksTheBound) {
-  const RatingScale scale = {.low_units = 0, .high_units = 20'800};
-  ItemsLattice lattice = ItemsLatticeOf(scale, 2);
-  lattice.ratio = {25, 26};
-  lattice.mask_norm = 16;
-  lattice.rating_norm = 17;  // floor(16 * 1.0816)
+// Where each part is rounded by itself, |l_i| <= tau k_i / a fails, and with it
+// the bound. A person of 256 items and one of 257, of which 256 are shared with
+// opposite ratings; a = 1, c = tau = 17 / 16, on sixteenths.
+TEST(Items, Theorem12RoundingBothPartsByThemselvesBreaksTheBound) {
+  constexpr int kShared = 256;
+  const RatingScale scale = {.low_units = 0, .high_units = 21'250};
+  ItemsLattice lattice = ItemsLatticeOf(scale, 4);
+  lattice.ratio = {16, 17};
+  lattice.mask_norm = 256;
+  lattice.rating_norm = 289;
   const auto bound = static_cast<double>(
-      ItemsSensitivity(lattice, Adjacency::kReplaceOne, 100));
-  EXPECT_EQ(bound, 69);
+      ItemsSensitivity(lattice, Adjacency::kReplaceOne, 1000));
+  EXPECT_EQ(bound, 2 * 256 + 4 * 289 - 512);
   Ratings one, other;
-  for (int i = 0; i < 16; ++i) {
-    one[i] = i % 2 == 0 ? 20'800 : 0;
-    other[i] = 20'800 - one[i];
+  for (int i = 0; i < kShared; ++i) {
+    one[i] = i % 2 == 0 ? 21'250 : 0;
+    other[i] = 21'250 - one[i];
   }
-  other[16] = 10'400;
+  other[kShared] = 10'625;
   const auto rounded = [](const Ratings& person) {
     Pairs pairs;
     const double w = 1 / std::sqrt(static_cast<double>(person.size()));
     for (const auto& [item, units] : person) {
-      pairs[item] = {static_cast<std::int64_t>(4 * w),
-                     static_cast<std::int64_t>(4 * w * (units - 10'400) / 1e4)};
+      pairs[item] = {
+          static_cast<std::int64_t>(16 * w),
+          static_cast<std::int64_t>(16 * w * (units - 10'625) / 1e4)};
     }
     return pairs;
   };
   EXPECT_GT(GapOf(rounded(one), rounded(other)), bound);
-  EXPECT_LE(GapOf(PairsOf(one, lattice, Adjacency::kReplaceOne, scale),
-                  PairsOf(other, lattice, Adjacency::kReplaceOne, scale)),
-            bound);
+  const Pairs x = PairsOf(one, lattice, Adjacency::kReplaceOne, scale);
+  const Pairs y = PairsOf(other, lattice, Adjacency::kReplaceOne, scale);
+  EXPECT_LE(GapOf(x, y), bound);
+  EXPECT_GT(GapOf(x, {}), 500) << "the first adds k = 1 and |l| = 1";
 }
 
 // Theorem 12 under one_rating, where all roundings of a person may move.

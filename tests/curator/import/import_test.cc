@@ -274,6 +274,12 @@ TEST_F(ImportTest, ChecksTheOptionsBeforeItLooksAtTheFile) {
        [](ImportOptions* o) { o->users_count = 0; }},
       {"users-count-out-of-range",
        [](ImportOptions* o) { o->users_count = (std::uint64_t{1} << 40) + 1; }},
+      {"users-count-out-of-range",  // so many columns would be made
+       [](ImportOptions* o) {
+         o->format = MatrixFormatOfName("triples").value();
+         o->features_file = std::string("f");
+         o->users_count = 100'000'001;
+       }},
       {"label-columns-out-of-range",
        [](ImportOptions* o) { o->label_columns = -1; }},
   };
