@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/ratings/person.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -113,7 +112,7 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
   const Eigen::VectorXd scores =
       by_prediction
           ? Eigen::VectorXd(model.base + model.loadings * profile.mean)
-          : RankingScores(model, profile, own.items, ratings);
+          : RankingScores(model, basis_, profile, own.items, ratings);
   if (!scores.allFinite()) return Degenerate();
   std::vector<Recommendation> list;
   for (const std::int32_t item : Best(scores, own.items, options.top)) {

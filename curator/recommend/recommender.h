@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/ratings/model_file.h"
+#include "common/ratings/person.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
@@ -53,16 +54,18 @@ class Recommender {
       const RatingScale& scale);
 
   // Best first, equal ones by their place; the own items are left out. Without
-  // own ratings: by popularity, whatever the order. FAILED_PRECONDITION "model-degenerate" if the
-  // numbers of the model overflow for this record.
+  // own ratings: by popularity, whatever the order. FAILED_PRECONDITION
+  // "model-degenerate" if the numbers of the model overflow for this record.
   absl::StatusOr<std::vector<Recommendation>> Recommend(
       const RatedItems& own, const ListOptions& options) const;
 
   const NamedItemModel& model() const { return model_; }
 
  private:
-  explicit Recommender(NamedItemModel model) : model_(std::move(model)) {}
+  explicit Recommender(NamedItemModel model)
+      : model_(std::move(model)), basis_(RankingBasisOf(model_.model)) {}
   NamedItemModel model_;
+  RankingBasis basis_;
 };
 
 }  // namespace dpnmf::curator

@@ -124,6 +124,18 @@ TEST(Recommend, ANewPersonGetsTheListOfThePrior) {
   }
 }
 
+// A model file may say that nothing is popular.
+TEST(Recommend, WithoutPopularityThereIsStillAList) {
+  NamedItemModel model = SampleItemModel(kItems, 4, 3);
+  model.model.popularity.setZero();
+  const std::vector<std::string> items = model.items;
+  const auto recommender =
+      Recommender::Create(std::move(model), items, OneToFive()).value();
+  const auto data = RatedBy({SomeRatings(1, kItems)}, kItems);
+  EXPECT_EQ(recommender.Recommend(data->RatingsOf(0), {}).value().size(), 20u);
+  EXPECT_EQ(recommender.Recommend({}, {}).value().size(), 20u);
+}
+
 // A prediction within the range is the base and what each own rating adds.
 TEST(Recommend, TheContributionsAddUpToThePrediction) {
   const Recommender recommender = Sample();
