@@ -12,6 +12,7 @@
 #include "common/nmf/forecast.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
+#include "common/ratings/outlook.h"
 #include "common/wire/convert.h"
 
 namespace dpnmf::analyst {
@@ -200,6 +201,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                          ToProto(plan, parameters, facts));
   const Forecast forecast = ForecastOf(plan, parameters, facts);
   if (forecast.noise > 0) *reply.mutable_forecast() = ToProto(forecast);
+  if (facts.ratings.has_value())
+    reply.mutable_forecast()->set_sentence(RatingsOutlook(plan, facts));
   DPNMF_RETURN_IF_ERROR(CompareWithBudget(plan.cost, &reply));
   return planned;
 }

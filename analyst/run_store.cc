@@ -183,7 +183,10 @@ void PutMatrix(SQLite::Database* db, const std::string& run_id,
   put.bind(2, name);
   put.bind(3, static_cast<std::int64_t>(matrix.rows()));
   put.bind(4, static_cast<std::int64_t>(matrix.cols()));
-  put.bindNoCopy(5, matrix.data(),
+  // No entries are an empty blob: a null pointer would be NULL.
+  const void* const entries =
+      matrix.size() > 0 ? static_cast<const void*>(matrix.data()) : "";
+  put.bindNoCopy(5, entries,
                  static_cast<int>(sizeof(double) *
                                   static_cast<std::size_t>(matrix.size())));
   put.exec();

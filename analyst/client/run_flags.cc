@@ -78,12 +78,14 @@ absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
+  // Decimals that add up to 1 may not quite do so as they are stored; the
+  // server checks exactly.
   const double sum =
       std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
   const bool are_shares =
       std::all_of(flags.shares.begin(), flags.shares.end(),
                   [](double share) { return share >= 0 && share <= 1; }) &&
-      sum <= 1 && (flags.shares.empty() || flags.shares.size() == 5);
+      sum <= 1 + 1e-9 && (flags.shares.empty() || flags.shares.size() == 5);
   if (!are_shares)
     return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
                    "`--shares` must be five numbers from 0 to 1 whose sum is "

@@ -60,6 +60,20 @@ class RunStoreTest : public testing::Test {
   std::unique_ptr<RunStore> store_;
 };
 
+TEST_F(RunStoreTest, KeepsMatricesWithoutEntries) {
+  Add("one");
+  FinishedRound round = Round("one", 1);
+  round.state.memory["none"] = Eigen::MatrixXd(4, 0);
+  round.state.memory["nothing"] = Eigen::MatrixXd(0, 0);
+  const absl::Status stored = store_->FinishRound("one", round);
+  ASSERT_TRUE(stored.ok()) << stored;
+  Reopen();
+  const LearnerState state = store_->ReadLearner("one").value();
+  EXPECT_EQ(state.memory.at("none").rows(), 4);
+  EXPECT_EQ(state.memory.at("none").cols(), 0);
+  EXPECT_EQ(state.memory.at("nothing").rows(), 0);
+}
+
 TEST_F(RunStoreTest, KeepsTheItemsOfARunInOrderAndForgetsThemWithIt) {
   Add("one");
   Add("two");

@@ -52,6 +52,8 @@ says "ratings 1 to 5"
 says one_rating
 exits 0 "plan" as alice plan --dataset films --epsilon 1
 says "mechanism  *ratings"
+says "shares of the cost  *items"
+says "The noise in the count of an item is that of"
 says corrections
 exits 0 "plan of a choice" as alice plan --dataset films --epsilon 1 --mechanism ratings --rank 4 --moment-rows 10 \
   --shares 0.5,0.2,0.25,0,0.05 --profile-directions 2 --rounds 5 --format json

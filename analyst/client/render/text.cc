@@ -60,12 +60,18 @@ std::string InitialisationText(const v1::LearnerOptions& learner) {
   return absl::StrCat("random, seed ", learner.seed());
 }
 
-// By release.
+// "items 0.3, co-ratings 0.6, profiles 0.1".
 std::string SharesText(const v1::RunParameters& parameters) {
-  return absl::StrJoin(parameters.shares(), ", ",
-                       [](std::string* text, double share) {
-                         absl::StrAppend(text, FormatNumber(share));
-                       });
+  constexpr const char* kReleases[] = {"items", "co-ratings", "profiles",
+                                       "residuals", "corrections"};
+  std::vector<std::string> shares;
+  for (int i = 0; i < parameters.shares_size() && i < 5; ++i) {
+    if (parameters.shares(i) != 0) {
+      shares.push_back(
+          absl::StrCat(kReleases[i], " ", FormatNumber(parameters.shares(i))));
+    }
+  }
+  return absl::StrJoin(shares, ", ");
 }
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -97,7 +103,8 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
                                {"rounds", absl::StrCat(parameters.rounds())},
                                {"mechanism", parameters.mechanism()}});
   add("moment_rows", "moments of",
-      absl::StrCat("up to ", parameters.moment_rows(), " features"));
+      absl::StrCat("up to ", parameters.moment_rows(),
+                   parameters.shares().empty() ? " features" : " items"));
   add("shares", "shares of the cost", SharesText(parameters));
   add("profile_directions", "corrections for",
       absl::StrCat(parameters.profile_directions(), " directions"));

@@ -123,6 +123,41 @@ TEST(Text, DatasetsStateTheGuarantee) {
             "The curator offers no data set to this analyst.\n");
 }
 
+TEST(Text, ADataSetOfRatingsShowsItsRange) {
+  v1::ListDatasetsReply reply;
+  v1::Dataset& dataset = *reply.add_datasets();
+  dataset = SampleDataset("films");
+  dataset.set_sparse(true);
+  dataset.mutable_ratings()->set_low_units(5'000);
+  dataset.mutable_ratings()->set_high_units(50'000);
+  dataset.mutable_guarantee()->set_adjacency(v1::ADJACENCY_ONE_RATING);
+  EXPECT_THAT(DatasetsText(reply),
+              AllOf(HasSubstr("  ratings 0.5 to 5  "),
+                    HasSubstr("(rdp, one_rating)"), Not(HasSubstr("sparse"))));
+}
+
+TEST(Text, APlanOfRatingsShowsReleasesAndShares) {
+  v1::PlanRunReply reply = SamplePlan();
+  v1::RunParameters& run = *reply.mutable_specification()->mutable_parameters();
+  run.set_mechanism("ratings");
+  for (const double share : {0.25, 0.5, 0.0, 0.125, 0.125})
+    run.add_shares(share);
+  run.set_moment_rows(120);
+  run.set_profile_directions(8);
+  EXPECT_THAT(
+      PlanText(reply),
+      AllOf(HasSubstr("moments of             up to 120 items\n"),
+            HasSubstr("shares of the cost     items 0.25, co-ratings 0.5, "
+                      "residuals 0.125, corrections 0.125\n"),
+            HasSubstr("corrections for        8 directions\n"),
+            Not(HasSubstr("inner iterations")),
+            Not(HasSubstr("first dictionary"))));
+  run.clear_shares();
+  for (const double share : {1.0, 0.0, 0.0, 0.0, 0.0}) run.add_shares(share);
+  EXPECT_THAT(PlanText(reply), AllOf(Not(HasSubstr("moments of")),
+                                     Not(HasSubstr("corrections for"))));
+}
+
 TEST(Text, RunsLabelTheReading) {
   v1::ListRunsReply reply;
   *reply.add_runs() = SampleRun(kRunId);

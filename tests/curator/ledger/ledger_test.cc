@@ -64,6 +64,8 @@ TEST(Ledger, RefusesToChangeAPolicy) {
   other = PolicyFor("people");
   other.adjacency = Adjacency::kAddRemoveOne;
   EXPECT_CODE(ledger->DeclarePopulation(other), "population-differs");
+  other.adjacency = Adjacency::kOneRating;
+  EXPECT_CODE(ledger->DeclarePopulation(other), "population-differs");
   EXPECT_EQ(ledger->Policy("people").value(), PolicyFor("people"));
 }
 
@@ -86,7 +88,8 @@ TEST(Ledger, EveryConversionKeepsItsPolicyOverARestart) {
       {"a", Adjacency::kReplaceOne, Conversion::kRdp, 0.1, 1e-5},
       {"b", Adjacency::kAddRemoveOne, Conversion::kRdpOptimal, 1.0 / 3, 1e-9},
       {"c", Adjacency::kReplaceOne, Conversion::kGaussian, 20, 0.1},
-      {"d", Adjacency::kReplaceOne, Conversion::kGaussian, 1e-3, 1e-12}};
+      {"d", Adjacency::kReplaceOne, Conversion::kGaussian, 1e-3, 1e-12},
+      {"e", Adjacency::kOneRating, Conversion::kRdp, 2, 1e-6}};
   {
     const auto ledger = home.Open();
     for (const auto& policy : policies)

@@ -1,0 +1,52 @@
+#include "common/ratings/outlook.h"
+
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+#include "common/privacy/ratings_bounds.h"
+
+namespace dpnmf {
+namespace {
+
+// Of a person who stands for all: how many ratings differ between data sets is
+// private.
+constexpr double kRatingsOfAPerson = 100;
+
+std::string TwoDigits(double value) {
+  return value < 100 ? absl::StrFormat("%.2g", value)
+                     : absl::StrFormat("%.0f", value);
+}
+
+}  // namespace
+
+// Column 0 of `items` has a w for each person who rated the item, column 1 the
+// rating about the own mean times w; both have the noise sigma. So the noise is
+// that of sigma / (a w) people, and moves the mean rating of an item that n
+// people rated by sigma / (n w).
+std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts) {
+  const PartPlan* items = nullptr;
+  for (const StagePlan& stage : plan.stages) {
+    for (const PartPlan& part : stage.parts)
+      if (part.name == "items") items = &part;
+  }
+  if (items == nullptr) return "";
+  const double stddev = std::ldexp(static_cast<double>(items->stddev_steps),
+                                   items->step_exponent);
+  const RatingsBounds bounds = RatingsBoundsOf(*facts.ratings, facts.adjacency);
+  const double people = std::ceil(static_cast<double>(facts.users) / 10);
+  if (facts.adjacency == Adjacency::kOneRating) {
+    return absl::StrFormat(
+        "The noise in the count of an item is that of %s ratings. If %.0f "
+        "people rated an item, the noise moves its mean rating by about %s.",
+        TwoDigits(stddev / bounds.a), people, TwoDigits(stddev / people));
+  }
+  const double weight = 1 / std::sqrt(kRatingsOfAPerson);
+  return absl::StrFormat(
+      "The noise in the count of an item is that of %s people with %.0f "
+      "ratings each. If %.0f such people rated an item, the noise moves its "
+      "mean rating by about %s.",
+      TwoDigits(stddev / (bounds.a * weight)), kRatingsOfAPerson, people,
+      TwoDigits(stddev / (people * weight)));
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,17 @@
+// What a run on ratings may be expected to see, from public numbers alone.
+#ifndef DPNMF_COMMON_RATINGS_OUTLOOK_H_
+#define DPNMF_COMMON_RATINGS_OUTLOOK_H_
+
+#include <string>
+
+#include "common/privacy/run_plan.h"
+
+namespace dpnmf {
+
+// Sentences about the noise of the release `items`, in people and in units of
+// ratings. Empty for a plan without that release. facts.ratings is set.
+std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_RATINGS_OUTLOOK_H_
