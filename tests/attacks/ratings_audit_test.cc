@@ -23,7 +23,7 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::uint64_t kPlaysOfRatings = 1 << 17;
-constexpr int kItems = 14, kRank = 3;
+constexpr int kRatedItems = 14, kRatedRank = 3;
 
 using Integers = std::vector<std::int64_t>;
 
@@ -54,9 +54,9 @@ std::vector<Case> Cases() {
 
 // Items 0 to 2 fix the profile, the others tell nothing of it.
 Eigen::MatrixXd DecidingModel() {
-  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kItems, 1 + kRank);
+  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kRatedItems, 1 + kRatedRank);
   model.col(0).setConstant(3);
-  for (int k = 0; k < kRank; ++k) model(k, 1 + k) = 1e3;
+  for (int k = 0; k < kRatedRank; ++k) model(k, 1 + k) = 1e3;
   return model;
 }
 
@@ -64,7 +64,7 @@ RunParameters ParametersOf() {
   RunParameters parameters;
   parameters.dataset = "people";
   parameters.mechanism = "ratings";
-  parameters.rank = kRank;
+  parameters.rank = kRatedRank;
   parameters.rounds = 5;
   parameters.epsilon = 12;
   parameters.delta = kAttackDelta;
@@ -78,7 +78,7 @@ RunParameters ParametersOf() {
 RunPlan Plan() {
   DatasetFacts facts;
   facts.name = facts.population = "people";
-  facts.features = kItems;
+  facts.features = kRatedItems;
   facts.users = 4;
   facts.conversion = Conversion::kGaussian;
   facts.max_rank = 100;
@@ -107,14 +107,15 @@ LinearGame RatedGame(const Case& one, const RunPlan& claim) {
   const ReleaseKind& kind = ReleaseKindOf(one.release);
   LinearGame game;
   for (int world = 0; world < 2; ++world) {
-    std::vector<Ratings> people = RandomPeople(3, kItems, 5);
+    std::vector<Ratings> people = RandomPeople(3, kRatedItems, 5);
     people.push_back(one.targets[world]);
     std::unique_ptr<Coefficients> none;
-    const RoundSums sums =
-        kind.sums(
-                input,
-                {*RatingsOf(people, kItems), ParametersOf(), claim, {}, &none})
-            .value();
+    const RoundSums sums = kind.sums(input, {*RatingsOf(people, kRatedItems),
+                                             ParametersOf(),
+                                             claim,
+                                             {},
+                                             &none})
+                               .value();
     for (const Integers& part : sums.parts)
       game.sums[world].insert(game.sums[world].end(), part.begin(), part.end());
   }
