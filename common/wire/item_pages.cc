@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/utf8.h"
 
 namespace dpnmf {
 namespace {
@@ -18,14 +19,8 @@ absl::Status Malformed(absl::string_view problem) {
 }
 
 // Names are printed on terminals: no control characters.
-bool IsOneLine(const std::string& text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
-  });
-}
-
 bool IsNameOf(const std::string& text, std::size_t longest) {
-  return text.size() <= longest && IsOneLine(text);
+  return text.size() <= longest && IsPrintableLine(text);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ exits 0 "plan" as alice plan --dataset films --epsilon 1
 says "mechanism  *ratings"
 says "shares of the cost  *items"
 says "The noise in the count of an item is that of"
-says corrections
+says "^  co-ratings"
 exits 0 "plan of a choice" as alice plan --dataset films --epsilon 1 --mechanism ratings --rank 4 --moment-rows 10 \
   --shares 0.5,0.2,0.25,0,0.05 --profile-directions 2 --rounds 5 --format json
 says '"moment_rows": 10'
