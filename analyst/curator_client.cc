@@ -90,6 +90,7 @@ class GrpcStream : public RunStream {
     if (!reply.has_opened()) return Violation();
     v1::RunOpened& opened = *reply.mutable_opened();
     plan_ = opened.plan();
+    rank_ = parameters.rank();
     return OpenedRun{std::move(*opened.mutable_plan()), opened.next_round(),
                      opened.users(), std::move(*opened.mutable_ledger()),
                      std::move(*opened.mutable_receipt_key())};
@@ -106,7 +107,7 @@ class GrpcStream : public RunStream {
       return Violation();
     DPNMF_ASSIGN_OR_RETURN(
         ReleaseReader reader,
-        ReleaseReader::Create(reply.release(), LargestRelease(round, input.w)));
+        ReleaseReader::Create(reply.release(), LargestRelease(round, input)));
     while (!reader.complete()) {
       DPNMF_RETURN_IF_ERROR(Read(&reply));
       if (reply.has_lattice()) {
@@ -179,12 +180,17 @@ class GrpcStream : public RunStream {
     return result;
   }
 
-  // No release is larger than the sums that it is made of: A and B, or what the
-  // plan says.
+  // No release is larger than the sums that it is made of: what fits W, a
+  // matrix of K columns and one on the rows of the request; or what the plan
+  // says.
   std::uint64_t LargestRelease(std::uint32_t round,
-                               const Eigen::MatrixXd& w) const {
-    if (w.size() > 0)
-      return static_cast<std::uint64_t>(w.size() + w.cols() * w.cols());
+                               const RoundInput& input) const {
+    if (input.w.size() > 0) {
+      const std::uint64_t columns = std::max<std::uint64_t>(
+          rank_, static_cast<std::uint64_t>(input.w.cols()));
+      return static_cast<std::uint64_t>(input.w.size()) + columns * columns +
+             EntryCount(input.rows.size(), input.rows.size(), true);
+    }
     constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
     const v1::StagePlan* const stage = StageOf(plan_, round).stage;
     std::uint64_t entries = 0;
@@ -203,6 +209,8 @@ class GrpcStream : public RunStream {
     request.mutable_round()->set_round(round);
     request.mutable_round()->mutable_rows()->Add(input.rows.begin(),
                                                  input.rows.end());
+    request.mutable_round()->mutable_numbers()->Add(input.numbers.begin(),
+                                                    input.numbers.end());
     if (w.size() == 0) return Write(request);
     request.mutable_round()->mutable_shape()->set_rows(
         static_cast<std::uint64_t>(w.rows()));
@@ -246,7 +254,8 @@ class GrpcStream : public RunStream {
   }
 
   grpc::ClientContext context_;
-  v1::RunPlan plan_;  // of Open
+  v1::RunPlan plan_;        // of Open
+  std::uint64_t rank_ = 0;  // likewise
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};
   bool finished_ = false;
@@ -272,6 +281,20 @@ class GrpcCurator : public CuratorConnection {
     v1::ListDatasetsReply reply;
     DPNMF_RETURN_IF_ERROR(
         CallCurator([&] { return stub_->ListDatasets(&context, {}, &reply); }));
+    return reply;
+  }
+
+  absl::StatusOr<v1::ListItemsReply> ListItems(const std::string& dataset,
+                                               std::uint64_t first) override {
+    grpc::ClientContext context;
+    SetDeadline(&context);
+    SendTrace(&context);
+    v1::ListItemsRequest request;
+    request.set_dataset(dataset);
+    request.set_first(first);
+    v1::ListItemsReply reply;
+    DPNMF_RETURN_IF_ERROR(CallCurator(
+        [&] { return stub_->ListItems(&context, request, &reply); }));
     return reply;
   }
 

@@ -68,6 +68,9 @@ class CuratorConnection {
  public:
   virtual ~CuratorConnection() = default;
   virtual absl::StatusOr<v1::ListDatasetsReply> ListDatasets() = 0;
+  // A page of the declared items of a data set, as it came.
+  virtual absl::StatusOr<v1::ListItemsReply> ListItems(
+      const std::string& dataset, std::uint64_t first) = 0;
   virtual absl::StatusOr<v1::GetLedgerReply> GetLedger(
       const std::string& dataset, std::uint64_t after_sequence) = 0;
   virtual std::unique_ptr<RunStream> NewStream() = 0;

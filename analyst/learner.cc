@@ -47,9 +47,10 @@ double Seconds(steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// |W' - W|_F / |W|_F; 0 where W is zero.
+// |W' - W|_F / |W|_F; 0 where W is zero, or was of another shape.
 double RelativeChange(const Eigen::MatrixXd& before,
                       const Eigen::MatrixXd& after) {
+  if (before.rows() != after.rows() || before.cols() != after.cols()) return 0;
   const double norm = before.norm();
   return norm > 0 ? (after - before).norm() / norm : 0;
 }
@@ -171,13 +172,35 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
   return absl::OkStatus();
 }
 
+absl::Status Learner::PrepareItems(const OpenedRun& opened) {
+  const Mechanism* const mechanism = Mechanisms().Find(
+      record_.run.specification().parameters().mechanism());
+  if (mechanism == nullptr || !mechanism->needs_items || items_.has_value())
+    return absl::OkStatus();
+  const auto stopped = [this] { return control_->stopped(); };
+  DPNMF_ASSIGN_OR_RETURN(
+      RunItems items,
+      FetchItems(run_id_, record_.run.specification(), store_, curator_,
+                 [&] {
+                   return stopped() ||
+                          (control_->cancelled() && !cancel_noticed_);
+                 }));
+  DPNMF_RETURN_IF_ERROR(CheckPlan(items.facts, opened.plan));
+  items.facts.stopped = stopped;
+  items_ = std::move(items);
+  return absl::OkStatus();
+}
+
 absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                                std::uint32_t round) {
+  DPNMF_RETURN_IF_ERROR(PrepareItems(opened));
   const auto begin = steady_clock::now();
   DPNMF_ASSIGN_OR_RETURN(const RoundKind kind, KindOf(opened.plan, round));
-  const RoundFacts facts =
+  RoundFacts facts =
       FactsOfRound(record_.run.specification(), opened.plan, kind.at,
                    static_cast<double>(opened.users), settings_.average);
+  facts.round_of_run = round;
+  if (items_.has_value()) facts.ratings = &items_->facts;
   DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
                          kind.release->input(facts, state_));
   DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
@@ -201,6 +224,8 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   absl::Status updated;
   if (!result.lost) {
     updated = kind.release->update(result.parts, facts, &finished.state);
+    // Broken off: the same request gets the same bytes later.
+    if (control_->stopped() && absl::IsCancelled(updated)) return updated;
     // A release that cannot be used is recorded all the same: it was charged.
     if (!updated.ok()) finished.lost = true;
   }

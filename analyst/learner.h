@@ -18,11 +18,13 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "analyst/curator_connection.h"
 #include "analyst/run_control.h"
+#include "analyst/run_items.h"
 #include "analyst/run_store.h"
 #include "common/server/observers.h"
 
@@ -62,6 +64,9 @@ class Learner {
   absl::Status OneRound(RunStream* stream, const OpenedRun& opened,
                         std::uint32_t round);
   absl::Status StoreOpened(const OpenedRun& opened);
+  // Once, before the first round of a run that needs items: they are stored, or
+  // fetched and stored.
+  absl::Status PrepareItems(const OpenedRun& opened);
   absl::Status StoreEnd(const v1::LedgerPosition& position);
   Outcome HandleFailure(const absl::Status& failure);
   absl::Status BeginFailing(const absl::Status& failure);
@@ -90,6 +95,7 @@ class Learner {
   // As stored; read again for every connection.
   RunRecord record_;
   LearnerState state_;
+  std::optional<RunItems> items_;  // of mechanisms that need them
   bool opened_ = false;          // on this connection
   bool cancel_noticed_ = false;  // by this connection
   bool round_refused_ = false;

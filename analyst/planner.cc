@@ -65,6 +65,11 @@ struct Choice {
 Choice ChoiceFor(const v1::RunSpecification& specification,
                  const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
+  if (dataset.has_ratings()) {
+    return {"ratings",
+            "The data set holds ratings, and what is missing is not 0: no "
+            "other mechanism reads them."};
+  }
   const auto statistics = [](std::string_view because) {
     return Choice{"statistics",
                   absl::StrCat("Rounds of A and B, since ", View(because),

@@ -59,6 +59,19 @@ absl::StatusOr<Eigen::MatrixXd> FirstDictionary(
   const v1::RunSpecification& specification = planned.reply.specification();
   const std::uint64_t features = planned.dataset.features();
   const std::uint64_t rank = specification.parameters().rank();
+  const Mechanism* const mechanism =
+      Mechanisms().Find(specification.parameters().mechanism());
+  if (mechanism != nullptr && mechanism->first != nullptr) {
+    if (w0.has_value()) {
+      return Refusal(absl::StatusCode::kInvalidArgument,
+                     "dictionary-unexpected",
+                     "A run of this mechanism has no W_0; send none.");
+    }
+    DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(planned.dataset));
+    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                           FromProto(specification.parameters()));
+    return mechanism->first(facts, parameters);
+  }
   if (specification.learner().initialisation() == v1::INITIALISATION_RANDOM) {
     if (w0.has_value()) {
       return Refusal(absl::StatusCode::kInvalidArgument,

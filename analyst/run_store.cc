@@ -39,6 +39,20 @@ CREATE TABLE IF NOT EXISTS receipts (
 ) WITHOUT ROWID;
 )sql";
 
+// Likewise: what runs on ratings keep of their data sets.
+constexpr char kItems[] = R"sql(
+CREATE TABLE IF NOT EXISTS run_datasets (
+  run_id  TEXT PRIMARY KEY,
+  dataset BLOB NOT NULL         -- dpnmf.v1.Dataset
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS run_items (
+  run_id TEXT NOT NULL,
+  first  INTEGER NOT NULL,
+  page   BLOB NOT NULL,         -- dpnmf.v1.ListItemsReply
+  PRIMARY KEY (run_id, first)
+);
+)sql";
+
 constexpr char kSchema[] = R"sql(
 CREATE TABLE runs (
   sequence      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -323,6 +337,7 @@ absl::Status Prepare(SQLite::Database* db) {
     transaction.commit();
   }
   db->exec(kReceipts);
+  db->exec(kItems);
   return absl::OkStatus();
 }
 
@@ -523,6 +538,66 @@ absl::StatusOr<Model> RunStore::ReadModel(const std::string& run_id) {
   });
 }
 
+absl::Status RunStore::PutDataset(const std::string& run_id,
+                                  const v1::Dataset& dataset) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
+    SQLite::Statement put(*db,
+                          "INSERT OR REPLACE INTO run_datasets VALUES (?, ?)");
+    put.bind(1, run_id);
+    BindBlob(&put, 2, dataset.SerializeAsString());
+    put.exec();
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::optional<v1::Dataset>> RunStore::ReadDataset(
+    const std::string& run_id) {
+  return state_->Transact(
+      [&](SQLite::Database* db) -> absl::StatusOr<std::optional<v1::Dataset>> {
+        DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
+        SQLite::Statement row(
+            *db, "SELECT dataset FROM run_datasets WHERE run_id = ?");
+        row.bind(1, run_id);
+        if (!row.executeStep()) return std::nullopt;
+        v1::Dataset dataset;
+        if (!dataset.ParseFromString(BlobOf(row.getColumn(0))))
+          return Damaged("the data set of a run");
+        return dataset;
+      });
+}
+
+absl::Status RunStore::PutItemPage(const std::string& run_id,
+                                   const v1::ListItemsReply& page) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
+    SQLite::Statement put(*db,
+                          "INSERT OR REPLACE INTO run_items VALUES (?, ?, ?)");
+    put.bind(1, run_id);
+    put.bind(2, static_cast<std::int64_t>(page.first()));
+    BindBlob(&put, 3, page.SerializeAsString());
+    put.exec();
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunStore::ReadItemPages(
+    const std::string& run_id,
+    const std::function<bool(const v1::ListItemsReply&)>& take) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
+    SQLite::Statement row(
+        *db, "SELECT page FROM run_items WHERE run_id = ? ORDER BY first");
+    row.bind(1, run_id);
+    while (row.executeStep()) {
+      v1::ListItemsReply page;
+      if (!page.ParseFromString(BlobOf(row.getColumn(0))) || !take(page))
+        return Damaged("the items of a run");
+    }
+    return absl::OkStatus();
+  });
+}
+
 absl::Status RunStore::ChangeState(const std::string& run_id,
                                    const StateChange& change) {
   const std::int64_t now = state_->unix_seconds();
@@ -715,7 +790,8 @@ absl::StatusOr<std::uint64_t> RunStore::Forget(
           return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ended",
                          "The run has not ended; cancel it first.");
         }
-        for (const char* table : {"matrices", "events", "runs"}) {
+        for (const char* table :
+             {"matrices", "events", "run_datasets", "run_items", "runs"}) {
           SQLite::Statement drop(
               *db, absl::StrCat("DELETE FROM ", table, " WHERE run_id = ?"));
           drop.bind(1, run_id);

@@ -97,6 +97,19 @@ class RunStore {
   absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
   absl::StatusOr<Model> ReadModel(const std::string& run_id);
 
+  // What runs on ratings keep of their data set: its public facts and the pages
+  // of its items, in the order in which they were put. Nothing is checked here.
+  absl::Status PutDataset(const std::string& run_id,
+                          const v1::Dataset& dataset);
+  absl::StatusOr<std::optional<v1::Dataset>> ReadDataset(
+      const std::string& run_id);
+  absl::Status PutItemPage(const std::string& run_id,
+                           const v1::ListItemsReply& page);
+  // DATA_LOSS "state-damaged" if take(page) is false.
+  absl::Status ReadItemPages(
+      const std::string& run_id,
+      const std::function<bool(const v1::ListItemsReply&)>& take);
+
   // A run in a final state is left alone: FAILED_PRECONDITION "run-ended". One
   // that is being cancelled stays CANCELLING until a final state is stored.
   absl::Status ChangeState(const std::string& run_id,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -25,11 +26,12 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   const std::string path(absl::StripPrefix(flags.init, kPublicPrefix));
   DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
   if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
-      w.cols() != static_cast<Eigen::Index>(flags.rank)) {
+      w.cols() != static_cast<Eigen::Index>(flags.rank.value_or(0))) {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
                    absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
                                 "; this run needs a dictionary of ",
-                                dataset.features(), " x ", flags.rank, "."));
+                                dataset.features(), " x ", flags.rank.value_or(0),
+                                "."));
   }
   return std::vector<double>(w.data(), w.data() + w.size());
 }
@@ -52,6 +54,13 @@ absl::Status CheckMechanism(const std::string& name) {
 // On the wire 0 stands for a default, so a 0 that was typed stops here. What is
 // too large the server refuses.
 absl::Status CheckNumbers(const RunFlags& flags) {
+  if (flags.rank == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
+                   "`--rank` must be 1 or more.");
+  if (flags.profile_directions == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "profile-directions-out-of-range",
+                   "`--profile-directions` must be 1 or more.");
   if (flags.rounds == 0u)
     return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
                    "`--rounds` must be 1 or more.");
@@ -69,6 +78,17 @@ absl::Status CheckNumbers(const RunFlags& flags) {
   if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
     return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
                    "`--step-size` must be above 0 and at most 2.");
+  const double sum =
+      std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
+  const bool are_shares =
+      std::all_of(flags.shares.begin(), flags.shares.end(),
+                  [](double share) { return share >= 0 && share <= 1; }) &&
+      sum <= 1 && (flags.shares.empty() || flags.shares.size() == 5);
+  if (!are_shares)
+    return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
+                   "`--shares` must be five numbers from 0 to 1 whose sum is "
+                   "at most 1: of items, co-ratings, profiles, residuals and "
+                   "corrections.");
   const auto is_share = [](std::optional<double> share) {
     return !share || (*share > 0 && *share < 1);
   };
@@ -94,6 +114,9 @@ std::string UnusedFlag(
       {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
       {"--share-of-moments", "share_of_moments",
        flags.share_of_moments.has_value()},
+      {"--shares", "shares", !flags.shares.empty()},
+      {"--profile-directions", "profile_directions",
+       flags.profile_directions.has_value()},
       {"--outliers", "outliers", flags.outliers == "on"},
       {"--inner-iterations", "inner_iterations",
        flags.inner_iterations.has_value()},
@@ -114,6 +137,7 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   DatasetFacts facts;
   facts.features = dataset.features();
   RunParameters parameters;
+  parameters.shares = flags.shares;
   parameters.moment_rows =
       flags.moment_rows.value_or(static_cast<std::uint32_t>(
           std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
@@ -166,11 +190,15 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--dataset", &flags->dataset,
            "Name of the data set; see 'dpnmf datasets'",
            {.value = "NAME", .required = true}),
-      Flag("--rank", &flags->rank, "K: number of parts to learn",
-           {.value = "K", .required = true}),
+      Flag("--rank", &flags->rank,
+           "K: number of parts to learn; of ratings the most numbers in a "
+           "person's profile [of ratings: by the data set's size; else "
+           "required]",
+           {.value = "K"}),
       Flag(
           "--rounds", &flags->rounds,
-          "Noised releases of the whole run [30; for moments the least number]",
+          "Noised releases of the whole run [30; for moments and ratings the "
+          "least number]",
           {.value = "T"}),
       Flag("--epsilon", &flags->epsilon,
            "Epsilon that the whole run may cost, under the data set's "
@@ -181,11 +209,23 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
            {.value = "NAME", .shown = true}),
       Flag("--moment-rows", &flags->moment_rows,
-           "Only for moments: the most features [up to 1024]", {.value = "M"}),
+           "Only for moments and ratings: the most features or items whose "
+           "second moment is released [moments: up to 1024; ratings: by the "
+           "data set's size]",
+           {.value = "M"}),
       Flag("--share-of-moments", &flags->share_of_moments,
            "Only for moments with further --rounds: share of the run's cost "
            "before them [0.5]",
            {.value = "X"}),
+      Flag("--shares", &flags->shares,
+           "Only for ratings: shares of the run's cost for items, co-ratings, "
+           "profiles, residuals and corrections; 0 leaves a release out [by "
+           "the data set's size]",
+           {.value = "X,X,X,X,X"}),
+      Flag("--profile-directions", &flags->profile_directions,
+           "Only for ratings: directions of profiles that corrections are "
+           "released for [by the data set's size]",
+           {.value = "R"}),
       Flag("--outliers", &flags->outliers,
            "Whether sparse outliers are separated",
            {.one_of = "on|off", .shown = true}),
@@ -225,13 +265,15 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   v1::RunSpecification specification;
   v1::RunParameters* parameters = specification.mutable_parameters();
   parameters->set_dataset(flags.dataset);
-  parameters->set_rank(flags.rank);
+  parameters->set_rank(flags.rank.value_or(0));
   parameters->set_rounds(flags.rounds.value_or(0));
   parameters->set_epsilon(flags.epsilon);
   parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
   parameters->set_mechanism(flags.mechanism);
   parameters->set_moment_rows(flags.moment_rows.value_or(0));
   parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
+  parameters->mutable_shares()->Add(flags.shares.begin(), flags.shares.end());
+  parameters->set_profile_directions(flags.profile_directions.value_or(0));
   if (flags.outliers == "on") {
     parameters->set_outliers(true);
     parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
@@ -268,6 +310,11 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
   PreparedRun run;
   DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
+  if (!flags.rank.has_value() && !run.dataset.has_ratings()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "--rank is required for a data set that does not hold "
+                   "ratings; see 'dpnmf plan --help'.");
+  }
   DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
   run.specification = SpecificationOf(flags, run.dataset);
   if (is_public) {

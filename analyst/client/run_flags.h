@@ -17,13 +17,15 @@ namespace dpnmf::cli {
 // As typed; what is not given comes from the data set or from the defaults.
 struct RunFlags {
   std::string dataset;
-  std::uint32_t rank = 0;
+  std::optional<std::uint32_t> rank;    // of ratings: else by the server
   std::optional<std::uint32_t> rounds;  // else by the mechanism
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
   std::optional<std::uint32_t> moment_rows;  // else all, up to 1024
   std::optional<double> share_of_moments;    // else the server's default
+  std::vector<double> shares;                // else the server's default
+  std::optional<std::uint32_t> profile_directions;  // likewise
   std::string init = "random";
   std::string outliers = "off";
   std::optional<double> lambda;                   // else DefaultLambda
@@ -64,7 +66,8 @@ struct PreparedRun {
 // Fetches the data set and reads a public W_0. NOT_FOUND "dataset-unknown" with
 // the names on offer; INVALID_ARGUMENT "init-malformed",
 // "init-shape-mismatch", "mechanism-unknown", "flag-unused" for a flag that the
-// mechanism that was named has no use for, and for a number that was given and
+// mechanism that was named has no use for, "usage" without a rank where the
+// data set does not hold ratings, and for a number that was given and
 // is out of its range the code that the server has; the errors of
 // ReadMatrixFile.
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,

@@ -21,13 +21,16 @@
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
+#include "common/ratings/learner.h"
 
 namespace dpnmf::analyst {
 
 // All that a run has learnt. It is stored after each round, and the next
 // request is a function of it: that makes a run resume with the same bits.
 struct LearnerState {
-  Eigen::MatrixXd w;  // D x K: non-negative, columns of length at most 1
+  // D x K: non-negative, columns of length at most 1. Of a run on ratings: its
+  // model, D x (1 + q), of any sign.
+  Eigen::MatrixXd w;
   // What a mechanism carries from round to round, by a name of its choice.
   std::map<std::string, Eigen::MatrixXd> memory;
 };
@@ -56,11 +59,15 @@ struct RoundFacts {
   double stddev_a = 0;
   // False: each round uses its own release alone.
   bool average = true;
+  std::uint32_t round_of_run = 1;  // 1 to the rounds of the run
+  // Of mechanisms that need items; else null.
+  const RatingsFacts* ratings = nullptr;
 };
 
 // Updates the state with the parts of one release. INVALID_ARGUMENT
 // "release-malformed" if the parts are not those of the mechanism or do not fit
-// W; the state is then unchanged.
+// W; the state is then unchanged. CANCELLED "cancelled" once
+// RatingsFacts::stopped says so.
 using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
                                         const RoundFacts& facts,
                                         LearnerState* state);
@@ -102,6 +109,12 @@ struct Mechanism {
   std::span<const ReleaseKind> releases;
   // Null where a dictionary is learnt; nothing if none has been released.
   std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
+  // Its rounds read the declared items (RoundFacts::ratings).
+  bool needs_items = false;
+  // What W is before the first release; null: a dictionary that is drawn or
+  // given.
+  Eigen::MatrixXd (*first)(const DatasetFacts& facts,
+                           const RunParameters& parameters) = nullptr;
 };
 
 // All of them, by name.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/cord.h"
+#include "common/base/utf8.h"
 #include "common/base/view.h"
 
 namespace dpnmf {
@@ -10,26 +11,6 @@ namespace {
 constexpr char kPayloadUrl[] = "type.dpnmf/reason-code";
 constexpr std::size_t kLongestSentence = 2000;
 constexpr std::string_view kCutOff = "...";
-
-// The length of the UTF-8 character at the beginning of `text`, which is not
-// empty; 0 if there is none.
-std::size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<unsigned char>(text[i]);
-  };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Too long for their character, surrogates, and past U+10FFFF.
-  const bool is_none =
-      (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
-  return is_none ? 0 : length;
-}
 
 // Control characters become spaces, and bytes that are not UTF-8 question
 // marks; what is too long is cut off.

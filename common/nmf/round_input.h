@@ -10,13 +10,18 @@
 
 namespace dpnmf {
 
+// No kind reads more of RoundInput::numbers.
+inline constexpr int kMostRequestNumbers = 16;
+
 struct RoundInput {
   RoundInput() = default;
   RoundInput(Eigen::MatrixXd dictionary)  // NOLINT(google-explicit-constructor)
       : w(std::move(dictionary)) {}
 
-  Eigen::MatrixXd w;                // D x K; empty where the kind needs none
-  std::vector<std::uint32_t> rows;  // moments on M < D rows; else empty
+  // D x K, or a model of ratings (D x up to 1 + K, any sign); empty where the
+  // kind needs none.
+  Eigen::MatrixXd w;
+  std::vector<std::uint32_t> rows;  // of moments on some rows; else empty
   std::vector<double> numbers;      // what else a kind reads; else empty
 };
 

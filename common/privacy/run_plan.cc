@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/privacy/column_bound.h"
 #include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/ratings_bounds.h"
 
 namespace dpnmf {
 namespace {
@@ -90,7 +91,9 @@ absl::Status InvalidPlan(const PartPlan& part, std::string_view what) {
 }
 
 // mu^2 = Delta^2 / sigma^2, respectively Delta^2 / min(sigma_diag^2,
-// 2 sigma_off^2), with Delta^2 = 2 left right, respectively left right.
+// 2 sigma_off^2), with Delta^2 = 2 left right, respectively left right. One
+// rating may change all that its person adds: its price is that of a
+// replacement.
 absl::StatusOr<MuSquared> CostOfPart(const PartPlan& part,
                                      Adjacency adjacency) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
@@ -109,7 +112,8 @@ absl::StatusOr<MuSquared> CostOfPart(const PartPlan& part,
   }
   const Uint128 norms =
       static_cast<Uint128>(part.left_norm_steps) * part.right_norm_steps;
-  const bool doubled = adjacency == Adjacency::kReplaceOne && !part.one_sided;
+  const bool doubled =
+      adjacency != Adjacency::kAddRemoveOne && !part.whole_sensitivity;
   const int doublings = doubled ? 1 : 0;
   const auto units =
       CeilOfScaledRatio(norms, MuSquared::kFractionBits + doublings, variance);
@@ -207,12 +211,14 @@ absl::Status CheckFacts(const DatasetFacts& facts) {
   const bool ok =
       facts.features >= 1 && facts.users >= 1 && facts.users <= kMostUsers &&
       facts.column_bound >= kLeastColumnBound && facts.column_bound <= 1e30 &&
-      facts.max_rank >= 1 && facts.max_rounds >= 1;
+      facts.max_rank >= 1 && facts.max_rounds >= 1 &&
+      (!facts.ratings.has_value() || IsRatingScale(*facts.ratings));
   if (ok) return absl::OkStatus();
   return Invalid("dataset-facts-invalid",
                  "The data set's declared facts are out of range (`features`, "
                  "`users` up to 2^40, `column_bound` from 2^-32 to 1e30, "
-                 "`max_rank`, `max_rounds`); import it again.");
+                 "`max_rank`, `max_rounds`, `ratings` up to 100,000); import "
+                 "it again.");
 }
 
 absl::Status CheckSize(const RunParameters& parameters,
@@ -266,6 +272,24 @@ absl::StatusOr<const Mechanism*> MechanismNamed(const std::string& name) {
           NamesText(Mechanisms(), [](const Mechanism&) { return true; }), "."));
 }
 
+absl::Status CheckFits(const Mechanism& mechanism, const DatasetFacts& facts) {
+  if (mechanism.for_ratings == facts.ratings.has_value())
+    return absl::OkStatus();
+  if (mechanism.for_ratings) {
+    return Invalid("mechanism-mismatch",
+                   absl::StrCat("`mechanism` ", std::string(mechanism.name),
+                                " is for data sets of ratings, and this one "
+                                "has none: choose another."));
+  }
+  return Invalid("mechanism-mismatch",
+                 absl::StrCat("`mechanism` must be ",
+                              NamesText(Mechanisms(),
+                                        [](const Mechanism& one) {
+                                          return one.for_ratings;
+                                        }),
+                              " for a data set of ratings."));
+}
+
 absl::Status CheckCommon(const RunParameters& parameters) {
   if (!(parameters.lambda >= 0 && parameters.lambda <= 1e6)) {
     return Invalid("lambda-out-of-range",
@@ -288,6 +312,10 @@ absl::Status CheckCommon(const RunParameters& parameters) {
 
 absl::Status CheckPolicy(const RunParameters& parameters,
                          const DatasetFacts& facts) {
+  if (facts.adjacency == Adjacency::kOneRating && !facts.ratings.has_value()) {
+    return Invalid("adjacency-mismatch",
+                   "`adjacency` one_rating is for data sets of ratings alone.");
+  }
   if (parameters.adjacency != facts.adjacency) {
     return Invalid(
         "adjacency-mismatch",
@@ -334,7 +362,8 @@ std::uint64_t LargestUserCount(const DatasetFacts& facts) {
 }
 
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency) {
-  const bool doubled = adjacency == Adjacency::kReplaceOne && !part.one_sided;
+  const bool doubled =
+      adjacency != Adjacency::kAddRemoveOne && !part.whole_sensitivity;
   const double neighbours = doubled ? 2 : 1;
   return std::ldexp(
       std::sqrt(neighbours * static_cast<double>(part.left_norm_steps) *
@@ -362,6 +391,7 @@ absl::Status CheckRunParameters(const RunParameters& parameters,
   DPNMF_RETURN_IF_ERROR(CheckPrivacy(parameters));
   DPNMF_ASSIGN_OR_RETURN(const Mechanism* const mechanism,
                          MechanismNamed(parameters.mechanism));
+  DPNMF_RETURN_IF_ERROR(CheckFits(*mechanism, facts));
   DPNMF_RETURN_IF_ERROR(CheckCommon(parameters));
   DPNMF_RETURN_IF_ERROR(mechanism->check(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckRounds(*mechanism, parameters, facts));

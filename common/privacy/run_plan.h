@@ -104,12 +104,14 @@ struct PartPlan {
   std::uint64_t diagonal_stddev_steps =
       0;  // symmetric sums; >= sqrt(2) times the above
   // floor(c^2 4^q) of the two factors of the sum, in lattice units: the squared
-  // L2 sensitivity in steps is 2 * left * right (replace one) or left * right.
+  // L2 sensitivity in steps is left * right under add or remove one, and
+  // 2 * left * right under the other relations.
   std::uint64_t left_norm_steps = 0;
   std::uint64_t right_norm_steps = 0;
-  // What a user adds is a number of [0, Delta]: replacing a user moves the sum
-  // by no more than adding one, and nothing is doubled.
-  bool one_sided = false;
+  // left * right is the squared L2 sensitivity under the run's own relation,
+  // whichever it is, and nothing is doubled: a number of [0, Delta], signed
+  // sums.
+  bool whole_sensitivity = false;
 
   friend bool operator==(const PartPlan&, const PartPlan&) = default;
 };
@@ -122,6 +124,8 @@ struct StagePlan {
   //   statistics  S_A and S_B for a dictionary W
   //   gradient    W S_A - S_B
   //   objective   sum of min(1/2 |v - W h|^2, c_v^2 / 2), 1 x 1
+  //   items, co-ratings, profiles, residuals, corrections
+  //               of ratings (common/privacy/ratings_bounds.h)
   // and those of further mechanisms.
   std::string release;
   std::uint32_t rounds = 0;
@@ -144,9 +148,9 @@ struct RunPlan {
 };
 
 // Euclidean sensitivity of a part's sum, in units of the sum (not of steps).
-// replace one: sqrt(2) c c'; add or remove one, and one-sided parts: c c'
-// (docs/privacy.md, Theorems "Sensitivity of A", "of B", "of G and of the
-// mean", "of the objective").
+// add or remove one, and parts that state their whole sensitivity: c c'; else
+// sqrt(2) c c' (docs/privacy.md, Theorems "Sensitivity of A", "of B", "of G and
+// of the mean", "of the objective").
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency);
 
 // mu^2 of drawing all parts once with the sigmas in the plan, rounded up:
@@ -163,9 +167,10 @@ absl::StatusOr<MuSquared> CostOfDrawing(const std::vector<PartPlan>& parts,
 // "epsilon-out-of-range", "delta-out-of-range", "mechanism-unknown",
 // "lambda-out-of-range", "outlier-bound-out-of-range",
 // "inner-iterations-out-of-range", "share-out-of-range",
-// "adjacency-mismatch", "conversion-mismatch". NaN fails every check. lambda
-// and M are checked with outliers off as well (then M may be 0). Facts out of
-// range give "dataset-facts-invalid".
+// "adjacency-mismatch", "conversion-mismatch"; "mechanism-mismatch" if a
+// mechanism for ratings meets a data set of counts or the other way round. NaN
+// fails every check. lambda and M are checked with outliers off as well (then M
+// may be 0). Facts out of range give "dataset-facts-invalid".
 absl::Status CheckRunParameters(const RunParameters& parameters,
                                 const DatasetFacts& facts);
 

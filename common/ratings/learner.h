@@ -4,6 +4,7 @@
 #ifndef DPNMF_COMMON_RATINGS_LEARNER_H_
 #define DPNMF_COMMON_RATINGS_LEARNER_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ struct RatingsFacts {
   // D x p: the declared public features of items as they were declared; no
   // columns if there are none.
   Eigen::MatrixXd item_features;
+  // Whether the run is being broken off; null: never.
+  std::function<bool()> stopped;
 };
 
 // What a run carries from release to release, by a name of the learner's

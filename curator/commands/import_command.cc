@@ -18,7 +18,10 @@
 #include "common/base/interruption.h"
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
+#include "curator/data/rated_users.h"
 #include "curator/import/import.h"
+#include "curator/import/item_table.h"
+#include "curator/import/ratings.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/serve/wire.h"
@@ -35,7 +38,9 @@ struct ImportFlags {
   std::string header = "auto";
   std::string conversion = "gaussian";
   std::string adjacency = "replace_one";
-  std::string normalise = "l2";
+  std::string normalise;
+  std::string rating_range;
+  std::string unlisted = "refuse";
   std::string anchor_dir;
   bool no_anchor = false;
   bool weak_delta = false;
@@ -43,15 +48,22 @@ struct ImportFlags {
 };
 
 // Main has checked that every word is one of its flag's.
-ImportOptions ImportOptionsOf(const ImportFlags& flags) {
+absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
   ImportOptions options = flags.import;
   if (!flags.users.empty()) options.users_are_rows = flags.users == "rows";
   if (flags.header != "auto") options.header = flags.header == "yes";
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.conversion = ConversionOfName(flags.conversion).value();
   options.adjacency = AdjacencyOfName(flags.adjacency).value();
-  options.normalisation =
-      flags.normalise == "l2" ? Normalisation::kL2 : Normalisation::kNone;
+  if (!flags.normalise.empty()) {
+    options.normalisation =
+        flags.normalise == "l2" ? Normalisation::kL2 : Normalisation::kNone;
+  }
+  options.drop_unlisted = flags.unlisted == "drop";
+  if (!flags.rating_range.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(options.rating_range,
+                           ParseRatingRange(flags.rating_range));
+  }
   return options;
 }
 
@@ -142,17 +154,28 @@ std::string TimeText(const v1::ImportReport& report) {
       });
 }
 
-void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
-  const v1::Dataset& dataset = report.dataset();
-  const bool replace_one = policy.adjacency == Adjacency::kReplaceOne;
-  absl::PrintF(
-      "imported %s in %.2f s: %d features (D) x %d users (%s), %s, columns "
-      "%s\n",
-      dataset.name(), report.seconds(), dataset.features(), dataset.users(),
-      replace_one ? "N" : "N0, declared", dataset.sparse() ? "sparse" : "dense",
+// "sparse, columns scaled to length 1", "ratings from 1 to 5, ..."
+std::string EntriesText(const v1::Dataset& dataset) {
+  if (dataset.has_ratings()) {
+    return absl::StrFormat("ratings from %s to %s, %d item features",
+                           RatingText(dataset.ratings().low_units()),
+                           RatingText(dataset.ratings().high_units()),
+                           dataset.ratings().item_features());
+  }
+  return absl::StrCat(
+      dataset.sparse() ? "sparse" : "dense", ", columns ",
       dataset.normalisation() == v1::NORMALISATION_L2
           ? std::string("scaled to length 1")
           : absl::StrFormat("of length at most %g", dataset.column_bound()));
+}
+
+void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
+  const v1::Dataset& dataset = report.dataset();
+  const bool declared = policy.adjacency == Adjacency::kAddRemoveOne;
+  absl::PrintF("imported %s in %.2f s: %d %s (D) x %d users (%s), %s\n",
+               dataset.name(), report.seconds(), dataset.features(),
+               dataset.has_ratings() ? "items" : "features", dataset.users(),
+               declared ? "N0, declared" : "N", EntriesText(dataset));
   absl::PrintF("  time        %s\n", TimeText(report));
   absl::PrintF("  directory   %s\n", report.directory());
   absl::PrintF("  population  %s\n", policy.population);
@@ -190,7 +213,7 @@ absl::Status CheckDelta(
 absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   StageTimes times;
   v1::ImportReport report;
-  ImportOptions options = ImportOptionsOf(flags);
+  DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   const PopulationPolicy policy = PolicyOf(options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(
@@ -218,6 +241,10 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     times.Enter("writing");
     return absl::OkStatus();
   };
+  options.refused = [](const absl::Status& status) {
+    ClearProgress();
+    std::fputs(ErrorText("dpnmf-curator", status).c_str(), stderr);
+  };
   InterruptGently();
   options.interrupted = Interrupted;
   const absl::StatusOr<DatasetDescription> imported =
@@ -230,6 +257,12 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   report.set_directory(DatasetDirectory(options.data_dir, options.name));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
                          Dataset::Open(report.directory()));
+  if (dataset->description().ratings.has_value()) {
+    DPNMF_RETURN_IF_ERROR(
+        ReadItemTable(report.directory(), dataset->description()).status());
+    DPNMF_RETURN_IF_ERROR(
+        RatedUsers::Read(report.directory(), *dataset).status());
+  }
   DPNMF_ASSIGN_OR_RETURN(const Position position,
                          ledger->PositionOf(policy.population));
   DPNMF_ASSIGN_OR_RETURN(*report.mutable_dataset(),
@@ -245,7 +278,8 @@ absl::StatusOr<ExitCode> ImportAndPrint(const ImportFlags& flags) {
   if (flags.format == "json") {
     std::fputs(ToJson(report).c_str(), stdout);
   } else {
-    PrintText(report, PolicyOf(ImportOptionsOf(flags)));
+    DPNMF_ASSIGN_OR_RETURN(const ImportOptions options, ImportOptionsOf(flags));
+    PrintText(report, PolicyOf(options));
   }
   return kExitOk;
 }
@@ -269,8 +303,25 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--format", &flags->format, "Output format: text or json",
            {.one_of = "text|json", .shown = true}),
       // The file.
-      Flag("--input", &options.input, "File to read; .gz is read too",
-           {.required = true}),
+      Flag("--input", &options.input,
+           "File of a matrix or of counts, where what is missing is 0; .gz is "
+           "read too"),
+      Flag("--ratings", &options.ratings,
+           "In the place of --input: lines of user, item, rating, where what "
+           "is missing is not 0; .gz is read too"),
+      Flag("--items", &options.items_file,
+           "For --ratings: the declared items, one id on each line",
+           {.value = "FILE"}),
+      Flag("--item-features", &options.item_features_file,
+           "For --ratings: CSV with the header item,name,... and public "
+           "features of the items",
+           {.value = "FILE"}),
+      Flag("--rating-range", &flags->rating_range,
+           "For --ratings: the declared range", {.value = "LOW,HIGH"}),
+      Flag("--unlisted", &flags->unlisted,
+           "For --ratings: what to do with ratings of items that --items does "
+           "not list",
+           {.one_of = "refuse|drop", .shown = true}),
       Flag("--users", &flags->users,
            "Which lines of the file are people (not for triples)",
            {.one_of = "rows|columns"}),
@@ -286,8 +337,8 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "File with the names of the features, one on each line; for "
            "triples: the items"),
       Flag("--users-count", &options.users_count,
-           "Number of users: N0 under add_remove_one; N for triples; otherwise "
-           "checked against the file"),
+           "Number of users: N0 under add_remove_one; N for ratings and "
+           "triples; otherwise checked against the file"),
       // What it promises.
       Flag("--population", &options.population,
            "Population whose budget the data set uses: data sets that share "
@@ -305,12 +356,11 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--conversion", &flags->conversion, "How the cap is converted",
            {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
       Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",
-           {.one_of = "replace_one|add_remove_one", .shown = true}),
+           {.one_of = "replace_one|add_remove_one|one_rating", .shown = true}),
       Flag("--normalise", &flags->normalise,
            "l2: each person's column is scaled to length 1; none: only scaled "
-           "down "
-           "to --column-bound",
-           {.one_of = "l2|none", .shown = true}),
+           "down to --column-bound; not for ratings [l2]",
+           {.one_of = "l2|none"}),
       Flag("--column-bound", &options.column_bound,
            "Largest length of a column for --normalise none, declared without "
            "looking at the data"),
@@ -332,9 +382,9 @@ Command ImportCommand() {
       "  dpnmf-curator import --name digits --population writers --input "
       "digits.csv.gz \\\n"
       "    --users rows --epsilon 8 --delta 1e-5 --data-dir /var/lib/dpnmf\n"
-      "  dpnmf-curator import --name ratings --population readers --input "
+      "  dpnmf-curator import --name films --population readers --ratings "
       "u.data \\\n"
-      "    --format-in triples --features items.txt --users-count 943 \\\n"
+      "    --items items.txt --rating-range 1,5 --users-count 943 \\\n"
       "    --epsilon 4 --delta 1e-6 --data-dir /var/lib/dpnmf");
   const auto flags = std::make_shared<ImportFlags>();
   return {

@@ -63,8 +63,11 @@ absl::Status CheckNonzeros(const Catalog& catalog,
                        "nonzeros that the period is calibrated for."));
     }
     std::uint64_t nonzeros = 0;
-    for (std::uint64_t n = 0; n < dataset->private_user_count(); ++n)
-      nonzeros += dataset->SparseColumnOf(n).values.size();
+    const bool ratings = dataset->description().ratings.has_value();
+    for (std::uint64_t n = 0; n < dataset->private_user_count(); ++n) {
+      nonzeros += ratings ? dataset->RatingsOf(n).items.size()
+                          : dataset->SparseColumnOf(n).values.size();
+    }
     if (nonzeros <= *largest) continue;
     return Refusal(absl::StatusCode::kFailedPrecondition,
                    "pace-nonzeros-exceeded",

@@ -65,6 +65,29 @@ std::optional<std::string> StructureProblem(
   return std::nullopt;
 }
 
+// The structure of ratings, and that each lies in the declared range.
+std::optional<std::string> RatingsProblem(const DatasetDescription& description,
+                                          std::span<const std::int64_t> indptr,
+                                          std::span<const std::int32_t> items,
+                                          std::span<const std::int32_t> units) {
+  if (units.size() != items.size())
+    return "its ratings and its items differ in number";
+  if (auto problem = StructureProblem(description.features, indptr, items))
+    return problem;
+  for (std::size_t n = 0; n + 1 < indptr.size(); ++n) {
+    if (static_cast<std::uint64_t>(indptr[n + 1] - indptr[n]) >
+        kMostRatingsOfAPerson)
+      return "a person has more than 1000000 ratings";
+  }
+  const RatingScale scale = *description.ratings;
+  if (std::any_of(units.begin(), units.end(), [scale](std::int32_t rating) {
+        return rating < scale.low_units || rating > scale.high_units;
+      })) {
+    return "a rating is out of the declared range";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // Either mapped files or vectors hold the arrays.
@@ -134,23 +157,33 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
   std::vector<MappedFile>* const files = &dataset->storage_->files;
   std::vector<std::uint64_t> shape;
   if (description.sparse) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const std::span<const float> values,
-        MapArray<float>(directory, "data.npy", "<f4", 1, files, &shape));
+    std::span<const float> values;
+    std::span<const std::int32_t> units;
+    if (description.ratings.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(
+          units, MapArray<std::int32_t>(directory, "ratings.npy", "<i4", 1,
+                                        files, &shape));
+    } else {
+      DPNMF_ASSIGN_OR_RETURN(values, MapArray<float>(directory, "data.npy",
+                                                     "<f4", 1, files, &shape));
+    }
     DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int32_t> indices,
                            MapArray<std::int32_t>(directory, "indices.npy",
                                                   "<i4", 1, files, &shape));
     DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int64_t> indptr,
                            MapArray<std::int64_t>(directory, "indptr.npy",
                                                   "<i8", 1, files, &shape));
-    if (values.size() != indices.size()) {
-      return Damaged(directory, "data.npy and indices.npy differ in length");
-    }
     const auto problem =
-        StructureProblem(description.features, indptr, indices);
+        description.ratings.has_value()
+            ? RatingsProblem(description, indptr, indices, units)
+        : values.size() != indices.size()
+            ? std::optional<std::string>(
+                  "data.npy and indices.npy differ in length")
+            : StructureProblem(description.features, indptr, indices);
     if (problem.has_value()) return Damaged(directory, *problem);
     dataset->user_count_ = indptr.size() - 1;
     dataset->values_ = values.data();
+    dataset->units_ = units.data();
     dataset->indices_ = indices.data();
     dataset->indptr_ = indptr.data();
   } else {
@@ -216,20 +249,10 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromRatings(
     std::vector<std::int32_t> items, std::vector<std::int32_t> units) {
   if (!description.ratings.has_value())
     return Malformed("it has no range of ratings");
-  if (units.size() != items.size())
-    return Malformed("ratings and items differ in length");
-  if (const auto problem =
-          StructureProblem(description.features, indptr, items)) {
+  if (const auto problem = RatingsProblem(description, indptr, items, units))
     return Malformed(*problem);
-  }
   if (const auto problem = UserCountProblem(description, indptr.size() - 1)) {
     return Malformed(*problem);
-  }
-  const RatingScale scale = *description.ratings;
-  if (std::any_of(units.begin(), units.end(), [scale](std::int32_t rating) {
-        return rating < scale.low_units || rating > scale.high_units;
-      })) {
-    return Malformed("a rating is out of the declared range");
   }
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(description);

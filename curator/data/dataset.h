@@ -7,8 +7,14 @@
 //   data.npy indices.npy indptr.npy
 //                  sparse: CSC, float32, int32 and int64
 //   features.txt   names of the features, one a line, if they were declared
+// and of ratings, where a missing entry is not 0:
+//   ratings.npy indices.npy indptr.npy
+//                  int32 units of kRatingUnit, int32 and int64, by person
+//   items.csv      ids, names and public features (curator/import/item_table.h)
+//   users.txt      ids of people (curator/data/rated_users.h): private
 //
 // The arrays hold V as it is used: normalised column by column at import.
+// Ratings are held as they are.
 #ifndef DPNMF_CURATOR_DATA_DATASET_H_
 #define DPNMF_CURATOR_DATA_DATASET_H_
 
@@ -25,6 +31,12 @@
 namespace dpnmf::curator {
 
 enum class Normalisation { kL2, kNone };
+
+// Limits of data sets of ratings. With these a person's sum of ratings, and n
+// times a rating, is below 2^50 units.
+inline constexpr std::int32_t kLargestRatingUnits = 1'000'000'000;  // |rating|
+inline constexpr std::uint64_t kMostRatingsOfAPerson = 1'000'000;
+inline constexpr std::uint32_t kMostItemFeatures = 1000;
 
 // What the operator declared. Public.
 struct DatasetDescription {
@@ -77,7 +89,8 @@ class Dataset {
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> indices, std::vector<float> values);
   // Of ratings, by person as FromSparse: the description must have a scale, and
-  // every rating lies in it. A person may have none.
+  // every rating lies in it. A person may have none, and at most
+  // kMostRatingsOfAPerson.
   static absl::StatusOr<std::unique_ptr<Dataset>> FromRatings(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> items, std::vector<std::int32_t> units);

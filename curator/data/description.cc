@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kFormatVersion = 1;
-constexpr std::size_t kFieldCount = 14;
+constexpr std::size_t kFieldCount = 14;  // without "ratings"
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -44,9 +44,37 @@ std::uint64_t Whole(const Json& json, const char* key) {
   return json.at(key).get_ref<const Json::number_unsigned_t&>();
 }
 
+// A rating in units: |units| <= kLargestRatingUnits.
+std::int32_t Units(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() &&
+       Whole(json, key) > std::uint64_t{kLargestRatingUnits}) ||
+      value.get<std::int64_t>() < -std::int64_t{kLargestRatingUnits}) {
+    throw std::invalid_argument(absl::StrCat(key, " is not a rating"));
+  }
+  return value.get<std::int32_t>();
+}
+
+RatingScale DecodeScale(const Json& json) {
+  if (!json.is_object() || json.size() != 3) {
+    throw std::invalid_argument("its ratings have missing or unknown fields");
+  }
+  RatingScale scale;
+  scale.low_units = Units(json, "low_units");
+  scale.high_units = Units(json, "high_units");
+  const std::uint64_t item_features = Whole(json, "item_features");
+  if (item_features > kMostItemFeatures) {
+    throw std::invalid_argument("item_features is out of range");
+  }
+  scale.item_features = static_cast<std::uint32_t>(item_features);
+  return scale;
+}
+
 // Throws if a field is missing or of a wrong type.
 StoredDescription Decode(const Json& json) {
-  if (!json.is_object() || json.size() != kFieldCount) {
+  const bool ratings = json.is_object() && json.contains("ratings");
+  if (!json.is_object() || json.size() != kFieldCount + (ratings ? 1 : 0)) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
   if (Whole(json, "format_version") != kFormatVersion) {
@@ -66,6 +94,11 @@ StoredDescription Decode(const Json& json) {
   description.delta = json.at("delta").get<double>();
   description.is_public = json.at("public").get<bool>();
   description.sparse = json.at("sparse").get<bool>();
+  if (ratings) {
+    description.ratings = DecodeScale(json.at("ratings"));
+    if (!description.sparse)
+      throw std::invalid_argument("ratings are stored sparse");
+  }
   stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
   return stored;
 }
@@ -89,6 +122,34 @@ bool IsName(std::string_view text) {
          kFirst.find(text[0]) != std::string_view::npos &&
          text.find_first_not_of(kAll) == std::string_view::npos;
 }
+
+namespace {
+
+absl::Status CheckRatings(const DatasetDescription& description) {
+  const RatingScale& scale = *description.ratings;
+  if (!(scale.low_units >= -kLargestRatingUnits &&
+        scale.low_units < scale.high_units &&
+        scale.high_units <= kLargestRatingUnits)) {
+    return Refused("rating-range-out-of-range",
+                   "`rating_range` must be LOW,HIGH with LOW below HIGH, both "
+                   "from -100000 to 100000 with at most four decimals.");
+  }
+  if (scale.item_features > kMostItemFeatures) {
+    return Refused(
+        "input-too-large",
+        absl::StrCat("The items have ", scale.item_features,
+                     " features; leave at most ", kMostItemFeatures, "."));
+  }
+  if (description.normalisation != Normalisation::kNone ||
+      description.column_bound != 1) {
+    return Refused("column-bound-out-of-range",
+                   "Ratings are stored as they are: `normalisation` is none "
+                   "and `column_bound` is 1.");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckDeclaration(const DatasetDescription& description) {
   if (!IsName(description.name)) {
@@ -120,12 +181,18 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
                    "`column_bound` must be from 2^-32 (2.4e-10) to 1000000; "
                    "for smaller data write them in another unit.");
   }
+  if (description.ratings.has_value()) return CheckRatings(description);
+  if (description.adjacency == Adjacency::kOneRating) {
+    return Refused("adjacency-mismatch",
+                   "`one_rating` is for ratings: give --ratings FILE, or "
+                   "another --adjacency.");
+  }
   return absl::OkStatus();
 }
 
 std::string ToJson(const StoredDescription& stored) {
   const DatasetDescription& description = stored.description;
-  const Json json = {
+  Json json = {
       {"format_version", kFormatVersion},
       {"name", description.name},
       {"population", description.population},
@@ -141,6 +208,12 @@ std::string ToJson(const StoredDescription& stored) {
       {"sparse", description.sparse},
       {"fingerprint", HexOf(stored.fingerprint)},
   };
+  // Other data sets are written as they always were.
+  if (description.ratings.has_value()) {
+    json["ratings"] = {{"low_units", description.ratings->low_units},
+                       {"high_units", description.ratings->high_units},
+                       {"item_features", description.ratings->item_features}};
+  }
   return json.dump(2) + "\n";
 }
 

@@ -24,7 +24,9 @@ bool IsName(std::string_view text);
 // What the operator declares, shape aside. INVALID_ARGUMENT "name-malformed",
 // "population-malformed", "epsilon-out-of-range" ((0, 1000]),
 // "delta-out-of-range" ((0, 1)), "column-bound-out-of-range" (1 under l2, else
-// [kLeastColumnBound, kLargestColumnBound]). NaN fails every check.
+// [kLeastColumnBound, kLargestColumnBound]; of ratings: none, 1),
+// "rating-range-out-of-range", "adjacency-mismatch" (one_rating is for
+// ratings), "input-too-large" (kMostItemFeatures). NaN fails every check.
 absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {

@@ -9,10 +9,8 @@
 #include "absl/strings/str_cat.h"
 
 namespace dpnmf::curator {
-namespace {
 
-// The whole of `text` as a double, nothing if it is not a number.
-std::optional<double> ParseDouble(std::string_view text) {
+std::optional<double> ParseNumber(std::string_view text) {
   if (!text.empty() && text[0] == '+') {
     text.remove_prefix(1);
     if (!text.empty() && text[0] == '-') return std::nullopt;
@@ -30,8 +28,6 @@ std::optional<double> ParseDouble(std::string_view text) {
     return std::signbit(value) ? -Limits::denorm_min() : 0.0;
   return std::copysign(Limits::max(), value);
 }
-
-}  // namespace
 
 std::optional<EntryProblem> ToEntry(double value, float* entry) {
   if (std::isnan(value)) {
@@ -64,7 +60,7 @@ std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry) {
         "input-not-a-number",
         "the field is empty; write 0 where nothing was observed"};
   }
-  const std::optional<double> value = ParseDouble(text);
+  const std::optional<double> value = ParseNumber(text);
   if (!value.has_value()) {
     return EntryProblem{"input-not-a-number",
                         absl::StrCat(Quoted(text),
@@ -75,7 +71,7 @@ std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry) {
 }
 
 bool IsNumber(std::string_view text) {
-  return ParseDouble(TrimBlanks(text)).has_value();
+  return ParseNumber(TrimBlanks(text)).has_value();
 }
 
 std::optional<std::uint64_t> ParseWhole(std::string_view text) {

@@ -23,6 +23,10 @@ std::optional<EntryProblem> ToEntry(double value, float* entry);
 // ignored. A number too small for a double is 0.
 std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry);
 
+// The whole of `text` as a double, finite or not; what is out of range becomes
+// the nearest double, of the same side of 0. Nothing if it is no number.
+std::optional<double> ParseNumber(std::string_view text);
+
 // Whether the text is a number at all, finite or not.
 bool IsNumber(std::string_view text);
 

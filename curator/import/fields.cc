@@ -55,6 +55,15 @@ bool SplitFields(std::string_view line, char separator,
   }
 }
 
+std::string FieldText(std::string_view line, std::string_view field) {
+  std::string text(field);
+  if (field.data() == line.data() || field.data()[-1] != '"') return text;
+  std::size_t quote = 0;
+  while ((quote = text.find("\"\"", quote)) != std::string::npos)
+    text.erase(quote++, 1);
+  return text;
+}
+
 char GuessSeparator(std::string_view line) {
   for (const char separator : {'\t', ','}) {
     if (line.find(separator) != std::string_view::npos) return separator;

@@ -2,6 +2,7 @@
 #ifndef DPNMF_CURATOR_IMPORT_FIELDS_H_
 #define DPNMF_CURATOR_IMPORT_FIELDS_H_
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,10 @@ inline constexpr char kBlanks = ' ';
 // of the field. The fields point into `line`.
 bool SplitFields(std::string_view line, char separator,
                  std::vector<std::string_view>* fields);
+
+// A field of SplitFields as it was meant: a doubled quote in a quoted field is
+// one. `line` is the one that the field points into.
+std::string FieldText(std::string_view line, std::string_view field);
 
 // Tab if there is one, else comma if there is one, else kBlanks.
 char GuessSeparator(std::string_view line);

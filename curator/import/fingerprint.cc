@@ -26,7 +26,6 @@ void AppendInteger(std::uint64_t value, int bytes,
 
 void AppendEntry(std::uint64_t feature, float value,
                  std::vector<std::uint8_t>* text) {
-  if (value == 0) return;
   AppendInteger(feature, 8, text);
   AppendInteger(std::bit_cast<std::uint32_t>(value), 4, text);
 }
@@ -39,14 +38,47 @@ void CanonicalColumn(const LoadedMatrix& matrix, std::uint64_t user,
   if (matrix.sparse) {
     for (auto i = static_cast<std::size_t>(matrix.indptr[user]);
          i < static_cast<std::size_t>(matrix.indptr[user + 1]); ++i) {
+      if (matrix.values[i] == 0) continue;
       AppendEntry(static_cast<std::uint64_t>(matrix.indices[i]),
                   matrix.values[i], text);
     }
     return;
   }
   for (std::uint64_t i = 0; i < matrix.features; ++i) {
-    AppendEntry(i, matrix.values[user * matrix.features + i], text);
+    const float value = matrix.values[user * matrix.features + i];
+    if (value != 0) AppendEntry(i, value, text);
   }
+}
+
+// All entries, those of 0 too. The quotient is the double that text such as
+// 3.5 is parsed as.
+void CanonicalColumn(const LoadedRatings& ratings, std::uint64_t user,
+                     std::vector<std::uint8_t>* text) {
+  text->clear();
+  for (auto i = static_cast<std::size_t>(ratings.indptr[user]);
+       i < static_cast<std::size_t>(ratings.indptr[user + 1]); ++i) {
+    AppendEntry(static_cast<std::uint64_t>(ratings.indices[i]),
+                static_cast<float>(ratings.units[i] / 1e4), text);
+  }
+}
+
+template <typename Columns>
+Digest FingerprintOfColumns(const Columns& data, std::uint64_t features,
+                            std::uint64_t users, const FingerprintKey& key) {
+  const auto key_bytes = std::as_bytes(std::span(key));
+  std::vector<Digest> columns(users);
+  std::vector<std::uint8_t> text;
+  for (std::uint64_t n = 0; n < users; ++n) {
+    CanonicalColumn(data, n, &text);
+    columns[n] = HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+  }
+  std::sort(columns.begin(), columns.end());
+  text.clear();
+  AppendInteger(features, 8, &text);
+  AppendInteger(users, 8, &text);
+  for (const Digest& column : columns)
+    text.insert(text.end(), column.begin(), column.end());
+  return HmacSha256(key_bytes, std::as_bytes(std::span(text)));
 }
 
 absl::Status CreateKey(const std::string& path) {
@@ -93,20 +125,11 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
 }
 
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key) {
-  const auto key_bytes = std::as_bytes(std::span(key));
-  std::vector<Digest> columns(matrix.users);
-  std::vector<std::uint8_t> text;
-  for (std::uint64_t n = 0; n < matrix.users; ++n) {
-    CanonicalColumn(matrix, n, &text);
-    columns[n] = HmacSha256(key_bytes, std::as_bytes(std::span(text)));
-  }
-  std::sort(columns.begin(), columns.end());
-  text.clear();
-  AppendInteger(matrix.features, 8, &text);
-  AppendInteger(matrix.users, 8, &text);
-  for (const Digest& column : columns)
-    text.insert(text.end(), column.begin(), column.end());
-  return HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+  return FingerprintOfColumns(matrix, matrix.features, matrix.users, key);
+}
+
+Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key) {
+  return FingerprintOfColumns(ratings, ratings.items, ratings.people(), key);
 }
 
 }  // namespace dpnmf::curator

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "curator/import/load.h"
+#include "curator/import/ratings.h"
 
 namespace dpnmf::curator {
 
@@ -27,6 +28,9 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
 // over its nonzero entries. So the order of the users, the file format and
 // dense or sparse do not matter; one changed bit of one entry does.
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key);
+// The same of ratings, as the numbers that people write (3.5) and those of 0
+// among them: ratings that were imported before as counts are recognised.
+Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key);
 
 }  // namespace dpnmf::curator
 

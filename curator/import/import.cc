@@ -1,7 +1,7 @@
 #include "curator/import/import.h"
 
 #include <filesystem>
-#include <span>
+#include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -9,10 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/npy.h"
 #include "curator/data/description.h"
+#include "curator/import/assemble.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/formats.h"
+#include "curator/import/import_source.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -30,8 +31,11 @@ DatasetDescription DeclarationOf(const ImportOptions& options) {
   description.name = options.name;
   description.population = options.population;
   description.users = options.users_count.value_or(0);
-  description.normalisation = options.normalisation;
+  const bool ratings = !options.ratings.empty();
+  description.normalisation = options.normalisation.value_or(
+      ratings ? Normalisation::kNone : Normalisation::kL2);
   description.column_bound = options.column_bound.value_or(1);
+  if (ratings) description.ratings = options.rating_range;
   description.adjacency = options.adjacency;
   description.conversion = options.conversion;
   description.epsilon = options.epsilon;
@@ -50,27 +54,6 @@ absl::Status CheckNameIsFree(const ImportOptions& options) {
       absl::StrCat(
           "A data set named ", options.name,
           " already exists; choose another --name (data sets never change)."));
-}
-
-absl::StatusOr<LoadedMatrix> Load(const ImportOptions& options,
-                                  std::vector<std::string> feature_names,
-                                  const ImportProgress& progress) {
-  LoadOptions load;
-  load.format = options.format;
-  load.header = options.header;
-  load.label_columns = options.label_columns;
-  load.feature_names = std::move(feature_names);
-  load.interrupted = options.interrupted;
-  load.note = options.note;
-  // N0 is not the number of columns.
-  if (options.adjacency == Adjacency::kReplaceOne)
-    load.users_count = options.users_count;
-  if (progress) {
-    load.progress = [&](std::uint64_t done, std::uint64_t total) {
-      progress("reading", done, total);
-    };
-  }
-  return LoadMatrix(options.input, options.users_are_rows.value_or(true), load);
 }
 
 absl::Status CheckNotInterrupted(const ImportOptions& options) {
@@ -130,56 +113,83 @@ void RemoveDrafts(const std::string& directory) {
   for (const auto& draft : drafts) std::filesystem::remove_all(draft, error);
 }
 
-template <typename T>
-absl::Status WriteArray(const std::string& path, const std::string& dtype,
-                        std::vector<std::uint64_t> shape,
-                        const std::vector<T>& values) {
-  NpyHeader header;
-  header.dtype = dtype;
-  header.fortran_order = shape.size() == 2;
-  header.shape = std::move(shape);
-  return WriteDurably(path, NpyHeaderBytes(header),
-                      std::as_bytes(std::span(values)));
-}
-
-absl::Status WriteArrays(const std::string& directory,
-                         const LoadedMatrix& matrix) {
-  if (!matrix.sparse) {
-    return WriteArray(directory + "/values.npy", "<f4",
-                      {matrix.features, matrix.users}, matrix.values);
+// What --input takes and --ratings does not.
+absl::Status CheckNotMixed(const ImportOptions& options) {
+  const std::pair<bool, const char*> given[] = {
+      {!options.input.empty(), "--input"},
+      {options.users_are_rows.has_value(), "--users"},
+      {options.format != nullptr, "--format-in"},
+      {options.header.has_value(), "--header"},
+      {options.label_columns.has_value(), "--label-columns"},
+      {!options.features_file.empty(), "--features"},
+      {options.normalisation.has_value(), "--normalise"},
+      {options.column_bound.has_value(), "--column-bound"}};
+  for (const auto& [is_given, flag] : given) {
+    if (!is_given) continue;
+    return Refused(
+        "ratings-mixed",
+        absl::StrCat("The flags --ratings and ", flag,
+                     " exclude each other: ratings are stored as they are, "
+                     "with their own list of items; leave out one of them."));
   }
-  const std::uint64_t count = matrix.values.size();
-  DPNMF_RETURN_IF_ERROR(
-      WriteArray(directory + "/data.npy", "<f4", {count}, matrix.values));
-  DPNMF_RETURN_IF_ERROR(
-      WriteArray(directory + "/indices.npy", "<i4", {count}, matrix.indices));
-  return WriteArray(directory + "/indptr.npy", "<i8", {matrix.users + 1},
-                    matrix.indptr);
+  return absl::OkStatus();
 }
 
-absl::Status WriteFeatureNames(const std::string& directory,
-                               const std::vector<std::string>& names) {
-  if (names.empty()) return absl::OkStatus();
-  std::string text;
-  for (const std::string& name : names) absl::StrAppend(&text, name, "\n");
-  return WriteDurably(directory + "/features.txt", text);
+absl::Status CheckRatingsOptions(const ImportOptions& options) {
+  DPNMF_RETURN_IF_ERROR(CheckNotMixed(options));
+  if (options.items_file.empty()) {
+    return Refused("items-missing",
+                   "The flag --ratings needs --items FILE with one id on each "
+                   "line: the items must be declared, because a list that is "
+                   "taken from the data would reveal something about people.");
+  }
+  if (!options.rating_range.has_value()) {
+    return Refused("rating-range-missing",
+                   "The flag --ratings needs --rating-range LOW,HIGH: a range "
+                   "that you declare without looking at the data.");
+  }
+  if (!options.users_count.has_value()) {
+    return Refused("users-count-missing",
+                   "The flag --ratings needs --users-count N: the number of "
+                   "people must be declared, because people without a rating "
+                   "do not appear in the file.");
+  }
+  return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status CheckImportOptions(const ImportOptions& options) {
-  DatasetDescription declaration = DeclarationOf(options);
-  const bool has_bound = options.column_bound.has_value();
-  if (options.normalisation == Normalisation::kNone && !has_bound) {
+absl::Status CheckMatrixOptions(const ImportOptions& options) {
+  if (options.input.empty()) {
+    return Refused("input-missing",
+                   "There is no file to read: give --input FILE, or --ratings "
+                   "FILE for ratings.");
+  }
+  if (!options.items_file.empty() || !options.item_features_file.empty() ||
+      options.rating_range.has_value() || options.drop_unlisted) {
+    return Refused("ratings-mixed",
+                   "The flags --items, --item-features, --rating-range and "
+                   "--unlisted are of --ratings: give --ratings FILE in the "
+                   "place of --input, or leave them out.");
+  }
+  if (options.normalisation == Normalisation::kNone &&
+      !options.column_bound.has_value()) {
     return Refused(
         "column-bound-missing",
         "`--normalise none` needs --column-bound C: a length that you declare "
         "without looking at the data; longer columns are scaled down to it.");
   }
-  DPNMF_RETURN_IF_ERROR(CheckDeclaration(declaration));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckImportOptions(const ImportOptions& options) {
+  const bool ratings = !options.ratings.empty();
+  DPNMF_RETURN_IF_ERROR(ratings ? CheckRatingsOptions(options)
+                                : CheckMatrixOptions(options));
+  DPNMF_RETURN_IF_ERROR(CheckDeclaration(DeclarationOf(options)));
   const bool declared =
       options.format != nullptr && options.format->declares_people;
-  if (!declared && !options.users_are_rows.has_value()) {
+  if (!declared && !ratings && !options.users_are_rows.has_value()) {
     return Refused("users-orientation-missing",
                    "The flag --users is missing: give --users rows or --users "
                    "columns, whichever are the people in the file.");
@@ -210,6 +220,13 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
     return Refused("users-count-out-of-range",
                    "`users_count` must be 1 to 2^40.");
   }
+  // So many columns are made.
+  if ((ratings || declared) && !add_remove &&
+      *options.users_count > kLargestExtent) {
+    return Refused("users-count-out-of-range",
+                   "`users_count` must be at most 100000000, unless under "
+                   "add_remove_one.");
+  }
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
                    "`label_columns` must be 0 or more.");
@@ -221,21 +238,15 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress) {
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
-  std::vector<std::string> feature_names;
-  if (!options.features_file.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(feature_names,
-                           LoadFeatureNames(options.features_file));
-  }
-  DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,
-                         Load(options, feature_names, progress));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
+                         LoadImportSource(options, progress));
 
   StoredDescription stored{.description = DeclarationOf(options)};
   DatasetDescription& description = stored.description;
-  description.features = matrix.features;
-  description.sparse = matrix.sparse;
-  if (options.adjacency == Adjacency::kReplaceOne)
-    description.users = matrix.users;
-  DPNMF_RETURN_IF_ERROR(CheckUserCount(description, matrix.users));
+  source->Describe(&description);
+  if (options.adjacency != Adjacency::kAddRemoveOne)
+    description.users = source->people();
+  DPNMF_RETURN_IF_ERROR(CheckUserCount(description, source->people()));
 
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
@@ -245,17 +256,14 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   if (progress) progress("checking", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
-  stored.fingerprint = FingerprintOf(matrix, key);
+  stored.fingerprint = source->Fingerprint(key);
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
 
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (progress) progress("writing", 0, 1);
-  NormaliseColumns(&matrix, description.normalisation,
-                   description.column_bound);
   DPNMF_ASSIGN_OR_RETURN(TemporaryDirectory draft,
                          TemporaryDirectory::Create(parent, kDraftPrefix));
-  DPNMF_RETURN_IF_ERROR(WriteArrays(draft.path(), matrix));
-  DPNMF_RETURN_IF_ERROR(WriteFeatureNames(draft.path(), feature_names));
+  DPNMF_RETURN_IF_ERROR(source->Write(description, draft.path()));
   DPNMF_RETURN_IF_ERROR(
       WriteDurably(draft.path() + "/dataset.json", ToJson(stored)));
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));

@@ -12,12 +12,25 @@
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
+#include "curator/import/ratings.h"
 
 namespace dpnmf::curator {
 
 struct ImportOptions {
   std::string data_dir;
   std::string input;
+  // Ratings, in the place of `input`: what is missing is not 0. They need
+  // items_file, rating_range and users_count; users_are_rows, format, header,
+  // label_columns, normalisation, column_bound and features_file are of
+  // `input` alone.
+  std::string ratings;
+  std::string items_file;
+  std::string item_features_file;  // empty: none
+  std::optional<RatingScale> rating_range;
+  bool drop_unlisted = false;
+  // As in RatingsOptions.
+  std::function<void(const absl::Status&)> refused;
+
   // Not read for triples, needed for all else.
   std::optional<bool> users_are_rows;
   MatrixFormat format = nullptr;     // null: "auto"
@@ -30,7 +43,8 @@ struct ImportOptions {
   double delta = 0;
   Conversion conversion = Conversion::kRdp;
   Adjacency adjacency = Adjacency::kReplaceOne;
-  Normalisation normalisation = Normalisation::kL2;
+  // Not set: kL2 (kNone for ratings).
+  std::optional<Normalisation> normalisation;
   // Under kNone only, and needed there.
   std::optional<double> column_bound;
   // Feature names, one a line. Needed for triples, else empty if there are
@@ -58,19 +72,21 @@ using ImportProgress = std::function<void(
 // The flags alone, without looking at any file. Codes of CheckDeclaration
 // (curator/data/description.h); "users-orientation-missing",
 // "features-missing", "users-count-missing", "users-count-out-of-range",
-// "column-bound-missing", "label-columns-out-of-range".
+// "column-bound-missing", "label-columns-out-of-range"; "input-missing"
+// (neither `input` nor `ratings`), "ratings-mixed" (options of both),
+// "items-missing", "rating-range-missing".
 absl::Status CheckImportOptions(const ImportOptions& options);
 
 // In this order: checks the options; refuses a name in use (ALREADY_EXISTS
-// "dataset-exists"); loads and validates the file (errors of LoadMatrix);
-// refuses more users than LargestUserCount (INVALID_ARGUMENT "users-too-many")
-// and data known under another population (FAILED_PRECONDITION "data-known");
-// normalises; writes and syncs a temporary directory in DATA_DIR/datasets;
-// before_publish; renames it to its name and syncs again. Whatever is refused,
-// and a process killed at any point, leaves no data set behind; what a killed
-// import left unnamed is removed by the next one. FAILED_PRECONDITION
-// "import-running" if another process imports here; UNAVAILABLE
-// "storage-failed".
+// "dataset-exists"); loads and validates the file (errors of LoadMatrix, or of
+// LoadItemTable and LoadRatings); refuses more users than LargestUserCount
+// (INVALID_ARGUMENT "users-too-many") and data known under another population
+// (FAILED_PRECONDITION "data-known"); normalises; writes and syncs a temporary
+// directory in DATA_DIR/datasets; before_publish; renames it to its name and
+// syncs again. Whatever is refused, and a process killed at any point, leaves
+// no data set behind; what a killed import left unnamed is removed by the next
+// one. FAILED_PRECONDITION "import-running" if another process imports here;
+// UNAVAILABLE "storage-failed".
 //
 // Sentences may quote private data: for the operator's terminal only.
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,

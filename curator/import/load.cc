@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
@@ -106,7 +107,7 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
 }
 
 absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
-    const std::string& path) {
+    const std::string& path, std::string_view what) {
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
                          InputFile::Open(path));
   std::vector<std::string> names;
@@ -124,20 +125,21 @@ absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
     if (empty_line != 0) {
       return input->RefuseAt(
           "input-malformed", empty_line, 1,
-          "the line is empty; write the name of the feature");
+          absl::StrCat("the line is empty; write the name of the ",
+                       View(what)));
     }
     if (!seen.emplace(name).second) {
       return input->Refuse(
           "input-duplicate", 1,
           absl::StrCat("the name ", Quoted(name),
-                       " is listed twice; give each feature its own"));
+                       " is listed twice; give each ", View(what), " its own"));
     }
     names.emplace_back(name);
   }
   if (names.empty()) {
-    return input->RefuseAt(
-        "input-empty", 0, 0,
-        "the file contains no feature; write one on each line");
+    return input->RefuseAt("input-empty", 0, 0,
+                           absl::StrCat("the file contains no ", View(what),
+                                        "; write one on each line"));
   }
   return names;
 }

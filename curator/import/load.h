@@ -90,8 +90,9 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
 
 // One name a line (gzip too); empty lines at the end are ignored. Errors as
 // LoadMatrix; "input-duplicate" if a name stands twice.
+// `what` is what the sentences call an entry.
 absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
-    const std::string& path);
+    const std::string& path, std::string_view what = "feature");
 
 // Every column by itself, in double precision, rounded to float once.
 // kL2: divided by its Euclidean length; a zero column stays zero.

@@ -45,13 +45,36 @@ const ReleaseKind& ReleaseKindOf(std::string_view release) {
   return *found;
 }
 
+absl::Status CheckTakesNoRows(const RoundInput& input) {
+  if (input.rows.empty()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
+                 "This round takes no `rows`.");
+}
+
+absl::Status CheckTakesNoNumbers(const RoundInput& input) {
+  if (input.numbers.empty()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "numbers-malformed",
+                 "This round takes no `numbers`.");
+}
+
+absl::Status CheckRows(std::span<const std::uint32_t> rows,
+                       const RunParameters& parameters,
+                       const DatasetFacts& facts) {
+  bool good = !rows.empty() && rows.size() <= parameters.moment_rows;
+  for (std::size_t i = 0; i < rows.size() && good; ++i)
+    good = rows[i] < facts.features && (i == 0 || rows[i - 1] < rows[i]);
+  if (good) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "rows-malformed",
+      absl::StrCat("`rows` must be 1 to ", parameters.moment_rows,
+                   " different rows below ", facts.features, ", ascending."));
+}
+
 absl::Status CheckTakesDictionary(const RoundInput& input,
                                   const RunParameters& parameters,
                                   const DatasetFacts& facts) {
-  if (!input.rows.empty()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
-                   "This round takes no `rows`.");
-  }
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoRows(input));
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
   if (static_cast<std::uint64_t>(input.w.rows()) != facts.features ||
       static_cast<std::uint64_t>(input.w.cols()) != parameters.rank) {
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
@@ -67,9 +90,16 @@ absl::Status CheckTakesNothing(const RoundInput& input, const RunParameters&,
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
                    "This round takes no dictionary.");
   }
-  if (input.rows.empty()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
-                 "This round takes no `rows`.");
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
+  return CheckTakesNoRows(input);
+}
+
+absl::Status CheckTakesRows(const RoundInput& input,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts) {
+  DPNMF_RETURN_IF_ERROR(CheckRows(input.rows, parameters, facts));
+  DPNMF_RETURN_IF_ERROR(CheckTakesNoNumbers(input));
+  return CheckTakesNothing(input.w, parameters, facts);
 }
 
 StatisticsRequest StatisticsRequestOf(const RoundInput& input,

@@ -41,7 +41,8 @@ struct RoundMemory {
 struct ReleaseKind {
   std::string_view name;  // StagePlan::release
   // From the request and public facts alone. Errors of CheckDictionary;
-  // INVALID_ARGUMENT "matrix-shape", "rows-malformed".
+  // INVALID_ARGUMENT "matrix-shape", "rows-malformed", "numbers-malformed";
+  // of ratings "model-out-of-range".
   absl::Status (*check)(const RoundInput& input,
                         const RunParameters& parameters,
                         const DatasetFacts& facts);
@@ -80,6 +81,17 @@ absl::Status CheckTakesDictionary(const RoundInput& input,
 absl::Status CheckTakesNothing(const RoundInput& input,
                                const RunParameters& parameters,
                                const DatasetFacts& facts);
+// "rows-malformed", "numbers-malformed" if there are any.
+absl::Status CheckTakesNoRows(const RoundInput& input);
+absl::Status CheckTakesNoNumbers(const RoundInput& input);
+// 1 to M different rows below D, ascending: "rows-malformed".
+absl::Status CheckRows(std::span<const std::uint32_t> rows,
+                       const RunParameters& parameters,
+                       const DatasetFacts& facts);
+// CheckRows, and nothing else.
+absl::Status CheckTakesRows(const RoundInput& input,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts);
 absl::StatusOr<RoundSums> SumsOfStatistics(const RoundInput& input,
                                            const RoundContext& context);
 StatisticsRequest StatisticsRequestOf(const RoundInput& input,

@@ -21,21 +21,12 @@ absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
 }
 
 // 1 to M rows, ascending, below D; none if M = D.
-absl::Status CheckRows(const RoundInput& input, const RunParameters& parameters,
-                       const DatasetFacts& facts) {
-  const std::vector<std::uint32_t>& rows = input.rows;
+absl::Status CheckSelection(const RoundInput& input,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts) {
   if (parameters.moment_rows == facts.features)
     return CheckTakesNothing(input, parameters, facts);
-  bool good = !rows.empty() && rows.size() <= parameters.moment_rows;
-  for (std::size_t i = 0; i < rows.size() && good; ++i)
-    good = rows[i] < facts.features && (i == 0 || rows[i - 1] < rows[i]);
-  if (!good) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "rows-malformed",
-        absl::StrCat("`rows` must be 1 to ", parameters.moment_rows,
-                     " different rows below ", facts.features, ", ascending."));
-  }
-  return CheckTakesNothing(input.w, parameters, facts);
+  return CheckTakesRows(input, parameters, facts);
 }
 
 absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
@@ -76,7 +67,7 @@ constexpr ReleaseKind kReleases[] = {{.name = "mean",
                                       .publish = PublishAll,
                                       .memory = MemoryOfMean},
                                      {.name = "moments",
-                                      .check = CheckRows,
+                                      .check = CheckSelection,
                                       .sums = SumsOfMoments,
                                       .publish = PublishAll,
                                       .memory = MemoryOfMoments,

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/import/item_table.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -18,23 +19,45 @@ absl::Status CheckName(const Dataset& dataset, const std::string& name,
                    "data directory."));
 }
 
+absl::StatusOr<ItemList> ReadItems(const std::string& directory,
+                                   const DatasetDescription& description) {
+  DPNMF_ASSIGN_OR_RETURN(ItemTable table,
+                         ReadItemTable(directory, description));
+  ItemList items;
+  items.features = Eigen::Map<const Eigen::MatrixXd>(
+      table.features.data(), static_cast<Eigen::Index>(table.ids.size()),
+      static_cast<Eigen::Index>(table.feature_names.size()));
+  items.ids = std::move(table.ids);
+  items.names = std::move(table.names);
+  items.feature_names = std::move(table.feature_names);
+  return items;
+}
+
 }  // namespace
 
 absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          DatasetNames(data_dir));
   std::vector<std::unique_ptr<Dataset>> datasets;
+  std::map<std::string, ItemList> items;
   for (const std::string& name : names) {
+    const std::string directory = DatasetDirectory(data_dir, name);
     DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
-                           Dataset::Open(DatasetDirectory(data_dir, name)));
+                           Dataset::Open(directory));
     DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
+    if (dataset->description().ratings.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(items[name],
+                             ReadItems(directory, dataset->description()));
+    }
     datasets.push_back(std::move(dataset));
   }
-  return FromDatasets(std::move(datasets));
+  return FromDatasets(std::move(datasets), std::move(items));
 }
 
-Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets) {
+Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
+                              std::map<std::string, ItemList> items) {
   Catalog catalog;
+  catalog.items_ = std::move(items);
   for (std::unique_ptr<Dataset>& dataset : datasets) {
     const std::string name = dataset->description().name;
     catalog.datasets_[name] = std::move(dataset);
@@ -45,6 +68,11 @@ Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets) {
 const Dataset* Catalog::Find(const std::string& name) const {
   const auto found = datasets_.find(name);
   return found == datasets_.end() ? nullptr : found->second.get();
+}
+
+const ItemList* Catalog::ItemsOf(const std::string& name) const {
+  const auto found = items_.find(name);
+  return found == items_.end() ? nullptr : &found->second;
 }
 
 std::vector<const Dataset*> Catalog::All() const {

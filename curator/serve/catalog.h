@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/ratings/item_list.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
@@ -19,14 +20,19 @@ class Catalog {
   // error. FAILED_PRECONDITION "dataset-name-differs" if a directory does not
   // have the name of its data set: two could have one name.
   static absl::StatusOr<Catalog> Open(const std::string& data_dir);
-  static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets);
+  // `items`: of the data sets of ratings, by name.
+  static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
+                              std::map<std::string, ItemList> items = {});
 
   // Null if there is none of that name.
   const Dataset* Find(const std::string& name) const;
   std::vector<const Dataset*> All() const;
+  // The declared items of a data set of ratings; null for any other name.
+  const ItemList* ItemsOf(const std::string& name) const;
 
  private:
   std::map<std::string, std::unique_ptr<Dataset>> datasets_;
+  std::map<std::string, ItemList> items_;
 };
 
 }  // namespace dpnmf::curator

@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/server/call_record.h"
 #include "common/wire/convert.h"
+#include "common/wire/item_pages.h"
 #include "common/wire/status.h"
 #include "curator/serve/train_stream.h"
 #include "curator/serve/wire.h"
@@ -90,6 +91,25 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
   return reply;
 }
 
+absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
+    const grpc::ServerContext& context, const v1::ListItemsRequest& request) {
+  DPNMF_RETURN_IF_ERROR(
+      options_.context.access
+          ->Require(options_.identify(context), {Role::kAnalyst},
+                    request.dataset())
+          .status());
+  if (options_.context.catalog->Find(request.dataset()) == nullptr)
+    return UnknownDataset();
+  const ItemList* const items =
+      options_.context.catalog->ItemsOf(request.dataset());
+  if (items == nullptr) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
+                   "The data set has no list of items: only data sets of "
+                   "ratings have one.");
+  }
+  return ItemPage(*items, request.first());
+}
+
 absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
     const grpc::ServerContext& context, const v1::GetLedgerRequest& request) {
   DPNMF_ASSIGN_OR_RETURN(const Grant grant,
@@ -147,6 +167,13 @@ grpc::Status CuratorServiceImpl::ListDatasets(grpc::ServerContext* context,
                                               const v1::ListDatasetsRequest*,
                                               v1::ListDatasetsReply* reply) {
   return Answer("ListDatasets", context, reply, [&] { return List(*context); });
+}
+
+grpc::Status CuratorServiceImpl::ListItems(grpc::ServerContext* context,
+                                           const v1::ListItemsRequest* request,
+                                           v1::ListItemsReply* reply) {
+  return Answer("ListItems", context, reply,
+                [&] { return ItemsOf(*context, *request); });
 }
 
 grpc::Status CuratorServiceImpl::GetLedger(grpc::ServerContext* context,

@@ -30,6 +30,9 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest* request,
                             v1::ListDatasetsReply* reply) override;
+  grpc::Status ListItems(grpc::ServerContext* context,
+                         const v1::ListItemsRequest* request,
+                         v1::ListItemsReply* reply) override;
   grpc::Status Train(grpc::ServerContext* context,
                      grpc::ServerReaderWriter<v1::TrainReply, v1::TrainRequest>*
                          stream) override;
@@ -44,6 +47,8 @@ class CuratorServiceImpl final : public v1::CuratorService::Service {
  private:
   absl::StatusOr<v1::ListDatasetsReply> List(
       const grpc::ServerContext& context);
+  absl::StatusOr<v1::ListItemsReply> ItemsOf(
+      const grpc::ServerContext& context, const v1::ListItemsRequest& request);
   absl::StatusOr<v1::GetLedgerReply> LedgerOf(
       const grpc::ServerContext& context, const v1::GetLedgerRequest& request);
 

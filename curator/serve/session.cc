@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -153,6 +154,11 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
                    absl::StrCat("`round` must be from 1 to ",
                                 run_->parameters.rounds, "."));
   }
+  if (!std::all_of(input.numbers.begin(), input.numbers.end(),
+                   [](double number) { return std::isfinite(number); })) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "numbers-malformed",
+                   "`numbers` must be finite.");
+  }
   return ReleaseKindOf(run_->plan.StageOf(round).release)
       .check(input, run_->parameters, run_->facts);
 }
@@ -165,17 +171,22 @@ RoundRequest Session::RequestOf(std::uint32_t round,
   request.round = round;
   const Digest parameters = HashOf(run_->parameters);
   const Eigen::MatrixXd& w = input.w;
-  request.request_hash = Sha256()
-                             .AddString("dpnmf round request 2")
-                             .AddBytes(std::as_bytes(std::span(parameters)))
-                             .AddInteger(round)
-                             .AddInteger(static_cast<std::uint64_t>(w.rows()))
-                             .AddInteger(static_cast<std::uint64_t>(w.cols()))
-                             .AddBytes(std::as_bytes(std::span(
-                                 w.data(), static_cast<std::size_t>(w.size()))))
-                             .AddInteger(input.rows.size())
-                             .AddBytes(std::as_bytes(std::span(input.rows)))
-                             .Finish();
+  Sha256 hash;
+  hash.AddString("dpnmf round request 2")
+      .AddBytes(std::as_bytes(std::span(parameters)))
+      .AddInteger(round)
+      .AddInteger(static_cast<std::uint64_t>(w.rows()))
+      .AddInteger(static_cast<std::uint64_t>(w.cols()))
+      .AddBytes(std::as_bytes(
+          std::span(w.data(), static_cast<std::size_t>(w.size()))))
+      .AddInteger(input.rows.size())
+      .AddBytes(std::as_bytes(std::span(input.rows)));
+  // Rounds without numbers keep the hash that they have always had.
+  if (!input.numbers.empty()) {
+    hash.AddInteger(input.numbers.size());
+    for (const double number : input.numbers) hash.AddDouble(number);
+  }
+  request.request_hash = hash.Finish();
   const StagePlan& stage = run_->plan.StageOf(round);
   request.parts = stage.parts;
   const ReleaseKind& kind = ReleaseKindOf(stage.release);

@@ -100,6 +100,11 @@ class Session {
   absl::StatusOr<MuSquared> Close();
 
   const RunParameters& parameters() const { return run_->parameters; }
+  // No request of the run has a matrix of more columns: K, or 1 + K of ratings.
+  std::uint64_t LargestColumns() const {
+    return std::uint64_t{run_->parameters.rank} +
+           (run_->facts.ratings.has_value() ? 1 : 0);
+  }
   const std::string& population() const { return run_->facts.population; }
   bool opened() const { return run_.has_value(); }
 

@@ -88,13 +88,18 @@ absl::Status TrainStream::StartRound(const v1::RoundStart& start) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
                    "`rows` names more rows than any round takes.");
   }
+  if (start.numbers_size() > kMostRequestNumbers) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "numbers-malformed",
+                   "`numbers` has more numbers than any round takes.");
+  }
   input_.rows.assign(start.rows().begin(), start.rows().end());
+  input_.numbers.assign(start.numbers().begin(), start.numbers().end());
   round_ = start.round();
   if (!start.has_shape()) return Round();
   // The session checks the shape exactly; here it bounds the memory.
   DPNMF_ASSIGN_OR_RETURN(reader_,
                          RealMatrixReader::Create(start.shape(), LargestRows(),
-                                                  session_.parameters().rank));
+                                                  session_.LargestColumns()));
   return absl::OkStatus();
 }
 

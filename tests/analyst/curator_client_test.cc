@@ -27,6 +27,13 @@ class ScriptedCurator final : public v1::CuratorService::Service {
     return ToGrpc(Refusal(absl::StatusCode::kPermissionDenied,
                           "identity-unknown", "No."));
   }
+  grpc::Status ListItems(grpc::ServerContext*,
+                         const v1::ListItemsRequest* request,
+                         v1::ListItemsReply* reply) override {
+    reply->set_first(request->first());
+    reply->add_items()->set_id("one of " + request->dataset());
+    return grpc::Status::OK;
+  }
   std::function<grpc::Status(grpc::ServerContext*, Stream*)> script;
 };
 
@@ -120,6 +127,32 @@ TEST_F(CuratorClientTest, OpensSendsTheDictionaryTakesTheReleaseAndCloses) {
   const auto closed = stream->Close();
   ASSERT_TRUE(closed.ok()) << closed.status();
   EXPECT_EQ(closed->returned, MuSquared::FromUnits(5));
+}
+
+TEST_F(CuratorClientTest, AsksForItemsAndSendsNumbers) {
+  const auto page = connection_->ListItems("films", 7);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->first(), 7u);
+  EXPECT_EQ(page->items(0).id(), "one of films");
+  v1::RoundStart received;
+  curator_.script = [&](grpc::ServerContext*, Stream* stream) {
+    v1::TrainRequest request;
+    stream->Read(&request);
+    stream->Write(OpenedReply());
+    stream->Read(&request);
+    received = request.round();
+    return grpc::Status::OK;
+  };
+  const auto stream = connection_->NewStream();
+  ASSERT_TRUE(stream->Open("run", {}).ok());
+  RoundInput input;
+  input.rows = {2, 5};
+  input.numbers = {0.25, -1};
+  EXPECT_FALSE(stream->Round(3, input).ok());
+  EXPECT_EQ(std::vector<double>(received.numbers().begin(),
+                                received.numbers().end()),
+            input.numbers);
+  EXPECT_EQ(received.rows_size(), 2);
 }
 
 TEST_F(CuratorClientTest, GivesTheRefusalWithItsCode) {

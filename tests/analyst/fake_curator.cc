@@ -96,6 +96,13 @@ absl::StatusOr<v1::ListDatasetsReply> FakeCurator::ListDatasets() {
   return reply;
 }
 
+absl::StatusOr<v1::ListItemsReply> FakeCurator::ListItems(const std::string&,
+                                                          std::uint64_t first) {
+  if (items) return items(first);
+  return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
+                 "The data set has no list of items.");
+}
+
 void FakeCurator::AddRow() { ++row_count_; }
 
 v1::LedgerPosition FakeCurator::Position() const {

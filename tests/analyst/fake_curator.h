@@ -30,6 +30,9 @@ class FakeCurator : public CuratorConnection {
   explicit FakeCurator(Eigen::MatrixXd v);
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override;
+  // What `items` says; "items-none" where it is null.
+  absl::StatusOr<v1::ListItemsReply> ListItems(const std::string& dataset,
+                                               std::uint64_t first) override;
   absl::StatusOr<v1::GetLedgerReply> GetLedger(
       const std::string& dataset, std::uint64_t after_sequence) override;
   std::unique_ptr<RunStream> NewStream() override;
@@ -39,6 +42,9 @@ class FakeCurator : public CuratorConnection {
   std::function<absl::Status(Moment, const std::string& run_id,
                              std::uint32_t round)>
       hook;
+
+  // The page that begins there. Set before use.
+  std::function<absl::StatusOr<v1::ListItemsReply>(std::uint64_t first)> items;
 
   // Alters what a round came with before it is handed over, without a lock. Set
   // before use.

@@ -60,6 +60,50 @@ class RunStoreTest : public testing::Test {
   std::unique_ptr<RunStore> store_;
 };
 
+TEST_F(RunStoreTest, KeepsTheItemsOfARunInOrderAndForgetsThemWithIt) {
+  Add("one");
+  Add("two");
+  EXPECT_FALSE(store_->ReadDataset("one")->has_value());
+  v1::Dataset dataset;
+  dataset.set_name("films");
+  ASSERT_TRUE(store_->PutDataset("one", dataset).ok());
+  for (const std::uint64_t first : {2, 0, 10}) {
+    v1::ListItemsReply page;
+    page.set_first(first);
+    page.add_items()->set_id(std::string("x\0y", 3));
+    ASSERT_TRUE(store_->PutItemPage("one", page).ok());
+    ASSERT_TRUE(store_->PutItemPage("two", page).ok());
+  }
+  Reopen();
+  EXPECT_EQ((*store_->ReadDataset("one"))->name(), "films");
+  std::vector<std::uint64_t> pages;
+  const auto take = [&](const v1::ListItemsReply& page) {
+    EXPECT_EQ(page.items(0).id().size(), 3u);
+    pages.push_back(page.first());
+    return true;
+  };
+  ASSERT_TRUE(store_->ReadItemPages("one", take).ok());
+  EXPECT_EQ(pages, (std::vector<std::uint64_t>{0, 2, 10}));
+  EXPECT_EQ(ReasonCode(store_->ReadItemPages(
+                "one", [](const v1::ListItemsReply&) { return false; })),
+            "state-damaged");
+  ASSERT_TRUE(SetState("one", v1::RUN_STATE_COMPLETED).ok());
+  ASSERT_TRUE(store_->Forget("one", "dns:alice.client").ok());
+  for (const absl::Status& status :
+       {store_->ReadDataset("one").status(), store_->ReadItemPages("one", take),
+        store_->PutDataset("one", dataset),
+        store_->PutItemPage("one", v1::ListItemsReply())}) {
+    EXPECT_EQ(ReasonCode(status), "run-unknown");
+  }
+  Add("one");
+  EXPECT_FALSE(store_->ReadDataset("one")->has_value());
+  pages.clear();
+  ASSERT_TRUE(store_->ReadItemPages("one", take).ok());
+  EXPECT_TRUE(pages.empty());
+  ASSERT_TRUE(store_->ReadItemPages("two", take).ok());
+  EXPECT_EQ(pages.size(), 3u);
+}
+
 TEST_F(RunStoreTest, KeepsEverythingOverAReopening) {
   Add("one");
   ASSERT_TRUE(store_->FinishRound("one", Round("one", 1)).ok());

@@ -67,6 +67,11 @@ absl::StatusOr<v1::ListDatasetsReply> Line::ListDatasets() {
   return Current()->ListDatasets();
 }
 
+absl::StatusOr<v1::ListItemsReply> Line::ListItems(const std::string& dataset,
+                                                   std::uint64_t first) {
+  return Current()->ListItems(dataset, first);
+}
+
 absl::StatusOr<v1::GetLedgerReply> Line::GetLedger(
     const std::string& dataset, std::uint64_t after_sequence) {
   return Current()->GetLedger(dataset, after_sequence);

@@ -24,6 +24,8 @@ class Line : public analyst::CuratorConnection {
  public:
   void Connect(std::shared_ptr<analyst::CuratorConnection> connection);
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override;
+  absl::StatusOr<v1::ListItemsReply> ListItems(const std::string& dataset,
+                                               std::uint64_t first) override;
   absl::StatusOr<v1::GetLedgerReply> GetLedger(
       const std::string& dataset, std::uint64_t after_sequence) override;
   std::unique_ptr<analyst::RunStream> NewStream() override;

@@ -78,10 +78,17 @@ void Merge(FuzzInput* bytes, Message* message) {
 
 v1::RunSpecification SpecificationOf(FuzzInput* bytes) {
   constexpr const char* kMechanisms[] = {"statistics", "gradient", "moments",
-                                         "objective",  "",         "auto"};
+                                         "objective",  "",         "auto",
+                                         "ratings"};
   v1::RunSpecification specification = analyst::FakeSpecification(kRank, 2);
   v1::RunParameters& run = *specification.mutable_parameters();
-  run.set_mechanism(kMechanisms[bytes->Below(6)]);
+  run.set_mechanism(kMechanisms[bytes->Below(7)]);
+  if (run.mechanism() == "ratings") {
+    for (int left = bytes->Byte() % 8; left > 0; --left)
+      run.add_shares(bytes->Byte() < 224 ? bytes->Byte() / 512.0
+                                         : bytes->Double());
+    run.set_profile_directions(bytes->Byte());
+  }
   if (run.mechanism() == "objective") run.set_rounds(1);
   if (bytes->Bit()) {
     specification.mutable_learner()->set_initialisation(
@@ -194,7 +201,7 @@ std::vector<std::string> FuzzSeeds() {
   const std::string rest = Seed({3, 0, 0, 0, 4, 0, 6, 0, 7, 0, 1});
   for (const int caller : {0, 1, 2}) {
     seeds.push_back(Seed({caller}) + start + rest);
-    for (int mechanism = 0; mechanism < 6; ++mechanism)
+    for (int mechanism = 0; mechanism < 7; ++mechanism)
       seeds.push_back(Seed({caller, 5, 0, mechanism, 0, 0, 0, 0}) + rest);
   }
   for (const int special : {0, 192}) {  // a public W_0 in one chunk

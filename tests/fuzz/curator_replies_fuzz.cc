@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/wire/convert.h"
+#include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
 #include "dpnmf/v1/analyst.pb.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
@@ -28,11 +29,15 @@ namespace {
 
 constexpr int kFeatures = 4, kRank = 2;
 
+// First bytes from this one on are followed by a page of items.
+constexpr int kWithItems = 238;
+
 // What the curator says, whatever is asked.
 struct Script {
   std::vector<v1::TrainReply> replies;
   v1::ListDatasetsReply datasets;
   v1::GetLedgerReply ledger;
+  v1::ListItemsReply items;
   grpc::Status end;
 };
 
@@ -63,6 +68,12 @@ class ScriptedCurator final : public v1::CuratorService::Service {
                             const v1::ListDatasetsRequest*,
                             v1::ListDatasetsReply* reply) override {
     *reply = Current()->datasets;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListItems(grpc::ServerContext*, const v1::ListItemsRequest*,
+                         v1::ListItemsReply* reply) override {
+    *reply = Current()->items;
     return grpc::Status::OK;
   }
 
@@ -309,9 +320,26 @@ v1::ListDatasetsReply DatasetsOf(FuzzInput* bytes) {
   return reply;
 }
 
+// kFeatures items with a feature each, or something like it.
+v1::ListItemsReply ItemsOf(FuzzInput* bytes) {
+  v1::ListItemsReply page;
+  page.add_feature_names("year");
+  for (int left = bytes->Byte() % 8; left > 0; --left) {
+    v1::Item& item = *page.add_items();
+    item.set_id(std::string(bytes->Bytes(1 + bytes->Byte() % 4)));
+    item.set_name(std::string(bytes->Bytes(bytes->Byte() % 4)));
+    item.add_features(bytes->Byte() < 224 ? bytes->Byte() : bytes->Double());
+  }
+  page.set_more(bytes->Byte() >= 192);
+  if (bytes->Byte() >= 224) Merge(bytes, &page);
+  return page;
+}
+
 Script ScriptOf(FuzzInput* bytes) {
   Script script;
-  const auto code = static_cast<grpc::StatusCode>(bytes->Byte() % 17);
+  const std::uint8_t first = bytes->Byte();
+  const auto code = static_cast<grpc::StatusCode>(first % 17);
+  if (first >= kWithItems) script.items = ItemsOf(bytes);
   const std::string text(bytes->Bytes(bytes->Below(8)));
   script.end =
       grpc::Status(code, text, std::string(bytes->Bytes(bytes->Below(24))));
@@ -381,6 +409,28 @@ void PlanAndBudget(World* world) {
                                      world->store.get()));
 }
 
+// The pages that there are, as a learner takes them.
+void Items(World* world) {
+  ItemPagesReader reader(kFeatures, 1);
+  while (!reader.complete()) {
+    const auto page = world->connection->ListItems("digits", reader.next());
+    if (!Read("items", page)) return;
+    const std::uint64_t held = reader.next();
+    const absl::Status added = reader.Add(*page);
+    if (!added.ok()) {
+      Count("items malformed");
+      return DemandRefusal(added);
+    }
+    Demand(reader.next() > held, "a page that brings nothing");
+  }
+  const ItemList items = reader.Take();
+  Count("items complete");
+  Demand(items.ids.size() == kFeatures && items.names.size() == kFeatures &&
+             items.feature_names.size() == 1 &&
+             items.features.rows() == kFeatures && items.features.allFinite(),
+         "a list of items that is not whole");
+}
+
 std::string Repeated(std::initializer_list<int> bytes) {
   std::string text;
   for (const int byte : bytes) text.push_back(static_cast<char>(byte));
@@ -418,6 +468,11 @@ std::vector<std::string> FuzzSeeds() {
           head + opened + mean + gradient + closed,
           head + opened + outcome(5, 1) + statistics + closed,
           head + opened + outcome(5, 1) + outcome(5, 2) + closed,
+          // Four items; two of them with one id.
+          Repeated({kWithItems, 4, 0, 'a', 0, 0, 1, 0, 'b', 1, 'B', 0, 2, 0,
+                    'c', 0, 0, 3, 1, 'd', 'd', 0, 0, 4, 0, 0}),
+          Repeated({kWithItems, 4, 0, 'a', 0, 0, 1, 0, 'a', 0, 0, 2, 0, 'c', 0,
+                    0, 3, 0, 'd', 0, 0, 4, 0, 0}),
           // A refusal, no code.
           Repeated({8, 3}) + "all" + Repeated({0, 0, 0, 1}) + position +
               Repeated({0, 0, 1, 1, 'r', 'u', 'n', '1', 0, 0, 1, 1, 0})};
@@ -426,6 +481,8 @@ std::vector<std::string> FuzzSeeds() {
 std::vector<std::string> ExpectedOutcomes() {
   std::vector<std::string> outcomes = {"round lost", "statistics used",
                                        "gradient used", "mean used"};
+  outcomes.insert(outcomes.end(),
+                  {"items read", "items malformed", "items complete"});
   for (const std::string what :
        {"opened", "round", "closed", "plan", "budget"}) {
     outcomes.push_back(what + " read");
@@ -446,5 +503,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   world.curator.Play(ScriptOf(&bytes));
   Train(&world);
   PlanAndBudget(&world);
+  Items(&world);
   return 0;
 }

@@ -274,9 +274,12 @@ std::vector<std::string> FuzzSeeds() {
   }
   v1::TrainRequest any;
   any.mutable_round()->set_round(1);
-  const std::string text = any.SerializeAsString();
-  seeds.push_back(std::string({0, 0, 0, 1, 0, 0, 7}) +
-                  static_cast<char>(text.size()) + text);
+  for (int numbers = 0; numbers < 2; ++numbers) {
+    const std::string text = any.SerializeAsString();
+    seeds.push_back(std::string({0, 0, 0, 1, 0, 0, 7}) +
+                    static_cast<char>(text.size()) + text);
+    any.mutable_round()->add_numbers(0.5);
+  }
   return seeds;
 }
 
@@ -289,6 +292,7 @@ std::vector<std::string> ExpectedOutcomes() {
           "refused dictionary-not-finite",
           "refused dictionary-negative",
           "refused rows-malformed",
+          "refused numbers-malformed",
           "refused round-out-of-range",
           "refused run-id-malformed"};
 }

@@ -47,7 +47,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
                        .step_exponent = -bits,
                        .left_norm_steps = most,
                        .right_norm_steps = most,
-                       .one_sided = true};
+                       .whole_sensitivity = true};
   const PartPlan columns{
       .name = "columns",
       .rows = facts.features,

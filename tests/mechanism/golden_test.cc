@@ -64,7 +64,7 @@ std::string PlanText(const RunPlan& plan) {
                       part.symmetric, " ", part.step_exponent, " ",
                       part.stddev_steps, " ", part.diagonal_stddev_steps, " ",
                       part.left_norm_steps, " ", part.right_norm_steps, " ",
-                      part.one_sided, "\n");
+                      part.whole_sensitivity, "\n");
     }
   }
   return text;

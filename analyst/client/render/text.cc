@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/number.h"
@@ -57,6 +58,14 @@ std::string InitialisationText(const v1::LearnerOptions& learner) {
   return absl::StrCat("random, seed ", learner.seed());
 }
 
+// By release.
+std::string SharesText(const v1::RunParameters& parameters) {
+  return absl::StrJoin(parameters.shares(), ", ",
+                       [](std::string* text, double share) {
+                         absl::StrAppend(text, FormatNumber(share));
+                       });
+}
+
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 // Whether a field plays a part in the run, as far as its mechanism is known
@@ -68,6 +77,7 @@ bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
   RunParameters parameters;
   parameters.rounds = message.rounds();
   parameters.moment_rows = message.moment_rows();
+  parameters.shares.assign(message.shares().begin(), message.shares().end());
   DatasetFacts facts;
   facts.features = std::numeric_limits<std::uint64_t>::max();
   return mechanism->uses(field, parameters, facts);
@@ -86,6 +96,9 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
                                {"mechanism", parameters.mechanism()}});
   add("moment_rows", "moments of",
       absl::StrCat("up to ", parameters.moment_rows(), " features"));
+  add("shares", "shares of the cost", SharesText(parameters));
+  add("profile_directions", "corrections for",
+      absl::StrCat(parameters.profile_directions(), " directions"));
   add("outliers", "outliers", OutliersText(parameters));
   add("inner_iterations", "inner iterations",
       absl::StrCat(parameters.inner_iterations()));
@@ -231,6 +244,16 @@ std::string ForecastText(const v1::PlanRunReply& reply) {
       "\n\n");
 }
 
+std::string ColumnsText(const v1::Dataset& dataset) {
+  if (dataset.has_ratings()) {
+    return absl::StrCat(
+        "ratings ", FormatNumber(kRatingUnit * dataset.ratings().low_units()),
+        " to ", FormatNumber(kRatingUnit * dataset.ratings().high_units()));
+  }
+  return absl::StrCat(NameOf(dataset.normalisation()),
+                      dataset.sparse() ? ", sparse" : "");
+}
+
 }  // namespace
 
 std::string DatasetsText(const v1::ListDatasetsReply& reply) {
@@ -248,8 +271,7 @@ std::string DatasetsText(const v1::ListDatasetsReply& reply) {
     table.AddRow(
         {dataset.name(), dataset.population(), absl::StrCat(dataset.features()),
          absl::StrCat(dataset.users()),
-         absl::StrCat(NameOf(dataset.normalisation()),
-                      dataset.sparse() ? ", sparse" : "",
+         absl::StrCat(ColumnsText(dataset),
                       dataset.is_public() ? ", public" : ""),
          FormatNumber(dataset.column_bound()), absl::StrCat(dataset.max_rank()),
          GuaranteeText(dataset.guarantee())});

@@ -62,6 +62,8 @@ struct Mechanism {
   // The run learns a dictionary. Otherwise it is about one that is given, and
   // `dpnmf train` refuses the name.
   bool learns_dictionary = true;
+  // For data sets of ratings and no others; false: never for them.
+  bool for_ratings = false;
 
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
@@ -76,7 +78,7 @@ struct Mechanism {
                                     const RunParameters& parameters,
                                     const DatasetFacts& facts);
   // Whether a field of RunParameters or LearnerOptions (its name on the wire)
-  // plays a part in the run. Reads rounds and moment_rows alone.
+  // plays a part in the run. Reads rounds, moment_rows and shares alone.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
 

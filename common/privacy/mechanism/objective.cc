@@ -19,7 +19,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits, const RunParameters&,
                            .step_exponent = -2 * bits,
                            .left_norm_steps = most,
                            .right_norm_steps = most,
-                           .one_sided = true};
+                           .whole_sensitivity = true};
   return {{.release = "objective",
            .rounds = 1,
            .parts = {{objective, whole, LargestProductSteps(bits, facts)}}}};

@@ -167,8 +167,9 @@ TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
        "There is no flag `--colour`; see 'dpnmf datasets --help'."},
       {{"datasets", "digits"},
        "No command takes the argument `digits`; see 'dpnmf datasets --help'."},
-      {{"plan", "--dataset", "visits", "--epsilon", "1"},
-       "--rank is required; see 'dpnmf plan --help'."},
+      {{"plan", "--dataset", "digits", "--epsilon", "1"},
+       "--rank is required for a data set that does not hold ratings; see "
+       "'dpnmf plan --help'."},
       {{"plan", "--rank"}, "--rank needs a value; see 'dpnmf plan --help'."},
       {{"plan", "--epsilon", "much"},
        "--epsilon cannot be `much`; see 'dpnmf plan --help'."},
@@ -180,6 +181,34 @@ TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
     EXPECT_EQ(Run(arguments), kExitUsage);
     EXPECT_EQ(err_.str(), "dpnmf: " + sentence + " [usage]\n");
   }
+}
+
+TEST_F(Program, RunsOnRatingsNeedNoRank) {
+  analyst().datasets.mutable_datasets(0)->mutable_ratings()->set_high_units(5);
+  EXPECT_EQ(Run({"plan", "--dataset", "digits", "--epsilon", "1"}), kExitOk);
+  EXPECT_EQ(parameters().rank(), 0u);
+  EXPECT_EQ(parameters().profile_directions(), 0u);
+  EXPECT_EQ(parameters().shares_size(), 0);
+  EXPECT_EQ(RunWith("plan", {"--shares", "0.25,0,0.5,0,0.25",
+                             "--profile-directions", "3"}),
+            kExitOk);
+  EXPECT_EQ(parameters().rank(), 2u);
+  EXPECT_EQ(parameters().profile_directions(), 3u);
+  EXPECT_EQ(std::vector<double>(parameters().shares().begin(),
+                                parameters().shares().end()),
+            (std::vector<double>{0.25, 0, 0.5, 0, 0.25}));
+}
+
+TEST_F(Program, SharesAreFiveNumbersThatAddUpToOneAtMost) {
+  for (const char* shares :
+       {"1", "0.5,0.5,0,0", "0.2,0.2,0.2,0.2,0.3", "-0.1,0.2,0.2,0.2,0.2",
+        "0.1,0.1,0.1,0.1,0.1,0.1", "nan,0,0,0,0", "inf,0,0,0,0"}) {
+    EXPECT_EQ(RunWith("plan", {"--shares", shares}), kExitUsage) << shares;
+  }
+  EXPECT_EQ(RunWith("plan", {"--shares", "0.5,0.5,0,0"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[share-out-of-range]"));
+  EXPECT_EQ(RunWith("plan", {"--rank", "0"}), kExitUsage);
+  EXPECT_EQ(RunWith("plan", {"--profile-directions", "0"}), kExitUsage);
 }
 
 TEST_F(Program, NumbersThatAreNoneAreRefused) {
@@ -369,10 +398,11 @@ TEST_F(Program, PlanSendsEveryFlag) {
 TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
   for (const char* name : {"objective", "momnets", "paper", ""}) {
     EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
-    EXPECT_THAT(err_.str(),
-                AllOf(HasSubstr("auto, gradient, moments or statistics;"),
-                      HasSubstr("dpnmf objective RUN"),
-                      HasSubstr("[mechanism-unknown]")));
+    EXPECT_THAT(
+        err_.str(),
+        AllOf(HasSubstr("auto, gradient, moments, ratings or statistics;"),
+              HasSubstr("dpnmf objective RUN"),
+              HasSubstr("[mechanism-unknown]")));
   }
   EXPECT_FALSE(analyst().last_specification.has_parameters());
 }
@@ -393,6 +423,8 @@ TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
       {"moments", "--steps-per-round", "9"},
       {"statistics", "--moment-rows", "4"},
       {"statistics", "--share-of-moments", "0.5"},
+      {"statistics", "--shares", "0.2,0.2,0.2,0.2,0.2"},
+      {"moments", "--profile-directions", "2"},
       {"gradient", "--moment-rows", "4"}};
   for (const auto& flags : refused) {
     std::vector<std::string> all = {"--mechanism"};

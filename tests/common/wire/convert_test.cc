@@ -39,6 +39,8 @@ RunParameters Parameters() {
   parameters.moment_rows = 7;
   parameters.share_of_moments = 0.2;
   parameters.share_of_mean = 0.15;
+  parameters.shares = {0.25, 0, 0.5};
+  parameters.profile_directions = 4;
   parameters.adjacency = Adjacency::kAddRemoveOne;
   parameters.conversion = Conversion::kGaussian;
   return parameters;
@@ -68,7 +70,8 @@ TEST(Convert, RefusesACostThatIsNotAnInteger) {
 }
 
 TEST(Convert, EnumsRoundTripAndUnspecifiedIsRefused) {
-  for (const Adjacency a : {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne}) {
+  for (const Adjacency a : {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne,
+                            Adjacency::kOneRating}) {
     EXPECT_EQ(*FromProto(ToProto(a)), a);
   }
   for (const Conversion c :

@@ -52,7 +52,8 @@ inline Uint128 SquaredDistance(const PartPlan& part,
 
 // Delta^2 in steps (docs/privacy.md, section 3).
 inline Uint128 SquaredSensitivity(const PartPlan& part, Adjacency adjacency) {
-  const bool doubled = adjacency == Adjacency::kReplaceOne && !part.one_sided;
+  const bool doubled =
+      adjacency != Adjacency::kAddRemoveOne && !part.whole_sensitivity;
   return static_cast<Uint128>(part.left_norm_steps) * part.right_norm_steps *
          (doubled ? 2u : 1u);
 }

@@ -218,6 +218,66 @@ TEST_F(ServiceTest, ListsOnlyWhatTheIdentityMayUse) {
   EXPECT_EQ(reply.version(), "test");
 }
 
+TEST_F(ServiceTest, ItemsAreListedForAnalystsOfTheDataSetAlone) {
+  const auto page_of = [&](const std::string& identity,
+                           const std::string& dataset, std::uint64_t first)
+      -> absl::StatusOr<v1::ListItemsReply> {
+    identities_ = {identity};
+    grpc::ClientContext context;
+    v1::ListItemsRequest request;
+    request.set_dataset(dataset);
+    request.set_first(first);
+    v1::ListItemsReply reply;
+    const absl::Status status =
+        FromGrpc(stub_->ListItems(&context, request, &reply));
+    if (!status.ok()) return status;
+    return reply;
+  };
+  EXPECT_EQ(ReasonCode(page_of("dns:analyst", "planted", 0).status()),
+            "items-none");
+  ItemList items;
+  for (int i = 0; i < 30'000; ++i) {
+    items.ids.push_back("id " + std::to_string(i));
+    items.names.push_back(std::string(50, 'n'));
+  }
+  items.features = Eigen::MatrixXd(30'000, 0);
+  std::vector<std::unique_ptr<Dataset>> datasets;
+  datasets.push_back(PlantedDataset("planted", "people"));
+  datasets.push_back(PlantedDataset("hidden", "others"));
+  catalog_ = Catalog::FromDatasets(std::move(datasets),
+                                   {{"planted", items}, {"hidden", items}});
+  const auto first = page_of("dns:analyst", "planted", 0);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(first->more());
+  EXPECT_EQ(first->items(7).id(), "id 7");
+  const auto second = page_of("dns:second", "planted",
+                              static_cast<std::uint64_t>(first->items_size()));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_FALSE(second->more());
+  EXPECT_EQ(first->items_size() + second->items_size(), 30'000);
+  EXPECT_EQ(ReasonCode(page_of("dns:analyst", "planted", 30'000).status()),
+            "item-out-of-range");
+  for (const char* other : {"hidden", "none"}) {
+    EXPECT_EQ(ReasonCode(page_of("dns:analyst", other, 0).status()),
+              "dataset-unknown");
+  }
+  EXPECT_EQ(ReasonCode(page_of("dns:auditor", "planted", 0).status()),
+            "role-missing");
+  EXPECT_EQ(ReasonCode(page_of("dns:stranger", "planted", 0).status()),
+            "identity-unknown");
+}
+
+TEST_F(ServiceTest, MoreNumbersThanAnyRoundTakesAreRefused) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  peer.Receive();
+  v1::TrainRequest request;
+  request.mutable_round()->set_round(1);
+  for (int i = 0; i < 17; ++i) request.mutable_round()->add_numbers(1);
+  peer.Send(request);
+  EXPECT_EQ(ReasonCode(peer.Finish()), "numbers-malformed");
+}
+
 TEST_F(ServiceTest, AStrangerLearnsNothing) {
   identities_ = {"dns:stranger"};
   grpc::ClientContext first, second;

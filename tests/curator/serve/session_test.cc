@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <new>
+#include <set>
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
@@ -307,12 +308,59 @@ TEST_F(SessionTest, BadParametersAreRefusedAndReserveNothing) {
   EXPECT_EQ(Reserved(), 0);
 }
 
+TEST_F(SessionTest, ARoundThatTakesNoNumbersRefusesThemBeforeItIsCharged) {
+  std::string id = kRun;
+  for (const char* mechanism :
+       {"statistics", "gradient", "moments", "objective"}) {
+    for (const std::uint32_t moment_rows : {12u, 10u}) {
+      SCOPED_TRACE(mechanism);
+      ++id[0];
+      RunParameters parameters = SmallRun();
+      parameters.mechanism = mechanism;
+      parameters.moment_rows = moment_rows;
+      parameters.epsilon = 0.125;
+      parameters.rounds = parameters.mechanism == "objective" ? 1 : 2;
+      Session session = NewSession();
+      const auto opened = session.Open(id, parameters);
+      ASSERT_TRUE(opened.ok()) << opened.status();
+      for (std::uint32_t round = 1; round <= parameters.rounds; ++round) {
+        RoundInput input;
+        const std::string& release = opened->plan.StageOf(round).release;
+        if (release == "moments" && moment_rows < kFeatures) input.rows = {1};
+        if (release != "moments" && release != "mean") input.w = w_;
+        for (const double number : {1.0, std::nan("")}) {
+          input.numbers = {number};
+          EXPECT_EQ(ReasonCode(session.Round(round, input).status()),
+                    "numbers-malformed");
+        }
+        input.numbers.clear();
+        const auto released = session.Round(round, input);
+        ASSERT_TRUE(released.ok()) << released.status();
+      }
+    }
+  }
+}
+
+TEST(HashOf, EveryFieldOfTheParametersCounts) {
+  const RunParameters run = SmallRun();
+  RunParameters shares = run, fewer = run, order = run, directions = run;
+  shares.shares = {0.5, 0.25, 0};
+  fewer.shares = {0.5, 0.25};
+  order.shares = {0.25, 0.5, 0};
+  directions.profile_directions = 3;
+  std::set<Digest> digests;
+  for (const RunParameters& one : {run, shares, fewer, order, directions})
+    digests.insert(HashOf(one));
+  EXPECT_EQ(digests.size(), 5u);
+}
+
 // A data set that was imported under another promise, and moved here, would be
 // charged by that promise.
 TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
   using Change = void (*)(DatasetDescription*);
   const Change changes[] = {
       [](DatasetDescription* d) { d->adjacency = Adjacency::kAddRemoveOne; },
+      [](DatasetDescription* d) { d->adjacency = Adjacency::kOneRating; },
       [](DatasetDescription* d) { d->conversion = Conversion::kGaussian; },
       [](DatasetDescription* d) { d->epsilon = 4.5; },
       [](DatasetDescription* d) { d->epsilon = std::nextafter(4.0, 5.0); },

@@ -1,0 +1,59 @@
+// "ratings": what each release teaches is in common/ratings/learner.h. W is the
+// model as far as it is known, D x (1 + q): base predictions, then loadings.
+#include "common/base/error.h"
+#include "common/ratings/learner.h"
+
+#include "analyst/mechanism/mechanism.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+absl::Status ItemsMissing() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "The items of the run are not stored; restore the state "
+                 "directory from a backup.");
+}
+
+absl::StatusOr<RoundInput> Input(const RoundFacts& facts,
+                                 const LearnerState& state) {
+  if (facts.ratings == nullptr) return ItemsMissing();
+  return RatingsInput(facts.round_of_run, *facts.ratings, state.memory);
+}
+
+absl::Status Update(const std::vector<NoisedMatrix>& parts,
+                    const RoundFacts& facts, LearnerState* state) {
+  if (facts.ratings == nullptr) return ItemsMissing();
+  DPNMF_RETURN_IF_ERROR(RatingsUpdate(facts.round_of_run, *facts.ratings, parts,
+                                      &state->memory));
+  const absl::StatusOr<ItemModel> model =
+      RatingsModel(*facts.ratings, state->memory);
+  if (ReasonCode(model.status()) == "model-not-ready") return absl::OkStatus();
+  if (!model.ok()) return model.status();
+  state->w.resize(model->base.size(), 1 + model->loadings.cols());
+  state->w << model->base, model->loadings;
+  return absl::OkStatus();
+}
+
+Eigen::MatrixXd First(const DatasetFacts& facts,
+                      const RunParameters& parameters) {
+  return Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(facts.features),
+                               1 + static_cast<Eigen::Index>(parameters.rank));
+}
+
+constexpr ReleaseKind kReleases[] = {
+    {.name = "items", .input = Input, .update = Update},
+    {.name = "co-ratings", .input = Input, .update = Update},
+    {.name = "profiles", .input = Input, .update = Update},
+    {.name = "residuals", .input = Input, .update = Update},
+    {.name = "corrections", .input = Input, .update = Update}};
+
+}  // namespace
+
+extern const Mechanism kRatingsMechanism = {
+    .name = "ratings",
+    .fill_defaults = FillRatingsDefaults,
+    .releases = kReleases,
+    .needs_items = true,
+    .first = First};
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,103 @@
+#include "analyst/run_items.h"
+
+#include <optional>
+#include <utility>
+
+#include "analyst/planner.h"
+#include "common/base/error.h"
+#include "common/wire/convert.h"
+#include "common/wire/item_pages.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+absl::StatusOr<ItemPagesReader> ReaderFor(const v1::Dataset& dataset) {
+  const std::uint32_t features = dataset.ratings().item_features();
+  if (dataset.has_ratings() && features <= kMostItemFeatures)
+    return ItemPagesReader(dataset.features(), features);
+  return Refusal(absl::StatusCode::kInvalidArgument, "items-malformed",
+                 "The data set has no list of items that this analyst can "
+                 "read; both sides must run the same version.");
+}
+
+absl::StatusOr<RunItems> ItemsOf(const v1::RunSpecification& specification,
+                                 const v1::Dataset& dataset,
+                                 ItemPagesReader reader) {
+  RunItems run;
+  DPNMF_ASSIGN_OR_RETURN(run.facts.parameters,
+                         FromProto(specification.parameters()));
+  DPNMF_ASSIGN_OR_RETURN(run.facts.dataset, FactsOf(dataset));
+  DPNMF_ASSIGN_OR_RETURN(run.facts.plan,
+                         PlanRun(run.facts.parameters, run.facts.dataset));
+  run.items = reader.Take();
+  run.facts.item_features = std::move(run.items.features);
+  return run;
+}
+
+absl::Status ReadStored(const std::string& run_id, RunStore* store,
+                        ItemPagesReader* reader) {
+  return store->ReadItemPages(
+      run_id,
+      [&](const v1::ListItemsReply& page) { return reader->Add(page).ok(); });
+}
+
+}  // namespace
+
+absl::StatusOr<RunItems> StoredItems(
+    const std::string& run_id, const v1::RunSpecification& specification,
+    RunStore* store) {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                         store->ReadDataset(run_id));
+  if (dataset.has_value()) {
+    DPNMF_ASSIGN_OR_RETURN(ItemPagesReader reader, ReaderFor(*dataset));
+    DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
+    if (reader.complete())
+      return ItemsOf(specification, *dataset, std::move(reader));
+  }
+  return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
+                 "The run has not released anything yet; try again after its "
+                 "first round.");
+}
+
+absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
+                                    const v1::RunSpecification& specification,
+                                    RunStore* store, CuratorConnection* curator,
+                                    const std::function<bool()>& stopped) {
+  const std::string& name = specification.parameters().dataset();
+  DPNMF_ASSIGN_OR_RETURN(std::optional<v1::Dataset> dataset,
+                         store->ReadDataset(run_id));
+  if (!dataset.has_value()) {
+    DPNMF_ASSIGN_OR_RETURN(dataset, FindDataset(curator, name));
+    DPNMF_RETURN_IF_ERROR(store->PutDataset(run_id, *dataset));
+  }
+  DPNMF_ASSIGN_OR_RETURN(ItemPagesReader reader, ReaderFor(*dataset));
+  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
+  while (!reader.complete()) {
+    if (stopped()) {
+      return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                     "The run was stopped while its items were fetched.");
+    }
+    DPNMF_ASSIGN_OR_RETURN(const v1::ListItemsReply page,
+                           curator->ListItems(name, reader.next()));
+    DPNMF_RETURN_IF_ERROR(reader.Add(page));
+    DPNMF_RETURN_IF_ERROR(store->PutItemPage(run_id, page));
+  }
+  return ItemsOf(specification, *dataset, std::move(reader));
+}
+
+absl::Status CheckPlan(const RatingsFacts& facts, const v1::RunPlan& plan) {
+  bool equal =
+      plan.stages_size() == static_cast<int>(facts.plan.stages.size());
+  for (int i = 0; i < plan.stages_size() && equal; ++i) {
+    equal = plan.stages(i).SerializeAsString() ==
+            ToProto(facts.plan.stages[static_cast<std::size_t>(i)],
+                    facts.dataset)
+                .SerializeAsString();
+  }
+  if (equal) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "plan-differs",
+                 "The curator plans other releases than follow from the run's "
+                 "parameters; both sides must run the same version.");
+}
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,46 @@
+// What a run on ratings reads besides its releases: the data set's public facts
+// and its declared items. They are asked of the curator once, and kept with the
+// run, so that a run goes on and its model is read without asking again.
+#ifndef DPNMF_ANALYST_RUN_ITEMS_H_
+#define DPNMF_ANALYST_RUN_ITEMS_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "analyst/curator_connection.h"
+#include "analyst/run_store.h"
+#include "common/ratings/item_list.h"
+#include "common/ratings/learner.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+struct RunItems {
+  RatingsFacts facts;  // with the features of the items
+  ItemList items;      // without them
+};
+
+// From what is stored. FAILED_PRECONDITION "model-not-ready" until all items
+// are; DATA_LOSS "state-damaged"; errors of PlanRun.
+absl::StatusOr<RunItems> StoredItems(
+    const std::string& run_id, const v1::RunSpecification& specification,
+    RunStore* store);
+
+// The same. What is not stored yet is asked of the curator and stored, a page
+// at a time. Besides: INVALID_ARGUMENT "items-malformed"; CANCELLED "cancelled"
+// once `stopped` says so, between pages; errors of the connection and of
+// FindDataset.
+absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
+                                    const v1::RunSpecification& specification,
+                                    RunStore* store, CuratorConnection* curator,
+                                    const std::function<bool()>& stopped);
+
+// INVALID_ARGUMENT "plan-differs" unless the curator's stages are those that
+// follow from the run's parameters and the data set's facts: releases are read
+// by them.
+absl::Status CheckPlan(const RatingsFacts& facts, const v1::RunPlan& plan);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_RUN_ITEMS_H_

@@ -1,0 +1,92 @@
+// Exact sums over people of what `ratings` releases. Private inputs, private
+// outputs.
+//
+// What a person adds is made of integers that are a function of that person's
+// ratings and the request alone: not of other people, the order, the blocks or
+// the threads. Floating point comes before the gate; the gate is in integers,
+// and a person who fails it, or whose numbers are not finite, adds zero. The
+// sums are exact in any order. Theorems: docs/privacy.md, "Ratings".
+//
+// Sums are in the entry order of NoisedMatrix. Errors of all: CANCELLED
+// "cancelled" if execution.stop said so; INTERNAL "sums-overflow" if the sums
+// could reach 2^62 (never with the bits of PlanRun). They throw std::bad_alloc
+// if the system refuses memory. Data sets of ratings alone.
+#ifndef DPNMF_CURATOR_FACTOR_RATINGS_SUMS_H_
+#define DPNMF_CURATOR_FACTOR_RATINGS_SUMS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "common/privacy/accounting.h"
+#include "common/privacy/ratings_bounds.h"
+#include "curator/data/dataset.h"
+#include "curator/factor/statistics.h"
+
+namespace dpnmf::curator {
+
+// A model of the items: D x (1 + q). Column 0: the base, in units of ratings;
+// then the loadings in units of the residual's deviation, the person's own bias
+// first. Finite. A person's profile is h~ = (X'X + I)^-1 X'y over the own
+// items, X the loadings' rows, y = rating - base.
+struct RatingsRequest {
+  const Eigen::MatrixXd* model = nullptr;
+  double residual_stddev = 1;  // h = h~ / residual_stddev; above 0
+};
+
+struct ItemSums {
+  std::vector<std::int64_t> own_means;  // 2: of own mean and variance
+  std::vector<std::int64_t> items;      // D x 2
+};
+// In units of 2^-lattice.bits.
+absl::StatusOr<ItemSums> ComputeItemSums(const Dataset& data,
+                                         Adjacency adjacency,
+                                         const ItemsLattice& lattice,
+                                         const Execution& execution);
+
+// Sum of m m' / n over the named rows (strictly ascending, below D), n the
+// person's ratings among them: the upper triangle, in units of 4^-bits.
+absl::StatusOr<std::vector<std::int64_t>> ComputeCoRatings(
+    const Dataset& data, std::span<const std::uint32_t> rows, int bits,
+    const Execution& execution);
+
+// Sum of h h' + (X'X + I)^-1 over people with ratings, |.| <= c_P of `rank`
+// (ProfileMomentBound), in units of 4^-bits. q x q.
+absl::StatusOr<std::vector<std::int64_t>> ComputeProfileMoments(
+    const Dataset& data, const RatingsRequest& request, std::uint32_t rank,
+    int bits, const Execution& execution);
+
+// Sum of z z' over the named rows, z = w clip(y - X h~), in units of 4^-bits.
+absl::StatusOr<std::vector<std::int64_t>> ComputeResidualMoments(
+    const Dataset& data, const RatingsRequest& request,
+    std::span<const std::uint32_t> rows, int bits, const Execution& execution);
+
+struct CorrectionSums {
+  std::vector<std::int64_t> b;  // D x (r + 1), units 2^-(z_bits + g_bits)
+  std::vector<std::int64_t> a;  // (r + 1) x (r + 1), units 4^-g_bits
+};
+// Sums of z g' and of g g', g = (h_0, h_1 ... h_r): the r loadings after the
+// bias; 0 <= r < q.
+absl::StatusOr<CorrectionSums> ComputeCorrections(const Dataset& data,
+                                                  const RatingsRequest& request,
+                                                  std::uint32_t directions,
+                                                  int z_bits, int g_bits,
+                                                  const Execution& execution);
+
+// Bytes that one of these takes at most beside the data and the request, from
+// public numbers; all of it is allocated before the first person is read.
+// 2^64 - 1 if it is more than that.
+struct RatingsShape {
+  std::uint64_t features = 0;  // D
+  std::uint64_t rank = 0;      // q; 0: no model
+  std::uint64_t entries = 0;   // of all sums of the release
+  std::uint64_t users = 0;     // LargestUserCount
+  int threads = 1;
+};
+std::uint64_t RatingsBytes(const RatingsShape& shape);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_FACTOR_RATINGS_SUMS_H_

@@ -1,0 +1,185 @@
+#include "curator/import/import_source.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/npy.h"
+#include "curator/import/item_table.h"
+#include "curator/import/load.h"
+#include "curator/import/ratings.h"
+
+namespace dpnmf::curator {
+namespace {
+
+LoadProgress ReadingOf(const ImportProgress& progress) {
+  if (!progress) return {};
+  return [progress](std::uint64_t done, std::uint64_t total) {
+    progress("reading", done, total);
+  };
+}
+
+// N0 is not the number of columns.
+std::optional<std::uint64_t> DeclaredColumns(const ImportOptions& options) {
+  if (options.adjacency == Adjacency::kAddRemoveOne) return std::nullopt;
+  return options.users_count;
+}
+
+template <typename T>
+absl::Status WriteArray(const std::string& path, const std::string& dtype,
+                        std::vector<std::uint64_t> shape,
+                        const std::vector<T>& values) {
+  NpyHeader header;
+  header.dtype = dtype;
+  header.fortran_order = shape.size() == 2;
+  header.shape = std::move(shape);
+  return WriteDurably(path, NpyHeaderBytes(header),
+                      std::as_bytes(std::span(values)));
+}
+
+// The structure of columns: which rows they have entries in.
+absl::Status WriteStructure(const std::string& directory,
+                            const std::vector<std::int32_t>& indices,
+                            const std::vector<std::int64_t>& indptr) {
+  DPNMF_RETURN_IF_ERROR(
+      WriteArray(directory + "/indices.npy", "<i4", {indices.size()}, indices));
+  return WriteArray(directory + "/indptr.npy", "<i8", {indptr.size()}, indptr);
+}
+
+// Nothing if there are no lines.
+absl::Status WriteLines(const std::string& path,
+                        const std::vector<std::string>& lines) {
+  if (lines.empty()) return absl::OkStatus();
+  std::string text;
+  for (const std::string& line : lines) absl::StrAppend(&text, line, "\n");
+  return WriteDurably(path, text);
+}
+
+class MatrixSource : public ImportSource {
+ public:
+  MatrixSource(LoadedMatrix matrix, std::vector<std::string> feature_names)
+      : matrix_(std::move(matrix)), feature_names_(std::move(feature_names)) {}
+
+  static absl::StatusOr<std::unique_ptr<ImportSource>> Load(
+      const ImportOptions& options, const ImportProgress& progress) {
+    LoadOptions load;
+    if (!options.features_file.empty()) {
+      DPNMF_ASSIGN_OR_RETURN(load.feature_names,
+                             LoadFeatureNames(options.features_file));
+    }
+    load.format = options.format;
+    load.header = options.header;
+    load.label_columns = options.label_columns;
+    load.interrupted = options.interrupted;
+    load.note = options.note;
+    load.users_count = DeclaredColumns(options);
+    load.progress = ReadingOf(progress);
+    DPNMF_ASSIGN_OR_RETURN(
+        LoadedMatrix matrix,
+        LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
+    return std::make_unique<MatrixSource>(std::move(matrix),
+                                          std::move(load.feature_names));
+  }
+
+  void Describe(DatasetDescription* description) const override {
+    description->features = matrix_.features;
+    description->sparse = matrix_.sparse;
+  }
+  std::uint64_t people() const override { return matrix_.users; }
+  Digest Fingerprint(const FingerprintKey& key) const override {
+    return FingerprintOf(matrix_, key);
+  }
+  absl::Status Write(const DatasetDescription& description,
+                     const std::string& directory) override {
+    NormaliseColumns(&matrix_, description.normalisation,
+                     description.column_bound);
+    if (!matrix_.sparse) {
+      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/values.npy", "<f4",
+                                       {matrix_.features, matrix_.users},
+                                       matrix_.values));
+    } else {
+      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/data.npy", "<f4",
+                                       {matrix_.values.size()},
+                                       matrix_.values));
+      DPNMF_RETURN_IF_ERROR(
+          WriteStructure(directory, matrix_.indices, matrix_.indptr));
+    }
+    return WriteLines(directory + "/features.txt", feature_names_);
+  }
+
+ private:
+  LoadedMatrix matrix_;
+  std::vector<std::string> feature_names_;
+};
+
+class RatingsSource : public ImportSource {
+ public:
+  RatingsSource(LoadedRatings ratings, ItemTable items)
+      : ratings_(std::move(ratings)), items_(std::move(items)) {}
+
+  static absl::StatusOr<std::unique_ptr<ImportSource>> Load(
+      const ImportOptions& options, const ImportProgress& progress) {
+    DPNMF_ASSIGN_OR_RETURN(
+        ItemTable items,
+        LoadItemTable(options.items_file, options.item_features_file));
+    RatingsOptions load;
+    load.scale = options.rating_range.value();
+    load.users_count = DeclaredColumns(options);
+    load.drop_unlisted = options.drop_unlisted;
+    load.progress = ReadingOf(progress);
+    load.interrupted = options.interrupted;
+    load.refused = options.refused;
+    DPNMF_ASSIGN_OR_RETURN(LoadedRatings ratings,
+                           LoadRatings(options.ratings, items, load));
+    if (options.note && ratings.replaced > 0) {
+      options.note(absl::StrCat(
+          "Of the ratings ", ratings.replaced,
+          " are replaced by a later one of the same person and item"));
+    }
+    if (options.note && ratings.unlisted > 0) {
+      options.note(absl::StrCat("The lines of unlisted items are left out: ",
+                                ratings.unlisted));
+    }
+    return std::make_unique<RatingsSource>(std::move(ratings),
+                                           std::move(items));
+  }
+
+  void Describe(DatasetDescription* description) const override {
+    description->features = ratings_.items;
+    description->sparse = true;
+    description->ratings->item_features =
+        static_cast<std::uint32_t>(items_.feature_names.size());
+  }
+  std::uint64_t people() const override { return ratings_.people(); }
+  Digest Fingerprint(const FingerprintKey& key) const override {
+    return FingerprintOf(ratings_, key);
+  }
+  absl::Status Write(const DatasetDescription&,
+                     const std::string& directory) override {
+    DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/ratings.npy", "<i4",
+                                     {ratings_.units.size()}, ratings_.units));
+    DPNMF_RETURN_IF_ERROR(
+        WriteStructure(directory, ratings_.indices, ratings_.indptr));
+    DPNMF_RETURN_IF_ERROR(
+        WriteDurably(directory + "/items.csv", ItemTableText(items_)));
+    return WriteLines(directory + "/users.txt", ratings_.users);
+  }
+
+ private:
+  const LoadedRatings ratings_;
+  const ItemTable items_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
+    const ImportOptions& options, const ImportProgress& progress) {
+  return options.ratings.empty() ? MatrixSource::Load(options, progress)
+                                 : RatingsSource::Load(options, progress);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,40 @@
+// What an import reads and writes: a matrix, or ratings.
+#ifndef DPNMF_CURATOR_IMPORT_IMPORT_SOURCE_H_
+#define DPNMF_CURATOR_IMPORT_IMPORT_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "curator/data/dataset.h"
+#include "curator/import/fingerprint.h"
+#include "curator/import/import.h"
+
+namespace dpnmf::curator {
+
+class ImportSource {
+ public:
+  virtual ~ImportSource() = default;
+
+  // Sets what the files say: the shape, and whether they are ratings.
+  virtual void Describe(DatasetDescription* description) const = 0;
+  // Columns; private under add or remove one.
+  virtual std::uint64_t people() const = 0;
+  virtual Digest Fingerprint(const FingerprintKey& key) const = 0;
+  // Every file of the data set but dataset.json, into a directory that exists.
+  // Once only, last: columns are normalised in place.
+  virtual absl::Status Write(const DatasetDescription& description,
+                             const std::string& directory) = 0;
+};
+
+// Reads and checks the files that the options name; errors as Import. The
+// options must have passed CheckImportOptions.
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
+    const ImportOptions& options, const ImportProgress& progress);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_IMPORT_SOURCE_H_

@@ -1,0 +1,57 @@
+// The declared items of a data set of ratings: their names and their public
+// features. All of it is public; nothing of it comes from the ratings.
+#ifndef DPNMF_CURATOR_IMPORT_ITEM_TABLE_H_
+#define DPNMF_CURATOR_IMPORT_ITEM_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+// D items, p features. Texts are not empty and are UTF-8 without control
+// characters.
+struct ItemTable {
+  std::vector<std::string> ids;            // D, each once
+  std::vector<std::string> names;          // D; the id where none was declared
+  std::vector<std::string> feature_names;  // p, each once; p may be 0
+  std::vector<double> features;            // D x p, column-major; |x| <= 1e15
+
+  friend bool operator==(const ItemTable&, const ItemTable&) = default;
+};
+
+// items_file: one id a line; their order is that of the items.
+//
+// features_file (empty: there is none): CSV with a header that begins with
+// `item,name`, and one line for each item, in any order. A further column is
+// numeric if one of its fields is a number; all of them must then be. Else it
+// holds categories, several joined by `|`: each category becomes a column of 0
+// and 1 that is named COLUMN=CATEGORY, in the order of their bytes. An empty
+// name means the id.
+//
+// Each file may be compressed with gzip. NOT_FOUND "input-not-found";
+// INVALID_ARGUMENT "input-unreadable", "input-empty", "input-malformed",
+// "input-ragged", "input-not-a-number", "input-not-finite",
+// "input-out-of-range", "input-duplicate", "input-too-large" (above
+// kMostItemFeatures columns or 100,000,000 items), "item-unknown",
+// "features-mismatch" (an item has no line). The sentence names the line.
+absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
+                                        const std::string& features_file);
+
+// items.csv of a data set: as a features file, in the order of the items, with
+// numeric columns alone. Doubles are written so that they are read back as
+// they were.
+std::string ItemTableText(const ItemTable& items);
+
+// Reads DIRECTORY/items.csv of a data set of ratings. DATA_LOSS
+// "dataset-damaged" if it is not one of description.features items and
+// description.ratings->item_features features.
+absl::StatusOr<ItemTable> ReadItemTable(const std::string& directory,
+                                        const DatasetDescription& description);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_ITEM_TABLE_H_
