@@ -1,5 +1,7 @@
 #include "curator/lab/ratings/baselines.h"
 
+#include <array>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "curator/lab/evaluate/seeded_noise.h"
+#include "curator/lab/ratings/split.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -94,6 +97,35 @@ void SolveItems(const RatingTable& train, const ByItem& by_item, double mean,
   });
 }
 
+// The l that predicts a tenth of the ratings best from the others.
+absl::StatusOr<double> TunedRegularisation(const RatingTable& train,
+                                           AlsOptions options,
+                                           const Execution& execution) {
+  constexpr std::array<double, 3> kChoices = {0.09, 0.06, 0.13};
+  const absl::StatusOr<Split> inner =
+      HoldOut(train, HoldOutBy::kRating, 0.1, SeedFor(options.seed, "inner"));
+  if (!inner.ok()) return kChoices[0];  // too few ratings to choose by
+  double best = kChoices[0], least = std::numeric_limits<double>::infinity();
+  options.rounds = (options.rounds + 1) / 2;
+  for (const double choice : kChoices) {
+    options.regularisation = choice;
+    DPNMF_ASSIGN_OR_RETURN(const Recommender als,
+                           Als(inner->train, options, execution));
+    DPNMF_ASSIGN_OR_RETURN(const Metrics metrics,
+                           Measure(
+                               *inner,
+                               [&](std::size_t person, RatedItems own) {
+                                 return Opinion{als(person, own).ratings, {}};
+                               },
+                               execution));
+    if (metrics.rmse < least) {
+      least = metrics.rmse;
+      best = choice;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Recommender MeanOfAll(const RatingTable& train) {
@@ -149,11 +181,16 @@ Recommender Biases(const RatingTable& train) {
 absl::StatusOr<Recommender> Als(const RatingTable& train,
                                 const AlsOptions& options,
                                 const Execution& execution) {
+  double regularisation = options.regularisation;
+  if (!(regularisation > 0)) {
+    DPNMF_ASSIGN_OR_RETURN(regularisation,
+                           TunedRegularisation(train, options, execution));
+  }
   const double mean = MeanRating(train);
   const ByItem by_item = Transpose(train);
   const auto items = static_cast<Index>(train.item_count);
   auto model = std::make_shared<BiasedFactors>();
-  model->regularisation = options.regularisation;
+  model->regularisation = regularisation;
   model->base = VectorXd::Constant(items, mean);
   model->f = RowMatrixXd::Ones(items, 1 + options.factors);
   SeededNoise noise(SeedFor(options.seed, "als"));

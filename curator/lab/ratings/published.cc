@@ -45,16 +45,18 @@ void ForRows(std::size_t rows, int threads,
   });
 }
 
-double ClippedRmse(const RatingTable& table, const ProfileMatrix& x,
-                   const ProfileMatrix& theta) {
+double Rmse(const RatingTable& table, const ProfileMatrix& x,
+            const ProfileMatrix& theta, bool clipped) {
+  const double low = LowOf(table.scale), high = HighOf(table.scale);
   double squared = 0;
   for (std::size_t u = 0; u < table.people(); ++u) {
     const RatedItems rated = table.Of(u);
     for (std::size_t k = 0; k < rated.items.size(); ++k) {
-      const double predicted = std::clamp(
-          x.row(rated.items[k]).dot(theta.row(static_cast<Index>(u))),
-          LowOf(table.scale), HighOf(table.scale));
-      const double error = predicted - RatingOf(rated.units[k]);
+      const double product =
+          x.row(rated.items[k]).dot(theta.row(static_cast<Index>(u)));
+      const double error =
+          (clipped ? std::clamp(product, low, high) : product) -
+          RatingOf(rated.units[k]);
       squared += error * error;
     }
   }
@@ -108,17 +110,18 @@ class Descent {
     return finite;
   }
 
-  double TrainRmse() const {
-    return ClippedRmse(split_.train, run_.x, run_.theta);
+  double UnclippedTrainRmse() const {
+    return Rmse(split_.train, run_.x, run_.theta, /*clipped=*/false);
   }
 
-  void AddPoint(double train_rmse) {
+  void AddPoint() {
     PublishedRound point;
     point.round = run_.rounds;
-    point.train_rmse = train_rmse;
-    point.held_out_rmse = split_.same_people()
-                              ? ClippedRmse(split_.held_out, run_.x, run_.theta)
-                              : std::numeric_limits<double>::quiet_NaN();
+    point.train_rmse = Rmse(split_.train, run_.x, run_.theta, /*clipped=*/true);
+    point.held_out_rmse =
+        split_.same_people()
+            ? Rmse(split_.held_out, run_.x, run_.theta, /*clipped=*/true)
+            : std::numeric_limits<double>::quiet_NaN();
     if (stddev_ > 0) {
       point.claimed_epsilon =
           PublishedOverallEpsilon(options_.epsilon_per_round, run_.rounds,
@@ -225,23 +228,18 @@ absl::StatusOr<PublishedRun> RunPublished(const Split& split,
                                           const Execution& execution) {
   Descent descent(split, options, execution.threads);
   Convergence convergence;
-  if (curve_every > 0) descent.AddPoint(descent.TrainRmse());
-  while (descent.rounds() < options.rounds) {
+  if (curve_every > 0) descent.AddPoint();
+  bool last = options.rounds == 0;
+  while (!last) {
     DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
     const bool finite = descent.Step();
     if (!finite) descent.set_diverged();
     const std::uint32_t round = descent.rounds();
-    const bool last = !finite || round == options.rounds;
-    const bool drawn = curve_every > 0 && (last || round % curve_every == 0);
-    if (!drawn && !options.stop_when_converged) {
-      if (last) break;
-      continue;
-    }
-    const double train_rmse = descent.TrainRmse();
-    const bool converged =
-        options.stop_when_converged && convergence.IsReached(round, train_rmse);
-    if (drawn || (converged && curve_every > 0)) descent.AddPoint(train_rmse);
-    if (last || converged) break;
+    last = !finite || round == options.rounds ||
+           (options.stop_when_converged &&
+            convergence.IsReached(round, descent.UnclippedTrainRmse()));
+    if (curve_every > 0 && (last || round % curve_every == 0))
+      descent.AddPoint();
   }
   return std::move(descent).Finish();
 }

@@ -157,8 +157,8 @@ function addStudy() {
       markers: false}, rounds.map((run, i) => ({label: epsilonLabel(run.epsilon_per_round), color: RAMP[i % RAMP.length],
       dash: run.epsilon_per_round === 0 ? [6, 4] : [], points: run.curve.filter((p) => p.round > 0 && p[figure] !== null)
         .map((p) => ({x: p.round, y: p[figure]}))})));
-  add(root, 'p', 'Below, a run ends when its training RMSE has not fallen by a thousandth within ten rounds, at most ' +
-    'after 1,000 rounds; the publication says “converged” and names no rule.', 'note');
+  add(root, 'p', 'Below, a run ends when its training RMSE (not clipped) has not fallen by a thousandth within ten rounds, at most ' +
+    'after 500 rounds; the publication says “converged” and names no rule.', 'note');
   add(root, 'h3', 'Against the epsilon of a round');
   const own = data.study.filter((run) => run.study === 'epsilon');
   addTable(root, null, [
