@@ -32,7 +32,8 @@ struct RatingsFacts {
   // D x p: the declared public features of items as they were declared; no
   // columns if there are none.
   Eigen::MatrixXd item_features;
-  // Whether the run is being broken off; null: never.
+  // Null, or asked between steps: if it is true, RatingsUpdate ends with
+  // CANCELLED "cancelled" and changes nothing.
   std::function<bool()> stopped;
 };
 

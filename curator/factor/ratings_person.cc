@@ -15,7 +15,9 @@ constexpr double kUnitsPerRating = 10'000;
 // Scaling stays this far below a bound, so that rounding errors do not fail
 // the gate.
 constexpr double kScaleMargin = 1 - 0x1p-30;
-constexpr double kMomentMargin = 1 - 0x1p-10;
+// The margin of a moment's scale at the first attempt; 16 times as much at each
+// further one, since the rounding of a factor matters more on a coarse lattice.
+constexpr double kMomentMargin = 0x1p-16;
 constexpr int kMomentAttempts = 4;
 // Of a factor's entries: products of 1,025 pairs stay below 2^61.
 constexpr double kLargestFactorEntry = 0x1p25;
@@ -299,7 +301,7 @@ const std::int64_t* PersonSolver::Moment(std::uint64_t norm, int bits) {
       model_->residual_stddev();
   InvertFactor();
 
-  double scale = std::ldexp(1.0, bits);
+  double scale = std::ldexp(1.0, bits), margin = kMomentMargin;
   for (int attempt = 0; attempt < kMomentAttempts; ++attempt) {
     std::fill(moment_.begin(), moment_.end(), 0);
     if (!AddSquare(profile_.data(), rank, scale * of_profile)) return nullptr;
@@ -322,7 +324,8 @@ const std::int64_t* PersonSolver::Moment(std::uint64_t norm, int bits) {
     if (length_squared <= Uint128{norm} * norm) return triangle_.data();
     scale *= std::sqrt(static_cast<double>(norm) /
                        std::sqrt(static_cast<double>(length_squared))) *
-             kMomentMargin;
+             (1 - margin);
+    margin *= 16;
   }
   return nullptr;
 }

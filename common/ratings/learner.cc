@@ -1,0 +1,585 @@
+#include "common/ratings/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/nmf/linear_algebra.h"
+#include "common/privacy/ratings_bounds.h"
+#include "common/ratings/co_ratings.h"
+#include "common/ratings/item_effects.h"
+#include "common/ratings/item_features.h"
+#include "common/ratings/profiles.h"
+#include "common/ratings/solve.h"
+
+namespace dpnmf {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using Eigen::VectorXi;
+
+enum Share { kItems, kCoRatings, kProfiles, kResiduals, kCorrections };
+
+// Prior deviations of what a person's profile multiplies, in quarters of the
+// range; `profiles` corrects them.
+constexpr double kBias = 0.45, kFeatures = 0.35, kPopularity = 0.3,
+                 kEffect = 0.15, kTaste = 0.3;
+// Columns of taste (from C) and of hidden factors (from S).
+constexpr Index kMostTaste = 16, kMostFactors = 6;
+// Deviation of a rating about the person's mean before anything is known, in
+// quarters of the range, and how uncertain its square is.
+constexpr double kSpreadUncertainty = 0.25;
+// Of the variance about a person's mean at least this part is never foretold.
+constexpr double kLeastResidual = 0.3;
+constexpr double kSampling = 0.8;
+
+Index FeatureColumns(std::uint32_t declared) {
+  return declared == 0 ? 0 : std::min<Index>(32, Index(declared) + 10);
+}
+
+double QuarterOfRange(const DatasetFacts& facts) {
+  return (facts.ratings->high_units - double(facts.ratings->low_units)) *
+         kRatingUnit / 4;
+}
+
+double MiddleOfRange(const DatasetFacts& facts) {
+  return (facts.ratings->high_units + double(facts.ratings->low_units)) *
+         kRatingUnit / 2;
+}
+
+// ------------------------------------------------------------------ memory
+
+// What is known between releases. loadings in units of ratings.
+struct Learnt {
+  double own_means = 0;  // sum of (own mean - middle)
+  double within = 0;     // variance of a rating about its person's mean
+  double people = 0;     // with ratings
+  double co_scale = 0;   // CoRatingModel::scale; 0: none
+  double counts_stddev = 0;
+  double sums_stddev = 0;
+  bool has_items = false;
+  MatrixXd sums;      // D x 2: of `items`: counts and sums, noised
+  MatrixXd items;     // D x 4: counts, log counts, effects, variances
+  MatrixXd loadings;  // D x q
+  MatrixXd group;     // q x 1
+  MatrixXd y;         // D x k
+  auto counts() const { return items.col(0); }
+};
+
+constexpr Index kScalars = 7;
+
+void Save(const Learnt& learnt, RatingsMemory* memory) {
+  VectorXd scalars(kScalars);
+  scalars << learnt.own_means, learnt.within, learnt.people, learnt.co_scale,
+      learnt.counts_stddev, learnt.sums_stddev, learnt.has_items ? 1 : 0;
+  (*memory)["scalars"] = scalars;
+  (*memory)["sums"] = learnt.sums;
+  (*memory)["items"] = learnt.items;
+  (*memory)["loadings"] = learnt.loadings;
+  (*memory)["group"] = learnt.group;
+  (*memory)["taste"] = learnt.y;
+}
+
+absl::Status Damaged() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "The stored state of the run is not one of a run of "
+                 "`ratings` on this data set.");
+}
+
+absl::StatusOr<Learnt> Load(const RatingsFacts& facts,
+                            const RatingsMemory& memory) {
+  const auto size = Index(facts.dataset.features);
+  const auto find = [&](const char* name, MatrixXd* value) {
+    const auto found = memory.find(name);
+    if (found == memory.end() || !found->second.allFinite()) return false;
+    *value = found->second;
+    return true;
+  };
+  Learnt learnt;
+  MatrixXd scalars;
+  if (!find("scalars", &scalars) || !find("sums", &learnt.sums) ||
+      !find("items", &learnt.items) || !find("loadings", &learnt.loadings) ||
+      !find("group", &learnt.group) || !find("taste", &learnt.y) ||
+      scalars.size() != kScalars || scalars.cols() != 1 ||
+      learnt.items.rows() != size || learnt.items.cols() != 4 ||
+      learnt.loadings.rows() != size || learnt.loadings.cols() < 1 ||
+      learnt.loadings.cols() > Index(facts.parameters.rank) ||
+      learnt.group.rows() != learnt.loadings.cols() ||
+      learnt.group.cols() != 1 || learnt.group.minCoeff() < 0 ||
+      learnt.group.maxCoeff() > kMaxRank || learnt.y.rows() != size ||
+      !(learnt.items.col(0).minCoeff() > 0) ||
+      !(learnt.items.col(3).minCoeff() > 0)) {
+    return Damaged();
+  }
+  learnt.own_means = scalars(0);
+  learnt.within = scalars(1);
+  learnt.people = scalars(2);
+  learnt.co_scale = scalars(3);
+  learnt.counts_stddev = scalars(4);
+  learnt.sums_stddev = scalars(5);
+  learnt.has_items = scalars(6) != 0;
+  if (learnt.has_items &&
+      (learnt.sums.rows() != size || learnt.sums.cols() != 2)) {
+    return Damaged();
+  }
+  if (!(learnt.within > 0) || !(learnt.people > 0)) return Damaged();
+  return learnt;
+}
+
+// ------------------------------------------------------------------- model
+
+double GlobalMean(const RatingsFacts& facts, const Learnt& learnt) {
+  const double half = 2 * QuarterOfRange(facts.dataset);
+  return MiddleOfRange(facts.dataset) +
+         std::clamp(learnt.own_means / learnt.people, -half, half);
+}
+
+// Mean of sqrt(n) over people; under one_rating of n, and its root.
+double RootOfRatings(const RatingsFacts& facts, const Learnt& learnt) {
+  if (!learnt.has_items) return std::sqrt(10.0);
+  const double noise =
+      learnt.counts_stddev * std::sqrt(double(facts.dataset.features));
+  const double sum = noise < 0.5 * learnt.people ? learnt.sums.col(0).sum()
+                                                 : learnt.counts().sum();
+  const double mean = std::max(1.0, sum / learnt.people);
+  return facts.dataset.adjacency == Adjacency::kOneRating ? std::sqrt(mean)
+                                                          : mean;
+}
+
+// Of an item's ratings with the weight w of the later releases.
+VectorXd WeightedCounts(const RatingsFacts& facts, const Learnt& learnt) {
+  if (facts.dataset.adjacency != Adjacency::kOneRating) return learnt.counts();
+  return learnt.counts() / RootOfRatings(facts, learnt);
+}
+
+double WeightedVariance(const VectorXd& values, const VectorXd& weights) {
+  const double mean = weights.dot(values) / weights.sum();
+  return weights.dot((values.array() - mean).square().matrix()) / weights.sum();
+}
+
+// What of a person's spread neither items nor profile foretell.
+double ResidualStddev(const RatingsFacts& facts, const Learnt& learnt) {
+  const double n = std::pow(RootOfRatings(facts, learnt), 2);
+  const double within = learnt.within * std::min(2.0, n / std::max(n - 1, 1.0));
+  const VectorXd weights = learnt.counts();
+  double known = WeightedVariance(learnt.items.col(2), weights) +
+                 weights.dot(learnt.items.col(3)) / weights.sum();
+  for (Index k = 1; k < learnt.loadings.cols(); ++k)
+    known += WeightedVariance(learnt.loadings.col(k), weights);
+  return std::sqrt(std::max(kLeastResidual * within, within - known));
+}
+
+VectorXd Base(const RatingsFacts& facts, const Learnt& learnt) {
+  return learnt.items.col(2).array() + GlobalMean(facts, learnt);
+}
+
+// Loadings after the bias turned to their principal directions, the most
+// important first; a person's prior is the same in any. Keeps those that make
+// up all but `left_out` of their variance, at most `most`.
+MatrixXd Turned(const MatrixXd& loadings, const VectorXd& counts,
+                double left_out, Index most) {
+  const Index rest = loadings.cols() - 1;
+  if (rest < 1) return loadings;
+  const MatrixXd x = loadings.rightCols(rest);
+  const VectorXd p = counts / counts.sum();
+  const VectorXd mean = x.transpose() * p;
+  const MatrixXd moment =
+      TransposeProduct(x, p.asDiagonal() * x) - ProductTranspose(mean, mean);
+  const SymmetricEigen eigen = EigenOfSymmetric(moment);
+  const double total = std::max(eigen.values.cwiseMax(0.0).sum(), 1e-300);
+  Index kept = rest;
+  double dropped = 0;
+  while (kept > 0 &&
+         (kept > most || dropped + std::max(0.0, eigen.values(rest - kept)) <=
+                             left_out * total)) {
+    dropped += std::max(0.0, eigen.values(rest - kept));
+    --kept;
+  }
+  MatrixXd turned(loadings.rows(), 1 + kept);
+  turned.col(0) = loadings.col(0);
+  turned.rightCols(kept) =
+      Product(x, eigen.vectors.rightCols(kept).rowwise().reverse());
+  return turned;
+}
+
+VectorXd Standardised(const VectorXd& values, const VectorXd& weights) {
+  const double deviation = std::sqrt(WeightedVariance(values, weights));
+  const double mean = weights.dot(values) / weights.sum();
+  return (values.array() - mean) / std::max(deviation, 1e-9);
+}
+
+// Columns that are known before anything of people's profiles is: the person's
+// own bias, public features, how popular and how liked an item is, taste.
+void Assemble(const RatingsFacts& facts, Learnt* learnt) {
+  const auto size = Index(facts.dataset.features);
+  const double unit = QuarterOfRange(facts.dataset);
+  const VectorXd counts = learnt->counts();
+  std::vector<MatrixXd> blocks =
+      FeatureBlocks(facts.item_features,
+                    FeatureColumns(facts.dataset.ratings->item_features));
+  const double feature =
+      kFeatures * unit *
+      std::sqrt(2.0 / std::max<double>(2, double(blocks.size())));
+  for (MatrixXd& block : blocks) block *= feature;
+  blocks.insert(blocks.begin(), MatrixXd::Constant(size, 1, kBias * unit));
+  if (learnt->has_items) {
+    blocks.push_back(kPopularity * unit *
+                     Standardised(learnt->items.col(1), counts));
+    blocks.push_back(kEffect * unit *
+                     Standardised(learnt->items.col(2), counts));
+  }
+  if (learnt->y.cols() > 0) {
+    const double total =
+        counts.dot(learnt->y.rowwise().squaredNorm()) / counts.sum();
+    MatrixXd taste = learnt->y / std::sqrt(std::max(total, 1e-12));
+    for (Index i = 0; i < size; ++i)
+      taste.row(i) *= std::min(1.0, 3 / std::max(taste.row(i).norm(), 1e-12));
+    blocks.push_back(kTaste * unit * taste);
+  }
+  const Index reserved =
+      facts.parameters.shares[kResiduals] > 0 ? kMostFactors : 0;
+  const Index most =
+      std::max<Index>(1, Index(facts.parameters.rank) - reserved);
+  learnt->loadings = SideBySide(blocks, size);
+  learnt->group = MatrixXd::Zero(learnt->loadings.cols(), 1);
+  Index column = 0;
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    learnt->group.middleRows(column, blocks[k].cols()).setConstant(double(k));
+    column += blocks[k].cols();
+  }
+  if (learnt->loadings.cols() > most) {
+    learnt->loadings = Turned(learnt->loadings, counts, 0, most - 1);
+    learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
+    learnt->group(0) = 0;
+  }
+}
+
+// Before any release.
+Learnt Unknown(const RatingsFacts& facts) {
+  const auto size = Index(facts.dataset.features);
+  const double unit = QuarterOfRange(facts.dataset);
+  Learnt learnt;
+  learnt.within = unit * unit;
+  learnt.people = std::max(1.0, double(facts.dataset.users));
+  learnt.sums = MatrixXd::Zero(0, 0);
+  learnt.items = MatrixXd::Zero(size, 4);
+  learnt.items.col(0).setOnes();
+  learnt.items.col(3).setConstant(std::pow(0.48 * unit, 2));
+  learnt.y = MatrixXd::Zero(size, 0);
+  Assemble(facts, &learnt);
+  return learnt;
+}
+
+absl::StatusOr<Learnt> LoadOrUnknown(const RatingsFacts& facts,
+                                     const RatingsMemory& memory) {
+  if (memory.empty()) return Unknown(facts);
+  return Load(facts, memory);
+}
+
+// The most counted items, ascending.
+std::vector<Index> Rows(const RatingsFacts& facts, const Learnt& learnt) {
+  const auto size = Index(facts.dataset.features);
+  const Index most = std::min<Index>(facts.parameters.moment_rows, size);
+  std::vector<Index> rows;
+  rows.resize(std::size_t(size));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  std::stable_sort(rows.begin(), rows.end(), [&](Index a, Index b) {
+    return learnt.counts()(a) > learnt.counts()(b);
+  });
+  rows.resize(std::size_t(most));
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+void AddModel(const RatingsFacts& facts, const Learnt& learnt,
+              const MatrixXd& loadings, RoundInput* input) {
+  const double stddev = ResidualStddev(facts, learnt);
+  input->w.resize(loadings.rows(), 1 + loadings.cols());
+  input->w.col(0) = Base(facts, learnt);
+  input->w.rightCols(loadings.cols()) = loadings / stddev;
+  input->numbers = {stddev};
+}
+
+MatrixXd LoadingsForCorrections(const Learnt& learnt) {
+  return Turned(learnt.loadings, learnt.counts(), 1e-6, learnt.loadings.cols());
+}
+
+// ------------------------------------------------------------------ updates
+
+double Stddev(const PartPlan& part) {
+  return std::ldexp(double(part.stddev_steps), part.step_exponent);
+}
+
+absl::Status Malformed(const char* what) {
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "release-malformed",
+      absl::StrCat("The release does not fit the run's plan: ", what, "."));
+}
+
+// The sums of a part, rows x columns.
+absl::StatusOr<MatrixXd> SumsOf(const std::vector<NoisedMatrix>& parts,
+                                std::size_t index, const StagePlan& stage,
+                                Index rows, Index columns) {
+  if (index >= parts.size() || index >= stage.parts.size() ||
+      parts.size() != stage.parts.size()) {
+    return Malformed("its number of parts is another");
+  }
+  const NoisedMatrix& part = parts[index];
+  const PartPlan& plan = stage.parts[index];
+  if (part.name != plan.name || part.symmetric != plan.symmetric ||
+      part.rows != std::uint64_t(rows) ||
+      part.columns != std::uint64_t(columns)) {
+    return Malformed("a part has another name or shape");
+  }
+  return ToMean(part, 1);
+}
+
+void LearnItems(const RatingsFacts& facts, const VectorXd& second,
+                const VectorXd& second_stddev, Learnt* learnt) {
+  ItemEvidence evidence;
+  evidence.counts = learnt->sums.col(0);
+  evidence.sums = learnt->sums.col(1);
+  evidence.counts_stddev = learnt->counts_stddev;
+  evidence.sums_stddev = learnt->sums_stddev;
+  evidence.unit = QuarterOfRange(facts.dataset);
+  evidence.second = second;
+  evidence.second_stddev = second_stddev;
+  const double weight = facts.dataset.adjacency == Adjacency::kOneRating
+                            ? 1.0
+                            : 1 / RootOfRatings(facts, *learnt);
+  evidence.sampling = kSampling * learnt->within * weight;
+  std::vector<MatrixXd> covariates =
+      FeatureBlocks(facts.item_features,
+                    FeatureColumns(facts.dataset.ratings->item_features));
+  if (learnt->y.cols() > 0) {
+    const VectorXd counts = learnt->counts();
+    const double total =
+        counts.dot(learnt->y.rowwise().squaredNorm()) / counts.sum();
+    MatrixXd taste = learnt->y / std::sqrt(std::max(total, 1e-12));
+    for (Index i = 0; i < taste.rows(); ++i)
+      taste.row(i) *= std::min(1.0, 3 / std::max(taste.row(i).norm(), 1e-12));
+    covariates.push_back(kTaste * taste);
+  }
+  evidence.features = SideBySide(covariates, learnt->items.rows());
+  const ItemEffects effects = EstimateItems(evidence);
+  learnt->items.col(0) = effects.counts;
+  learnt->items.col(1) = effects.log_counts;
+  learnt->items.col(2) = effects.effects;
+  learnt->items.col(3) = effects.variances.cwiseMax(1e-12);
+}
+
+absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
+                         const std::vector<NoisedMatrix>& parts,
+                         Learnt* learnt) {
+  const auto size = Index(facts.dataset.features);
+  const RatingsBounds bounds =
+      RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency);
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd own, SumsOf(parts, 0, stage, 2, 1));
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums, SumsOf(parts, 1, stage, size, 2));
+  learnt->own_means = own(0);
+  // The variance, weighed with what is known before.
+  const double before = std::pow(QuarterOfRange(facts.dataset), 2);
+  const double noise = bounds.tau * Stddev(stage.parts[0]) / learnt->people;
+  const double prior = std::pow(kSpreadUncertainty * before, 2);
+  learnt->within = before + (own(1) * bounds.tau / learnt->people - before) *
+                                prior / (prior + noise * noise);
+  learnt->within = std::max(learnt->within, 0.1 * before);
+  learnt->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
+  learnt->sums_stddev = Stddev(stage.parts[1]);
+  learnt->sums = sums;
+  learnt->sums.col(0) /= bounds.a;
+  learnt->has_items = true;
+  LearnItems(facts, {}, {}, learnt);
+  Assemble(facts, learnt);
+  return absl::OkStatus();
+}
+
+absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
+                             const std::vector<NoisedMatrix>& parts,
+                             Learnt* learnt) {
+  NoisedCoRatings co_ratings{{}, 0, Rows(facts, *learnt)};
+  const auto size = Index(co_ratings.rows.size());
+  DPNMF_ASSIGN_OR_RETURN(co_ratings.c, SumsOf(parts, 0, stage, size, size));
+  co_ratings.stddev = Stddev(stage.parts[0]);
+  // trace(C): how many people have ratings of these items. N unless it says
+  // otherwise.
+  const double trace = co_ratings.c.trace(),
+               noise = co_ratings.stddev * std::sqrt(2.0 * double(size));
+  if (std::abs(trace - learnt->people) > 3 * noise)
+    learnt->people = std::max(trace, 0.1 * learnt->people);
+  VectorXd second, second_stddev;
+  if (learnt->has_items && CountsFromCoRatings(co_ratings, learnt->counts(),
+                                               &second, &second_stddev)) {
+    LearnItems(facts, second, second_stddev, learnt);
+  }
+  const MatrixXd features = SideBySide(
+      FeatureBlocks(facts.item_features,
+                    FeatureColumns(facts.dataset.ratings->item_features)),
+      learnt->items.rows());
+  CoRatingModel model =
+      FitCoRatings(co_ratings, learnt->counts(), features, kMostTaste);
+  learnt->co_scale = model.scale;
+  learnt->y = std::move(model.y);
+  if (learnt->has_items && learnt->y.cols() > 0)
+    LearnItems(facts, second, second_stddev, learnt);
+  Assemble(facts, learnt);
+  return absl::OkStatus();
+}
+
+absl::Status UpdateProfiles(const StagePlan& stage,
+                            const std::vector<NoisedMatrix>& parts,
+                            Learnt* learnt) {
+  const Index size = learnt->loadings.cols();
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums,
+                         SumsOf(parts, 0, stage, size, size));
+  const MatrixXd covariance = PriorCovariance(
+      sums / learnt->people, Stddev(stage.parts[0]) / learnt->people,
+      learnt->group.col(0).cast<int>());
+  learnt->loadings = Product(learnt->loadings, UpperFactor(covariance));
+  return absl::OkStatus();
+}
+
+absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
+                             const std::vector<NoisedMatrix>& parts,
+                             Learnt* learnt) {
+  const std::vector<Index> rows = Rows(facts, *learnt);
+  const auto size = Index(rows.size());
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd s, SumsOf(parts, 0, stage, size, size));
+  const VectorXd all = WeightedCounts(facts, *learnt);
+  const VectorXd counts = all(rows);
+  MatrixXd c = ProductTranspose(counts, counts) / learnt->people;
+  if (learnt->co_scale > 0) {
+    const VectorXd raw = learnt->counts()(rows);
+    const MatrixXd y = learnt->y(rows, Eigen::all);
+    c = learnt->co_scale *
+        ProductTranspose(raw, raw).cwiseProduct(
+            (ProductTranspose(y, y).array() + 1).cwiseMax(0.0).matrix());
+  }
+  const double sampling = std::pow(ResidualStddev(facts, *learnt), 4) /
+                          std::pow(RootOfRatings(facts, *learnt), 2);
+  const Index room = std::min<Index>(
+      kMostFactors, Index(facts.parameters.rank) - learnt->loadings.cols());
+  if (room < 1) return absl::OkStatus();
+  const MatrixXd factors =
+      ResidualFactors(s, Stddev(stage.parts[0]), c, sampling, room);
+  if (factors.cols() == 0) return absl::OkStatus();
+  const Index before = learnt->loadings.cols();
+  MatrixXd loadings =
+      MatrixXd::Zero(learnt->loadings.rows(), before + factors.cols());
+  loadings.leftCols(before) = learnt->loadings;
+  for (Index k = 0; k < size; ++k)
+    loadings.row(rows[std::size_t(k)]).tail(factors.cols()) = factors.row(k);
+  MatrixXd group(loadings.cols(), 1);
+  group << learnt->group,
+      MatrixXd::Constant(factors.cols(), 1, learnt->group.maxCoeff() + 1);
+  learnt->loadings = std::move(loadings);
+  learnt->group = std::move(group);
+  return absl::OkStatus();
+}
+
+absl::Status UpdateCorrections(const RatingsFacts& facts,
+                               const StagePlan& stage,
+                               const std::vector<NoisedMatrix>& parts,
+                               Learnt* learnt) {
+  MatrixXd loadings = LoadingsForCorrections(*learnt);
+  const Index r =
+      std::min<Index>(facts.parameters.profile_directions, loadings.cols() - 1);
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd b,
+                         SumsOf(parts, 0, stage, loadings.rows(), r + 1));
+  DPNMF_ASSIGN_OR_RETURN(const MatrixXd a,
+                         SumsOf(parts, 1, stage, r + 1, r + 1));
+  const double people =
+      std::clamp(a(0, 0) / (kProfileConstant * kProfileConstant),
+                 0.5 * learnt->people, 1.5 * learnt->people);
+  const double stddev = ResidualStddev(facts, *learnt);
+  const Corrections corrections = EstimateCorrections(
+      b, Stddev(stage.parts[0]), a / people, Stddev(stage.parts[1]) / people,
+      WeightedCounts(facts, *learnt),
+      learnt->items.col(3) / (kProfileConstant * kProfileConstant),
+      stddev * stddev / RootOfRatings(facts, *learnt));
+  learnt->items.col(2) += kProfileConstant * corrections.mean.col(0);
+  learnt->items.col(3) =
+      (kProfileConstant * kProfileConstant * corrections.first_variance)
+          .cwiseMax(1e-12);
+  loadings.middleCols(1, r) += corrections.mean.rightCols(r);
+  learnt->loadings = std::move(loadings);
+  learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
+  learnt->group(0) = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
+                                        const RatingsFacts& facts,
+                                        const RatingsMemory& memory) {
+  const std::string& release = facts.plan.StageOf(round).release;
+  RoundInput input;
+  if (release == "items") return input;
+  DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, LoadOrUnknown(facts, memory));
+  if (release == "co-ratings" || release == "residuals") {
+    for (const Index row : Rows(facts, learnt))
+      input.rows.push_back(std::uint32_t(row));
+  }
+  if (release == "profiles" || release == "residuals")
+    AddModel(facts, learnt, learnt.loadings, &input);
+  if (release == "corrections")
+    AddModel(facts, learnt, LoadingsForCorrections(learnt), &input);
+  return input;
+}
+
+absl::Status RatingsUpdate(std::uint32_t round, const RatingsFacts& facts,
+                           const std::vector<NoisedMatrix>& parts,
+                           RatingsMemory* memory) {
+  const StagePlan& stage = facts.plan.StageOf(round);
+  DPNMF_ASSIGN_OR_RETURN(Learnt learnt, LoadOrUnknown(facts, *memory));
+  if (stage.release == "items") {
+    DPNMF_RETURN_IF_ERROR(UpdateItems(facts, stage, parts, &learnt));
+  } else if (stage.release == "co-ratings") {
+    DPNMF_RETURN_IF_ERROR(UpdateCoRatings(facts, stage, parts, &learnt));
+  } else if (stage.release == "profiles") {
+    DPNMF_RETURN_IF_ERROR(UpdateProfiles(stage, parts, &learnt));
+  } else if (stage.release == "residuals") {
+    DPNMF_RETURN_IF_ERROR(UpdateResiduals(facts, stage, parts, &learnt));
+  } else {
+    DPNMF_RETURN_IF_ERROR(UpdateCorrections(facts, stage, parts, &learnt));
+  }
+  if (facts.stopped && facts.stopped()) {
+    return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                   "The fit was stopped.");
+  }
+  Save(learnt, memory);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ItemModel> RatingsModel(const RatingsFacts& facts,
+                                       const RatingsMemory& memory) {
+  if (memory.empty()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
+                   "The run has no release yet; ask again after its first "
+                   "round.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, Load(facts, memory));
+  ItemModel model;
+  model.low = facts.dataset.ratings->low_units * kRatingUnit;
+  model.high = facts.dataset.ratings->high_units * kRatingUnit;
+  model.residual_stddev = ResidualStddev(facts, learnt);
+  model.base = Base(facts, learnt);
+  model.base_stddev = learnt.items.col(3).cwiseSqrt();
+  model.loadings =
+      Turned(learnt.loadings, learnt.counts(), 0.005, learnt.loadings.cols());
+  model.ranking = learnt.y;
+  model.popularity = learnt.counts();
+  model.counts = learnt.counts();
+  model.counts_stddev = VectorXd::Constant(
+      learnt.items.rows(), learnt.has_items ? learnt.counts_stddev : 0);
+  return model;
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,151 @@
+#include "common/ratings/person.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "common/nmf/linear_algebra.h"
+#include "common/ratings/solve.h"
+
+namespace dpnmf {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+namespace {
+
+// What is liked: above this part of the range; the scale of the logistic that
+// is nearest to the normal distribution.
+constexpr double kLikedPart = 0.7, kLogistic = 1.702;
+// Draws of items that stand for all in the next one's probability; steps of
+// Newton.
+constexpr Index kStandIns = 512;
+constexpr int kNewtonSteps = 2;
+constexpr double kDamping = 0.7, kLargestExponent = 8;
+
+struct StandIns {
+  MatrixXd y;  // rows x k
+  VectorXd p;  // sums to 1
+};
+
+// Items drawn in proportion to their popularity, evenly (systematic sampling):
+// an item's weight is how often it is met.
+StandIns StandInsOf(const ItemModel& model) {
+  const VectorXd& popularity = model.popularity;
+  const double total = popularity.sum();
+  std::vector<Index> items;
+  std::vector<double> weights;
+  double below = 0;
+  Index met = 0;
+  for (Index i = 0; i < popularity.size(); ++i) {
+    below += popularity(i);
+    // Points (met + 1/2) / kStandIns of the total that lie below.
+    const auto next = std::min<Index>(
+        kStandIns, static_cast<Index>(std::ceil(
+                       below / total * static_cast<double>(kStandIns) - 0.5)));
+    if (next <= met) continue;
+    items.push_back(i);
+    weights.push_back(static_cast<double>(next - met));
+    met = next;
+  }
+  StandIns result{model.ranking(items, Eigen::all),
+                  Eigen::Map<VectorXd>(weights.data(), Index(weights.size()))};
+  result.p /= std::max(result.p.sum(), 1e-300);
+  // All items together have mean 0; so have these.
+  const Eigen::RowVectorXd mean = result.p.transpose() * result.y;
+  result.y.rowwise() -= mean;
+  return result;
+}
+
+// The mode of a ~ N(0, I) given that n items were picked with probabilities in
+// proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0 and
+// damped steps of Newton.
+VectorXd Taste(const StandIns& stand_ins, const VectorXd& sum, double n) {
+  const Index k = sum.size();
+  VectorXd taste = VectorXd::Zero(k);
+  for (int step = 0; step <= kNewtonSteps; ++step) {
+    VectorXd p = (stand_ins.y * taste)
+                     .array()
+                     .max(-kLargestExponent)
+                     .min(kLargestExponent)
+                     .exp() *
+                 stand_ins.p.array();
+    p /= p.sum();
+    const VectorXd mean = stand_ins.y.transpose() * p;
+    MatrixXd information =
+        n * (TransposeProduct(stand_ins.y, p.asDiagonal() * stand_ins.y) -
+             mean * mean.transpose());
+    information.diagonal().array() += 1;
+    const VectorXd slope = sum - n * mean - taste;
+    taste += (step == 0 ? 1.0 : kDamping) * SolvePositive(information, slope);
+  }
+  return taste;
+}
+
+}  // namespace
+
+// With X the rows of the own items and y = rating - base:
+//   covariance = (X'X / s^2 + I)^-1,  mean = covariance X'y / s^2.
+Profile SolveProfile(const ItemModel& model,
+                     std::span<const std::int32_t> items,
+                     std::span<const double> ratings) {
+  const Index q = model.loadings.cols();
+  const auto n = static_cast<Index>(items.size());
+  MatrixXd x(q, n);
+  VectorXd y(n);
+  for (Index j = 0; j < n; ++j) {
+    const std::int32_t item = items[static_cast<std::size_t>(j)];
+    x.col(j) = model.loadings.row(item).transpose() / model.residual_stddev;
+    y(j) = (ratings[static_cast<std::size_t>(j)] - model.base(item)) /
+           model.residual_stddev;
+  }
+  MatrixXd information = ProductTranspose(x, x);
+  information.diagonal().array() += 1;
+  Profile profile;
+  profile.covariance = InverseOfPositive(information);
+  profile.mean = Applied(profile.covariance, Applied(x, y));
+  return profile;
+}
+
+Prediction Predict(const ItemModel& model, const Profile& profile,
+                   std::int32_t item) {
+  const VectorXd x = model.loadings.row(item).transpose();
+  Prediction prediction;
+  prediction.rating =
+      std::clamp(model.base(item) + x.dot(profile.mean), model.low, model.high);
+  prediction.stddev =
+      std::sqrt(std::max(0.0, x.dot(Applied(profile.covariance, x))) +
+                model.residual_stddev * model.residual_stddev +
+                model.base_stddev(item) * model.base_stddev(item));
+  return prediction;
+}
+
+// popularity_i exp(y_i.a) P(rating of i is above kLikedPart of the range), a
+// the taste that the choice of items shows.
+VectorXd RankingScores(const ItemModel& model, const Profile& profile,
+                       std::span<const std::int32_t> items,
+                       std::span<const double> ratings) {
+  static_cast<void>(ratings);
+  const double liked = model.low + kLikedPart * (model.high - model.low);
+  VectorXd rating = model.base;
+  rating.noalias() += model.loadings * profile.mean;
+  Eigen::ArrayXd score =
+      model.popularity.array() /
+      (1 + ((liked - rating.array()) * (kLogistic / model.residual_stddev))
+               .min(500.0)
+               .exp());
+  const Index k = model.ranking.cols();
+  if (k == 0 || items.empty()) return score;
+  VectorXd sum = VectorXd::Zero(k);
+  for (const std::int32_t item : items)
+    sum += model.ranking.row(item).transpose();
+  const VectorXd taste =
+      Taste(StandInsOf(model), sum, static_cast<double>(items.size()));
+  VectorXd exponent = model.ranking * taste;
+  score *= exponent.array().max(-kLargestExponent).min(kLargestExponent).exp();
+  return score;
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,167 @@
+#include "common/ratings/profiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/nmf/linear_algebra.h"
+#include "common/ratings/co_ratings.h"
+#include "common/ratings/solve.h"
+
+namespace dpnmf {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using Eigen::VectorXi;
+
+namespace {
+
+constexpr double kMultiplierVariance = 0.09;  // of a group, about 1
+constexpr double kLeastMultiplier = 0.1, kLeastVariance = 0.02;
+constexpr int kFactorSteps = 15, kCorrectionSteps = 12;
+constexpr Index kMostFitted = 8'192;
+
+// Eigenvalues of either sign above the noise's edge, shrunk; the rest 0.
+MatrixXd AboveNoise(const MatrixXd& matrix, double stddev) {
+  const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+  const double size = double(matrix.rows());
+  const double edge = 2 * stddev * std::sqrt(size);
+  VectorXd values(eigen.values.size());
+  for (Index k = 0; k < values.size(); ++k) {
+    const double seen = std::abs(eigen.values(k));
+    values(k) = 0;
+    if (!(seen > edge)) continue;
+    const double value = (seen + std::sqrt(seen * seen - edge * edge)) / 2;
+    values(k) =
+        std::copysign(value - stddev * stddev * size / value, eigen.values(k));
+  }
+  return Conjugated(eigen.vectors, values);
+}
+
+MatrixXd WithLeast(double least, const MatrixXd& matrix) {
+  const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+  return Conjugated(eigen.vectors, eigen.values.cwiseMax(least));
+}
+
+}  // namespace
+
+MatrixXd PriorCovariance(const MatrixXd& mean, double stddev,
+                         const VectorXi& group) {
+  const Index size = mean.rows();
+  VectorXd multiplier = VectorXd::Ones(size);
+  for (int g = 0; g <= group.maxCoeff(); ++g) {
+    double sum = 0, count = 0;
+    for (Index k = 0; k < size; ++k) {
+      if (group(k) != g) continue;
+      sum += mean(k, k) - 1;
+      ++count;
+    }
+    if (count == 0) continue;
+    const double noise = 2 * stddev * stddev / count;
+    const double value =
+        std::max(kLeastMultiplier, 1 + sum / count * kMultiplierVariance /
+                                           (kMultiplierVariance + noise));
+    for (Index k = 0; k < size; ++k)
+      if (group(k) == g) multiplier(k) = value;
+  }
+  MatrixXd rest = mean;
+  rest.diagonal() -= multiplier;
+  MatrixXd covariance = AboveNoise(rest, stddev);
+  covariance.diagonal() += multiplier;
+  return WithLeast(kLeastVariance, covariance);
+}
+
+MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
+                         double sampling, Index most) {
+  const Index size = s.rows();
+  MatrixXd start = s;
+  start.diagonal().setZero();
+  Spikes spikes = SpikesOf(start, stddev, most);
+  const Index factors = spikes.values.size();
+  if (factors == 0) return MatrixXd::Zero(size, 0);
+  // F ~ V sqrt(l) / q with C ~ q q'.
+  VectorXd q = c.rowwise().sum() / std::sqrt(std::max(c.sum(), 1e-12));
+  q = q.cwiseMax(0.3 * q.mean());
+  MatrixXd f = q.cwiseInverse().asDiagonal() * spikes.vectors *
+               spikes.values.cwiseSqrt().asDiagonal();
+
+  const MatrixXd variance = (sampling * c).array() + (stddev * stddev + 1e-12);
+  MatrixXd weights = c.cwiseAbs2().cwiseQuotient(variance);
+  MatrixXd targets = c.cwiseProduct(s).cwiseQuotient(variance);
+  weights.diagonal().setZero();
+  targets.diagonal().setZero();
+  MatrixXd products(size, factors * (factors + 1) / 2);
+  for (int step = 0; step < kFactorSteps; ++step) {
+    Index column = 0;
+    for (Index j = 0; j < factors; ++j)
+      for (Index i = 0; i <= j; ++i)
+        products.col(column++) = f.col(i).cwiseProduct(f.col(j));
+    const MatrixXd grams = Product(weights, products);
+    const MatrixXd rights = Product(targets, f);
+    const VectorXd prior =
+        (f.colwise().squaredNorm().transpose() / double(size)).cwiseMax(1e-4);
+    for (Index m = 0; m < size; ++m) {
+      MatrixXd gram(factors, factors);
+      column = 0;
+      for (Index j = 0; j < factors; ++j)
+        for (Index i = 0; i <= j; ++i)
+          gram(i, j) = gram(j, i) = grams(m, column++);
+      gram.diagonal() += prior.cwiseInverse();
+      f.row(m) =
+          0.5 * f.row(m) +
+          0.5 * SolvePositive(gram, rights.row(m).transpose()).transpose();
+    }
+  }
+  return f;
+}
+
+Corrections EstimateCorrections(const MatrixXd& b, double stddev,
+                                const MatrixXd& a, double a_stddev,
+                                const VectorXd& counts,
+                                const VectorXd& first_scale, double sampling) {
+  const Index size = b.rows(), k = b.cols();
+  // A, its eigenvalues within its noise cut to 0.
+  const SymmetricEigen eigen = EigenOfSymmetric(a);
+  const double edge = 2 * a_stddev * std::sqrt(double(k));
+  const VectorXd kept = (eigen.values.array() > edge).select(eigen.values, 0.0);
+  const MatrixXd moment = Conjugated(eigen.vectors, kept);
+  const double level = kept.sum() / double(k);
+  // With R the noise's variance of a row (taken as a multiple of I):
+  // posterior precision (counts^2 / R) A A + diag(1/v).
+  const MatrixXd squared = Product(moment, moment);
+  const MatrixXd rights = Product(b, moment);
+  const auto posterior = [&](Index i, const VectorXd& v, VectorXd* mean,
+                             VectorXd* variance) {
+    const double noise = stddev * stddev + sampling * counts(i) * level + 1e-12;
+    MatrixXd precision = (counts(i) * counts(i) / noise) * squared;
+    precision.diagonal() += v.cwiseInverse();
+    precision(0, 0) += (1 / first_scale(i) - 1) / v(0);
+    const MatrixXd covariance = InverseOfPositive(precision);
+    *mean = covariance * (counts(i) / noise * rights.row(i).transpose());
+    *variance = covariance.diagonal();
+  };
+  VectorXd v = VectorXd::Constant(k, 0.03), mean(k), variance(k);
+  v(0) = 1;
+  const Index stride = (size + kMostFitted - 1) / kMostFitted;
+  for (int step = 0; step < kCorrectionSteps; ++step) {
+    VectorXd sum = VectorXd::Constant(k, 1e-9);
+    double weight = 1e-12;
+    for (Index i = 0; i < size; i += stride) {
+      posterior(i, v, &mean, &variance);
+      VectorXd square = mean.cwiseAbs2() + variance;
+      square(0) /= first_scale(i);
+      sum += counts(i) * square;
+      weight += counts(i);
+    }
+    v = (sum / weight).cwiseMax(1e-9);
+  }
+  Corrections result{MatrixXd(size, k), VectorXd(size)};
+  for (Index i = 0; i < size; ++i) {
+    posterior(i, v, &mean, &variance);
+    result.mean.row(i) = mean.transpose();
+    result.first_variance(i) = variance(0);
+  }
+  return result;
+}
+
+}  // namespace dpnmf
