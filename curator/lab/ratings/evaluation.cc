@@ -79,7 +79,7 @@ std::vector<StudyPlan> StudyPlans() {
 
 PublishedOptions OptionsOf(const StudyPlan& plan,
                            const EvaluateRatingsOptions& options) {
-  constexpr std::uint32_t kMostRounds = 500;
+  constexpr std::uint32_t kMostRounds = 300;
   PublishedOptions published;
   published.profile_length = plan.profile_length;
   published.step = plan.step;

@@ -158,7 +158,7 @@ function addStudy() {
       dash: run.epsilon_per_round === 0 ? [6, 4] : [], points: run.curve.filter((p) => p.round > 0 && p[figure] !== null)
         .map((p) => ({x: p.round, y: p[figure]}))})));
   add(root, 'p', 'Below, a run ends when its training RMSE (not clipped) has not fallen by a thousandth within ten rounds, at most ' +
-    'after 500 rounds; the publication says “converged” and names no rule.', 'note');
+    'after 300 rounds; the publication says “converged” and names no rule.', 'note');
   add(root, 'h3', 'Against the epsilon of a round');
   const own = data.study.filter((run) => run.study === 'epsilon');
   addTable(root, null, [
