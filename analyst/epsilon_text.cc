@@ -16,8 +16,8 @@ absl::StatusOr<double> LargestRunOf(const v1::Guarantee& guarantee,
                                     double delta) {
   DPNMF_ASSIGN_OR_RETURN(const Conversion conversion,
                          FromProto(guarantee.conversion()));
-  DPNMF_ASSIGN_OR_RETURN(const Budget budget, FromProto(position));
-  return LargestRun(RoomOf(budget), conversion, delta);
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared room, RoomOf(position));
+  return LargestRun(room, conversion, delta);
 }
 
 }  // namespace dpnmf::analyst

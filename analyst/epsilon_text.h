@@ -12,7 +12,8 @@ namespace dpnmf::analyst {
 // `cost` through the three conversions at `delta`.
 absl::StatusOr<v1::Epsilons> EpsilonsOf(MuSquared cost, double delta);
 
-// LargestRun (common/privacy/budget.h) of a position, in the cap's conversion.
+// LargestRun (common/privacy/budget.h) of RoomOf the position, in the cap's
+// conversion.
 absl::StatusOr<double> LargestRunOf(const v1::Guarantee& guarantee,
                                     const v1::LedgerPosition& position,
                                     double delta);

@@ -173,18 +173,16 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
 }
 
 absl::Status Learner::PrepareItems(const OpenedRun& opened) {
-  const Mechanism* const mechanism = Mechanisms().Find(
-      record_.run.specification().parameters().mechanism());
+  const Mechanism* const mechanism =
+      Mechanisms().Find(record_.run.specification().parameters().mechanism());
   if (mechanism == nullptr || !mechanism->needs_items || items_.has_value())
     return absl::OkStatus();
   const auto stopped = [this] { return control_->stopped(); };
   DPNMF_ASSIGN_OR_RETURN(
       RunItems items,
-      FetchItems(run_id_, record_.run.specification(), store_, curator_,
-                 [&] {
-                   return stopped() ||
-                          (control_->cancelled() && !cancel_noticed_);
-                 }));
+      FetchItems(run_id_, record_.run.specification(), store_, curator_, [&] {
+        return stopped() || (control_->cancelled() && !cancel_noticed_);
+      }));
   DPNMF_RETURN_IF_ERROR(CheckPlan(items.facts, opened.plan));
   items.facts.stopped = stopped;
   items_ = std::move(items);
@@ -314,7 +312,7 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   if (!conversion.ok() || !budget.ok()) return;
   const double delta = guarantee.delta();
   const auto spent = Spent(*budget, *conversion, delta);
-  const auto largest = LargestRun(RoomOf(*budget), *conversion, delta);
+  const auto largest = LargestRunOf(guarantee, result.ledger, delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
 }

@@ -96,8 +96,8 @@ class Learner {
   RunRecord record_;
   LearnerState state_;
   std::optional<RunItems> items_;  // of mechanisms that need them
-  bool opened_ = false;          // on this connection
-  bool cancel_noticed_ = false;  // by this connection
+  bool opened_ = false;            // on this connection
+  bool cancel_noticed_ = false;    // by this connection
   bool round_refused_ = false;
   bool close_refused_ = false;
   std::chrono::milliseconds pause_;

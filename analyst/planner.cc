@@ -38,15 +38,26 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
     return Invalid("epsilon-out-of-range", "`epsilon` is too large.");
   DPNMF_ASSIGN_OR_RETURN(*reply->mutable_epsilons_after(),
                          EpsilonsOf(*after, guarantee.delta()));
-  const MuSquared room = RoomOf(budget);
-  *reply->mutable_left_after() =
-      ToProto(MuSquared::Subtract(room, cost).value_or(MuSquared()));
-  if (cost <= room) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared room, RoomOf(position));
+  *reply->mutable_left_after() = ToProto(MuSquared());
+  if (cost <= room) {
+    *reply->mutable_left_after() =
+        ToProto(MuSquared::Subtract(RoomOf(budget), cost).value());
+    return absl::OkStatus();
+  }
+  // As the curator will refuse it.
+  std::string code = "budget-exhausted";
+  std::string owner = absl::StrCat("population `", position.population(), "`");
+  Budget exceeded = budget;
+  if (cost <= RoomOf(budget)) {
+    code = "identity-budget-exhausted";
+    owner = absl::StrCat("this analyst on ", owner);
+    DPNMF_ASSIGN_OR_RETURN(exceeded, FromProto(position.own_limit()));
+  }
   reply->set_would_be_refused(true);
-  reply->set_refusal_code("budget-exhausted");
-  reply->set_refusal(OverBudgetSentence(
-      absl::StrCat("population `", position.population(), "`"), cost, budget,
-      room, conversion, guarantee.delta()));
+  reply->set_refusal_code(code);
+  reply->set_refusal(OverBudgetSentence(owner, cost, exceeded, room, conversion,
+                                        guarantee.delta()));
   return absl::OkStatus();
 }
 

@@ -36,16 +36,16 @@ absl::StatusOr<RunItems> ItemsOf(const v1::RunSpecification& specification,
 
 absl::Status ReadStored(const std::string& run_id, RunStore* store,
                         ItemPagesReader* reader) {
-  return store->ReadItemPages(
-      run_id,
-      [&](const v1::ListItemsReply& page) { return reader->Add(page).ok(); });
+  return store->ReadItemPages(run_id, [&](const v1::ListItemsReply& page) {
+    return reader->Add(page).ok();
+  });
 }
 
 }  // namespace
 
-absl::StatusOr<RunItems> StoredItems(
-    const std::string& run_id, const v1::RunSpecification& specification,
-    RunStore* store) {
+absl::StatusOr<RunItems> StoredItems(const std::string& run_id,
+                                     const v1::RunSpecification& specification,
+                                     RunStore* store) {
   DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
                          store->ReadDataset(run_id));
   if (dataset.has_value()) {
@@ -86,13 +86,12 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
 }
 
 absl::Status CheckPlan(const RatingsFacts& facts, const v1::RunPlan& plan) {
-  bool equal =
-      plan.stages_size() == static_cast<int>(facts.plan.stages.size());
+  bool equal = plan.stages_size() == static_cast<int>(facts.plan.stages.size());
   for (int i = 0; i < plan.stages_size() && equal; ++i) {
-    equal = plan.stages(i).SerializeAsString() ==
-            ToProto(facts.plan.stages[static_cast<std::size_t>(i)],
-                    facts.dataset)
-                .SerializeAsString();
+    equal =
+        plan.stages(i).SerializeAsString() ==
+        ToProto(facts.plan.stages[static_cast<std::size_t>(i)], facts.dataset)
+            .SerializeAsString();
   }
   if (equal) return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "plan-differs",

@@ -23,9 +23,9 @@ struct RunItems {
 
 // From what is stored. FAILED_PRECONDITION "model-not-ready" until all items
 // are; DATA_LOSS "state-damaged"; errors of PlanRun.
-absl::StatusOr<RunItems> StoredItems(
-    const std::string& run_id, const v1::RunSpecification& specification,
-    RunStore* store);
+absl::StatusOr<RunItems> StoredItems(const std::string& run_id,
+                                     const v1::RunSpecification& specification,
+                                     RunStore* store);
 
 // The same. What is not stored yet is asked of the curator and stored, a page
 // at a time. Besides: INVALID_ARGUMENT "items-malformed"; CANCELLED "cancelled"

@@ -43,6 +43,14 @@ endif()
 # ledger) and for its tests: the compiler needs a quarter less time. What computes
 # stays at CMake's -O3. Products and decompositions of Eigen belong in the latter.
 set(DPNMF_COLD "$<$<CONFIG:Release>:-O1>")
+# The files of a target are compiled together, eight at a time: the compiler reads
+# each header and instantiates each template once for all of them
+# (docs/decisions/0008-building.md). Names in their unnamed namespaces must differ.
+# Sanitizers build each file alone: they find a file that misses an include.
+if(DPNMF_SANITIZE)
+  set(alone ON)
+endif()
+option(DPNMF_COMPILE_ALONE "Compile each file alone" ${alone})
 # Eigen stays single-threaded: threads go over blocks of users (common/base/parallel.h).
 add_compile_definitions(EIGEN_DONT_PARALLELIZE EIGEN_MPL2_ONLY)
 find_program(DPNMF_CCACHE ccache)

@@ -57,9 +57,39 @@ endforeach()
 
 define_property(TARGET PROPERTY DPNMF_LAYER)
 
-# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ...)
+# dpnmf_compile_together(TARGET [a.cc ...]): all files of the target but these, and
+# but those with failpoints, whose twins compile them again.
+function(dpnmf_compile_together name)
+  if(DPNMF_COMPILE_ALONE)
+    return()
+  endif()
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources EXCLUDE REGEX "TARGET_OBJECTS|^/")
+  list(LENGTH sources count)
+  if(count EQUAL 1)
+    return()
+  endif()
+  set(alone ${ARGN})
+  foreach(source ${sources})
+    file(STRINGS ${source} lines REGEX "#include \"common/base/failpoint.h\"")
+    if(lines)
+      list(APPEND alone ${source})
+    endif()
+  endforeach()
+  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # A local variable may have the name of another file's constant, and a class of a
+  # file members from its unnamed namespace.
+  target_compile_options(${name} PRIVATE -Wno-shadow
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
+# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER] [ALONE b.cc ...])
+# TOGETHER: its files are compiled together, except for those after ALONE. So are
+# those of a folder that compiles with DPNMF_COLD. What computes is compiled alone:
+# a product and a sum may round once or twice, by what the compiler sees at once.
 function(dpnmf_library name)
-  cmake_parse_arguments(ARG "" "LAYER" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "LAYER" "SOURCES;DEPS;ALONE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -73,6 +103,10 @@ function(dpnmf_library name)
     target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/${ARG_LAYER})
   endif()
   target_link_libraries(${name} ${scope} ${ARG_DEPS})
+  get_directory_property(options COMPILE_OPTIONS)
+  if(ARG_SOURCES AND (ARG_TOGETHER OR DPNMF_COLD IN_LIST options))
+    dpnmf_compile_together(${name} ${ARG_ALONE})
+  endif()
 endfunction()
 
 # dpnmf_program(NAME LAYER layer SOURCES a.cc ... DEPS targets ...)
@@ -108,8 +142,9 @@ add_custom_target(concurrent_tests)
 # gold (binutils) links a test program in a third of the time of ld.bfd.
 find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  dpnmf_compile_together(${name} ${ARG_ALONE})
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   if(DPNMF_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPNMF_SANITIZE)

@@ -27,11 +27,11 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
   if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
       w.cols() != static_cast<Eigen::Index>(flags.rank.value_or(0))) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
-                   absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
-                                "; this run needs a dictionary of ",
-                                dataset.features(), " x ", flags.rank.value_or(0),
-                                "."));
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
+        absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
+                     "; this run needs a dictionary of ", dataset.features(),
+                     " x ", flags.rank.value_or(0), "."));
   }
   return std::vector<double>(w.data(), w.data() + w.size());
 }
@@ -195,11 +195,10 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "person's profile [of ratings: by the data set's size; else "
            "required]",
            {.value = "K"}),
-      Flag(
-          "--rounds", &flags->rounds,
-          "Noised releases of the whole run [30; for moments and ratings the "
-          "least number]",
-          {.value = "T"}),
+      Flag("--rounds", &flags->rounds,
+           "Noised releases of the whole run [30; for moments and ratings the "
+           "least number]",
+           {.value = "T"}),
       Flag("--epsilon", &flags->epsilon,
            "Epsilon that the whole run may cost, under the data set's "
            "conversion",

@@ -22,9 +22,9 @@ struct RunFlags {
   double epsilon = 0;
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
-  std::optional<std::uint32_t> moment_rows;  // else all, up to 1024
-  std::optional<double> share_of_moments;    // else the server's default
-  std::vector<double> shares;                // else the server's default
+  std::optional<std::uint32_t> moment_rows;         // else all, up to 1024
+  std::optional<double> share_of_moments;           // else the server's default
+  std::vector<double> shares;                       // else the server's default
   std::optional<std::uint32_t> profile_directions;  // likewise
   std::string init = "random";
   std::string outliers = "off";

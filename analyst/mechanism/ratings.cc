@@ -1,9 +1,8 @@
 // "ratings": what each release teaches is in common/ratings/learner.h. W is the
 // model as far as it is known, D x (1 + q): base predictions, then loadings.
+#include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/ratings/learner.h"
-
-#include "analyst/mechanism/mechanism.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -23,8 +22,8 @@ absl::StatusOr<RoundInput> Input(const RoundFacts& facts,
 absl::Status Update(const std::vector<NoisedMatrix>& parts,
                     const RoundFacts& facts, LearnerState* state) {
   if (facts.ratings == nullptr) return ItemsMissing();
-  DPNMF_RETURN_IF_ERROR(RatingsUpdate(facts.round_of_run, *facts.ratings, parts,
-                                      &state->memory));
+  DPNMF_RETURN_IF_ERROR(
+      RatingsUpdate(facts.round_of_run, *facts.ratings, parts, &state->memory));
   const absl::StatusOr<ItemModel> model =
       RatingsModel(*facts.ratings, state->memory);
   if (ReasonCode(model.status()) == "model-not-ready") return absl::OkStatus();

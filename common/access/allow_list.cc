@@ -66,7 +66,20 @@ class Reader {
 
   absl::StatusOr<ParsedAllowList> Parse(std::string_view text) const {
     try {
-      return List(Json::parse(text));
+      // The library keeps the last of several fields of one name.
+      std::vector<std::set<std::string>> open;
+      std::string twice;
+      const auto note = [&](int, Json::parse_event_t event, Json& parsed) {
+        using Event = Json::parse_event_t;
+        if (event == Event::object_start) open.emplace_back();
+        if (event == Event::object_end) open.pop_back();
+        if (event == Event::key && !open.back().insert(parsed).second)
+          twice = parsed.get<std::string>();
+        return true;
+      };
+      const Json root = Json::parse(text, note);
+      if (twice.empty()) return List(root);
+      return Malformed(absl::StrCat("an entry has `", twice, "` twice"));
     } catch (const Json::parse_error& error) {
       return Malformed(SyntaxErrorAt(text, error.byte));
     } catch (const Json::exception& error) {
@@ -182,7 +195,11 @@ class Reader {
       const double epsilon = item.at("epsilon").get<double>();
       if (!(epsilon > 0 && epsilon <= 1000))
         return Malformed("`epsilon` of a budget must lie in (0, 1000]");
-      budgets[item.at("population").get<std::string>()] = epsilon;
+      const auto population = item.at("population").get<std::string>();
+      if (!budgets.emplace(population, epsilon).second) {
+        return Malformed(
+            absl::StrCat("`budgets` of an entry has `", population, "` twice"));
+      }
     }
     return budgets;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -260,6 +261,16 @@ std::string UsageText(const Program& program, const CommandPath& path,
                       PathText(path), " --help'. [", kUsageCode, "]\n");
 }
 
+// Memory that the system does not give, and what a library throws.
+absl::StatusOr<ExitCode> WithoutExceptions(const Command& command) {
+  try {
+    return command.run();
+  } catch (const std::exception& exception) {
+    return Refusal(absl::StatusCode::kInternal, "internal-error",
+                   absl::StrCat("The program failed: ", exception.what(), "."));
+  }
+}
+
 }  // namespace
 
 ExitCode Main(const Program& program, int argc, const char* const* argv,
@@ -281,7 +292,8 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
     *out << parser.Help() << std::flush;
     return kExitOk;
   }
-  const absl::StatusOr<ExitCode> done = parser.Path().back()->run();
+  const absl::StatusOr<ExitCode> done =
+      WithoutExceptions(*parser.Path().back());
   if (done.ok()) return *done;
   *err << ErrorText(program.root.name, done.status()) << std::flush;
   return ExitCodeOf(done.status());

@@ -88,10 +88,9 @@ void AppendName(const GENERAL_NAME& name, SubjectNames* names) {
   }
 }
 
-// A passphrase is never asked for.
-int NoPassphrase(char*, int, int, void*) { return -1; }
-
 }  // namespace
+
+int NoPassphrase(char*, int, int, void*) { return -1; }
 
 std::string TimeText(std::int64_t unix_seconds) {
   const std::time_t time = unix_seconds;

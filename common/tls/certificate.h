@@ -34,6 +34,9 @@ struct SubjectNames {
   std::vector<std::string> ips;  // as text
 };
 
+// For OpenSSL's readers of PEM: a passphrase is never asked for.
+int NoPassphrase(char*, int, int, void*);
+
 // All certificates of a PEM text, in order: own certificate first, then its
 // intermediates; or the CAs. Empty if there is none or one is broken.
 std::vector<X509Pointer> ParseCertificates(std::string_view pem);

@@ -21,9 +21,6 @@ using StorePointer = std::unique_ptr<X509_STORE, decltype(&X509_STORE_free)>;
 using ContextPointer =
     std::unique_ptr<X509_STORE_CTX, decltype(&X509_STORE_CTX_free)>;
 
-// A passphrase is never asked for.
-int NoPassphrase(char*, int, int, void*) { return -1; }
-
 std::vector<X509CrlPointer> ParseLists(const std::string& pem) {
   std::vector<X509CrlPointer> lists;
   const BioPointer bio(

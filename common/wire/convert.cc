@@ -1,5 +1,6 @@
 #include "common/wire/convert.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -49,12 +50,32 @@ absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost) {
   return *value;
 }
 
-absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position) {
+namespace {
+
+template <typename Message>
+absl::StatusOr<Budget> BudgetOf(const Message& message) {
   Budget budget;
-  DPNMF_ASSIGN_OR_RETURN(budget.cap, FromProto(position.cap()));
-  DPNMF_ASSIGN_OR_RETURN(budget.charged, FromProto(position.charged()));
-  DPNMF_ASSIGN_OR_RETURN(budget.reserved, FromProto(position.reserved()));
+  DPNMF_ASSIGN_OR_RETURN(budget.cap, FromProto(message.cap()));
+  DPNMF_ASSIGN_OR_RETURN(budget.charged, FromProto(message.charged()));
+  DPNMF_ASSIGN_OR_RETURN(budget.reserved, FromProto(message.reserved()));
   return budget;
+}
+
+}  // namespace
+
+absl::StatusOr<Budget> FromProto(const v1::OwnLimit& limit) {
+  return BudgetOf(limit);
+}
+
+absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position) {
+  return BudgetOf(position);
+}
+
+absl::StatusOr<MuSquared> RoomOf(const v1::LedgerPosition& position) {
+  DPNMF_ASSIGN_OR_RETURN(const Budget all, FromProto(position));
+  if (!position.has_own_limit()) return RoomOf(all);
+  DPNMF_ASSIGN_OR_RETURN(const Budget own, FromProto(position.own_limit()));
+  return std::min(RoomOf(all), RoomOf(own));
 }
 
 StageOfRound StageOf(const v1::RunPlan& plan, std::uint32_t round) {

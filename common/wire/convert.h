@@ -18,7 +18,12 @@ absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost);
 
 // cap, charged and reserved; `left` follows from them. INVALID_ARGUMENT
 // "cost-malformed".
+absl::StatusOr<Budget> FromProto(const v1::OwnLimit& limit);
+// The population's.
 absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position);
+// What one run of the caller may cost: what is left of the population's budget,
+// or of the caller's own limit if that is less.
+absl::StatusOr<MuSquared> RoomOf(const v1::LedgerPosition& position);
 
 v1::Adjacency ToProto(Adjacency adjacency);
 v1::Conversion ToProto(Conversion conversion);

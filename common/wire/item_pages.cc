@@ -34,10 +34,9 @@ absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
                                             std::uint64_t first) {
   const std::uint64_t count = items.ids.size();
   if (first >= count) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "item-out-of-range",
-        absl::StrCat("`first` must be below the number of items, ", count,
-                     "."));
+    return Refusal(absl::StatusCode::kInvalidArgument, "item-out-of-range",
+                   absl::StrCat("`first` must be below the number of items, ",
+                                count, "."));
   }
   v1::ListItemsReply page;
   page.set_first(first);

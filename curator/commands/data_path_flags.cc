@@ -1,5 +1,9 @@
 #include "curator/commands/data_path_flags.h"
 
+#include <cstdio>
+
+#include "curator/ledger/data_paths.h"
+
 namespace dpnmf::curator {
 
 std::vector<Flag> DataPathFlags(std::string* data_dir,
@@ -11,5 +15,16 @@ std::vector<Flag> DataPathFlags(std::string* data_dir,
                "Directory of the ledger's anchor [DATA_DIR.anchor]",
                {.env = true})};
 }
+
+absl::StatusOr<Ledger::Options> Places(const DataPaths& paths) {
+  return LedgerPaths(paths.data_dir, paths.anchor_dir, paths.no_anchor);
+}
+
+Flag NoAnchorFlag(DataPaths* paths) {
+  return Flag("--no-anchor", &paths->no_anchor,
+              "Serve the curator without an anchor");
+}
+
+void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 }  // namespace dpnmf::curator

@@ -26,22 +26,13 @@
 namespace dpnmf::curator {
 namespace {
 
-struct LedgerOptions {
-  std::string data_dir;
-  std::string anchor_dir;
-  bool no_anchor = false;
+struct LedgerOptions : DataPaths {
   bool accept = false;
   std::string format = "text";
   std::string population;
   std::uint64_t last = 0;
   std::string receipts;  // a file; empty: none
 };
-
-absl::StatusOr<Ledger::Options> Places(const LedgerOptions& options) {
-  return LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor);
-}
-
-void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // ---- show
 
@@ -255,24 +246,8 @@ absl::Status AnchorAnew(const LedgerOptions& options) {
 
 // ---- the commands
 
-using Action = absl::Status(const LedgerOptions& options);
-
-Command CommandOf(const char* name, const char* summary, const char* footer,
-                  const std::shared_ptr<LedgerOptions>& options,
-                  Action* action) {
-  return {.name = name,
-          .summary = summary,
-          .footer = footer,
-          .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
-          .run = [options, action]() -> absl::StatusOr<ExitCode> {
-            DPNMF_RETURN_IF_ERROR(action(*options));
-            return kExitOk;
-          }};
-}
-
 void AddReadingFlags(LedgerOptions* options, Command* command) {
-  command->flags.push_back(Flag("--no-anchor", &options->no_anchor,
-                                "Serve the curator without an anchor"));
+  command->flags.push_back(NoAnchorFlag(options));
   command->flags.push_back(Flag("--format", &options->format,
                                 "Output format: text or json",
                                 {.one_of = "text|json", .shown = true}));
@@ -280,8 +255,8 @@ void AddReadingFlags(LedgerOptions* options, Command* command) {
 
 Command ShowCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command show = CommandOf("show", "Verify, then show budgets and rows", "",
-                           options, Show);
+  Command show = LedgerPathCommand("show", "Verify, then show budgets and rows",
+                                   "", options, Show);
   AddReadingFlags(options.get(), &show);
   show.flags.push_back(Flag("--population", &options->population,
                             "Show only this population's budget and rows"));
@@ -293,7 +268,7 @@ Command ShowCommand() {
 
 Command VerifyCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command verify = CommandOf(
+  Command verify = LedgerPathCommand(
       "verify", "Verify every row, the hash chain, the anchor and receipts", "",
       options, Verify);
   AddReadingFlags(options.get(), &verify);
@@ -306,7 +281,7 @@ Command VerifyCommand() {
 
 Command NewAnchorCommand() {
   const auto options = std::make_shared<LedgerOptions>();
-  Command anchor = CommandOf(
+  Command anchor = LedgerPathCommand(
       "anchor", "Write a new anchor after the old one was lost",
       "The anchor shows that the ledger was not rolled back. First check that "
       "--anchor-dir\nnames its directory. If its volume is lost and you know "

@@ -19,19 +19,13 @@
 namespace dpnmf::curator {
 namespace {
 
-struct KeepOptions {
-  std::string data_dir, anchor_dir, backup, audit_log;
-  bool no_anchor = false, check = false, dry_run = false;
+struct KeepOptions : DataPaths {
+  std::string backup, audit_log;
+  bool check = false, dry_run = false;
   std::vector<std::string> runs;
   int older_than_days = 0;
   std::string run;  // of close
 };
-
-absl::StatusOr<Ledger::Options> Places(const KeepOptions& options) {
-  return LedgerPaths(options.data_dir, options.anchor_dir, options.no_anchor);
-}
-
-void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 // "1 run", "2 runs".
 std::string Counted(std::size_t count, const char* what) {
@@ -147,22 +141,11 @@ absl::Status Forget(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
-using Action = absl::Status(const KeepOptions& options);
-
-// A command with the flags of places and no others yet.
-Command CommandOf(const char* name, const char* summary, const char* footer,
-                  const std::shared_ptr<KeepOptions>& options, Action* action) {
-  Command command = {
-      .name = name,
-      .summary = summary,
-      .footer = footer,
-      .flags = DataPathFlags(&options->data_dir, &options->anchor_dir),
-      .run = [options, action]() -> absl::StatusOr<ExitCode> {
-        DPNMF_RETURN_IF_ERROR(action(*options));
-        return kExitOk;
-      }};
-  command.flags.push_back(Flag("--no-anchor", &options->no_anchor,
-                               "Serve the curator without an anchor"));
+Command KeepCommand(const char* name, const char* summary, const char* footer,
+                    const std::shared_ptr<KeepOptions>& options,
+                    absl::Status (*action)(const KeepOptions&)) {
+  Command command = LedgerPathCommand(name, summary, footer, options, action);
+  command.flags.push_back(NoAnchorFlag(options.get()));
   return command;
 }
 
@@ -175,7 +158,7 @@ Flag AuditLogFlag(KeepOptions* options) {
 
 Command BackupCommand() {
   const auto options = std::make_shared<KeepOptions>();
-  Command backup = CommandOf(
+  Command backup = KeepCommand(
       "backup", "Copy the data directory; a server may run meanwhile",
       "The anchor is not part of it: it tells whether a backup is the latest "
       "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
@@ -189,7 +172,7 @@ Command BackupCommand() {
 
 Command RestoreCommand() {
   const auto options = std::make_shared<KeepOptions>();
-  Command restore = CommandOf(
+  Command restore = KeepCommand(
       "restore", "Make a data directory from a backup",
       "A backup that lacks a charge which the anchor has seen is refused: the "
       "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
@@ -205,7 +188,7 @@ Command RestoreCommand() {
 
 Command ForgetCommand() {
   const auto options = std::make_shared<KeepOptions>();
-  Command forget = CommandOf(
+  Command forget = KeepCommand(
       "forget", "Delete the stored releases of closed runs",
       "No row of the ledger is touched: what was charged stays charged, and a "
       "release\nwhose bytes are gone is never drawn again.\nExample:\n"
@@ -226,7 +209,7 @@ Command ForgetCommand() {
 
 Command CloseCommand() {
   const auto options = std::make_shared<KeepOptions>();
-  Command close = CommandOf(
+  Command close = KeepCommand(
       "close", "Close a run whose analyst does not return",
       "Stop the server first. What the run has reserved and not spent becomes "
       "available again;\nwhat was charged stays charged. Nobody can open the "

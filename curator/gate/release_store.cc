@@ -144,6 +144,12 @@ NoisedMatrix ReadPart(Reader* reader) {
 
 std::string EncodeRelease(const StoredRelease& release) {
   Writer writer;
+  // Exact enough that no entry is copied again while it grows.
+  std::size_t size = 256;
+  for (const NoisedMatrix& part : release.parts)
+    size +=
+        64 + part.name.size() + 8 * (part.lattice.size() + part.reals.size());
+  writer.bytes().reserve(size);
   writer.Bytes(kMagic.data(), kMagic.size());
   writer.Value(kVersion);
   writer.Bytes(release.row_hash.data(), release.row_hash.size());

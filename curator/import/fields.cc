@@ -57,7 +57,9 @@ bool SplitFields(std::string_view line, char separator,
 
 std::string FieldText(std::string_view line, std::string_view field) {
   std::string text(field);
-  if (field.data() == line.data() || field.data()[-1] != '"') return text;
+  // An empty field may point nowhere.
+  if (field.empty() || field.data() == line.data() || field.data()[-1] != '"')
+    return text;
   std::size_t quote = 0;
   while ((quote = text.find("\"\"", quote)) != std::string::npos)
     text.erase(quote++, 1);

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kChunk = 1 << 17;
 // A line longer than this is no row of numbers.
 constexpr std::size_t kLongestLine = std::size_t{1} << 30;
+// Deflate makes nothing smaller than by a factor of 1,032.
+constexpr std::uint64_t kLargestExpansion = 1100;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 absl::Status Unreadable(const std::string& path, const std::string& problem) {
@@ -63,6 +65,10 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
   }
   gzbuffer(input->file_->handle, 1 << 17);
   return input;
+}
+
+std::uint64_t InputFile::LargestContent() const {
+  return gzdirect(file_->handle) != 0 ? size_ : kLargestExpansion * size_;
 }
 
 std::string_view InputFile::Buffered() const {

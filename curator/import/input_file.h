@@ -27,8 +27,8 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  // Bytes on the disk, compressed as they lie there.
-  std::uint64_t size() const { return size_; }
+  // Bytes that the file can have at most when it is not compressed. After Peek.
+  std::uint64_t LargestContent() const;
   // Number of the last line that was read; the first is 1.
   std::uint64_t line_number() const { return line_number_; }
 

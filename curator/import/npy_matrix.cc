@@ -18,8 +18,6 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::size_t kLongestHeader = 1 << 16;
-// Deflate makes nothing smaller than by a factor of 1,032.
-constexpr std::uint64_t kLargestExpansion = 1100;
 
 // Reads one entry of sizeof(T) bytes, swapped if the file's byte order is not
 // this machine's.
@@ -88,7 +86,7 @@ absl::Status CheckHeader(const InputFile& input, const NpyHeader& header) {
     }
   }
   const std::uint64_t bytes = header.shape[0] * header.shape[1] * type->size;
-  if (bytes / kLargestExpansion > input.size()) {
+  if (bytes > input.LargestContent()) {
     return input.RefuseAt("input-malformed", 0, 0,
                           "the file is too short for its shape; copy it again");
   }

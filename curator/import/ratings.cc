@@ -153,7 +153,7 @@ class RatingsReader {
     loaded_.items = items.ids.size();
     items_.reserve(items.ids.size());
     for (std::size_t i = 0; i < items.ids.size(); ++i)
-      items_[View(items.ids[i])] = static_cast<std::int32_t>(i);
+      items_[items.ids[i]] = static_cast<std::int32_t>(i);
   }
 
   absl::StatusOr<LoadedRatings> Read() {
@@ -188,8 +188,7 @@ class RatingsReader {
                        kMostRatingsOfAPerson,
                        " ratings; remove the user or some ratings"));
     }
-    loaded_.users.assign(std::make_move_iterator(users_.begin()),
-                         std::make_move_iterator(users_.end()));
+    loaded_.users = std::move(users_);
     return std::move(loaded_);
   }
 
@@ -247,21 +246,21 @@ class RatingsReader {
                        "the line, or leave out such lines with --unlisted "
                        "drop"));
     }
-    DPNMF_ASSIGN_OR_RETURN(rating.user, UserOf(fields_[0]));
+    DPNMF_ASSIGN_OR_RETURN(Person* const person, PersonOf(fields_[0]));
     if (!item.has_value()) {
       ++loaded_.unlisted;
       return absl::OkStatus();
     }
-    rating.item = *item;
     // What is refused is counted and not kept.
     if (refused_ > 0) return absl::OkStatus();
     if (log_.size() == kMostLines) {
       return input_.Refuse("input-too-large", 0,
                            "there are more than 4000000000 ratings");
     }
-    if (++lines_of_[static_cast<std::size_t>(rating.user)] ==
-        kMostRatingsOfAPerson + 1)
-      crowded_.emplace_back(rating.user, input_.line_number());
+    if (++person->lines == kMostRatingsOfAPerson + 1)
+      crowded_.emplace_back(person->number, input_.line_number());
+    rating.user = person->number;
+    rating.item = *item;
     log_.Add(rating);
     if (options_.keep_times) {
       has_times_ = has_times_ || fields_.size() == 4;
@@ -286,12 +285,20 @@ class RatingsReader {
     return item->second;
   }
 
-  // The number of a person, a new one if there is none.
-  absl::StatusOr<std::int32_t> UserOf(std::string_view id) {
-    if (last_user_ >= 0 && id == users_[static_cast<std::size_t>(last_user_)])
-      return last_user_;
-    auto user = numbers_.find(View(id));
-    if (user == numbers_.end()) {
+  struct Person {
+    std::int32_t number = 0;
+    std::uint32_t lines = 0;
+  };
+
+  // The person of that id, a new one if there is none; valid until the next
+  // call.
+  absl::StatusOr<Person*> PersonOf(std::string_view id) {
+    // Many files have a person's lines together.
+    if (last_person_ != nullptr &&
+        id == users_[static_cast<std::size_t>(last_person_->number)])
+      return last_person_;
+    auto person = people_.find(View(id));
+    if (person == people_.end()) {
       if (users_.size() >= most_users_) {
         return input_.Refuse(
             "users-mismatch", 1,
@@ -299,15 +306,13 @@ class RatingsReader {
                          most_users_,
                          " declared; raise --users-count or remove users"));
       }
+      const auto number = static_cast<std::int32_t>(users_.size());
       users_.emplace_back(id);
-      lines_of_.push_back(0);
-      user = numbers_
-                 .emplace(View(users_.back()),
-                          static_cast<std::int32_t>(users_.size() - 1))
-                 .first;
+      person =
+          people_.emplace(users_.back(), Person{.number = number, .lines = 0})
+              .first;
     }
-    last_user_ = user->second;
-    return last_user_;
+    return last_person_ = &person->second;
   }
 
   // Remembers the first of the lines that are refused and counts them.
@@ -402,10 +407,10 @@ class RatingsReader {
   char separator_ = '\0';                 // '\0': before the first line
   std::vector<std::string_view> fields_;  // of the current line
   std::array<std::string, 2> unquoted_;   // its user and item
-  absl::flat_hash_map<absl::string_view, std::int32_t> items_, numbers_;
-  std::deque<std::string> users_;        // stays in place
-  std::int32_t last_user_ = -1;          // of the line before
-  std::vector<std::uint32_t> lines_of_;  // by user
+  absl::flat_hash_map<std::string, std::int32_t> items_;
+  absl::flat_hash_map<std::string, Person> people_;
+  std::vector<std::string> users_;  // by number
+  Person* last_person_ = nullptr;   // of the line before, in people_
   // People with more lines than ratings are allowed, and the line too many.
   std::vector<std::pair<std::int32_t, std::uint64_t>> crowded_;
   RatingLog log_;

@@ -5,19 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "curator/ledger/ledger_row.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 namespace {
 
-constexpr char kFileName[] = "anchor.json";
+constexpr char kAnchorFile[] = "anchor.json";
 constexpr int kFormat = 1;
-constexpr std::size_t kLedgerIdDigits = 32;
-
-bool IsLedgerId(const std::string& text) {
-  return text.size() == kLedgerIdDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
 
 absl::Status Damaged() {
   return Refusal(absl::StatusCode::kDataLoss, "anchor-damaged",
@@ -41,7 +36,7 @@ std::uint64_t NumberField(const nlohmann::json& object, const char* name) {
 }  // namespace
 
 std::string AnchorFile(const std::string& directory) {
-  return absl::StrCat(directory, "/", kFileName);
+  return absl::StrCat(directory, "/", kAnchorFile);
 }
 
 std::string AnchorText(const Anchor& anchor) {
@@ -83,12 +78,12 @@ absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {
 absl::StatusOr<StagedAnchor> StagedAnchor::Stage(const std::string& directory,
                                                  const Anchor& anchor) {
   DPNMF_ASSIGN_OR_RETURN(StagedFile file,
-                         StagedFile::Create(directory, kFileName));
+                         StagedFile::Create(directory, kAnchorFile));
   DPNMF_RETURN_IF_ERROR(file.Write(AnchorText(anchor)));
   return StagedAnchor(std::move(file));
 }
 
-absl::Status StagedAnchor::Publish() { return file_.PublishAs(kFileName); }
+absl::Status StagedAnchor::Publish() { return file_.PublishAs(kAnchorFile); }
 
 absl::Status WriteAnchor(const std::string& directory, const Anchor& anchor) {
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));

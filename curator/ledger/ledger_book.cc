@@ -12,8 +12,6 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::size_t kLedgerIdDigits = 32;
-
 absl::Status RuleBroken(std::string_view sentence) {
   return Refusal(absl::StatusCode::kInternal, "ledger-rule", sentence);
 }
@@ -110,10 +108,7 @@ absl::Status LedgerBook::CheckChain(const LedgerRow& row) const {
 }
 
 absl::Status LedgerBook::CheckGenesis(const LedgerRow& row) const {
-  const bool id_ok =
-      row.detail.size() == kLedgerIdDigits &&
-      row.detail.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!id_ok || HasRunFields(row) || !row.population.empty() ||
+  if (!IsLedgerId(row.detail) || HasRunFields(row) || !row.population.empty() ||
       row.cost != MuSquared()) {
     return RuleBroken("The first row is malformed.");
   }

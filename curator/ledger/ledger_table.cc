@@ -19,7 +19,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr char kFileName[] = "ledger.sqlite";
+constexpr char kLedgerFile[] = "ledger.sqlite";
 constexpr int kSchemaVersion = 1;
 constexpr int kBusyTimeoutMs = 2000;
 
@@ -167,7 +167,7 @@ std::optional<LedgerRow> RowOf(SQLite::Statement& statement) {
 
 absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
     const std::string& directory) {
-  const std::string path = absl::StrCat(directory, "/", kFileName);
+  const std::string path = absl::StrCat(directory, "/", kLedgerFile);
   // The anchor will be told of every row that is read now.
   DPNMF_RETURN_IF_ERROR(RewriteDurably(absl::StrCat(path, "-wal")));
   // SQLite gives the files beside it the same mode.
@@ -193,7 +193,7 @@ absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
 
 absl::StatusOr<LedgerTable> LedgerTable::OpenForReading(
     const std::string& directory) {
-  const std::string path = absl::StrCat(directory, "/", kFileName);
+  const std::string path = absl::StrCat(directory, "/", kLedgerFile);
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) {
     return Refusal(absl::StatusCode::kNotFound, "ledger-missing",

@@ -11,6 +11,7 @@
 
 #include "SQLiteCpp/Backup.h"
 #include "SQLiteCpp/SQLiteCpp.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
@@ -100,22 +101,53 @@ absl::Status CopyLedger(const std::string& from, const std::string& to) {
   return SyncDirectory(fs::path(to).parent_path());
 }
 
+// What a manifest can hold.
+bool IsUtf8(const std::string& text) {
+  try {
+    return !json(text).dump().empty();
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
 // What is copied besides the ledger: data sets, releases, the keys of the
 // fingerprints and the receipts (with another one analysts would take no
-// release) and the audit log; no locks and nothing unfinished.
+// release) and the audit log; no locks and nothing unfinished. Symbolic links
+// are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;
   std::error_code failure;
-  for (fs::recursive_directory_iterator at(data_dir, failure), end;
+  for (fs::recursive_directory_iterator at(
+           data_dir, fs::directory_options::follow_directory_symlink, failure),
+       end;
        !failure && at != end; at.increment(failure)) {
-    const std::string path = fs::relative(at->path(), data_dir).string();
-    const bool meant =
+    const std::string path = at->path().lexically_relative(data_dir).string();
+    const bool is_ours =
         path.starts_with("datasets/") || path.starts_with("releases/") ||
-        path == kKeyFile || path == "receipt.key" || path == "receipt.pub" ||
+        path == "datasets" || path == "releases" || path == kKeyFile ||
+        path == "receipt.key" || path == "receipt.pub" ||
         path.starts_with("audit.jsonl") || path == "evaluations.log";
-    if (meant && at->is_regular_file() && at->path().extension() != ".new")
-      files.push_back(path);
+    if (!is_ours) at.disable_recursion_pending();
+    if (!is_ours || at->path().extension() == ".new") continue;
+    std::error_code unseen;
+    const fs::file_type type = at->status(unseen).type();
+    if (type != fs::file_type::regular) {
+      if (type == fs::file_type::directory || !at->is_symlink(unseen)) continue;
+      return Refusal(
+          absl::StatusCode::kUnavailable, "storage-failed",
+          absl::StrCat("The link `", absl::CHexEscape(path), "` in ", data_dir,
+                       " leads to no file: correct or remove it, "
+                       "then make the backup again."));
+    }
+    if (!IsUtf8(path)) {
+      return Refusal(
+          absl::StatusCode::kFailedPrecondition, "backup-name-malformed",
+          absl::StrCat("The name `", absl::CHexEscape(path), "` in ", data_dir,
+                       " is not UTF-8: rename or remove the file, "
+                       "then make the backup again."));
+    }
+    files.push_back(path);
   }
   if (failure) return StorageFailed("list", data_dir, failure.value());
   return files;
@@ -151,7 +183,11 @@ std::string ManifestText(const LedgerAudit& audit, const Files& files) {
 
 // No path leaves the backup.
 bool IsInside(const std::string& path) {
-  if (path.empty() || fs::path(path).is_absolute()) return false;
+  // The system would read a path up to its first NUL only.
+  if (path.empty() || path.find('\0') != std::string::npos ||
+      fs::path(path).is_absolute()) {
+    return false;
+  }
   for (const fs::path& part : fs::path(path)) {
     if (part == "..") return false;
   }
@@ -172,7 +208,8 @@ struct Manifest {
 
 absl::StatusOr<Manifest> ReadManifest(const std::string& backup) {
   const std::string path = absl::StrCat(backup, "/", kManifest);
-  if (!fs::exists(path)) {
+  std::error_code failure;
+  if (!fs::exists(path, failure)) {
     return Refusal(absl::StatusCode::kNotFound, "backup-missing",
                    absl::StrCat("There is no complete backup in ", backup,
                                 ": it has no ", kManifest, "."));
@@ -225,7 +262,8 @@ absl::StatusOr<FingerprintKey> KeyForBackup(const std::string& data_dir,
 absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
                                                     const Manifest& manifest) {
   if (manifest.unkeyed) return std::nullopt;
-  if (fs::exists(absl::StrCat(backup, "/", kKeyFile))) {
+  std::error_code failure;
+  if (fs::exists(absl::StrCat(backup, "/", kKeyFile), failure)) {
     const auto key = LoadOrCreateFingerprintKey(backup);
     if (key.ok()) return ManifestKey(*key);
   }
@@ -247,6 +285,9 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                    absl::StrCat("There is no ledger in ", data_dir,
                                 ": give the curator's data directory."));
   }
+  // Before anything is written. The list that counts is made after the ledger's
+  // copy: a release of each of its rows is in it.
+  DPNMF_RETURN_IF_ERROR(OtherFiles(data_dir).status());
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(LedgerDirectory(output)));
   DPNMF_RETURN_IF_ERROR(CopyLedger(absl::StrCat(data_dir, "/", kLedgerFile),
                                    absl::StrCat(output, "/", kLedgerFile)));

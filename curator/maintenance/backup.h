@@ -40,9 +40,11 @@ inline constexpr char kUnkeyedBackup[] =
 // meanwhile. The ledger is copied first, in one snapshot, and verified;
 // releases that are made later come along or not, which is the same to their
 // rows as a crash. A directory without data sets may have no fingerprint.key
-// yet: the backup gets one of its own. ALREADY_EXISTS "backup-exists";
+// yet: the backup gets one of its own. Symbolic links are followed: the backup
+// contains what they lead to. ALREADY_EXISTS "backup-exists";
+// FAILED_PRECONDITION "backup-name-malformed" if a file's name is not UTF-8;
 // DATA_LOSS "fingerprint-key-damaged"; errors of Ledger::Audit; UNAVAILABLE
-// "storage-failed".
+// "storage-failed", also for a link to nothing.
 absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                         const std::string& output);
 

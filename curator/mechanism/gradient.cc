@@ -11,15 +11,19 @@ PostProcess PublishGradient(const RoundInput& input) {
     const Eigen::MatrixXd a =
         ToMean(noised.at(0), 1).value();  // K x K, as a sum
     const Eigen::MatrixXd b =
-        ToMean(noised.at(1), 1).value();         // D x K, as a sum
-    const Eigen::MatrixXd gradient = w * a - b;  // D x K
-    NoisedMatrix part;
+        ToMean(noised.at(1), 1).value();  // D x K, as a sum
+    std::vector<NoisedMatrix> published(1);
+    NoisedMatrix& part = published[0];
     part.name = "gradient";
-    part.rows = static_cast<std::uint64_t>(gradient.rows());
-    part.columns = static_cast<std::uint64_t>(gradient.cols());
+    part.rows = static_cast<std::uint64_t>(w.rows());
+    part.columns = static_cast<std::uint64_t>(w.cols());
     part.is_lattice = false;
-    part.reals.assign(gradient.data(), gradient.data() + gradient.size());
-    return std::vector<NoisedMatrix>{std::move(part)};
+    part.reals.resize(static_cast<std::size_t>(w.size()));
+    // D x K, in place: no copy of it takes memory.
+    Eigen::Map<Eigen::MatrixXd> gradient(part.reals.data(), w.rows(), w.cols());
+    gradient.noalias() = w * a;
+    gradient -= b;
+    return published;
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/nmf/noised_matrix.h"
 #include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
@@ -17,9 +18,9 @@ namespace {
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMebibyte = 1024 * 1024;
 // Copies of a round's sums while it is released, at most: the sums, the noise,
-// the noised sums, what is published of them and its factors (W S_A - S_B), the
-// bytes to store, the bytes read back and the release.
-constexpr unsigned kCopiesOfARelease = 12;
+// what is published of the noised sums, its bytes (to store, then read back)
+// and the release.
+constexpr unsigned kCopiesOfARelease = 5;
 
 std::uint64_t Bounded(Uint128 bytes) {
   return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
@@ -37,7 +38,7 @@ std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
   for (const StagePlan& stage : plan.stages) {
     Uint128 entries = 0;
     for (const PartPlan& part : stage.parts)
-      entries += Uint128{part.rows} * part.columns;
+      entries += EntryCount(part.rows, part.columns, part.symmetric);
     const RoundMemory memory =
         ReleaseKindOf(stage.release)
             .memory(parameters, data, std::max(1, threads));

@@ -93,11 +93,10 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
 
 absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
     const grpc::ServerContext& context, const v1::ListItemsRequest& request) {
-  DPNMF_RETURN_IF_ERROR(
-      options_.context.access
-          ->Require(options_.identify(context), {Role::kAnalyst},
-                    request.dataset())
-          .status());
+  DPNMF_RETURN_IF_ERROR(options_.context.access
+                            ->Require(options_.identify(context),
+                                      {Role::kAnalyst}, request.dataset())
+                            .status());
   if (options_.context.catalog->Find(request.dataset()) == nullptr)
     return UnknownDataset();
   const ItemList* const items =
@@ -123,6 +122,7 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   const Ledger& ledger = *options_.context.ledger;
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          ledger.Policy(population));
+  DPNMF_ASSIGN_OR_RETURN(const auto identity_cap, IdentityCap(grant, policy));
   DPNMF_ASSIGN_OR_RETURN(const Position position,
                          ledger.PositionOf(population));
   DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
@@ -135,6 +135,10 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_guarantee(),
                          GuaranteeOf(policy, position.cap));
   *reply.mutable_position() = ToProto(population, position);
+  if (identity_cap.has_value()) {
+    *reply.mutable_position()->mutable_own_limit() =
+        ToProto(*identity_cap, own);
+  }
   *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
   *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
   reply.set_own_charge_count(own.charge_count);

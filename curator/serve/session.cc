@@ -23,17 +23,6 @@ bool IsRunId(const std::string& id) {
          });
 }
 
-// The cap on this identity's own spending, if the operator set one.
-absl::StatusOr<std::optional<MuSquared>> IdentityCap(
-    const Grant& grant, const PopulationPolicy& policy) {
-  const auto found = grant.epsilon_by_population.find(policy.population);
-  if (found == grant.epsilon_by_population.end()) return std::nullopt;
-  DPNMF_ASSIGN_OR_RETURN(
-      const MuSquared cap,
-      LargestCost(policy.conversion, found->second, policy.delta));
-  return cap;
-}
-
 }  // namespace
 
 std::shared_ptr<RunLocks::Lock> RunLocks::LockOf(const std::string& identity,
@@ -73,6 +62,16 @@ Digest HashOf(const RunParameters& p) {
     hash.AddInteger(p.profile_directions);
   }
   return hash.Finish();
+}
+
+absl::StatusOr<std::optional<MuSquared>> IdentityCap(
+    const Grant& grant, const PopulationPolicy& policy) {
+  const auto found = grant.epsilon_by_population.find(policy.population);
+  if (found == grant.epsilon_by_population.end()) return std::nullopt;
+  DPNMF_ASSIGN_OR_RETURN(
+      const MuSquared cap,
+      LargestCost(policy.conversion, found->second, policy.delta));
+  return cap;
 }
 
 Session::Session(const SessionContext& context,
@@ -119,7 +118,8 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.parameters_hash = HashOf(parameters);
   opening.rounds = parameters.rounds;
   opening.cost = run.plan.cost;
-  DPNMF_ASSIGN_OR_RETURN(opening.identity_cap, IdentityCap(grant, policy));
+  DPNMF_ASSIGN_OR_RETURN(run.identity_cap, IdentityCap(grant, policy));
+  opening.identity_cap = run.identity_cap;
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
     DPNMF_ASSIGN_OR_RETURN(

@@ -72,6 +72,11 @@ struct OpenedSession {
 // SHA-256 over every field of the parameters, in a fixed order.
 Digest HashOf(const RunParameters& parameters);
 
+// The cap on what the grant's identity alone may spend, if the operator set
+// one.
+absl::StatusOr<std::optional<MuSquared>> IdentityCap(
+    const Grant& grant, const PopulationPolicy& policy);
+
 // Not thread-safe: one thread drives a session.
 class Session {
  public:
@@ -106,12 +111,18 @@ class Session {
            (run_->facts.ratings.has_value() ? 1 : 0);
   }
   const std::string& population() const { return run_->facts.population; }
+  const std::string& identity() const { return run_->identity; }
+  // As the allow-list had it when the run was opened.
+  const std::optional<MuSquared>& identity_cap() const {
+    return run_->identity_cap;
+  }
   bool opened() const { return run_.has_value(); }
 
  private:
   struct Run {
     std::string id;
     std::string identity;
+    std::optional<MuSquared> identity_cap;
     RunParameters parameters;
     DatasetFacts facts;  // adjacency and conversion: the ledger's
     RunPlan plan;

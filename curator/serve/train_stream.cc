@@ -161,10 +161,17 @@ absl::StatusOr<v1::TrainReply> TrainStream::OpenedReply(
 }
 
 absl::StatusOr<v1::LedgerPosition> TrainStream::LedgerPosition() const {
+  const Ledger& ledger = *options_.context.ledger;
   const std::string& population = session_.population();
   DPNMF_ASSIGN_OR_RETURN(const Position position,
-                         options_.context.ledger->PositionOf(population));
-  return ToProto(population, position);
+                         ledger.PositionOf(population));
+  v1::LedgerPosition message = ToProto(population, position);
+  if (session_.identity_cap().has_value()) {
+    DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
+                           ledger.PositionOf(population, session_.identity()));
+    *message.mutable_own_limit() = ToProto(*session_.identity_cap(), own);
+  }
+  return message;
 }
 
 std::uint64_t TrainStream::LargestRows() const {

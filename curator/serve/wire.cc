@@ -39,6 +39,14 @@ v1::LedgerPosition ToProto(const std::string& population,
   return message;
 }
 
+v1::OwnLimit ToProto(MuSquared identity_cap, const IdentityPosition& own) {
+  v1::OwnLimit message;
+  *message.mutable_cap() = ToProto(identity_cap);
+  *message.mutable_charged() = ToProto(own.charged);
+  *message.mutable_reserved() = ToProto(own.reserved);
+  return message;
+}
+
 absl::StatusOr<v1::Guarantee> GuaranteeOf(const PopulationPolicy& policy,
                                           MuSquared cap) {
   v1::Guarantee guarantee;

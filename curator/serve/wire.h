@@ -17,6 +17,9 @@ namespace dpnmf::curator {
 v1::LedgerPosition ToProto(const std::string& population,
                            const Position& position);
 
+// What an identity with a cap of its own has spent of it.
+v1::OwnLimit ToProto(MuSquared identity_cap, const IdentityPosition& own);
+
 absl::StatusOr<v1::Guarantee> GuaranteeOf(const PopulationPolicy& policy,
                                           MuSquared cap);
 

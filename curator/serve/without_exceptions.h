@@ -5,23 +5,21 @@
 #include <exception>
 #include <type_traits>
 
-#include "common/base/error.h"
+#include "absl/status/status.h"
 #include "common/base/log.h"
 
 namespace dpnmf::curator {
 
 // What f returns: a status or a StatusOr. An exception (memory or threads that
-// the system does not give) is INTERNAL "internal-error" for all causes: the
-// log has the rest.
+// the system does not give) is one status without a code for all causes, so
+// that the peer gets "internal-error" (ToGrpc): the log has the rest.
 template <typename F>
 std::invoke_result_t<F> WithoutExceptions(F f) {
   try {
     return f();
   } catch (const std::exception& exception) {
     LogError("a call failed: {}", exception.what());
-    return Refusal(absl::StatusCode::kInternal, "internal-error",
-                   "The request failed for an internal reason; the server's "
-                   "operator finds the reason in the server's log.");
+    return absl::InternalError("exception");
   }
 }
 

@@ -83,6 +83,15 @@ TEST_F(BudgetTest, ShowsTheCurveTheThreeEpsilonsAndTheLargestRun) {
             reply.cap_epsilons().rdp() - reply.charged_epsilons().rdp() + 0.1);
 }
 
+TEST_F(BudgetTest, TheLargestRunFitsTheAnalystsOwnLimitToo) {
+  const double of_all = Budget().largest_run();
+  const double delta = Budget().guarantee().delta();
+  curator_.own_cap = LargestCost(Conversion::kRdp, 2.5, delta).value();
+  EXPECT_EQ(Budget().largest_run(), 2.5);
+  curator_.own_cap = LargestCost(Conversion::kRdp, 20, delta).value();
+  EXPECT_EQ(Budget().largest_run(), of_all);
+}
+
 TEST_F(BudgetTest, NoticesAChargeThatTheRecordLacks) {
   Train(3);
   curator_.DropLastCharge();

@@ -149,9 +149,9 @@ TEST_F(CuratorClientTest, AsksForItemsAndSendsNumbers) {
   input.rows = {2, 5};
   input.numbers = {0.25, -1};
   EXPECT_FALSE(stream->Round(3, input).ok());
-  EXPECT_EQ(std::vector<double>(received.numbers().begin(),
-                                received.numbers().end()),
-            input.numbers);
+  EXPECT_EQ(
+      std::vector<double>(received.numbers().begin(), received.numbers().end()),
+      input.numbers);
   EXPECT_EQ(received.rows_size(), 2);
 }
 

@@ -113,6 +113,11 @@ v1::LedgerPosition FakeCurator::Position() const {
   *position.mutable_reserved() = ToProto(reserved_);
   const MuSquared committed = *MuSquared::Add(charged_, reserved_);
   *position.mutable_left() = ToProto(*MuSquared::Subtract(cap_, committed));
+  if (own_cap.has_value()) {
+    *position.mutable_own_limit()->mutable_cap() = ToProto(*own_cap);
+    *position.mutable_own_limit()->mutable_charged() = ToProto(charged_);
+    *position.mutable_own_limit()->mutable_reserved() = ToProto(reserved_);
+  }
   position.set_row_count(row_count_);
   position.set_head(HashOf(row_count_));
   return position;

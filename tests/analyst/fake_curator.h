@@ -54,6 +54,9 @@ class FakeCurator : public CuratorConnection {
 
   // Rounds that are charged and whose bytes are gone. Set before use.
   std::vector<std::uint32_t> lost_rounds;
+  // The operator's limit on this analyst, which the fake tells and does not
+  // hold. Set before use.
+  std::optional<MuSquared> own_cap;
   // Rows in one reply of GetLedger.
   std::size_t page = 1000;
 

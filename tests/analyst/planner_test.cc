@@ -84,6 +84,25 @@ TEST_F(PlannerTest, SaysThatARunAboveTheBudgetWouldBeRefused) {
             absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(PlannerTest, SaysThatARunAboveTheAnalystsOwnLimitWouldBeRefused) {
+  v1::RunSpecification specification = FakeSpecification(3, 5);
+  specification.mutable_parameters()->set_epsilon(2);
+  const double delta = curator_.dataset().guarantee().delta();
+  curator_.own_cap = LargestCost(Conversion::kRdp, 2, delta).value();
+  EXPECT_FALSE(
+      PlanWithCurator(specification, &curator_)->reply.would_be_refused());
+  curator_.own_cap = LargestCost(Conversion::kRdp, 1.5, delta).value();
+  const v1::PlanRunReply reply =
+      PlanWithCurator(specification, &curator_)->reply;
+  EXPECT_TRUE(reply.would_be_refused());
+  EXPECT_EQ(reply.refusal_code(), "identity-budget-exhausted");
+  for (const char* part :
+       {"the budget of this analyst on population `people`: asked epsilon 2,",
+        "largest run 1.5, cap 1.5 "}) {
+    EXPECT_NE(reply.refusal().find(part), std::string::npos) << reply.refusal();
+  }
+}
+
 TEST_F(PlannerTest, TheWholeBudgetIsNotRefused) {
   v1::RunSpecification specification = FakeSpecification(3, 5);
   specification.mutable_parameters()->set_epsilon(10);

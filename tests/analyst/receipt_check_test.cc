@@ -16,7 +16,7 @@
 namespace dpnmf::analyst {
 namespace {
 
-constexpr int kFeatures = 6, kRounds = 3;
+constexpr int kReceiptFeatures = 6, kRounds = 3;
 
 std::string BytesOf(const SigningKey& key) {
   return std::string(key.public_key().begin(), key.public_key().end());
@@ -50,7 +50,9 @@ class ReceiptKeyTest : public testing::Test {
     return store_->Get(run_id)->run;
   }
 
-  static Eigen::MatrixXd FirstW() { return RandomDictionary(kFeatures, 2, 7); }
+  static Eigen::MatrixXd FirstW() {
+    return RandomDictionary(kReceiptFeatures, 2, 7);
+  }
 
   // A run whose rounds come with what `forge` makes of them: it fails with
   // `code`, none of their bytes were used, and nothing stays reserved.
@@ -68,7 +70,7 @@ class ReceiptKeyTest : public testing::Test {
   }
 
   TemporaryDirectory directory_;
-  FakeCurator curator_{FakeData(kFeatures, 40)};
+  FakeCurator curator_{FakeData(kReceiptFeatures, 40)};
   std::unique_ptr<RunStore> store_;
   int forged_ = 0;
 };

@@ -5,6 +5,7 @@
 // Every verdict accuses a sound mechanism with probability at most 1e-7
 // (MuLowerBound; rules fixed before the plays); 8 claims of the product. The
 // plays' seeds are fixed and printed but where the gate draws its own keys.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -14,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/SVD"
 #include "common/nmf/dictionary.h"
 #include "common/privacy/accounting.h"
 #include "gtest/gtest.h"
@@ -158,17 +158,15 @@ TEST(Audit, SeesTheNoiseOfTheOtherRelation) {
 // Boutsidis and Gallopoulos 2008, for rank 2: the better sign of each pair of
 // singular vectors.
 Eigen::MatrixXd Nndsvd(const Eigen::MatrixXf& v) {
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(
-      v.cast<double>(), Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const SingularVectors svd = SingularVectorsOf(v);
   Eigen::MatrixXd w(v.rows(), kAttackRank);
   for (int k = 0; k < kAttackRank; ++k) {
-    const Eigen::VectorXd left = svd.matrixU().col(k);
-    const Eigen::VectorXd right = svd.matrixV().col(k);
+    const Eigen::VectorXd left = svd.u.col(k);
+    const Eigen::VectorXd right = svd.v.col(k);
     const Eigen::VectorXd up = left.cwiseMax(0), down = (-left).cwiseMax(0);
     const double of_up = up.norm() * right.cwiseMax(0).norm();
     const double of_down = down.norm() * (-right).cwiseMax(0).norm();
-    const double weight =
-        std::sqrt(svd.singularValues()(k) * std::max(of_up, of_down));
+    const double weight = std::sqrt(svd.values(k) * std::max(of_up, of_down));
     w.col(k) =
         weight * (of_up >= of_down ? up / up.norm() : down / down.norm());
   }

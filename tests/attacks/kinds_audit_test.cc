@@ -10,14 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/Dense"
+#include "Eigen/Core"
+#include "common/nmf/linear_algebra.h"
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attack_games.h"
 #include "tests/attacks/gate_path.h"
 #include "tests/curator/factor/factor_fixtures.h"
 
-namespace dpnmf::curator {
+namespace dpnmf::curator::kinds_audit {
 namespace {
 
 constexpr std::uint64_t kPlays = 1 << 18;
@@ -235,9 +236,14 @@ Guesses PlayGradient(const Kind& kind, const LinearGame& game,
     moved[i] += static_cast<std::int64_t>(game.stddevs[i]);
     noise.col(i) = Published(kind, moved) - m0;
   }
-  const Eigen::MatrixXd covariance = noise * noise.transpose();
+  // The covariance's pseudoinverse times the means' difference.
+  const SymmetricEigen covariance =
+      EigenOfSymmetric(ProductTranspose(noise, noise));
+  const Eigen::ArrayXd variances = covariance.values.array();
+  const Eigen::VectorXd inverse =
+      (variances > 1e-12 * variances.maxCoeff()).select(1 / variances, 0);
   const Eigen::VectorXd direction =
-      covariance.completeOrthogonalDecomposition().solve(m1 - m0);
+      Applied(Conjugated(covariance.vectors, inverse), m1 - m0);
   const double middle = direction.dot(m0 + m1) / 2;
   Guesses guesses{plays, 0, plays, 0};
   for (int world = 0; world < 2; ++world) {
@@ -270,4 +276,4 @@ TEST(AuditOfGradients, TheProductKeepsItsClaimAndHalvedNoiseDoesNot) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf::curator::kinds_audit

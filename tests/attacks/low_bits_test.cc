@@ -26,7 +26,7 @@
 #include "tests/attacks/floating_point_noise.h"
 #include "tests/attacks/gate_path.h"
 
-namespace dpnmf::curator {
+namespace dpnmf::curator::low_bits {
 namespace {
 
 constexpr std::uint64_t kSeed = 20'120'000'000;
@@ -286,4 +286,4 @@ TEST(LowBitsAttack, TheProductReachesTheSameOutputsFromANeighbour) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf::curator::low_bits

@@ -21,7 +21,7 @@
 #include "tests/attacks/attack_statistics.h"
 #include "tests/attacks/gate_path.h"
 
-namespace dpnmf::curator {
+namespace dpnmf::curator::one_run {
 namespace {
 
 // K blocks of rows; column j of W is 1/kBlockRows on block j, so that a unit
@@ -154,4 +154,4 @@ TEST(OneRunAudit, SeesAMissingClipOfU) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf::curator::one_run

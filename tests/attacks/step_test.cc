@@ -22,7 +22,7 @@
 #include "tests/attacks/attack_statistics.h"
 #include "tests/attacks/gate_path.h"
 
-namespace dpnmf::curator {
+namespace dpnmf::curator::one_step {
 namespace {
 
 constexpr std::uint64_t kSeed = 20'220'000'000;
@@ -146,4 +146,4 @@ TEST(StepAttack, TheStepThatLeavesTheGateIsThePlans) {
 }
 
 }  // namespace
-}  // namespace dpnmf::curator
+}  // namespace dpnmf::curator::one_step

@@ -77,9 +77,8 @@ void Merge(FuzzInput* bytes, Message* message) {
 }
 
 v1::RunSpecification SpecificationOf(FuzzInput* bytes) {
-  constexpr const char* kMechanisms[] = {"statistics", "gradient", "moments",
-                                         "objective",  "",         "auto",
-                                         "ratings"};
+  constexpr const char* kMechanisms[] = {
+      "statistics", "gradient", "moments", "objective", "", "auto", "ratings"};
   v1::RunSpecification specification = analyst::FakeSpecification(kRank, 2);
   v1::RunParameters& run = *specification.mutable_parameters();
   run.set_mechanism(kMechanisms[bytes->Below(7)]);

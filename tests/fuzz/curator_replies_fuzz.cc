@@ -469,10 +469,10 @@ std::vector<std::string> FuzzSeeds() {
           head + opened + outcome(5, 1) + statistics + closed,
           head + opened + outcome(5, 1) + outcome(5, 2) + closed,
           // Four items; two of them with one id.
-          Repeated({kWithItems, 4, 0, 'a', 0, 0, 1, 0, 'b', 1, 'B', 0, 2, 0,
-                    'c', 0, 0, 3, 1, 'd', 'd', 0, 0, 4, 0, 0}),
-          Repeated({kWithItems, 4, 0, 'a', 0, 0, 1, 0, 'a', 0, 0, 2, 0, 'c', 0,
-                    0, 3, 0, 'd', 0, 0, 4, 0, 0}),
+          Repeated({kWithItems, 4, 0, 'a', 0, 0,   1,   0, 'b', 1, 'B', 0, 2, 0,
+                    'c',        0, 0, 3,   1, 'd', 'd', 0, 0,   4, 0,   0}),
+          Repeated({kWithItems, 4,   0, 'a', 0, 0, 1,   0, 'a', 0, 0, 2,
+                    0,          'c', 0, 0,   3, 0, 'd', 0, 0,   4, 0, 0}),
           // A refusal, no code.
           Repeated({8, 3}) + "all" + Repeated({0, 0, 0, 1}) + position +
               Repeated({0, 0, 1, 1, 'r', 'u', 'n', '1', 0, 0, 1, 1, 0})};

@@ -21,14 +21,13 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/outcomes.h"
+#include "tests/fuzz/replay.h"
 
 namespace dpnmf::fuzz {
 namespace {
 
-constexpr std::uint64_t kDefaultRuns = DPNMF_REPLAY_RUNS;
-
 struct Arguments {
-  std::uint64_t runs = kDefaultRuns;
+  std::uint64_t runs = kReplayDefaults.runs;
   std::uint64_t seed = 20260101;
   std::string seed_directory;
   std::vector<std::string> files;
@@ -82,7 +81,7 @@ std::vector<std::string> CorpusFiles() {
   std::vector<std::string> files;
   std::error_code none;
   for (const auto& entry :
-       std::filesystem::directory_iterator(DPNMF_CORPUS, none)) {
+       std::filesystem::directory_iterator(kReplayDefaults.corpus, none)) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -115,7 +114,7 @@ int Replay(const Arguments& arguments) {
             << ", took " << slowest_seconds << " s\n";
   for (const auto& [outcome, count] : Outcomes())
     std::cout << "  " << outcome << ": " << count << "\n";
-  if (arguments.runs < kDefaultRuns) return 0;
+  if (arguments.runs < kReplayDefaults.runs) return 0;
   int missing = 0;
   for (const std::string& outcome : ExpectedOutcomes()) {
     if (Outcomes().contains(outcome)) continue;

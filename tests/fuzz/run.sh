@@ -2,8 +2,8 @@
 # run.sh [--minutes M] [--build DIR] [--work DIR] [--keep] [TARGET...]: each
 # target (all if none is named) for M minutes (30 if left out) under libFuzzer,
 # from its seeds and its kept inputs (tests/fuzz/corpus/TARGET). Prints inputs,
-# processor time and coverage of each; exit code 1 if one was stopped by a
-# finding, which lies in DIR/findings.
+# wall and processor time and coverage of each; exit code 1 if one was stopped
+# by a finding, which lies in DIR/findings.
 #   --build DIR  configured with DPNMF_BUILD_FUZZERS (build-fuzz if left out)
 #   --work DIR   where inputs and logs are put (fuzz-work in it if left out)
 #   --keep       puts the fewest inputs that cover what the seeds do not into
@@ -34,7 +34,7 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 mkdir -p "$work/findings"
 code=0
-printf '%-17s %12s %10s %10s\n' target inputs 'cpu (s)' edges
+printf '%-17s %12s %10s %10s %10s\n' target inputs 'wall (s)' 'cpu (s)' edges
 for target in "${targets[@]}"; do
   found=$work/$target seeds=$work/$target.seeds log=$work/$target.log
   kept=$here/corpus/$target
@@ -42,16 +42,17 @@ for target in "${targets[@]}"; do
   "$build/tests/${target}_replay" --write-seeds "$seeds"
   # Leaks are looked for at the end: libraries keep what they have allocated
   # for a thread, and to look after each input takes most of the time.
-  options=(-rss_limit_mb=2048 -timeout=60 -detect_leaks=0)
+  # A time-out counts wall time, and the machine may be busy.
+  options=(-rss_limit_mb=2048 -timeout=300 -detect_leaks=0)
   [ "$target" = client_requests ] && export ASAN_OPTIONS=detect_leaks=0
-  TIMEFORMAT=%U
-  seconds=$({ time "$build/tests/${target}_fuzz" "${options[@]}" \
+  TIMEFORMAT='%R %U'
+  times=$({ time "$build/tests/${target}_fuzz" "${options[@]}" \
     -max_total_time=$((minutes * 60)) -print_final_stats=1 \
     -artifact_prefix="$work/findings/$target-" "$found" "$kept" "$seeds" \
     >"$log" 2>&1; } 2>&1) || code=1
   unset ASAN_OPTIONS
-  printf '%-17s %12s %10s %10s\n' "$target" \
-    "$(sed -n 's/^stat::number_of_executed_units: //p' "$log")" "$seconds" \
+  printf '%-17s %12s %10s %10s %10s\n' "$target" \
+    "$(sed -n 's/^stat::number_of_executed_units: //p' "$log")" ${times% *} ${times#* } \
     "$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)"
   [ -n "$keep" ] || continue
   # A replay runs the seeds as well: only what they do not cover is kept.

@@ -97,7 +97,10 @@ void FuzzPlanner(FuzzInput* bytes) {
   const auto planned = analyst::PlanFor(specification, dataset, position);
   if (!Read("planned run", planned)) return;
   const absl::Status refusal = analyst::RefusalOf(planned->reply);
-  if (!refusal.ok()) DemandRefusal(refusal);
+  if (!refusal.ok()) return DemandRefusal(refusal);
+  Demand(FromProto(planned->reply.plan().cost()).value() <=
+             RoomOf(position).value(),
+         "a run that the budget has no room for");
 }
 
 void FuzzStatus(FuzzInput* bytes) {
@@ -307,7 +310,7 @@ std::string DictionarySeed(std::initializer_list<int> sizes) {
 }  // namespace
 
 std::vector<std::string> FuzzSeeds() {
-  std::vector<std::string> seeds;
+  std::vector<std::string> seeds, own_limits;
   for (const std::string mechanism :
        {"statistics", "gradient", "moments", "objective"}) {
     seeds.push_back('\0' + WithLength(SomeParameters(mechanism)) +
@@ -321,7 +324,14 @@ std::vector<std::string> FuzzSeeds() {
     *position.mutable_left() = position.cap();
     seeds.push_back('\1' + WithLength(specification) +
                     WithLength(SomeDataset()) + WithLength(position));
+    for (auto* const units : {position.mutable_own_limit()->mutable_cap(),
+                              position.mutable_own_limit()->mutable_charged(),
+                              position.mutable_own_limit()->mutable_reserved()})
+      units->set_units("123456789012345678");
+    own_limits.push_back('\1' + WithLength(specification) +
+                         WithLength(SomeDataset()) + WithLength(position));
   }
+  seeds.insert(seeds.end(), own_limits.begin(), own_limits.end());
   seeds.push_back(StatusSeed());
   seeds.push_back(DictionarySeed({6}));
   seeds.push_back(DictionarySeed({2, 1, 3}));

@@ -14,8 +14,8 @@ constexpr char kUnknown[] = "unknown";
 absl::StatusOr<double> ReadLargestRun(const v1::LedgerPosition& position,
                                       v1::Conversion enforced, double delta) {
   DPNMF_ASSIGN_OR_RETURN(const Conversion conversion, FromProto(enforced));
-  DPNMF_ASSIGN_OR_RETURN(const Budget budget, FromProto(position));
-  return LargestRun(RoomOf(budget), conversion, delta);
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared room, RoomOf(position));
+  return LargestRun(room, conversion, delta);
 }
 
 absl::StatusOr<double> ReadSpent(const v1::LedgerPosition& position,

@@ -9,8 +9,8 @@
 
 namespace dpnmf::cli {
 
-// The largest --epsilon at `delta` of one more run, rounded down to four
-// digits: accepted as it is shown.
+// The largest --epsilon at `delta` of one more run (RoomOf the position),
+// rounded down to four digits: accepted as it is shown.
 std::string LargestRunText(const v1::LedgerPosition& position,
                            v1::Conversion conversion, double delta);
 

@@ -13,7 +13,9 @@
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/render/table.h"
+#include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
+#include "common/wire/convert.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -144,6 +146,14 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
       NameOf(enforced), ")\n", table.Render(kIndent));
 }
 
+// Where the operator limits this analyst.
+void AddOwnLimitRow(const v1::LedgerPosition& position, Table* table) {
+  const auto own = FromProto(position.own_limit());
+  if (!position.has_own_limit() || !own.ok()) return;
+  table->AddRow({"left of this analyst's own limit",
+                 FormatDown(RoomOf(*own).ToDouble())});
+}
+
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
@@ -153,6 +163,7 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   table.AddRow({"charged", FormatUp(position.charged().value())});
   table.AddRow({"reserved", FormatUp(position.reserved().value())});
   table.AddRow({"left before the run", FormatDown(position.left().value())});
+  AddOwnLimitRow(position, &table);
   table.AddRow({"this run", FormatUp(reply.plan().cost().value())});
   table.AddRow(
       {"left after the run", reply.would_be_refused()
@@ -216,6 +227,7 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
                        reply.own_epsilons()));
   table.AddRow({"reserved", FormatUp(record.reserved().value())});
   table.AddRow({"left", FormatDown(record.left().value())});
+  AddOwnLimitRow(record, &table);
   return table.Render(kIndent);
 }
 

@@ -221,6 +221,18 @@ Renyi divergence of what is charged (a reading)
 )");
 }
 
+TEST(Text, ABudgetShowsTheAnalystsOwnLimit) {
+  v1::GetBudgetReply reply = SampleBudget();
+  v1::OwnLimit* const limit = reply.mutable_record()->mutable_own_limit();
+  limit->mutable_charged()->set_units("0");
+  limit->mutable_reserved()->set_units("0");
+  limit->mutable_cap()->set_units(  // 2^-4 of 2^60
+      std::to_string(std::uint64_t{1} << 56));
+  const std::string text = BudgetText(reply);
+  EXPECT_THAT(text, HasSubstr("  left of this analyst's own limit  0.0625\n"));
+  EXPECT_THAT(text, HasSubstr("largest run                     epsilon 1."));
+}
+
 TEST(Text, ADisagreementIsLoud) {
   v1::GetBudgetReply reply = SampleBudget();
   reply.set_agree(false);

@@ -96,6 +96,27 @@ TEST(AllowListShape, MalformedListsAreRefusedWithTheServersCode) {
   }
 }
 
+// Which of the two counts would be a guess.
+TEST(AllowListShape, WhatIsSaidTwiceIsRefused) {
+  const auto problem = [](const std::string& more) {
+    return std::string(
+        ParseAllowList(R"({"peers": [{"identity": "dns:a", "datasets": [],
+                           "roles": ["auditor"])" +
+                           more + "}]}",
+                       kCuratorAllowList)
+            .status()
+            .message());
+  };
+  EXPECT_EQ(problem(R"(, "budgets": [{"population": "p", "epsilon": 1},
+                                     {"population": "q", "epsilon": 1}])"),
+            "");
+  EXPECT_THAT(problem(R"(, "budgets": [{"population": "p", "epsilon": 1},
+                                       {"population": "p", "epsilon": 2}])"),
+              HasSubstr("`budgets` of an entry has `p` twice"));
+  EXPECT_THAT(problem(R"(, "roles": ["operator"])"),
+              HasSubstr("an entry has `roles` twice"));
+}
+
 TEST(AllowListShape, EachServerRefusesTheOthersOlderShape) {
   EXPECT_FALSE(
       ParseAllowList(WithKey(kCuratorPeers, "clients"), kCuratorAllowList)

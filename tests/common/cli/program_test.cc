@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -115,6 +116,10 @@ class CommandLine : public ::testing::Test {
            return Refusal(absl::StatusCode::kNotFound, "thing-unknown",
                           "There is no such thing.");
          }});
+    program.root.commands.push_back(
+        {.name = "throw",
+         .summary = "Throws",
+         .run = []() -> absl::StatusOr<ExitCode> { throw std::bad_alloc(); }});
     std::vector<const char*> argv = {"tool"};
     for (const std::string& argument : arguments)
       argv.push_back(argument.c_str());
@@ -321,6 +326,12 @@ TEST_F(CommandLine, AnErrorOfTheCommandHasItsCodeAndExitCode) {
   EXPECT_EQ(err_.str(), "tool: There is no such thing. [thing-unknown]\n");
   EXPECT_EQ(ErrorText("tool", absl::InternalError("Broken.")),
             "tool: Broken. [internal-error]\n");
+}
+
+TEST_F(CommandLine, AnExceptionOfTheCommandIsAnErrorToo) {
+  EXPECT_EQ(Run({"throw"}), kExitInternal);
+  EXPECT_EQ(err_.str(),
+            "tool: The program failed: std::bad_alloc. [internal-error]\n");
 }
 
 TEST_F(CommandLine, HelpIsMadeOfTheTables) {

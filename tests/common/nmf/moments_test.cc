@@ -18,7 +18,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 MatrixXd SymmetricNoise(int size, double stddev_off, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -94,12 +94,12 @@ TEST(DenoiseMoments, RefusesWhatIsNoSecondMoment) {
   EXPECT_EQ(CodeOf({MatrixXd::Zero(2, 3), 0, 0}), "moments-shape-invalid");
   EXPECT_EQ(CodeOf({MatrixXd(), 0, 0}), "moments-shape-invalid");
   MatrixXd bad = i;
-  bad(1, 1) = kNan;
+  bad(1, 1) = kNotANumber;
   EXPECT_EQ(CodeOf({bad, 0, 0}), "moments-not-finite");
   bad = i;
   bad(0, 1) = 1e-9;
   EXPECT_EQ(CodeOf({bad, 0, 0}), "moments-not-symmetric");
-  EXPECT_EQ(CodeOf({i, kNan, 1}), "moments-noise-out-of-range");
+  EXPECT_EQ(CodeOf({i, kNotANumber, 1}), "moments-noise-out-of-range");
   EXPECT_EQ(CodeOf({i, -1, 1}), "moments-noise-out-of-range");
   EXPECT_EQ(CodeOf({i, 2, 1}), "moments-noise-out-of-range");
   EXPECT_EQ(CodeOf({i, 0, std::numeric_limits<double>::infinity()}),
@@ -326,7 +326,7 @@ TEST(FitDictionary, RefusesBadOptions) {
   EXPECT_EQ(code({0, 1, 1, {}}), "rank-out-of-range");
   EXPECT_EQ(code({4097, 1, 1, {}}), "rank-out-of-range");
   EXPECT_EQ(code({2, 1, 1, MatrixXd::Ones(3, 3)}), "dictionary-start-invalid");
-  EXPECT_EQ(code({2, 1, 1, MatrixXd::Constant(3, 2, kNan)}),
+  EXPECT_EQ(code({2, 1, 1, MatrixXd::Constant(3, 2, kNotANumber)}),
             "dictionary-start-invalid");
   EXPECT_EQ(code({2, 1, 1, MatrixXd::Constant(3, 2, -1)}),
             "dictionary-start-invalid");
@@ -392,7 +392,7 @@ TEST(DictionaryStandardErrors, RefuseFewerThanTwoReplicates) {
 
 TEST(ChooseRows, TakesTheLargestInAscendingOrder) {
   VectorXd mean(6);
-  mean << 0.1, 0.5, kNan, 0.5, -1, 0.3;
+  mean << 0.1, 0.5, kNotANumber, 0.5, -1, 0.3;
   EXPECT_EQ(ChooseRows(mean, 0.01, 2), (std::vector<int>{1, 3}));
   EXPECT_EQ(ChooseRows(mean, 0.01, 1), (std::vector<int>{1}));
   EXPECT_EQ(ChooseRows(mean, 0.01, 5), (std::vector<int>{0, 1, 3, 4, 5}));
@@ -420,7 +420,7 @@ TEST(LiftDictionary, ExplainsTheMeanOfTheOtherFeatures) {
   MatrixXd w(2, 2);
   w << 1, 0, 0, 1;
   VectorXd mean(5);
-  mean << 0.4, 0.1, 0.2, -0.3, kNan;
+  mean << 0.4, 0.1, 0.2, -0.3, kNotANumber;
   mean(4) = 0.001;
   // a = (0.4, 0.2): on feature 1 both columns have 0.1 / 0.6 before scaling.
   const MatrixXd exact = LiftDictionary(w, {0, 2}, mean, 0);

@@ -12,12 +12,11 @@
 #include "common/privacy/accounting.h"
 #include "common/privacy/run_plan.h"
 #include "gtest/gtest.h"
+#include "tests/common/privacy/test_values.h"
 
 namespace dpnmf {
 namespace {
 
-constexpr Conversion kConversions[] = {
-    Conversion::kRdp, Conversion::kRdpOptimal, Conversion::kGaussian};
 constexpr double kLeastMu = 1e-6, kMostMu = 50, kLeastDelta = 1e-300,
                  kMostDelta = 0.5;
 
@@ -53,7 +52,8 @@ mpq_class Exact(MuSquared cost) {
 }
 
 // One full matrix: Delta^2 = 2 left right in steps, under replace one.
-PartPlan Part(std::uint64_t left, std::uint64_t right, std::uint64_t stddev) {
+PartPlan FullPart(std::uint64_t left, std::uint64_t right,
+                  std::uint64_t stddev) {
   PartPlan part{"B", 2, 2, false, 0, stddev};
   part.left_norm_steps = left;
   part.right_norm_steps = right;
@@ -81,9 +81,9 @@ PartPlan AnyPart(Random* random) {
                       right = random->LogUniformInteger(1, 1e9);
   const double sensitivity =
       std::sqrt(2.0 * static_cast<double>(left) * static_cast<double>(right));
-  return Part(left, right,
-              1 + static_cast<std::uint64_t>(sensitivity *
-                                             random->LogUniform(1e-3, 1e4)));
+  return FullPart(left, right,
+                  1 + static_cast<std::uint64_t>(
+                          sensitivity * random->LogUniform(1e-3, 1e4)));
 }
 
 TEST(AccountingProperties, WhatIsChargedIsNeverBelowTheExactSum) {
@@ -147,8 +147,8 @@ TEST(AccountingProperties, ManyReleasesCostOneOfSqrtTimesTheSensitivity) {
     const PartPlan part = AnyPart(&random);
     const auto n =
         static_cast<std::uint32_t>(random.LogUniformInteger(1, 100'000));
-    const PartPlan scaled = Part(part.left_norm_steps * n,
-                                 part.right_norm_steps, part.stddev_steps);
+    const PartPlan scaled = FullPart(part.left_norm_steps * n,
+                                     part.right_norm_steps, part.stddev_steps);
     const MuSquared many = *MuSquared::Multiply(CostOf(part), n);
     const MuSquared one = CostOf(scaled);
     ASSERT_GE(many, one);
@@ -161,12 +161,12 @@ TEST(AccountingProperties, SensitivityAndNoiseScaledAlikeCostTheSame) {
   for (int i = 0; i < 500; ++i) {
     const PartPlan part = AnyPart(&random);
     const std::uint64_t scale = 2 + random.Below(9);
-    ASSERT_EQ(
-        CostOf(Part(part.left_norm_steps * scale, part.right_norm_steps * scale,
-                    part.stddev_steps * scale)),
-        CostOf(part));
+    ASSERT_EQ(CostOf(FullPart(part.left_norm_steps * scale,
+                              part.right_norm_steps * scale,
+                              part.stddev_steps * scale)),
+              CostOf(part));
     // Twice the noise alone is a quarter of the cost.
-    const MuSquared quarter = CostOf(Part(
+    const MuSquared quarter = CostOf(FullPart(
         part.left_norm_steps, part.right_norm_steps, 2 * part.stddev_steps));
     ASSERT_GE(4 * quarter.units(), CostOf(part).units());
     ASSERT_LE(4 * quarter.units(), CostOf(part).units() + 4);

@@ -12,14 +12,10 @@
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/common/privacy/test_values.h"
 
 namespace dpnmf {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Conversion kConversions[] = {
-    Conversion::kRdp, Conversion::kRdpOptimal, Conversion::kGaussian};
 
 nlohmann::json ReadGolden(const std::string& name) {
   std::ifstream in(std::string(DPNMF_GOLDEN_DIR) + "/" + name);

@@ -8,14 +8,13 @@
 #include "common/base/digits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/privacy/test_values.h"
 
 namespace dpnmf {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Conversion kConversions[] = {
-    Conversion::kRdp, Conversion::kRdpOptimal, Conversion::kGaussian};
 constexpr double kDelta = 1e-5;
 
 MuSquared CostOf(Conversion conversion, double epsilon, double delta) {

@@ -7,12 +7,11 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/common/privacy/test_values.h"
 
 namespace dpnmf {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Uint128 kLimit = Uint128{1} << 120;
 
 MuSquared Units(Uint128 units) { return MuSquared::FromUnits(units); }

@@ -13,12 +13,11 @@
 
 #include "common/base/error.h"
 #include "gtest/gtest.h"
+#include "tests/common/privacy/test_values.h"
 
 namespace dpnmf {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
 DatasetFacts Facts() {

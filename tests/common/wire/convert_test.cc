@@ -201,8 +201,28 @@ TEST(Convert, APositionIsABudget) {
   ASSERT_TRUE(budget.ok()) << budget.status();
   EXPECT_EQ(Committed(*budget), MuSquared::FromUnits(5));
   EXPECT_EQ(RoomOf(*budget), MuSquared::FromUnits(5));
+  EXPECT_EQ(RoomOf(position).value(), MuSquared::FromUnits(5));
   position.mutable_reserved()->set_units("-2");
   EXPECT_EQ(ReasonCode(FromProto(position).status()), "cost-malformed");
+}
+
+TEST(Convert, ARunMustFitThePopulationsBudgetAndTheCallersOwnLimit) {
+  const auto set = [](std::uint64_t cap, std::uint64_t charged, auto* message) {
+    *message->mutable_cap() = ToProto(MuSquared::FromUnits(cap));
+    *message->mutable_charged() = ToProto(MuSquared::FromUnits(charged));
+    *message->mutable_reserved() = ToProto(MuSquared::FromUnits(1));
+  };
+  v1::LedgerPosition position;
+  set(10, 3, &position);
+  set(6, 2, position.mutable_own_limit());
+  EXPECT_EQ(RoomOf(position).value(), MuSquared::FromUnits(3));
+  set(10, 2, position.mutable_own_limit());
+  EXPECT_EQ(RoomOf(position).value(), MuSquared::FromUnits(6));
+  // The operator has lowered it.
+  set(2, 2, position.mutable_own_limit());
+  EXPECT_EQ(RoomOf(position).value(), MuSquared());
+  position.mutable_own_limit()->clear_cap();
+  EXPECT_EQ(ReasonCode(RoomOf(position).status()), "cost-malformed");
 }
 
 }  // namespace

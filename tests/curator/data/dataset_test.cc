@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
+#include "curator/data/rated_users.h"
 #include "curator/import/import.h"
 #include "tests/curator/data/scratch.h"
 
@@ -73,6 +74,50 @@ TEST(Dataset, RefusesArraysThatDoNotFitTheDescription) {
   }
 }
 
+DatasetDescription RatingsDescription(std::uint64_t items,
+                                      std::uint64_t users) {
+  DatasetDescription description = Description(items, users);
+  description.normalisation = Normalisation::kNone;
+  description.sparse = true;
+  description.ratings = RatingScale{.low_units = -10000, .high_units = 50000};
+  return description;
+}
+
+TEST(Dataset, HoldsRatings) {
+  const auto dataset = Dataset::FromRatings(
+      RatingsDescription(4, 3), {0, 2, 2, 3}, {0, 3, 1}, {-10000, 0, 50000});
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_TRUE((*dataset)->sparse());
+  EXPECT_EQ((*dataset)->RatingsOf(0).items[1], 3);
+  EXPECT_EQ((*dataset)->RatingsOf(0).units[0], -10000);
+  EXPECT_EQ((*dataset)->RatingsOf(1).items.size(), 0u);
+  EXPECT_EQ((*dataset)->RatingsOf(2).units[0], 50000);
+}
+
+TEST(Dataset, RefusesRatingsThatDoNotFitTheDescription) {
+  const DatasetDescription d = RatingsDescription(2, 2);
+  std::vector<std::int32_t> many(kMostRatingsOfAPerson + 1);
+  for (std::size_t i = 0; i < many.size(); ++i)
+    many[i] = static_cast<std::int32_t>(i);
+  const auto count = static_cast<std::int64_t>(many.size());
+  const absl::Status statuses[] = {
+      Dataset::FromRatings(Description(2, 2), {0, 1, 1}, {0}, {0}).status(),
+      Dataset::FromRatings(d, {}, {}, {}).status(),
+      Dataset::FromRatings(d, {0, 1}, {0}, {1}).status(),
+      Dataset::FromRatings(d, {0, 1, 1}, {0}, {1, 2}).status(),
+      Dataset::FromRatings(d, {0, 2, 1}, {0}, {1}).status(),
+      Dataset::FromRatings(d, {0, 1, 1}, {2}, {1}).status(),
+      Dataset::FromRatings(d, {0, 2, 2}, {1, 1}, {1, 1}).status(),
+      Dataset::FromRatings(d, {0, 1, 1}, {0}, {-10001}).status(),
+      Dataset::FromRatings(d, {0, 1, 1}, {0}, {50001}).status(),
+      Dataset::FromRatings(RatingsDescription(many.size(), 1), {0, count}, many,
+                           std::vector<std::int32_t>(many.size()))
+          .status(),
+  };
+  for (const absl::Status& status : statuses)
+    EXPECT_EQ(ReasonCode(status), "dataset-malformed") << status;
+}
+
 TEST(Dataset, MayHoldAnotherNumberOfUsersThanDeclaredUnderAddRemoveOne) {
   DatasetDescription description = Description(1, 100);
   description.adjacency = Adjacency::kAddRemoveOne;
@@ -120,6 +165,42 @@ TEST(Description, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back->fingerprint, stored.fingerprint);
 }
 
+// What older versions of the program wrote, and still read.
+TEST(Description, OfOtherDataIsAsItAlwaysWas) {
+  StoredDescription stored{.description = Description(64, 1797)};
+  EXPECT_EQ(ToJson(stored), R"({
+  "format_version": 1,
+  "name": "d",
+  "population": "p",
+  "features": 64,
+  "users": 1797,
+  "normalisation": "l2",
+  "column_bound": 1.0,
+  "adjacency": "replace_one",
+  "conversion": "rdp",
+  "epsilon": 1.0,
+  "delta": 1e-05,
+  "public": false,
+  "sparse": false,
+  "fingerprint": ")" + std::string(64, '0') +
+                                R"("
+}
+)");
+}
+
+TEST(Description, OfRatingsSurvivesTheWayThroughJson) {
+  StoredDescription stored{.description = RatingsDescription(64, 1797)};
+  stored.description.adjacency = Adjacency::kOneRating;
+  stored.description.ratings = RatingScale{.low_units = -kLargestRatingUnits,
+                                           .high_units = kLargestRatingUnits,
+                                           .item_features = 19};
+  const auto back = StoredDescriptionOfJson(ToJson(stored));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ToJson(*back), ToJson(stored));
+  EXPECT_EQ(back->description.ratings, stored.description.ratings);
+  EXPECT_EQ(back->description.adjacency, Adjacency::kOneRating);
+}
+
 TEST(Description, NamesAreShortAndPlain) {
   for (const char* name : {"a", "0", "digits-2.v_1", "a..b"})
     EXPECT_TRUE(IsName(name)) << name;
@@ -157,6 +238,22 @@ class OpenedDataset : public testing::Test {
         "sparse", "m.mtx",
         "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 1\n"
         "2 1 1\n");
+  }
+
+  std::string Ratings() {
+    ImportOptions options;
+    options.data_dir = scratch_.path() + "/data";
+    options.ratings = scratch_.Write("r.csv", "ann,x,1\nann,z,2\nbob,y,4.5\n");
+    options.items_file = scratch_.Write("items.txt", "x\ny\nz\n");
+    options.rating_range = RatingScale{.low_units = -5000, .high_units = 50000};
+    options.users_count = 3;
+    options.name = "ratings";
+    options.population = "q";
+    options.epsilon = 1;
+    options.delta = 1e-5;
+    const auto imported = Import(options);
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    return DatasetDirectory(options.data_dir, options.name);
   }
 
   static void Overwrite(const std::string& path, const std::string& content) {
@@ -278,6 +375,78 @@ TEST_F(OpenedDataset, IsRefusedIfItsSparseArraysAreDamaged) {
                     {"data.npy", "(3,)", "(2,)"},
                     {"indices.npy", "<i4", "<i8"},
                 });
+}
+
+TEST_F(OpenedDataset, IsRefusedIfItsRatingsAreDamaged) {
+  using Indptr = std::array<std::int64_t, 4>;
+  using Entries = std::array<std::int32_t, 3>;
+  const std::string indptr = Bytes(Indptr{0, 2, 3, 3}),
+                    indices = Bytes(Entries{0, 2, 1}),
+                    ratings = Bytes(Entries{10000, 20000, 45000});
+  ExpectRefused(
+      Ratings(),
+      {
+          {"indptr.npy", indptr, Bytes(Indptr{0, 3, 2, 3})},
+          {"indptr.npy", indptr, Bytes(Indptr{0, 2, 3, 4})},
+          {"indptr.npy", indptr, Bytes(Indptr{1, 2, 3, 3})},
+          {"indptr.npy", "(4,)", "(3,)"},
+          {"indices.npy", indices, Bytes(Entries{2, 0, 1})},
+          {"indices.npy", indices, Bytes(Entries{0, 0, 1})},
+          {"indices.npy", indices, Bytes(Entries{0, 3, 1})},
+          {"indices.npy", indices, Bytes(Entries{-1, 2, 1})},
+          {"ratings.npy", ratings, Bytes(Entries{10000, 50001, 45000})},
+          {"ratings.npy", ratings, Bytes(Entries{10000, -5001, 45000})},
+          {"ratings.npy", "(3,)", "(2,)"},
+          {"ratings.npy", "<i4", "<f4"},
+          {"ratings.npy", "", "abcd"},
+          {"dataset.json", "\"ratings\"", "\"rating\""},
+          {"dataset.json", "\"low_units\": -5000", "\"low_units\": 50000"},
+          {"dataset.json", "\"low_units\": -5000", "\"low_units\": 10001"},
+          {"dataset.json", "\"low_units\": -5000", "\"low_units\": 0.5"},
+          {"dataset.json", "\"low_units\": -5000", "\"low_units\": true"},
+          {"dataset.json", "\"low_units\": -5000",
+           "\"low_units\": -1000000001"},
+          {"dataset.json", "\"low_units\": -5000",
+           "\"low_units\": 18446744073709546616"},
+          {"dataset.json", "\"high_units\": 50000",
+           "\"high_units\": 1000000001"},
+          {"dataset.json", "\"high_units\": 50000",
+           "\"high_units\": 50000, \"more\": 1"},
+          {"dataset.json", "\"item_features\": 0", "\"item_features\": 1001"},
+          {"dataset.json", "\"item_features\": 0", "\"item_features\": -1"},
+          {"dataset.json", "\"item_features\"", "\"item_feature\""},
+          {"dataset.json", "\"sparse\": true", "\"sparse\": false"},
+          {"dataset.json", "\"none\"", "\"l2\""},
+          {"dataset.json", "\"column_bound\": 1.0", "\"column_bound\": 2.0"},
+          {"dataset.json", "\"users\": 3", "\"users\": 4"},
+          {"dataset.json", "\"features\": 3", "\"features\": 2"},
+      });
+}
+
+TEST_F(OpenedDataset, OfCountsIsRefusedUnderOneRating) {
+  ExpectRefused(Sparse(),
+                {{"dataset.json", "\"replace_one\"", "\"one_rating\""}});
+}
+
+TEST_F(OpenedDataset, ItsPeopleAreRefusedIfTheirListIsDamaged) {
+  const std::string directory = Ratings();
+  const auto dataset = Dataset::Open(directory);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  const std::string path = directory + "/users.txt";
+  for (const char* good : {"ann\nbob\n", "ann\n", "a\n b\r\n\xff\n", ""}) {
+    Overwrite(path, good);
+    EXPECT_TRUE(RatedUsers::Read(directory, **dataset).ok()) << good;
+  }
+  for (const char* bad :
+       {"ann\nbob", "\n", "ann\n\n", "ann\nann\n", "a\nb\nc\nd\n"}) {
+    Overwrite(path, bad);
+    const absl::Status status = RatedUsers::Read(directory, **dataset).status();
+    EXPECT_EQ(ReasonCode(status), "dataset-damaged") << bad;
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(ReasonCode(RatedUsers::Read(directory, **dataset).status()),
+            "dataset-damaged");
 }
 
 TEST_F(OpenedDataset, NamesAreSortedAndHalfWrittenOnesAreNotSeen) {

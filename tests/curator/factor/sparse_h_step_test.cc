@@ -79,15 +79,15 @@ TEST(LongRows, LevelsSpanOneRowToManyAndTies) {
 }
 
 // Every user's integers and the bits of h.
-struct Outcome {
+struct SparseOutcome {
   std::vector<std::vector<std::int64_t>> k, l;
   std::vector<double> h;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const SparseOutcome&) const = default;
 };
 
-Outcome RunOn(const Dataset& data, const StatisticsRequest& request) {
+SparseOutcome RunOn(const Dataset& data, const StatisticsRequest& request) {
   Coefficients h(request.w->cols(), data.private_user_count());
-  Outcome outcome;
+  SparseOutcome outcome;
   for (int round = 0; round < 2; ++round) {  // the second from a warm h
     const auto users = ContributionsForTesting(data, request, {2, 0}, &h);
     EXPECT_TRUE(users.ok()) << users.status();
@@ -114,7 +114,7 @@ TEST(SparseOutliers, HaveTheBitsOfDenseStorageForEveryThreshold) {
         request.lambda = lambda;
         request.outlier_bound = bound;
         request.inner_iterations = 4;
-        const Outcome sparse = RunOn(*SparseOf(v), request);
+        const SparseOutcome sparse = RunOn(*SparseOf(v), request);
         ASSERT_EQ(sparse, RunOn(*DenseOf(v), request))
             << rank << ' ' << lambda << ' ' << bound;
         for (int user = 0; user < v.cols(); ++user) {

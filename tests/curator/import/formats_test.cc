@@ -62,6 +62,7 @@ TEST(Formats, OfDeclaredPeopleNeedItemsAndTheirNumber) {
   options.name = options.population = "people";
   options.epsilon = 1;
   options.delta = 1e-6;
+  options.input = "people.bytes";
   options.format = &kBytes;
   EXPECT_EQ(ReasonCode(CheckImportOptions(options)), "features-missing");
   options.features_file = "items.txt";

@@ -2,31 +2,61 @@
 // is whole or not there, and nothing is said to be imported that is not.
 #include "common/base/error.h"
 #include "curator/data/dataset.h"
+#include "curator/data/rated_users.h"
 #include "curator/import/import.h"
+#include "curator/import/item_table.h"
 #include "tests/common/base/failing_system.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {
 namespace {
 
-TEST(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
-  const auto options_in = [](const Scratch& scratch) {
-    ImportOptions options;
-    options.data_dir = scratch.path() + "/data";
-    options.input = scratch.Write("m.csv", "1,2\n3,4\n0,5\n");
-    options.features_file = scratch.Write("f", "left\nright\n");
-    options.users_are_rows = true;
-    options.name = std::string("d");
-    options.population = std::string("p");
-    options.epsilon = 2;
-    options.delta = 1e-5;
-    return options;
-  };
+ImportOptions OptionsIn(const Scratch& scratch) {
+  ImportOptions options;
+  options.data_dir = scratch.path() + "/data";
+  options.name = std::string("d");
+  options.population = std::string("p");
+  options.epsilon = 2;
+  options.delta = 1e-5;
+  return options;
+}
+
+ImportOptions MatrixIn(const Scratch& scratch) {
+  ImportOptions options = OptionsIn(scratch);
+  options.input = scratch.Write("m.csv", "1,2\n3,4\n0,5\n");
+  options.features_file = scratch.Write("f", "left\nright\n");
+  options.users_are_rows = true;
+  return options;
+}
+
+ImportOptions RatingsIn(const Scratch& scratch) {
+  ImportOptions options = OptionsIn(scratch);
+  options.ratings = scratch.Write("r.csv", "ann,x,1\nbob,y,2\n");
+  options.items_file = scratch.Write("i", "x\ny\n");
+  options.item_features_file =
+      scratch.Write("f", "item,name,g\nx,X,1\ny,Y,2\n");
+  options.rating_range = RatingScale{.low_units = 0, .high_units = 50000};
+  options.users_count = 3;
+  return options;
+}
+
+// All that a server and a recommender read of it.
+absl::Status Opened(const std::string& directory) {
+  DPNMF_ASSIGN_OR_RETURN(const auto dataset, Dataset::Open(directory));
+  if (!dataset->description().ratings.has_value()) return absl::OkStatus();
+  DPNMF_RETURN_IF_ERROR(RatedUsers::Read(directory, *dataset).status());
+  return ReadItemTable(directory, dataset->description()).status();
+}
+
+class ImportFaults
+    : public testing::TestWithParam<ImportOptions (*)(const Scratch&)> {};
+
+TEST_P(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
   int refused = 0, absent = 0;
   for (int n = 1;; ++n) {
     SCOPED_TRACE(n);
     const Scratch scratch;
-    const ImportOptions options = options_in(scratch);
+    const ImportOptions options = GetParam()(scratch);
     bool declared = false;
     ImportOptions watched = options;
     watched.before_publish = [&](const DatasetDescription&) {
@@ -44,7 +74,7 @@ TEST(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
     const std::string directory = DatasetDirectory(options.data_dir, "d");
     const bool there = std::filesystem::exists(directory);
     if (there) {
-      EXPECT_TRUE(Dataset::Open(directory).ok());
+      EXPECT_TRUE(Opened(directory).ok());
       EXPECT_TRUE(declared);
     }
     if (calls < n) {
@@ -58,7 +88,7 @@ TEST(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
     // The disk is good again: the import goes through, or it had.
     const absl::Status again = Import(options).status();
     EXPECT_EQ(ReasonCode(again), there ? "dataset-exists" : "") << again;
-    EXPECT_TRUE(Dataset::Open(directory).ok());
+    EXPECT_TRUE(Opened(directory).ok());
   }
   // Directories, key, arrays, names, description; only the last sync comes
   // after the data set has its name.
@@ -66,6 +96,9 @@ TEST(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
   EXPECT_GE(refused - absent, 1);
   EXPECT_LE(refused - absent, 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Matrix, ImportFaults, testing::Values(MatrixIn));
+INSTANTIATE_TEST_SUITE_P(Ratings, ImportFaults, testing::Values(RatingsIn));
 
 }  // namespace
 }  // namespace dpnmf::curator

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <string>
 
@@ -265,6 +266,16 @@ TEST(LoadNpy, RefusesWhatIsNoMatrixOfNumbers) {
         LoadMatrix(scratch.Write("m.npy", content), kUsersAreRows);
     EXPECT_EQ(ReasonCode(matrix.status()), code) << matrix.status();
   }
+}
+
+// As a copy that was cut off: nothing of the 400 GB that it announces is taken.
+TEST(LoadNpy, RefusesAFileThatIsShorterThanItsShapeBeforeItTakesMemory) {
+  const Scratch scratch;
+  const std::string path = scratch.Write(
+      "m.npy", NpyFile<std::uint8_t>("|u1", false, 100'000'000, 1'000, {1}));
+  std::filesystem::resize_file(path, 100'000'000);
+  EXPECT_EQ(ReasonCode(LoadMatrix(path, kUsersAreRows).status()),
+            "input-malformed");
 }
 
 // ---- Triples

@@ -2,7 +2,6 @@
 #include <random>
 #include <vector>
 
-#include "Eigen/SVD"
 #include "curator/lab/factorize/factorize.h"
 #include "curator/lab/factorize/start.h"
 #include "gtest/gtest.h"
@@ -38,11 +37,9 @@ TEST(StartFromSingularVectors, IsNndsvdByAFullDecomposition) {
     FactorizePasses passes(*data, kRank, threads);
     const RowMatrix w =
         StartFromSingularVectors(&passes, kFeatures, kUsers, kRank, 5);
-    const Eigen::JacobiSVD<Eigen::MatrixXd> svd(
-        v.cast<double>(), Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const SingularVectors svd = SingularVectorsOf(v);
     for (int k = 0; k < kRank; ++k) {
-      const Eigen::VectorXd left = svd.matrixU().col(k),
-                            right = svd.matrixV().col(k);
+      const Eigen::VectorXd left = svd.u.col(k), right = svd.v.col(k);
       const Eigen::VectorXd plus = left.cwiseMax(0),
                             minus = (-left).cwiseMax(0);
       const bool positive = plus.norm() * right.cwiseMax(0).norm() >=

@@ -333,6 +333,65 @@ TEST_F(Keep, ABackupOfAnEarlierVersionIsRestoredAndSaysThatItsHashesHaveNoKey) {
             "backup-damaged");
 }
 
+// Up to the NUL each of these names a file of the backup.
+TEST_F(Keep, APathWithANulIsNoFileOfABackup) {
+  Train(1, 1, true);
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  const std::string path = Place("one") + "/manifest.json";
+  nlohmann::json manifest = nlohmann::json::parse(Text(path));
+  manifest["files"][std::string("receipt.pub\0x", 13)] =
+      manifest["files"]["receipt.pub"];
+  std::ofstream(path) << manifest.dump(1);
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "backup-damaged");
+}
+
+TEST_F(Keep, AFileNameThatAManifestCannotHoldIsNamedBeforeAnythingIsWritten) {
+  PutDataset();
+  Train(1, 1, true);
+  const std::string file = directory_ + "/datasets/d/caf\xe9.txt";
+  std::ofstream(file) << "x";
+  const absl::Status refused = MakeBackup(directory_, Place("one")).status();
+  EXPECT_EQ(ReasonCode(refused), "backup-name-malformed");
+  EXPECT_NE(refused.message().find("`datasets/d/caf\\xe9.txt`"),
+            std::string::npos)
+      << refused;
+  EXPECT_FALSE(fs::exists(Place("one")));
+  fs::rename(file, directory_ + "/datasets/d/caf\xc3\xa9.txt");
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  EXPECT_TRUE(CheckBackup(Place("one"), Anchor()).ok());
+}
+
+TEST_F(Keep, ABackupHoldsWhatLinksLeadTo) {
+  PutDataset();
+  Train(1, 2, true);
+  const auto plain = MakeBackup(directory_, Place("one"));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  for (const std::string name : {"releases", "datasets", "receipt.key"}) {
+    const std::string target = directory_ + "/elsewhere." + name;
+    fs::rename(directory_ + "/" + name, target);
+    fs::create_symlink(target, directory_ + "/" + name);
+  }
+  const auto linked = MakeBackup(directory_ + "/", Place("two"));
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  EXPECT_EQ(linked->files, plain->files);
+  const auto restored =
+      RestoreBackup(Place("two"), Place("restored"), Anchor());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
+  // As where the other volume is not mounted.
+  fs::rename(directory_ + "/elsewhere.releases", directory_ + "/unmounted");
+  fs::remove_all(Place("two"));
+  EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),
+            "storage-failed");
+  EXPECT_FALSE(fs::exists(Place("two")));
+}
+
+TEST_F(Keep, APathThatCannotBeLookedUpIsNoBackup) {
+  EXPECT_EQ(ReasonCode(CheckBackup(std::string(5000, 'x'), Anchor()).status()),
+            "backup-missing");
+}
+
 TEST_F(Keep, ARestoreWritesOverNothing) {
   Train(1, 1, true);
   ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());

@@ -219,9 +219,9 @@ TEST_F(ServiceTest, ListsOnlyWhatTheIdentityMayUse) {
 }
 
 TEST_F(ServiceTest, ItemsAreListedForAnalystsOfTheDataSetAlone) {
-  const auto page_of = [&](const std::string& identity,
-                           const std::string& dataset, std::uint64_t first)
-      -> absl::StatusOr<v1::ListItemsReply> {
+  const auto page_of =
+      [&](const std::string& identity, const std::string& dataset,
+          std::uint64_t first) -> absl::StatusOr<v1::ListItemsReply> {
     identities_ = {identity};
     grpc::ClientContext context;
     v1::ListItemsRequest request;
@@ -315,6 +315,41 @@ TEST_F(ServiceTest, TheLedgerShowsOwnChargesAndOthersAsTotalsOnly) {
   EXPECT_EQ(auditor.own_charged().units(), "0");
   EXPECT_EQ(auditor.position().charged().units(),
             own.position().charged().units());
+}
+
+// Capped at epsilon 0.5, under a population's cap of 4.
+TEST_F(ServiceTest, TheLargestRunOfAnIdentityWithALimitOfItsOwnIsAccepted) {
+  v1::GetLedgerRequest request;
+  request.set_dataset("planted");
+  v1::GetLedgerReply unlimited, limited;
+  grpc::ClientContext first, second;
+  ASSERT_TRUE(stub_->GetLedger(&first, request, &unlimited).ok());
+  EXPECT_FALSE(unlimited.position().has_own_limit());
+  identities_ = {"dns:second"};
+  ASSERT_TRUE(stub_->GetLedger(&second, request, &limited).ok());
+  const auto largest_run = [](const v1::LedgerPosition& position) {
+    return LargestRun(RoomOf(position).value(), Conversion::kRdp, 1e-5).value();
+  };
+  EXPECT_EQ(largest_run(unlimited.position()), 4);
+  EXPECT_EQ(largest_run(limited.position()), 0.5);
+  RunParameters parameters = SmallRun();
+  parameters.epsilon = 0.51;
+  {
+    Peer peer(stub_.get());
+    peer.SendOpen(parameters);
+    EXPECT_EQ(ReasonCode(peer.Finish()), "identity-budget-exhausted");
+  }
+  parameters.epsilon = largest_run(limited.position());
+  Peer peer(stub_.get());
+  peer.SendOpen(parameters);
+  EXPECT_LT(largest_run(peer.Receive().opened().ledger()), 1e-4);
+  peer.SendRound(1, w_);
+  peer.ReceiveRelease();
+  peer.SendClose();
+  // What the three rounds did not use.
+  const v1::LedgerPosition position = peer.Receive().closed().ledger();
+  EXPECT_GT(largest_run(position), 0.4);
+  EXPECT_LT(largest_run(position), 0.5);
 }
 
 TEST_F(ServiceTest, ALostConnectionKeepsTheReservationAndTheRunGoesOn) {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "Eigen/SVD"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/dictionary.h"
+#include "common/nmf/linear_algebra.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/curator/lab/evaluate/evaluate_fixtures.h"
@@ -25,8 +25,9 @@ TEST(DataView, MultipliesLikeTheMatrixDenseAndSparse) {
   const auto dense = DenseOf(v), sparse = SparseOf(v);
   for (const Dataset* data : {dense.get(), sparse.get()}) {
     const DataView view(data);
-    EXPECT_LT((view.Correlate(w, 2) - w.transpose() * exact).norm(), 1e-10);
-    EXPECT_LT((view.Times(x) - exact * x).norm(), 1e-10);
+    EXPECT_LT((view.Correlate(w, 2) - TransposeProduct(w, exact)).norm(),
+              1e-10);
+    EXPECT_LT((view.Times(x) - Product(exact, x)).norm(), 1e-10);
     EXPECT_NEAR(view.squared_norm(), exact.squaredNorm(), 1e-9);
   }
 }
@@ -34,7 +35,7 @@ TEST(DataView, MultipliesLikeTheMatrixDenseAndSparse) {
 TEST(Objective, IsZeroForTheDictionaryThatMadeTheData) {
   const MatrixXd w = GeneratedColumns(12, 4, 4, 7).cwiseAbs();
   const MatrixXd h = GeneratedColumns(4, 150, 3, 8);
-  const auto data = DenseOf((w * h).cast<float>());
+  const auto data = DenseOf(Product(w, h).cast<float>());
   const DataView view(data.get());
   MatrixXd found;
   EXPECT_LT(Objective(view, w, 2, &found), 1e-4 * view.squared_norm() / 300);
@@ -47,7 +48,7 @@ TEST(Objective, HasTheClosedFormOfRankOne) {
   const auto data = SparseOf(v);
   const DataView view(data.get());
   const MatrixXd w = 3 * RandomDictionary(12, 1, 5);
-  const MatrixXd c = w.transpose() * v.cast<double>();
+  const MatrixXd c = TransposeProduct(w, v.cast<double>());
   const double expected =
       (view.squared_norm() - c.squaredNorm() / w.squaredNorm()) / (2 * 230);
   MatrixXd h;
@@ -61,10 +62,10 @@ TEST(Objective, IsNearThatOfVeryManySweeps) {
   const MatrixXd w =
       (RandomDictionary(12, 8, 5).array() + 2).matrix().colwise().normalized();
   MatrixXd found, h = MatrixXd::Zero(8, 230);
-  const MatrixXd gram = w.transpose() * w, c = view.Correlate(w, 1);
+  const MatrixXd gram = TransposeProduct(w, w), c = view.Correlate(w, 1);
   SweepNonNegative(gram, c, 100'000, 2, &h);
   const double best = (view.squared_norm() - 2 * c.cwiseProduct(h).sum() +
-                       h.cwiseProduct(gram * h).sum()) /
+                       h.cwiseProduct(Product(gram, h)).sum()) /
                       (2 * 230);
   EXPECT_NEAR(Objective(view, w, 1, &found), best, 2e-3 * best);
 }
@@ -84,11 +85,10 @@ TEST(Nndsvd, IsThatOfTheSingularVectors) {
   const Eigen::MatrixXf v = V().cast<float>();
   const auto data = DenseOf(v);
   const MatrixXd w = NndsvdDictionary(DataView(data.get()), 4, 1);
-  const Eigen::BDCSVD<MatrixXd> svd(v.cast<double>(),
-                                    Eigen::ComputeThinU | Eigen::ComputeThinV);
-  EXPECT_LT((w.col(0) - svd.matrixU().col(0).cwiseAbs()).norm(), 1e-6);
+  const SingularVectors svd = SingularVectorsOf(v);
+  EXPECT_LT((w.col(0) - svd.u.col(0).cwiseAbs()).norm(), 1e-6);
   for (int k = 1; k < 4; ++k) {
-    const Eigen::VectorXd x = svd.matrixU().col(k), y = svd.matrixV().col(k);
+    const Eigen::VectorXd x = svd.u.col(k), y = svd.v.col(k);
     const double up = x.cwiseMax(0).norm() * y.cwiseMax(0).norm();
     const double down = x.cwiseMin(0).norm() * y.cwiseMin(0).norm();
     const Eigen::VectorXd part =

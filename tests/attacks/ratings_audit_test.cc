@@ -1,0 +1,353 @@
+// Membership, audited, for the releases of `ratings`: pairs of people that come
+// near each sensitivity, the product's sums, FillGaussian's noise with the
+// plan's sigmas; and twins, each with one fault of a plausible implementation,
+// that must be seen.
+//
+// Every verdict accuses a sound mechanism with probability at most 1e-7
+// (MuLowerBound; rules fixed before the plays); 9 claims of the product, all
+// with fixed seeds.
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/privacy/ratings_bounds.h"
+#include "curator/factor/ratings_sums.h"
+#include "curator/mechanism/mechanism.h"
+#include "gtest/gtest.h"
+#include "tests/attacks/attack_games.h"
+#include "tests/attacks/gate_path.h"
+#include "tests/curator/factor/ratings_fixtures.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::uint64_t kPlays = 1 << 17;
+constexpr int kItems = 14, kRank = 3;
+
+using Sums = std::vector<std::int64_t>;
+
+// One release with its price, and the pair of people that differ most in it.
+struct Case {
+  std::string release;
+  std::array<Ratings, 2> targets;
+  std::vector<std::uint32_t> rows = {};
+  bool takes_model = false;
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.release; }
+
+std::vector<Case> Cases() {
+  const auto corrected = [](std::int32_t units) {
+    return Ratings{{0, 30'000}, {1, 50'000}, {2, 30'000}, {3, units}};
+  };
+  return {
+      {"items", {Quarter(1, 2, false), Quarter(1, 8, true)}},
+      {"co-ratings", {Ratings{{4, 10'000}}, Ratings{{5, 10'000}}}, {4, 5}},
+      {"profiles",
+       {Ratings{{0, 30'000}, {1, 50'000}, {2, 30'000}},
+        Ratings{{0, 30'000}, {1, 30'000}, {2, 50'000}}},
+       {},
+       true},
+      {"residuals", {Ratings{{4, 10'000}}, Ratings{{5, 50'000}}}, {4, 5}, true},
+      {"corrections", {corrected(50'000), corrected(10'000)}, {}, true}};
+}
+
+// Items 0 to 2 fix the profile, the others tell nothing of it.
+Eigen::MatrixXd DecidingModel() {
+  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kItems, 1 + kRank);
+  model.col(0).setConstant(3);
+  for (int k = 0; k < kRank; ++k) model(k, 1 + k) = 1e3;
+  return model;
+}
+
+RunParameters ParametersOf() {
+  RunParameters parameters;
+  parameters.dataset = "people";
+  parameters.mechanism = "ratings";
+  parameters.rank = kRank;
+  parameters.rounds = 5;
+  parameters.epsilon = 12;
+  parameters.delta = kAttackDelta;
+  parameters.shares = {0.2, 0.2, 0.2, 0.2, 0.2};
+  parameters.moment_rows = 2;
+  parameters.profile_directions = 2;
+  parameters.conversion = Conversion::kGaussian;
+  return parameters;
+}
+
+RunPlan Plan() {
+  DatasetFacts facts;
+  facts.name = facts.population = "people";
+  facts.features = kItems;
+  facts.users = 4;
+  facts.conversion = Conversion::kGaussian;
+  facts.max_rank = 100;
+  facts.max_rounds = 100;
+  facts.ratings = kStars;
+  return PlanRun(ParametersOf(), facts).value();
+}
+
+// The plan of that release alone: its claim.
+RunPlan ClaimOf(const std::string& release) {
+  RunPlan plan = Plan();
+  std::erase_if(plan.stages, [&](const StagePlan& stage) {
+    return stage.release != release;
+  });
+  plan.cost = plan.stages.at(0).cost_per_round;
+  return plan;
+}
+
+LinearGame GameOf(const Case& one, const RunPlan& claim) {
+  RoundInput input;
+  input.rows = one.rows;
+  if (one.takes_model) {
+    input.w = DecidingModel();
+    input.numbers = {1e-6};
+  }
+  const ReleaseKind& kind = ReleaseKindOf(one.release);
+  LinearGame game;
+  for (int world = 0; world < 2; ++world) {
+    std::vector<Ratings> people = RandomPeople(3, kItems, 5);
+    people.push_back(one.targets[world]);
+    std::unique_ptr<Coefficients> none;
+    const RoundSums sums =
+        kind.sums(
+                input,
+                {*RatingsOf(people, kItems), ParametersOf(), claim, {}, &none})
+            .value();
+    for (const Sums& part : sums.parts)
+      game.sums[world].insert(game.sums[world].end(), part.begin(), part.end());
+  }
+  std::vector<PartPlan> parts = claim.stages[0].parts;
+  if (kind.narrow != nullptr) kind.narrow(input, &parts);
+  game.stddevs = StddevsOf(parts);
+  return game;
+}
+
+// What differs is all that tells the worlds apart.
+LinearGame Reduced(const LinearGame& game) {
+  LinearGame reduced;
+  for (std::size_t i = 0; i < game.stddevs.size(); ++i) {
+    if (game.sums[0][i] == game.sums[1][i]) continue;
+    for (int world = 0; world < 2; ++world)
+      reduced.sums[world].push_back(game.sums[world][i]);
+    reduced.stddevs.push_back(game.stddevs[i]);
+  }
+  return reduced;
+}
+
+double Surely(const std::string& who, const RunPlan& claim,
+              const LinearGame& game, std::uint64_t seed) {
+  return Report(who, claim, Play(Reduced(game), kPlays, seed)).surely;
+}
+
+class AuditOfRatings : public ::testing::TestWithParam<Case> {
+ protected:
+  std::uint64_t Seed(std::uint64_t which) const {
+    return 50'000'000'000 + 1'000'000'000 * which +
+           100'000'000'000 * GetParam().release.size() +
+           10'000'000'000 * static_cast<std::uint64_t>(GetParam().release[0]);
+  }
+};
+
+TEST_P(AuditOfRatings, TheProductsBoundComesNearTheClaimFromBelow) {
+  const RunPlan claim = ClaimOf(GetParam().release);
+  const double bound = Surely("product, " + GetParam().release, claim,
+                              GameOf(GetParam(), claim), Seed(0));
+  EXPECT_LE(bound, MuOf(claim));
+  EXPECT_GT(bound, 0.85 * MuOf(claim));
+}
+
+TEST_P(AuditOfRatings, SeesHalvedNoise) {
+  const RunPlan claim = ClaimOf(GetParam().release);
+  LinearGame game = GameOf(GetParam(), claim);
+  for (std::uint64_t& stddev : game.stddevs) stddev /= 2;
+  EXPECT_GT(
+      Surely("twin: halved noise, " + GetParam().release, claim, game, Seed(1)),
+      MuOf(claim));
+}
+
+INSTANTIATE_TEST_SUITE_P(Releases, AuditOfRatings, ::testing::ValuesIn(Cases()),
+                         [](const auto& one) {
+                           std::string name = one.param.release;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// A person adds z h' with signs. A price of sqrt(2) c_z c_h, right for vectors
+// without signs, buys noise that is too small by sqrt(2).
+TEST(AuditOfCorrections, SeesTheSensitivityOfVectorsWithoutSigns) {
+  const RunPlan claim = ClaimOf("corrections");
+  RunPlan twin = claim;
+  PartPlan& b = twin.stages[0].parts[0];
+  b.stddev_steps = static_cast<std::uint64_t>(
+      static_cast<double>(b.stddev_steps) / std::sqrt(2.0));
+  EXPECT_GT(Surely("twin: sqrt(2) c_z c_h for B", claim,
+                   GameOf(Cases()[4], twin), 900'000'000'000),
+            MuOf(claim));
+}
+
+// ------------------------------------------------------- faults of the lattice
+//
+// On lattices so coarse that the fault is large beside the bound. sigma is the
+// one that `square`, the claimed squared sensitivity, asks for at mu = 2.
+
+constexpr double kMu = 2;
+
+RunPlan ClaimOfTwo() {
+  RunPlan plan;
+  plan.cost = MuSquared::RoundUp(kMu * kMu).value();
+  return plan;
+}
+
+std::uint64_t SigmaFor(double square) {
+  return static_cast<std::uint64_t>(std::ceil(std::sqrt(square) / kMu));
+}
+
+// 16 items, and 17 with the same 16 at opposite ratings; a = 1, c = tau = 1.04
+// on quarters (Items.RoundingBothPartsByThemselvesBreaksTheBound). Blocks of
+// such people's vectors, so that sigma has many steps.
+LinearGame SeparatelyRounded(const ItemsLattice& lattice) {
+  constexpr int kShared = 16;
+  LinearGame game;
+  for (int world = 0; world < 2; ++world) {
+    const int n = kShared + world;
+    const double w = 1 / std::sqrt(static_cast<double>(n));
+    for (int i = 0; i <= kShared; ++i) {
+      const int sign = i == kShared ? 0 : ((i + world) % 2 == 0 ? 1 : -1);
+      game.sums[world].push_back(i < n ? static_cast<std::int64_t>(4 * w) : 0);
+      game.sums[world].push_back(
+          static_cast<std::int64_t>(4 * w * 1.04 * sign));
+    }
+  }
+  game.stddevs.assign(game.sums[0].size(),
+                      SigmaFor(static_cast<double>(ItemsSensitivity(
+                          lattice, Adjacency::kReplaceOne, 17))));
+  return game;
+}
+
+// The same people through the product's rounding.
+LinearGame JointlyRounded(const ItemsLattice& lattice, RatingScale scale) {
+  LinearGame game;
+  for (int world = 0; world < 2; ++world) {
+    Ratings person;
+    for (int i = 0; i < 16; ++i) person[i] = (i + world) % 2 == 0 ? 20'800 : 0;
+    if (world == 1) person[16] = 10'400;
+    game.sums[world] =
+        ComputeItemSums(*RatingsOf({person}, 17, Adjacency::kReplaceOne, scale),
+                        Adjacency::kReplaceOne, lattice, {})
+            ->items;
+  }
+  game.stddevs.assign(game.sums[0].size(),
+                      SigmaFor(static_cast<double>(ItemsSensitivity(
+                          lattice, Adjacency::kReplaceOne, 17))));
+  return game;
+}
+
+TEST(AuditOfItems, SeesPartsThatAreRoundedByThemselves) {
+  const RatingScale scale = {.low_units = 0, .high_units = 20'800};
+  ItemsLattice lattice = ItemsLatticeOf(scale, 2);
+  lattice.ratio = {25, 26};
+  lattice.mask_norm = 16;
+  lattice.rating_norm = 17;
+  // sqrt(69) / 2 = 4.2 steps: in units of a 64th of a step.
+  const auto finer = [&](LinearGame game) {
+    constexpr std::int64_t kFiner = 64;
+    for (Sums& sums : game.sums)
+      for (std::int64_t& sum : sums) sum *= kFiner;
+    const double square = static_cast<double>(
+        ItemsSensitivity(lattice, Adjacency::kReplaceOne, 17));
+    game.stddevs.assign(game.stddevs.size(),
+                        SigmaFor(square * kFiner * kFiner));
+    return game;
+  };
+  EXPECT_LE(Surely("product, on quarters", ClaimOfTwo(),
+                   finer(JointlyRounded(lattice, scale)), 910'000'000'000),
+            kMu);
+  EXPECT_GT(Surely("twin: mask and ratings rounded by themselves", ClaimOfTwo(),
+                   finer(SeparatelyRounded(lattice)), 920'000'000'000),
+            kMu);
+}
+
+// hh' with h = (s ... s, b ... b), s < 1 < b, and h = (b ... b, -s ... -s):
+// orthogonal, both of length sqrt(m (s^2 + b^2)). Cut to integers entry by
+// entry, the squares of s vanish and the products of s and b do not: the
+// matrices have a negative inner product.
+TEST(AuditOfSemidefinite, SeesMatricesCutEntryByEntry) {
+  constexpr int kHalf = 6, kSize = 2 * kHalf;
+  constexpr double kSmall = 0.995, kGreat = 1.01;
+  const double norm = kHalf * (kSmall * kSmall + kGreat * kGreat);
+  constexpr std::int64_t kFiner = 64;
+  const auto sigma = SigmaFor(2 * norm * norm * kFiner * kFiner);
+  LinearGame cut, product;
+  for (int world = 0; world < 2; ++world) {
+    std::vector<double> h(kSize);
+    for (int i = 0; i < kSize; ++i) {
+      const bool first = i < kHalf;
+      h[static_cast<std::size_t>(i)] =
+          world == 0 ? (first ? kSmall : kGreat) : (first ? kGreat : -kSmall);
+    }
+    for (std::size_t j = 0; j < kSize; ++j) {
+      for (std::size_t i = 0; i <= j; ++i) {
+        cut.sums[world].push_back(kFiner *
+                                  static_cast<std::int64_t>(h[i] * h[j]));
+        // A product of integers, as the product makes them.
+        product.sums[world].push_back(kFiner * static_cast<std::int64_t>(h[i]) *
+                                      static_cast<std::int64_t>(h[j]));
+        // sigma_diag = sqrt(2) sigma_off: each entry off the diagonal counts
+        // twice.
+        if (world == 1) continue;
+        const std::uint64_t stddev =
+            i == j ? sigma
+                   : static_cast<std::uint64_t>(std::ceil(
+                         static_cast<double>(sigma) / std::sqrt(2.0)));
+        cut.stddevs.push_back(stddev);
+        product.stddevs.push_back(stddev);
+      }
+    }
+  }
+  EXPECT_LE(Surely("products of integers, on whole numbers", ClaimOfTwo(),
+                   product, 930'000'000'000),
+            kMu);
+  EXPECT_GT(Surely("twin: matrices cut entry by entry", ClaimOfTwo(), cut,
+                   940'000'000'000),
+            kMu);
+}
+
+// Theorem 12, one_rating: one rating from end to end moves the roundings of 199
+// others.
+TEST(AuditOfOneRating, SeesALatticeThatIsNotPaidFor) {
+  constexpr int kMany = 200;
+  const ItemsLattice lattice = ItemsLatticeOf(kStars, 2);
+  LinearGame game;
+  for (int world = 0; world < 2; ++world) {
+    Ratings person;
+    for (int i = 1; i < kMany; ++i) person[i] = i % 2 == 0 ? 32'500 : 27'500;
+    person[0] = world == 0 ? 10'000 : 50'000;
+    game.sums[world] =
+        ComputeItemSums(*RatingsOf({person}, kMany, Adjacency::kOneRating),
+                        Adjacency::kOneRating, lattice, {})
+            ->items;
+  }
+  const auto with = [&](double square) {
+    LinearGame scaled = game;
+    constexpr std::int64_t kFiner = 16;
+    for (Sums& sums : scaled.sums)
+      for (std::int64_t& sum : sums) sum *= kFiner;
+    scaled.stddevs.assign(scaled.sums[0].size(),
+                          SigmaFor(square * kFiner * kFiner));
+    return scaled;
+  };
+  const double range = 16;  // R = 4 on quarters
+  EXPECT_LE(Surely("product, one rating of 200 on quarters", ClaimOfTwo(),
+                   with(static_cast<double>(ItemsSensitivity(
+                       lattice, Adjacency::kOneRating, kMany))),
+                   950'000'000'000),
+            kMu);
+  EXPECT_GT(Surely("twin: R without the lattice's term", ClaimOfTwo(),
+                   with(range * range), 960'000'000'000),
+            kMu);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
