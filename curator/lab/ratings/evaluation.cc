@@ -79,17 +79,13 @@ std::vector<StudyPlan> StudyPlans() {
 
 PublishedOptions OptionsOf(const StudyPlan& plan,
                            const EvaluateRatingsOptions& options) {
-  constexpr std::uint32_t kMostRounds = 300;
   PublishedOptions published;
   published.profile_length = plan.profile_length;
   published.step = plan.step;
   published.epsilon_per_round = plan.epsilon_per_round;
   published.overall_delta = options.run.delta;
   published.seed = SeedFor(options.seed, "published study");
-  if (std::string_view(plan.study) != "rounds") {
-    published.stop_when_converged = true;
-    published.rounds = kMostRounds;
-  }
+  published.stop_when_converged = std::string_view(plan.study) != "rounds";
   return published;
 }
 
