@@ -20,7 +20,7 @@ absl::Status Malformed(absl::string_view problem) {
 
 // Names are printed on terminals: no control characters.
 bool IsNameOf(const std::string& text, std::size_t longest) {
-  return text.size() <= longest && IsPrintableLine(text);
+  return text.size() <= longest && IsPlainText(text);
 }
 
 }  // namespace
