@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "analyst/budget.h"
+#include "analyst/item_model.h"
 #include "analyst/planner.h"
 #include "analyst/standard_errors.h"
 #include "common/base/audit_log.h"
@@ -17,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
+#include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -227,6 +229,8 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            parts_.store->ReadModel(request.run_id()));
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<NamedItemModel> items,
+                           ItemModelOf(request.run_id(), parts_.store));
     DPNMF_RETURN_IF_ERROR(
         AuditEntry("model-sent",
                    {{"identity", admitted.client}, {"run", request.run_id()}}));
@@ -238,6 +242,13 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model.w.cols()));
     header.set_rounds_done(model.rounds_done);
     header.set_state(model.state);
+    if (items.has_value()) {
+      header.mutable_shape()->set_columns(
+          static_cast<std::uint64_t>(items->model.loadings.cols()));
+      *header.mutable_item_model() = HeaderOf(*items);
+      if (write(reply)) WriteItemModel(*items, write);
+      return absl::OkStatus();
+    }
     if (!write(reply)) return absl::OkStatus();
     WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;

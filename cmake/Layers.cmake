@@ -7,20 +7,21 @@
 #   nmf <- numeric <- {curator, lab}
 #
 # numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
-# no layer may use it.
+# no layer may use it. recommend_proto: lists for people; the curator alone.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
+set(DPNMF_MAY_USE_recommend_proto)
 set(DPNMF_MAY_USE_wire base privacy nmf proto wire)
 set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
 set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli numeric lab)
-set(DPNMF_MAY_USE_curator base access cli privacy nmf proto wire tls server doctor numeric curator)
+set(DPNMF_MAY_USE_curator base access cli privacy nmf proto recommend_proto wire tls server doctor numeric curator)
 set(DPNMF_MAY_USE_client base cli privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire tls server doctor analyst)
 
@@ -37,7 +38,7 @@ set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings cur
 set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/wire
   curator/data curator/import curator/factor curator/lab)
 set(DPNMF_LINKS_curator common curator/data curator/import curator/factor curator/mechanism curator/noise
-  curator/ledger curator/gate curator/serve curator/maintenance curator/commands)
+  curator/ledger curator/gate curator/serve curator/recommend curator/maintenance curator/commands)
 set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
@@ -79,8 +80,8 @@ function(dpnmf_compile_together name)
   set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   # A local variable may have the name of another file's constant, and a class of a
-  # file members from its unnamed namespace.
-  target_compile_options(${name} PRIVATE -Wno-shadow
+  # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.
+  target_compile_options(${name} PRIVATE -Wno-shadow -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 

@@ -6,6 +6,7 @@
 
 #include "analyst/client/model.h"
 #include "common/base/error.h"
+#include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"
@@ -43,14 +44,19 @@ class ModelReader {
  public:
   absl::Status Add(const v1::ModelReply& reply) {
     if (reply.has_header()) return Begin(reply.header());
+    if (items_.has_value()) return items_->Add(reply);
     if (!matrix_.has_value()) return Malformed();
     return reply.has_standard_errors() ? errors_->Add(reply.standard_errors())
                                        : matrix_->Add(reply.dictionary());
   }
 
   absl::StatusOr<Model> Take(bool standard_errors) {
+    if (items_.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(NamedItemModel items, items_->Take());
+      return Model{std::move(header_), {}, {}, std::move(items)};
+    }
     if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
-    Model model{std::move(header_), matrix_->Take(), {}};
+    Model model{std::move(header_), matrix_->Take(), {}, std::nullopt};
     if (!standard_errors) return model;
     if (!errors_->complete()) return Malformed();
     model.errors = errors_->Take();
@@ -64,19 +70,24 @@ class ModelReader {
   }
 
   absl::Status Begin(const v1::ModelHeader& header) {
-    if (matrix_.has_value()) return Malformed();
+    if (matrix_.has_value() || items_.has_value()) return Malformed();
+    header_ = header;
+    if (header.has_item_model()) {
+      items_.emplace(header.item_model());
+      return absl::OkStatus();
+    }
     for (auto* reader : {&matrix_, &errors_}) {
       DPNMF_ASSIGN_OR_RETURN(
           auto matrix, RealMatrixReader::Create(header.shape(), kLargestRows,
                                                 kLargestColumns));
       reader->emplace(std::move(matrix));
     }
-    header_ = header;
     return absl::OkStatus();
   }
 
   v1::ModelHeader header_;
   std::optional<RealMatrixReader> matrix_, errors_;
+  std::optional<ItemModelReader> items_;  // in the place of both
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
+#include "common/ratings/item_model.h"
 #include "common/ratings/learner.h"
 
 namespace dpnmf::analyst {
@@ -115,6 +116,10 @@ struct Mechanism {
   // given.
   Eigen::MatrixXd (*first)(const DatasetFacts& facts,
                            const RunParameters& parameters) = nullptr;
+  // What has been learnt about items; null where a dictionary is learnt.
+  // FAILED_PRECONDITION "model-not-ready" before the first release.
+  absl::StatusOr<ItemModel> (*item_model)(const RatingsFacts& facts,
+                                          const LearnerState& state) = nullptr;
 };
 
 // All of them, by name.

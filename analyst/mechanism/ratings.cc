@@ -39,6 +39,11 @@ Eigen::MatrixXd First(const DatasetFacts& facts,
                                1 + static_cast<Eigen::Index>(parameters.rank));
 }
 
+absl::StatusOr<ItemModel> Model(const RatingsFacts& facts,
+                                const LearnerState& state) {
+  return RatingsModel(facts, state.memory);
+}
+
 constexpr ReleaseKind kReleases[] = {
     {.name = "items", .input = Input, .update = Update},
     {.name = "co-ratings", .input = Input, .update = Update},
@@ -53,6 +58,7 @@ extern const Mechanism kRatingsMechanism = {
     .fill_defaults = FillRatingsDefaults,
     .releases = kReleases,
     .needs_items = true,
-    .first = First};
+    .first = First,
+    .item_model = Model};
 
 }  // namespace dpnmf::analyst

@@ -169,20 +169,27 @@ class Reader {
 
   absl::StatusOr<std::set<Role>> RolesOf(const Json& json) const {
     DPNMF_RETURN_IF_ERROR(CheckIsList(json, "roles"));
-    const std::map<std::string, Role> known = {{"analyst", Role::kAnalyst},
-                                               {"auditor", Role::kAuditor},
-                                               {"operator", Role::kOperator}};
+    std::map<std::string, Role> known = {{"analyst", Role::kAnalyst},
+                                         {"auditor", Role::kAuditor},
+                                         {"operator", Role::kOperator}};
+    if (rules_.has_datasets) known["front_end"] = Role::kFrontEnd;
     std::set<Role> roles;
     for (const Json& item : json) {
       const std::string name = item.get<std::string>();
       const auto role = known.find(name);
       if (role == known.end()) {
-        return Malformed(absl::StrCat("role `", name,
-                                      "` is not analyst, auditor or operator"));
+        return Malformed(absl::StrCat(
+            "role `", name, "` is not analyst, auditor",
+            rules_.has_datasets ? ", operator or front_end" : " or operator"));
       }
       roles.insert(role->second);
     }
     if (roles.empty()) return Malformed("an entry has no `roles`");
+    if (roles.contains(Role::kAnalyst) && roles.contains(Role::kFrontEnd)) {
+      return Malformed(
+          "an entry has the roles analyst and front_end; people's lists never "
+          "go to an analyst");
+    }
     return roles;
   }
 

@@ -10,7 +10,9 @@
 //
 // identity: "dns:NAME" or "uri:URI", each once. roles: one or more of
 // "analyst", "auditor", "operator"; docs/operations.md says what each may do at
-// which server. At the curator alone: datasets (required), names or ["*"];
+// which server. At the curator alone: the role "front_end", which asks for
+// people's lists on a port of its own and is never the analyst's;
+// datasets (required), names or ["*"];
 // budgets (optional), caps on what this identity alone may spend, epsilon in
 // (0, 1000], in the population's conversion and delta.
 //
@@ -35,7 +37,7 @@
 
 namespace dpnmf {
 
-enum class Role { kAnalyst, kAuditor, kOperator };
+enum class Role { kAnalyst, kAuditor, kOperator, kFrontEnd };
 
 // What one identity may do.
 struct Grant {
@@ -55,7 +57,7 @@ struct Grant {
 struct AllowListRules {
   std::string_view name;         // in sentences and the log
   std::string_view older_key;    // of the older shape
-  bool has_datasets;             // `datasets` and `budgets` are known
+  bool has_datasets;             // `datasets`, `budgets`, front_end are known
   std::string_view malformed;    // code: INVALID_ARGUMENT
   std::string_view unreadable;   // code: NOT_FOUND
   std::string_view not_on_list;  // sentence of "identity-unknown"

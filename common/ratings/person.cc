@@ -25,16 +25,36 @@ constexpr Index kStandIns = 512;
 constexpr int kNewtonSteps = 2;
 constexpr double kDamping = 0.7, kLargestExponent = 8;
 
-struct StandIns {
-  MatrixXd y;  // rows x k
-  VectorXd p;  // sums to 1
-};
+// The mode of a ~ N(0, I) given that n items were picked with probabilities in
+// proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0, where
+// the mean of y is 0, and damped steps of Newton.
+VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
+  const MatrixXd& y = basis.stand_ins;
+  MatrixXd information = n * basis.covariance;
+  information.diagonal().array() += 1;
+  VectorXd taste = SolvePositive(information, sum);
+  for (int step = 0; step < kNewtonSteps; ++step) {
+    VectorXd p =
+        (y * taste).array().max(-kLargestExponent).min(kLargestExponent).exp() *
+        basis.weights.array();
+    p /= p.sum();
+    const VectorXd mean = y.transpose() * p;
+    information =
+        n * (TransposeProduct(y, p.asDiagonal() * y) - mean * mean.transpose());
+    information.diagonal().array() += 1;
+    taste += kDamping * SolvePositive(information, sum - n * mean - taste);
+  }
+  return taste;
+}
+
+}  // namespace
 
 // Items drawn in proportion to their popularity, evenly (systematic sampling):
 // an item's weight is how often it is met.
-StandIns StandInsOf(const ItemModel& model) {
+RankingBasis RankingBasisOf(const ItemModel& model) {
   const VectorXd& popularity = model.popularity;
   const double total = popularity.sum();
+  if (model.ranking.cols() == 0 || !(total > 0)) return {};
   std::vector<Index> items;
   std::vector<double> weights;
   double below = 0;
@@ -50,41 +70,17 @@ StandIns StandInsOf(const ItemModel& model) {
     weights.push_back(static_cast<double>(next - met));
     met = next;
   }
-  StandIns result{model.ranking(items, Eigen::all),
-                  Eigen::Map<VectorXd>(weights.data(), Index(weights.size()))};
-  result.p /= std::max(result.p.sum(), 1e-300);
+  RankingBasis basis;
+  basis.stand_ins = model.ranking(items, Eigen::all);
+  basis.weights = Eigen::Map<VectorXd>(weights.data(), Index(weights.size()));
+  basis.weights /= basis.weights.sum();
   // All items together have mean 0; so have these.
-  const Eigen::RowVectorXd mean = result.p.transpose() * result.y;
-  result.y.rowwise() -= mean;
-  return result;
+  const Eigen::RowVectorXd mean = basis.weights.transpose() * basis.stand_ins;
+  basis.stand_ins.rowwise() -= mean;
+  basis.covariance = TransposeProduct(
+      basis.stand_ins, basis.weights.asDiagonal() * basis.stand_ins);
+  return basis;
 }
-
-// The mode of a ~ N(0, I) given that n items were picked with probabilities in
-// proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0 and
-// damped steps of Newton.
-VectorXd Taste(const StandIns& stand_ins, const VectorXd& sum, double n) {
-  const Index k = sum.size();
-  VectorXd taste = VectorXd::Zero(k);
-  for (int step = 0; step <= kNewtonSteps; ++step) {
-    VectorXd p = (stand_ins.y * taste)
-                     .array()
-                     .max(-kLargestExponent)
-                     .min(kLargestExponent)
-                     .exp() *
-                 stand_ins.p.array();
-    p /= p.sum();
-    const VectorXd mean = stand_ins.y.transpose() * p;
-    MatrixXd information =
-        n * (TransposeProduct(stand_ins.y, p.asDiagonal() * stand_ins.y) -
-             mean * mean.transpose());
-    information.diagonal().array() += 1;
-    const VectorXd slope = sum - n * mean - taste;
-    taste += (step == 0 ? 1.0 : kDamping) * SolvePositive(information, slope);
-  }
-  return taste;
-}
-
-}  // namespace
 
 // With X the rows of the own items and y = rating - base:
 //   covariance = (X'X / s^2 + I)^-1,  mean = covariance X'y / s^2.
@@ -124,7 +120,8 @@ Prediction Predict(const ItemModel& model, const Profile& profile,
 
 // popularity_i exp(y_i.a) P(rating of i is above kLikedPart of the range), a
 // the taste that the choice of items shows.
-VectorXd RankingScores(const ItemModel& model, const Profile& profile,
+VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
+                       const Profile& profile,
                        std::span<const std::int32_t> items,
                        std::span<const double> ratings) {
   static_cast<void>(ratings);
@@ -137,15 +134,20 @@ VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                .min(500.0)
                .exp());
   const Index k = model.ranking.cols();
-  if (k == 0 || items.empty()) return score;
+  if (k == 0 || items.empty() || basis.stand_ins.rows() == 0) return score;
   VectorXd sum = VectorXd::Zero(k);
   for (const std::int32_t item : items)
     sum += model.ranking.row(item).transpose();
-  const VectorXd taste =
-      Taste(StandInsOf(model), sum, static_cast<double>(items.size()));
+  const VectorXd taste = Taste(basis, sum, static_cast<double>(items.size()));
   VectorXd exponent = model.ranking * taste;
   score *= exponent.array().max(-kLargestExponent).min(kLargestExponent).exp();
   return score;
+}
+
+VectorXd RankingScores(const ItemModel& model, const Profile& profile,
+                       std::span<const std::int32_t> items,
+                       std::span<const double> ratings) {
+  return RankingScores(model, RankingBasisOf(model), profile, items, ratings);
 }
 
 }  // namespace dpnmf

@@ -32,8 +32,21 @@ struct Prediction {
 Prediction Predict(const ItemModel& model, const Profile& profile,
                    std::int32_t item);
 
-// D scores by which a list is ordered: higher is better; finite. The own items
-// are not left out.
+// What RankingScores reads of a model for every person: made once for a model.
+struct RankingBasis {
+  Eigen::MatrixXd stand_ins;   // rows x k: of items that stand for all
+  Eigen::VectorXd weights;     // rows: at least 0, they sum to 1
+  Eigen::MatrixXd covariance;  // k x k: of the rows under the weights
+};
+RankingBasis RankingBasisOf(const ItemModel& model);
+
+// D scores by which a list is ordered: higher is better. The own items are not
+// left out. Finite unless the model's numbers overflow.
+Eigen::VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
+                              const Profile& profile,
+                              std::span<const std::int32_t> items,
+                              std::span<const double> ratings);
+// The same with RankingBasisOf(model), for a person or two.
 Eigen::VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                               std::span<const std::int32_t> items,
                               std::span<const double> ratings);

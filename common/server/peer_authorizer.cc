@@ -11,7 +11,7 @@
 namespace dpnmf {
 namespace {
 
-constexpr std::string_view kOwnServices = "/dpnmf.v1.";
+constexpr std::string_view kOwnServices = "/dpnmf.";
 
 class PeerAuthorizer final : public grpc::AuthMetadataProcessor {
  public:

@@ -10,14 +10,17 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/parallel.h"
+#include "common/base/read_file.h"
 #include "common/server/metrics.h"
 #include "common/server/peer_authorizer.h"
 #include "common/server/server.h"
 #include "common/server/server_log.h"
 #include "common/tls/tls.h"
 #include "curator/commands/commands.h"
+#include "curator/commands/open_recommender.h"
 #include "curator/commands/serve_flags.h"
 #include "curator/ledger/data_paths.h"
+#include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
@@ -121,6 +124,78 @@ absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
                                AuditSync::kDurable);
 }
 
+// RecommendService and what it stands on; nothing of the ledger or the gate.
+struct RecommendServer {
+  explicit RecommendServer(OpenedRecommender parts)
+      : opened(std::move(parts)) {}
+  OpenedRecommender opened;
+  std::optional<TokenGate> tokens;
+  std::shared_ptr<grpc::Service> service;
+  std::unique_ptr<RpcServer> server;
+};
+
+absl::StatusOr<TokenGate::Options> TokenOptionsOf(const ServeOptions& options) {
+  const auto& recommend = options.recommend;
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem,
+                         ReadFile(recommend.token_key, kSettingsFileLimit));
+  const std::optional<PublicKey> key = PublicKeyOfPem(pem);
+  if (!key.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "token-key-invalid",
+                   absl::StrCat("`", recommend.token_key,
+                                "` is not an Ed25519 public key: make one with "
+                                "`openssl pkey -in token.key -pubout`."));
+  }
+  TokenGate::Options tokens;
+  tokens.key = *key;
+  tokens.audience =
+      recommend.audience.empty() ? recommend.dataset : recommend.audience;
+  return tokens;
+}
+
+// Null if it is off.
+absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
+    const ServeOptions& options, const Curator& curator) {
+  const auto& recommend = options.recommend;
+  if (recommend.listen.empty()) return nullptr;
+  const Dataset* const dataset = curator.catalog.Find(recommend.dataset);
+  if (dataset == nullptr) return UnknownDataset();
+  DPNMF_ASSIGN_OR_RETURN(TokenGate::Options tokens, TokenOptionsOf(options));
+  DPNMF_ASSIGN_OR_RETURN(
+      OpenedRecommender opened,
+      OpenRecommender(options.data_dir, *dataset, recommend.model));
+  auto served = std::make_unique<RecommendServer>(std::move(opened));
+  served->tokens.emplace(std::move(tokens));
+  RecommendServiceOptions service_options;
+  service_options.dataset = dataset;
+  service_options.recommender = &served->opened.recommender;
+  service_options.find = [users =
+                              &served->opened.users](std::string_view person) {
+    return users->Find(person);
+  };
+  service_options.tokens = &*served->tokens;
+  service_options.access = curator.access.get();
+  service_options.identify = PeerIdentities;
+  service_options.observers = {curator.audit.get(), curator.metrics.get()};
+  service_options.limits = options.limits;
+  served->service = MakeRecommendService(std::move(service_options));
+  RpcServer::Options server_options;
+  server_options.listen = recommend.listen;
+  // Credentials of its own: a gate belongs to one set.
+  DPNMF_ASSIGN_OR_RETURN(server_options.credentials, ServerTls(options.tls));
+  server_options.service = served->service.get();
+  server_options.gate = MakePeerAuthorizer(
+      options.tls,
+      OrOneself(options.tls,
+                [access = curator.access.get(), name = recommend.dataset](
+                    const std::vector<std::string>& identities) {
+                  return access->RequireFrontEnd(identities, name).status();
+                }));
+  DPNMF_ASSIGN_OR_RETURN(served->server, RpcServer::Start(server_options));
+  LogInfo("lists of {} for front ends on {}", recommend.dataset,
+          served->server->address());
+  return served;
+}
+
 absl::Status Serve(const ServeOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
   const sigset_t signals = BlockTerminationSignals();
@@ -146,6 +221,8 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.idle_seconds = options.idle_seconds;
   service_options.observers = {curator.audit.get(), curator.metrics.get()};
   service_options.limits = options.limits;
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<RecommendServer> recommend,
+                         StartRecommendServer(options, curator));
   ServedCurator served = MakeCuratorService(service_options);
   RpcServer::Options server_options;
   server_options.listen = options.listen;
@@ -169,6 +246,8 @@ absl::Status Serve(const ServeOptions& options) {
   }
   const int signal = WaitForSignal(signals);
   LogInfo("signal {}: finishing the current rounds", signal);
+  if (recommend != nullptr) recommend->server->Shutdown();
+  recommend.reset();
   served.begin_shutdown();
   server->Shutdown();
   server.reset();

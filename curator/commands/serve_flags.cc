@@ -73,6 +73,22 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "Number of nonzeros of a sparse data set that the period is "
            "calibrated for",
            {.needs = "--pace-milliseconds", .env = true}),
+      Flag("--recommend-listen", &options->recommend.listen,
+           "HOST:PORT for RecommendService: people's lists for front ends of "
+           "the operator (role front_end) [off]",
+           {.env = true}),
+      Flag("--recommend-dataset", &options->recommend.dataset,
+           "Data set of ratings whose people get lists",
+           {.needs = "--recommend-listen", .env = true}),
+      Flag("--recommend-model", &options->recommend.model,
+           "File of `dpnmf model RUN --output`, .npz or .csv",
+           {.needs = "--recommend-listen", .env = true}),
+      Flag("--recommend-token-key", &options->recommend.token_key,
+           "PEM file of the Ed25519 public key of the system that signs tokens",
+           {.needs = "--recommend-listen", .env = true}),
+      Flag("--recommend-audience", &options->recommend.audience,
+           "Audience that a token must name [the data set's name]",
+           {.needs = "--recommend-listen", .env = true}),
       Flag("--log-level", &options->log_level,
            "Log level: debug, info, warn or error",
            {.one_of = "debug|info|warn|error", .env = true, .shown = true}),
@@ -88,8 +104,20 @@ std::string AuditFileOf(const ServeOptions& options) {
 
 absl::Status CheckAddresses(const ServeOptions& options) {
   DPNMF_RETURN_IF_ERROR(ParseListenAddress(options.listen).status());
-  if (options.metrics_listen.empty()) return absl::OkStatus();
-  return ParseListenAddress(options.metrics_listen).status();
+  for (const std::string* address :
+       {&options.metrics_listen, &options.recommend.listen}) {
+    if (!address->empty())
+      DPNMF_RETURN_IF_ERROR(ParseListenAddress(*address).status());
+  }
+  const auto& recommend = options.recommend;
+  if (!recommend.listen.empty() &&
+      (recommend.dataset.empty() || recommend.model.empty() ||
+       recommend.token_key.empty())) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",
+                   "--recommend-listen needs --recommend-dataset, "
+                   "--recommend-model and --recommend-token-key.");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace dpnmf::curator

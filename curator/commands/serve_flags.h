@@ -32,6 +32,11 @@ struct ServeOptions {
   bool log_json = false;
   std::string audit_log;       // empty: DATA_DIR/audit.jsonl
   std::string metrics_listen;  // empty: no page
+  // RecommendService; off if `listen` is empty.
+  struct {
+    std::string listen, dataset, model, token_key;
+    std::string audience;  // empty: the data set's name
+  } recommend;
 };
 
 // `options` outlives the table.
@@ -39,8 +44,8 @@ std::vector<Flag> ServeFlags(ServeOptions* options);
 
 std::string AuditFileOf(const ServeOptions& options);
 
-// INVALID_ARGUMENT "address-malformed". Before anything is opened: a slip of
-// the pen needs no second look.
+// INVALID_ARGUMENT "address-malformed", "flags-conflict". Before anything is
+// opened: a slip of the pen needs no second look.
 absl::Status CheckAddresses(const ServeOptions& options);
 
 }  // namespace dpnmf::curator

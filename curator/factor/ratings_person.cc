@@ -11,6 +11,10 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
+// Under one_rating a data set in which the gate dropped a person would have a
+// neighbour in which it does not.
+static_assert(kMostGatedRatings == kMostRatingsOfAPerson);
+
 constexpr double kUnitsPerRating = 10'000;
 // Scaling stays this far below a bound, so that rounding errors do not fail
 // the gate.

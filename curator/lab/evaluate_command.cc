@@ -1,16 +1,12 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
@@ -18,6 +14,7 @@
 #include "curator/lab/commands.h"
 #include "curator/lab/evaluate/evaluation.h"
 #include "curator/lab/evaluate/report.h"
+#include "curator/lab/evaluate_ratings_command.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -26,11 +23,14 @@ struct EvaluateFlags {
   EvaluateOptions options;
   std::string users, format_in = "auto", outliers = "off";
   std::string conversion = "gaussian";
+  std::optional<int> rank;
+  EvaluateRatingsFlags of_ratings;
 };
 
 // Main has checked that every word is one of its flag's.
 EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
   EvaluateOptions options = flags.options;
+  options.rank = flags.rank.value_or(0);
   options.users_are_rows = flags.users == "rows";
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.conversion = ConversionOfName(flags.conversion).value();
@@ -49,21 +49,11 @@ std::string TitleOf(const Setting& setting) {
   return title;
 }
 
-// One line that is rewritten on a terminal, else a line a trial.
-void PrintProgress(std::size_t number, std::size_t planned,
-                   const Setting& setting, std::uint32_t repeat) {
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  absl::FPrintF(stderr, "%strial %d of %d: repeat %d, %s%s%s",
-                terminal ? "\r\033[K" : "", number, planned, repeat,
-                TitleOf(setting),
-                TakesEpsilon(setting.method)
-                    ? absl::StrFormat(", epsilon %g", setting.epsilon)
-                    : "",
-                terminal ? "" : "\n");
-}
-
-void ClearProgress() {
-  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+std::string TrialTitle(const Setting& setting, std::uint32_t repeat) {
+  return absl::StrCat("repeat ", repeat, ", ", TitleOf(setting),
+                      TakesEpsilon(setting.method)
+                          ? absl::StrFormat(", epsilon %g", setting.epsilon)
+                          : "");
 }
 
 // Of the summaries that differ in rounds alone, the one of least median.
@@ -111,30 +101,83 @@ void PrintSummary(const EvaluateOptions& options,
       options.output);
 }
 
+absl::Status Wrong(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+// Either a matrix or ratings, with what they need and nothing of the other's.
+absl::Status CheckInput(const EvaluateFlags& flags) {
+  const EvaluateOptions& options = flags.options;
+  const bool ratings = !flags.of_ratings.options.ratings.empty();
+  if (!ratings) {
+    const char* missing = options.input.empty()     ? "input or --ratings"
+                          : flags.users.empty()     ? "users"
+                          : !flags.rank.has_value() ? "rank"
+                                                    : nullptr;
+    if (missing == nullptr) return absl::OkStatus();
+    return Wrong("evaluate-flag-missing",
+                 absl::StrCat("`evaluate` needs --", missing, "."));
+  }
+  const char* other = !options.input.empty()         ? "input"
+                      : !flags.users.empty()         ? "users"
+                      : flags.format_in != "auto"    ? "format-in"
+                      : !options.vocabulary.empty()  ? "vocabulary"
+                      : options.image_width != 0     ? "image-width"
+                      : !options.rounds.empty()      ? "rounds"
+                      : flags.outliers != "off"      ? "outliers"
+                      : options.lambda.has_value()   ? "lambda"
+                      : options.outlier_experiment   ? "outlier-experiment"
+                      : !options.save_models.empty() ? "save-models"
+                      : options.mechanisms != std::vector<std::string>{"all"}
+                          ? "mechanism"
+                          : nullptr;
+  if (other == nullptr) return absl::OkStatus();
+  return Wrong("evaluate-flags-mixed",
+               absl::StrCat("`--ratings` and --", other,
+                            " exclude each other: a matrix has no missing "
+                            "entries, ratings have."));
+}
+
+// The flags that both halves read.
+EvaluateRatingsFlags OfRatings(const EvaluateFlags& flags) {
+  EvaluateRatingsFlags of_ratings = flags.of_ratings;
+  EvaluateRatingsOptions& options = of_ratings.options;
+  options.epsilon = flags.options.epsilon;
+  options.run.delta = flags.options.delta;
+  options.run.conversion = ConversionOfName(flags.conversion).value();
+  options.run.rank = static_cast<std::uint32_t>(flags.rank.value_or(0));
+  options.repeats = flags.options.repeats;
+  options.seed = flags.options.seed;
+  options.is_public = flags.options.is_public;
+  options.threads = flags.options.threads;
+  options.output = flags.options.output;
+  options.data_dir = flags.options.data_dir;
+  return of_ratings;
+}
+
 absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckInput(flags));
+  if (!flags.of_ratings.options.ratings.empty())
+    return RunEvaluateRatings(OfRatings(flags));
   const EvaluateOptions options = OptionsOf(flags);
   DPNMF_RETURN_IF_ERROR(CheckEvaluateOptions(options));
-  if (!options.data_dir.empty() &&
-      !std::filesystem::is_directory(options.data_dir)) {
-    return Refusal(
-        absl::StatusCode::kNotFound, "data-dir-missing",
-        absl::StrCat("There is no data directory ", options.data_dir, "."));
-  }
+  DPNMF_RETURN_IF_ERROR(CheckDataDir(options.data_dir));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.output));
   absl::PrintF("%s\n", std::string(kEvaluateWarning));
   std::fflush(stdout);
-  DPNMF_RETURN_IF_ERROR(
-      RecordUse(options, absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(),
-                                          absl::UTCTimeZone())));
+  DPNMF_RETURN_IF_ERROR(RecordUse(options, TimeOfUse()));
   InterruptGently();
   EvaluateHooks hooks;
-  hooks.before_trial = PrintProgress;
+  hooks.before_trial = [](std::size_t number, std::size_t planned,
+                          const Setting& setting, std::uint32_t repeat) {
+    PrintTrial(number, planned, TrialTitle(setting, repeat));
+  };
   hooks.after_trial = [&](const Evaluation& evaluation) {
     return WriteTables(options, evaluation);
   };
   hooks.stop = Interrupted;
   const absl::StatusOr<Evaluation> evaluation = Evaluate(options, hooks);
-  ClearProgress();
+  ClearTrial();
   DPNMF_RETURN_IF_ERROR(evaluation.status());
   DPNMF_RETURN_IF_ERROR(WriteTables(options, *evaluation));
   DPNMF_RETURN_IF_ERROR(WriteReport(options, *evaluation));
@@ -149,7 +192,7 @@ Command EvaluateCommand() {
   const auto flags = std::make_shared<EvaluateFlags>();
   EvaluateOptions& options = flags->options;
   options.threads = DefaultThreads();
-  return {
+  Command command = {
       .name = "evaluate",
       .summary =
           "Compare mechanisms on a file, on this machine, without privacy",
@@ -167,12 +210,15 @@ Command EvaluateCommand() {
           "  dpnmf-lab evaluate --input examples/digits/digits.csv.gz "
           "--users rows \\\n"
           "    --rank 16 --epsilon 1,4,16 --public --image-width 8 --output "
-          "evaluation",
+          "evaluation\n"
+          "  dpnmf-lab evaluate --ratings ratings.csv --items items.txt "
+          "--rating-range 1,5 \\\n"
+          "    --epsilon 1,4,10 --public --output evaluation",
       .flags =
-          {Flag("--input", &options.input, "File to read; .gz is read too",
-                {.required = true}),
+          {Flag("--input", &options.input,
+                "Matrix to read; .gz is read too. For ratings: --ratings"),
            Flag("--users", &flags->users, "Which lines of the file are people",
-                {.one_of = "rows|columns", .required = true}),
+                {.one_of = "rows|columns"}),
            Flag("--format-in", &flags->format_in, "Format of the file",
                 {.one_of = formats.c_str(), .shown = true}),
            Flag("--public", &options.is_public,
@@ -183,7 +229,8 @@ Command EvaluateCommand() {
                 "topics and coherence"),
            Flag("--image-width", &options.image_width,
                 "Width of a picture, if columns are pictures, row by row"),
-           Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
+           Flag("--rank", &flags->rank,
+                "K: columns of W; of ratings: columns of a profile [chosen]"),
            Flag("--epsilon", &options.epsilon,
                 "Overall epsilons, separated by commas", {.required = true}),
            Flag("--delta", &options.delta, "Delta of every epsilon",
@@ -224,6 +271,9 @@ Command EvaluateCommand() {
                 "Data directory whose evaluations.log records the use "
                 "[--output]")},
       .run = [flags] { return RunEvaluate(*flags); }};
+  for (const Flag& flag : RatingsFlags(&flags->of_ratings))
+    command.flags.push_back(flag);
+  return command;
 }
 
 }  // namespace dpnmf::curator::lab

@@ -2,7 +2,9 @@
 //
 // "analyst": lists, trains, reads its own charges. "auditor" and "operator":
 // list and read the ledger's totals; what else an operator does is done on the
-// curator's machine. The list's shape: common/access/allow_list.h.
+// curator's machine. "front_end": asks for people's lists on the port of
+// RecommendService, and may do nothing on the analysts' port. The list's shape:
+// common/access/allow_list.h.
 #ifndef DPNMF_CURATOR_SERVE_ACCESS_H_
 #define DPNMF_CURATOR_SERVE_ACCESS_H_
 
@@ -25,8 +27,9 @@ class AccessControl {
       std::string path);
   static std::unique_ptr<AccessControl> FromGrants(std::vector<Grant> grants);
 
-  // The first grant of the list that names one of the peer's identities.
-  // PERMISSION_DENIED "identity-unknown".
+  // The first grant of the list that names one of the peer's identities and has
+  // a role besides front_end. PERMISSION_DENIED "identity-unknown",
+  // "role-missing".
   absl::StatusOr<Grant> GrantOf(std::span<const std::string> identities);
 
   // A grant with one of the roles that covers the data set.
@@ -35,6 +38,12 @@ class AccessControl {
   absl::StatusOr<Grant> Require(std::span<const std::string> identities,
                                 const std::set<Role>& roles,
                                 const std::string& dataset);
+
+  // A grant with the role front_end that covers the data set. A peer that also
+  // has an analyst's identity is refused, whatever else it has. Errors as
+  // Require.
+  absl::StatusOr<Grant> RequireFrontEnd(std::span<const std::string> identities,
+                                        const std::string& dataset);
 
  private:
   explicit AccessControl(std::unique_ptr<AllowList> list)

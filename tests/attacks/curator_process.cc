@@ -114,7 +114,8 @@ std::map<std::string, std::string> CuratorProcess::Stop() {
                         "&& cat <&3'"),
            &metrics);
   // `timeout` and `tail` wait for a process that is not a child.
-  MustRun(absl::StrCat("kill -TERM ", pid_, " && timeout 60 tail --pid=", pid_,
+  MustRun(absl::StrCat("kill -TERM ", pid_,
+                       " && timeout 60 tail -s 0.05 --pid=", pid_,
                        " -f /dev/null"));
   pid_.clear();
   std::map<std::string, std::string> left = {

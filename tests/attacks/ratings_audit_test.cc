@@ -22,10 +22,10 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::uint64_t kPlays = 1 << 17;
-constexpr int kItems = 14, kRank = 3;
+constexpr std::uint64_t kPlaysOfRatings = 1 << 17;
+constexpr int kRatedItems = 14, kRatedRank = 3;
 
-using Sums = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
 // One release with its price, and the pair of people that differ most in it.
 struct Case {
@@ -54,9 +54,9 @@ std::vector<Case> Cases() {
 
 // Items 0 to 2 fix the profile, the others tell nothing of it.
 Eigen::MatrixXd DecidingModel() {
-  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kItems, 1 + kRank);
+  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kRatedItems, 1 + kRatedRank);
   model.col(0).setConstant(3);
-  for (int k = 0; k < kRank; ++k) model(k, 1 + k) = 1e3;
+  for (int k = 0; k < kRatedRank; ++k) model(k, 1 + k) = 1e3;
   return model;
 }
 
@@ -64,7 +64,7 @@ RunParameters ParametersOf() {
   RunParameters parameters;
   parameters.dataset = "people";
   parameters.mechanism = "ratings";
-  parameters.rank = kRank;
+  parameters.rank = kRatedRank;
   parameters.rounds = 5;
   parameters.epsilon = 12;
   parameters.delta = kAttackDelta;
@@ -78,7 +78,7 @@ RunParameters ParametersOf() {
 RunPlan Plan() {
   DatasetFacts facts;
   facts.name = facts.population = "people";
-  facts.features = kItems;
+  facts.features = kRatedItems;
   facts.users = 4;
   facts.conversion = Conversion::kGaussian;
   facts.max_rank = 100;
@@ -97,7 +97,7 @@ RunPlan ClaimOf(const std::string& release) {
   return plan;
 }
 
-LinearGame GameOf(const Case& one, const RunPlan& claim) {
+LinearGame RatedGame(const Case& one, const RunPlan& claim) {
   RoundInput input;
   input.rows = one.rows;
   if (one.takes_model) {
@@ -107,15 +107,16 @@ LinearGame GameOf(const Case& one, const RunPlan& claim) {
   const ReleaseKind& kind = ReleaseKindOf(one.release);
   LinearGame game;
   for (int world = 0; world < 2; ++world) {
-    std::vector<Ratings> people = RandomPeople(3, kItems, 5);
+    std::vector<Ratings> people = RandomPeople(3, kRatedItems, 5);
     people.push_back(one.targets[world]);
     std::unique_ptr<Coefficients> none;
-    const RoundSums sums =
-        kind.sums(
-                input,
-                {*RatingsOf(people, kItems), ParametersOf(), claim, {}, &none})
-            .value();
-    for (const Sums& part : sums.parts)
+    const RoundSums sums = kind.sums(input, {*RatingsOf(people, kRatedItems),
+                                             ParametersOf(),
+                                             claim,
+                                             {},
+                                             &none})
+                               .value();
+    for (const Integers& part : sums.parts)
       game.sums[world].insert(game.sums[world].end(), part.begin(), part.end());
   }
   std::vector<PartPlan> parts = claim.stages[0].parts;
@@ -136,9 +137,9 @@ LinearGame Reduced(const LinearGame& game) {
   return reduced;
 }
 
-double Surely(const std::string& who, const RunPlan& claim,
-              const LinearGame& game, std::uint64_t seed) {
-  return Report(who, claim, Play(Reduced(game), kPlays, seed)).surely;
+double SurelyOfRatings(const std::string& who, const RunPlan& claim,
+                       const LinearGame& game, std::uint64_t seed) {
+  return Report(who, claim, Play(Reduced(game), kPlaysOfRatings, seed)).surely;
 }
 
 class AuditOfRatings : public ::testing::TestWithParam<Case> {
@@ -152,19 +153,19 @@ class AuditOfRatings : public ::testing::TestWithParam<Case> {
 
 TEST_P(AuditOfRatings, TheProductsBoundComesNearTheClaimFromBelow) {
   const RunPlan claim = ClaimOf(GetParam().release);
-  const double bound = Surely("product, " + GetParam().release, claim,
-                              GameOf(GetParam(), claim), Seed(0));
+  const double bound = SurelyOfRatings("product, " + GetParam().release, claim,
+                                       RatedGame(GetParam(), claim), Seed(0));
   EXPECT_LE(bound, MuOf(claim));
   EXPECT_GT(bound, 0.85 * MuOf(claim));
 }
 
 TEST_P(AuditOfRatings, SeesHalvedNoise) {
   const RunPlan claim = ClaimOf(GetParam().release);
-  LinearGame game = GameOf(GetParam(), claim);
+  LinearGame game = RatedGame(GetParam(), claim);
   for (std::uint64_t& stddev : game.stddevs) stddev /= 2;
-  EXPECT_GT(
-      Surely("twin: halved noise, " + GetParam().release, claim, game, Seed(1)),
-      MuOf(claim));
+  EXPECT_GT(SurelyOfRatings("twin: halved noise, " + GetParam().release, claim,
+                            game, Seed(1)),
+            MuOf(claim));
 }
 
 INSTANTIATE_TEST_SUITE_P(Releases, AuditOfRatings, ::testing::ValuesIn(Cases()),
@@ -182,8 +183,8 @@ TEST(AuditOfCorrections, SeesTheSensitivityOfVectorsWithoutSigns) {
   PartPlan& b = twin.stages[0].parts[0];
   b.stddev_steps = static_cast<std::uint64_t>(
       static_cast<double>(b.stddev_steps) / std::sqrt(2.0));
-  EXPECT_GT(Surely("twin: sqrt(2) c_z c_h for B", claim,
-                   GameOf(Cases()[4], twin), 900'000'000'000),
+  EXPECT_GT(SurelyOfRatings("twin: sqrt(2) c_z c_h for B", claim,
+                            RatedGame(Cases()[4], twin), 900'000'000'000),
             MuOf(claim));
 }
 
@@ -192,16 +193,16 @@ TEST(AuditOfCorrections, SeesTheSensitivityOfVectorsWithoutSigns) {
 // On lattices so coarse that the fault is large beside the bound. sigma is the
 // one that `square`, the claimed squared sensitivity, asks for at mu = 2.
 
-constexpr double kMu = 2;
+constexpr double kMuOfTwo = 2;
 
 RunPlan ClaimOfTwo() {
   RunPlan plan;
-  plan.cost = MuSquared::RoundUp(kMu * kMu).value();
+  plan.cost = MuSquared::RoundUp(kMuOfTwo * kMuOfTwo).value();
   return plan;
 }
 
 std::uint64_t SigmaFor(double square) {
-  return static_cast<std::uint64_t>(std::ceil(std::sqrt(square) / kMu));
+  return static_cast<std::uint64_t>(std::ceil(std::sqrt(square) / kMuOfTwo));
 }
 
 // 16 items, and 17 with the same 16 at opposite ratings; a = 1, c = tau = 1.04
@@ -252,7 +253,7 @@ TEST(AuditOfItems, SeesPartsThatAreRoundedByThemselves) {
   // sqrt(69) / 2 = 4.2 steps: in units of a 64th of a step.
   const auto finer = [&](LinearGame game) {
     constexpr std::int64_t kFiner = 64;
-    for (Sums& sums : game.sums)
+    for (Integers& sums : game.sums)
       for (std::int64_t& sum : sums) sum *= kFiner;
     const double square = static_cast<double>(
         ItemsSensitivity(lattice, Adjacency::kReplaceOne, 17));
@@ -260,12 +261,14 @@ TEST(AuditOfItems, SeesPartsThatAreRoundedByThemselves) {
                         SigmaFor(square * kFiner * kFiner));
     return game;
   };
-  EXPECT_LE(Surely("product, on quarters", ClaimOfTwo(),
-                   finer(JointlyRounded(lattice, scale)), 910'000'000'000),
-            kMu);
-  EXPECT_GT(Surely("twin: mask and ratings rounded by themselves", ClaimOfTwo(),
-                   finer(SeparatelyRounded(lattice)), 920'000'000'000),
-            kMu);
+  EXPECT_LE(
+      SurelyOfRatings("product, on quarters", ClaimOfTwo(),
+                      finer(JointlyRounded(lattice, scale)), 910'000'000'000),
+      kMuOfTwo);
+  EXPECT_GT(SurelyOfRatings("twin: mask and ratings rounded by themselves",
+                            ClaimOfTwo(), finer(SeparatelyRounded(lattice)),
+                            920'000'000'000),
+            kMuOfTwo);
 }
 
 // hh' with h = (s ... s, b ... b), s < 1 < b, and h = (b ... b, -s ... -s):
@@ -305,12 +308,12 @@ TEST(AuditOfSemidefinite, SeesMatricesCutEntryByEntry) {
       }
     }
   }
-  EXPECT_LE(Surely("products of integers, on whole numbers", ClaimOfTwo(),
-                   product, 930'000'000'000),
-            kMu);
-  EXPECT_GT(Surely("twin: matrices cut entry by entry", ClaimOfTwo(), cut,
-                   940'000'000'000),
-            kMu);
+  EXPECT_LE(SurelyOfRatings("products of integers, on whole numbers",
+                            ClaimOfTwo(), product, 930'000'000'000),
+            kMuOfTwo);
+  EXPECT_GT(SurelyOfRatings("twin: matrices cut entry by entry", ClaimOfTwo(),
+                            cut, 940'000'000'000),
+            kMuOfTwo);
 }
 
 // Theorem 12, one_rating: one rating from end to end moves the roundings of 199
@@ -331,21 +334,22 @@ TEST(AuditOfOneRating, SeesALatticeThatIsNotPaidFor) {
   const auto with = [&](double square) {
     LinearGame scaled = game;
     constexpr std::int64_t kFiner = 16;
-    for (Sums& sums : scaled.sums)
+    for (Integers& sums : scaled.sums)
       for (std::int64_t& sum : sums) sum *= kFiner;
     scaled.stddevs.assign(scaled.sums[0].size(),
                           SigmaFor(square * kFiner * kFiner));
     return scaled;
   };
   const double range = 16;  // R = 4 on quarters
-  EXPECT_LE(Surely("product, one rating of 200 on quarters", ClaimOfTwo(),
-                   with(static_cast<double>(ItemsSensitivity(
-                       lattice, Adjacency::kOneRating, kMany))),
-                   950'000'000'000),
-            kMu);
-  EXPECT_GT(Surely("twin: R without the lattice's term", ClaimOfTwo(),
-                   with(range * range), 960'000'000'000),
-            kMu);
+  EXPECT_LE(
+      SurelyOfRatings("product, one rating of 200 on quarters", ClaimOfTwo(),
+                      with(static_cast<double>(ItemsSensitivity(
+                          lattice, Adjacency::kOneRating, kMany))),
+                      950'000'000'000),
+      kMuOfTwo);
+  EXPECT_GT(SurelyOfRatings("twin: R without the lattice's term", ClaimOfTwo(),
+                            with(range * range), 960'000'000'000),
+            kMuOfTwo);
 }
 
 }  // namespace

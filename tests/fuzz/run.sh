@@ -42,8 +42,9 @@ for target in "${targets[@]}"; do
   "$build/tests/${target}_replay" --write-seeds "$seeds"
   # Leaks are looked for at the end: libraries keep what they have allocated
   # for a thread, and to look after each input takes most of the time.
-  # A time-out counts wall time, and the machine may be busy.
-  options=(-rss_limit_mb=2048 -timeout=300 -detect_leaks=0)
+  # A time-out counts wall time, and the machine may be busy: an input of
+  # `wire` that takes six seconds of a quiet one took 404.
+  options=(-rss_limit_mb=2048 -timeout=1200 -detect_leaks=0)
   [ "$target" = client_requests ] && export ASAN_OPTIONS=detect_leaks=0
   TIMEFORMAT='%R %U'
   times=$({ time "$build/tests/${target}_fuzz" "${options[@]}" \

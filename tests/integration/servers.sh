@@ -4,7 +4,12 @@
 # print the flags of `serve` besides --listen.
 source=$1
 PATH=$2:$PATH
-work=$(mktemp -d)
+# In memory if there is a gigabyte: each of a thousand charges is synced several times.
+if [ -w /dev/shm ] && [ "$(df --output=avail -k /dev/shm | tail -n 1)" -gt 1000000 ]; then
+  work=$(mktemp -d -p /dev/shm)
+else
+  work=$(mktemp -d)
+fi
 data=$work/data
 curator_pid= analyst_pid= curator_port=0 analyst_port=0
 finish() {

@@ -15,19 +15,19 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr int kItems = 150, kRank = 3;
+constexpr int kRatedItems = 150, kRank = 3;
 
-struct RatingsRun {
+struct NeighboursRun {
   DatasetFacts facts;
   RunParameters parameters;
   RunPlan plan;
 };
 
 // A run of all releases about so many people.
-RatingsRun RunOf(Adjacency adjacency, std::uint64_t users) {
-  RatingsRun run;
+NeighboursRun RunOf(Adjacency adjacency, std::uint64_t users) {
+  NeighboursRun run;
   run.facts.name = run.facts.population = run.parameters.dataset = "people";
-  run.facts.features = kItems;
+  run.facts.features = kRatedItems;
   run.facts.users = users;
   run.facts.adjacency = run.parameters.adjacency = adjacency;
   run.facts.conversion = run.parameters.conversion = Conversion::kGaussian;
@@ -66,19 +66,19 @@ std::vector<PartPlan> PartsOf(const StagePlan& stage, const RoundInput& input) {
   return parts;
 }
 
-RoundSums SumsOf(const RatingsRun& run, const StagePlan& stage,
+RoundSums SumsOf(const NeighboursRun& run, const StagePlan& stage,
                  const RoundInput& input, const std::vector<Ratings>& people) {
   const ReleaseKind& kind = ReleaseKindOf(stage.release);
   EXPECT_EQ(ReasonCode(kind.check(input, run.parameters, run.facts)), "");
   const auto data =
-      RatingsOf(people, kItems, run.facts.adjacency, *run.facts.ratings);
+      RatingsOf(people, kRatedItems, run.facts.adjacency, *run.facts.ratings);
   std::unique_ptr<Coefficients> none;
   return kind.sums(input, {*data, run.parameters, run.plan, {}, &none}).value();
 }
 
 // X such that items 0 to 2 fix the profile and the others tell nothing of it.
 Eigen::MatrixXd DecidingModel() {
-  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kItems, 1 + kRank);
+  Eigen::MatrixXd model = Eigen::MatrixXd::Zero(kRatedItems, 1 + kRank);
   model.col(0).setConstant(3);
   for (int k = 0; k < kRank; ++k) model(k, 1 + k) = 1e3;
   return model;
@@ -102,10 +102,10 @@ std::vector<std::pair<Ratings, Ratings>> HostilePairs() {
 // Ratio of what was seen to what is charged for, over all pairs.
 using Largest = std::map<std::string, double>;
 
-void CheckPair(const RatingsRun& run, const Eigen::MatrixXd& model,
+void CheckPair(const NeighboursRun& run, const Eigen::MatrixXd& model,
                double stddev, const Ratings& one, const Ratings& other,
                Largest* largest) {
-  std::vector<Ratings> people = RandomPeople(3, kItems, 71);
+  std::vector<Ratings> people = RandomPeople(3, kRatedItems, 71);
   for (const StagePlan& stage : run.plan.stages) {
     const RoundInput input = InputOf(stage.release, model, stddev);
     people.push_back(one);
@@ -137,7 +137,7 @@ class RatingsNeighbours : public ::testing::TestWithParam<Adjacency> {};
 
 TEST_P(RatingsNeighbours, Theorems11To14KeepWhatIsChargedFor) {
   const Adjacency adjacency = GetParam();
-  const RatingsRun run = RunOf(adjacency, 4);
+  const NeighboursRun run = RunOf(adjacency, 4);
   std::mt19937_64 random(73);
   Largest largest;
   const auto check = [&](const Eigen::MatrixXd& model, double stddev,
@@ -146,17 +146,17 @@ TEST_P(RatingsNeighbours, Theorems11To14KeepWhatIsChargedFor) {
   };
   for (int i = 0; i < 40; ++i) {
     const Eigen::MatrixXd model =
-        RandomModel(kItems, kRank, i, std::pow(10, i % 7 - 2));
-    const Ratings person = RandomPerson(random, kItems);
-    const Ratings moved = WithOneRatingMoved(random, person, kItems);
+        RandomModel(kRatedItems, kRank, i, std::pow(10, i % 7 - 2));
+    const Ratings person = RandomPerson(random, kRatedItems);
+    const Ratings moved = WithOneRatingMoved(random, person, kRatedItems);
     check(model, 0.7, person, moved);
     if (adjacency == Adjacency::kOneRating) continue;
-    check(model, 0.7, person, RandomPerson(random, kItems));
+    check(model, 0.7, person, RandomPerson(random, kRatedItems));
     check(model, 0.7, person, Mirrored(person));
   }
   // Many ratings, one of them from one end of the range to the other.
   Ratings many;
-  for (int i = 1; i < kItems; ++i)
+  for (int i = 1; i < kRatedItems; ++i)
     many[i] = i % 2 == 0 ? 40'000 + i : 20'000 - i;
   Ratings low = many, high = many;
   low[0] = 10'000;
@@ -183,8 +183,8 @@ INSTANTIATE_TEST_SUITE_P(Relations, RatingsNeighbours,
                          });
 
 TEST(RatingsRequests, AreCheckedFromTheRequestAlone) {
-  const RatingsRun run = RunOf(Adjacency::kReplaceOne, 4);
-  const Eigen::MatrixXd model = RandomModel(kItems, kRank, 1);
+  const NeighboursRun run = RunOf(Adjacency::kReplaceOne, 4);
+  const Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 1);
   const auto code = [&](const std::string& release, const RoundInput& input) {
     return ReasonCode(
         ReleaseKindOf(release).check(input, run.parameters, run.facts));
@@ -211,7 +211,10 @@ TEST(RatingsRequests, AreCheckedFromTheRequestAlone) {
     if (takes_rows) {
       for (const std::vector<std::uint32_t>& rows :
            std::vector<std::vector<std::uint32_t>>{
-               {2, 1}, {1, 1}, {kItems}, std::vector<std::uint32_t>(21, 0)}) {
+               {2, 1},
+               {1, 1},
+               {kRatedItems},
+               std::vector<std::uint32_t>(21, 0)}) {
         bad = good;
         bad.rows = rows;
         EXPECT_EQ(code(stage.release, bad), "rows-malformed");
@@ -227,7 +230,7 @@ TEST(RatingsRequests, AreCheckedFromTheRequestAlone) {
           std::numeric_limits<double>::infinity(), 1.1e6, -1.1e6}) {
       for (const Eigen::Index column : {0, kRank}) {
         bad = good;
-        bad.w(kItems - 1, column) = wrong;
+        bad.w(kRatedItems - 1, column) = wrong;
         EXPECT_EQ(code(stage.release, bad), "model-out-of-range");
       }
       bad = good;
@@ -240,8 +243,9 @@ TEST(RatingsRequests, AreCheckedFromTheRequestAlone) {
       bad.numbers = numbers;
       EXPECT_EQ(code(stage.release, bad), "numbers-malformed");
     }
-    for (const auto& [rows, columns] :
-         {std::pair{kItems, 1}, {kItems, 2 + kRank}, {kItems - 1, 1 + kRank}}) {
+    for (const auto& [rows, columns] : {std::pair{kRatedItems, 1},
+                                        {kRatedItems, 2 + kRank},
+                                        {kRatedItems - 1, 1 + kRank}}) {
       bad = good;
       bad.w = Eigen::MatrixXd::Zero(rows, columns);
       EXPECT_EQ(code(stage.release, bad), "matrix-shape");
@@ -251,12 +255,12 @@ TEST(RatingsRequests, AreCheckedFromTheRequestAlone) {
 
 // Fewer columns and rows than planned: fewer numbers with the same noise.
 TEST(RatingsRequests, MayAskForLessThanWasPlanned) {
-  const RatingsRun run = RunOf(Adjacency::kReplaceOne, 3);
-  const std::vector<Ratings> people = RandomPeople(3, kItems, 9);
+  const NeighboursRun run = RunOf(Adjacency::kReplaceOne, 3);
+  const std::vector<Ratings> people = RandomPeople(3, kRatedItems, 9);
   for (const StagePlan& stage : run.plan.stages) {
     for (const int rank : {1, 2}) {
       RoundInput input =
-          InputOf(stage.release, RandomModel(kItems, rank, 1), 1);
+          InputOf(stage.release, RandomModel(kRatedItems, rank, 1), 1);
       if (!input.rows.empty()) input.rows = {7};
       const RoundSums sums = SumsOf(run, stage, input, people);
       const std::vector<PartPlan> parts = PartsOf(stage, input);
@@ -274,9 +278,9 @@ TEST(RatingsRequests, MayAskForLessThanWasPlanned) {
 
 // Room for what is computed follows from what is declared.
 TEST(RatingsMemory, GrowsWithDeclaredNumbersAlone) {
-  const RatingsRun run = RunOf(Adjacency::kReplaceOne, 1000);
+  const NeighboursRun run = RunOf(Adjacency::kReplaceOne, 1000);
   DatasetDescription data;
-  data.features = kItems;
+  data.features = kRatedItems;
   data.users = 1000;
   data.ratings = kStars;
   for (const StagePlan& stage : run.plan.stages) {

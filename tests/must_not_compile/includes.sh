@@ -32,7 +32,13 @@ forbid '^#include "curator/[a-mo-z]' curator/noise
 forbid '^#include "curator/(import|factor|mechanism|noise|gate|serve|maintenance|commands)/' curator/ledger
 forbid '^#include "curator/(import|mechanism|serve|maintenance|commands)/' curator/gate
 forbid '^#include "curator/(import|serve|maintenance|commands)/' curator/mechanism
-forbid '^#include "curator/(import|maintenance|commands)/' curator/serve
+# The items of a stored data set are read with the importer's item_table alone.
+forbid '^#include "curator/(import/([^i]|i[^t])|(maintenance|commands|recommend)/)' curator/serve
+# Lists are a function of the model and one record: nothing of the ledger, the
+# gate or the noise is near them.
+forbid '^#include "curator/(import|factor|mechanism|noise|ledger|gate|maintenance|commands)/' curator/recommend
+# People's lists have no place in the analyst's programs.
+forbid 'dpnmf/recommend/' analyst common curator/lab
 forbid '^#include "curator/commands/' curator/maintenance
 # The client sees nothing else of the analyst.
 forbid '^#include "analyst/([^c]|c[^l]|cl[^i]|client[^/])' analyst/client

@@ -2,7 +2,8 @@
 # symbols.sh ANALYST CLIENT CURATOR LAB TWIN: the analyst and the client hold no symbol
 # of the curator's. The curator holds no generator with a seed, nothing of
 # dpnmf-lab and no web page; dpnmf-lab holds no ledger, session or release gate.
-# None holds a failpoint; TWIN is a library with them.
+# RecommendService is in the curator alone: no symbol and no string of its package
+# is in another program. None holds a failpoint; TWIN is a library with them.
 set -u
 analyst=$1 client=$2 curator=$3 lab=$4 twin=$5
 bad=0
@@ -24,6 +25,13 @@ absent "$curator" 'mersenne_twister|linear_congruential|subtract_with_carry|Spli
 absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
 for program in "$analyst" "$client" "$curator" "$lab"; do
   absent "$program" 'dpnmf::failpoint::' "$twin"
+done
+for program in "$analyst" "$client" "$lab"; do
+  absent "$program" 'dpnmf::recommend::|RecommendService' "$curator"
+  grep -q 'dpnmf.recommend' "$curator" || { echo "the check is blind: $curator does not name dpnmf.recommend"; bad=1; }
+  if grep -q -e 'dpnmf.recommend' -e GetRecommendations "$program"; then
+    echo "$program names RecommendService"; bad=1
+  fi
 done
 # The page of a report.
 grep -q uPlot "$lab" || { echo "the check is blind: $lab holds no page"; bad=1; }

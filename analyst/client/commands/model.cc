@@ -1,9 +1,11 @@
 #include "analyst/client/model.h"
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,6 +15,7 @@
 #include "analyst/client/render/picture.h"
 #include "analyst/client/run_id.h"
 #include "common/base/error.h"
+#include "common/ratings/similar.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::cli {
@@ -24,6 +27,8 @@ struct ModelFlags {
   std::string errors;
   std::string shape;
   std::string order = "row";
+  std::string similar;
+  std::uint32_t top = 10;
 };
 
 // Whether both names lead to the same file, there or not.
@@ -37,14 +42,23 @@ bool IsSameFile(const std::string& one, const std::string& other) {
   return place(one) == place(other);
 }
 
+absl::Status TypeUnknown(const std::string& output, const char* types) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                 absl::StrCat("`--output` must end in ", types, ", and '",
+                              output, "' does not."));
+}
+
+// What can be said before the run is known.
 absl::Status CheckOutput(const ModelFlags& flags) {
-  const std::string type = ExtensionOf(flags.output);
-  if (type != ".npy" && type != ".csv" && type != ".mtx" && type != ".png") {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "file-type-unknown",
-        absl::StrCat("`--output` must end in .npy, .csv, .mtx or .png, and '",
-                     flags.output, "' does not."));
+  if (flags.output.empty() == flags.similar.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",
+                   "Give either `--output FILE` or `--similar ITEM`.");
   }
+  if (flags.output.empty()) return absl::OkStatus();
+  const std::string type = ExtensionOf(flags.output);
+  if (type != ".npy" && type != ".csv" && type != ".mtx" && type != ".png" &&
+      type != ".npz")
+    return TypeUnknown(flags.output, ".npy, .npz, .csv, .mtx or .png");
   const std::string of_errors = ExtensionOf(flags.errors);
   if (!flags.errors.empty() && of_errors != ".npy" && of_errors != ".csv" &&
       of_errors != ".mtx") {
@@ -107,6 +121,77 @@ std::string TextOf(const v1::ModelReport& report, v1::RunState state) {
   return text;
 }
 
+// ---- Runs on ratings
+
+std::string NameOfItem(const NamedItemModel& model, std::int32_t item) {
+  return model.names.empty() ? std::string()
+                             : model.names[static_cast<std::size_t>(item)];
+}
+
+v1::SimilarItemsReport SimilarReport(const NamedItemModel& model,
+                                     std::int32_t item,
+                                     const std::vector<SimilarItem>& similar) {
+  v1::SimilarItemsReport report;
+  report.set_item(model.items[static_cast<std::size_t>(item)]);
+  report.set_name(NameOfItem(model, item));
+  for (const SimilarItem& one : similar) {
+    auto* const row = report.add_similar();
+    row->set_item(model.items[static_cast<std::size_t>(one.item)]);
+    row->set_name(NameOfItem(model, one.item));
+    row->set_similarity(one.similarity);
+  }
+  return report;
+}
+
+std::string TextOf(const v1::SimilarItemsReport& report) {
+  const auto title = [](const auto& row) {
+    return row.name().empty() ? row.item() : row.name();
+  };
+  std::string text = absl::StrCat("nearest to ", title(report), ":\n");
+  for (const auto& row : report.similar())
+    absl::StrAppendFormat(&text, "  %6.3f  %s\n", row.similarity(), title(row));
+  return text;
+}
+
+std::string ItemsText(const ModelFlags& flags, const v1::ModelHeader& header,
+                      const ItemModel& model) {
+  return absl::StrFormat(
+      "wrote %s: the item model, %d items, %d factors (the person's bias among "
+      "them), after %d %s (run %s)\nratings from %g to %g; %.3g standard "
+      "deviation of a rating about its prediction from a known profile\n",
+      flags.output, model.base.size(), model.loadings.cols(),
+      header.rounds_done(), header.rounds_done() == 1 ? "round" : "rounds",
+      NameOf(header.state()), model.low, model.high, model.residual_stddev);
+}
+
+absl::StatusOr<ExitCode> UseItems(const Session& session,
+                                  const ModelFlags& flags,
+                                  const v1::ModelHeader& header,
+                                  const NamedItemModel& items) {
+  if (!flags.similar.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(const std::int32_t item,
+                           FindItem(items, flags.similar));
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<SimilarItem> similar,
+                           SimilarItems(items, item, flags.top));
+    const v1::SimilarItemsReport report = SimilarReport(items, item, similar);
+    session.Print(report, TextOf(report));
+    return kExitOk;
+  }
+  const std::string type = ExtensionOf(flags.output);
+  if (type != ".npz" && type != ".csv")
+    return TypeUnknown(flags.output, ".npz or .csv for a run on ratings");
+  DPNMF_RETURN_IF_ERROR(WriteFileAtomically(
+      flags.output, type == ".npz" ? NpzText(items) : ItemCsvText(items)));
+  v1::ModelReport report;
+  *report.mutable_shape() = header.shape();
+  report.set_rounds_done(header.rounds_done());
+  report.set_state(v1::RunState_Name(header.state()));
+  report.set_output(flags.output);
+  report.set_residual_stddev(items.model.residual_stddev);
+  session.Print(report, ItemsText(flags, header, items.model));
+  return kExitOk;
+}
+
 absl::StatusOr<ExitCode> SaveModel(const Session& session,
                                    const ModelFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckOutput(flags));
@@ -114,6 +199,15 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   DPNMF_ASSIGN_OR_RETURN(const auto model,
                          client.GetModel(run_id, !flags.errors.empty()));
+  if (model.items.has_value())
+    return UseItems(session, flags, model.header, *model.items);
+  if (!flags.similar.empty()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ratings",
+                   "The run is not on ratings, so it has no items to compare: "
+                   "use `--output`.");
+  }
+  if (ExtensionOf(flags.output) == ".npz")
+    return TypeUnknown(flags.output, ".npy, .csv, .mtx or .png");
   DPNMF_ASSIGN_OR_RETURN(const auto bytes,
                          FileBytes(flags, flags.output, model.w));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
@@ -133,7 +227,8 @@ Command ModelCommand(const Session* session) {
   const auto flags = std::make_shared<ModelFlags>();
   return {
       .name = "model",
-      .summary = "Write the dictionary W (D x K) of a run to a file",
+      .summary =
+          "Write the dictionary W (D x K) or the item model of a run to a file",
       .footer =
           "A run in progress gives its current W. In the picture each part is "
           "one tile,\nblank where it is 0 and darkest at its largest "
@@ -141,26 +236,36 @@ Command ModelCommand(const Session* session) {
           "entry: the analyst fits W\nagain for 16 draws of the noise, which "
           "takes 16 times as long as the fit. The errors\ndo not include "
           "sampling error (other people would give another W) or "
-          "bias.\n\nExamples:\n  dpnmf model 3f9a --output W.npy\n  dpnmf "
-          "model 3f9a --output parts.png --shape 8x8",
+          "bias.\n\nA run on ratings gives its items' effects, factors and "
+          "counts with their standard\nerrors in one file; "
+          "docs/recommender.md has the format.\n\nExamples:\n  dpnmf model "
+          "3f9a --output W.npy\n  dpnmf model 3f9a --output parts.png --shape "
+          "8x8\n  dpnmf model 7c21 --output items.npz\n  dpnmf model 7c21 "
+          "--similar 'Star Wars (1977)'",
       .flags =
           {Flag("run", &flags->run, "Id of the run, or its first digits",
                 {.value = "RUN", .required = true}),
            Flag("--output,-o", &flags->output,
-                "File for W; ends in .npy, .csv, .mtx or .png; replaced if it "
-                "exists",
-                {.value = "FILE", .required = true}),
+                "File for W; ends in .npy, .csv, .mtx or .png, or in .npz or "
+                ".csv for ratings; replaced if it exists",
+                {.value = "FILE"}),
            Flag("--errors", &flags->errors,
                 "File for the standard errors of W; ends in .npy, .csv or "
                 ".mtx. Only for completed runs of moments and of statistics",
-                {.value = "FILE"}),
+                {.value = "FILE", .needs = "--output"}),
            Flag("--shape", &flags->shape,
                 "For .png: shape of the tile of a column of W [a square]",
                 {.value = "ROWSxCOLUMNS"}),
            Flag("--order", &flags->order,
                 "For .png: whether a tile is filled row by row or column by "
                 "column",
-                {.one_of = "row|column", .shown = true})},
+                {.one_of = "row|column", .shown = true}),
+           Flag("--similar", &flags->similar,
+                "For ratings: print the items nearest to this one, an id or a "
+                "name",
+                {.value = "ITEM"}),
+           Flag("--top", &flags->top, "For --similar: number of items",
+                {.range = {1, 1000}, .shown = true})},
       .run = [session, flags] { return SaveModel(*session, *flags); }};
 }
 

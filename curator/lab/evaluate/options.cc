@@ -29,23 +29,6 @@ bool Names(const EvaluateOptions& options, std::string_view mechanism) {
                    mechanism) != options.mechanisms.end();
 }
 
-absl::Status CheckPrivacy(const EvaluateOptions& options) {
-  if (options.epsilon.empty()) {
-    return Invalid("epsilon-out-of-range", "`epsilon` needs a value.");
-  }
-  for (const double epsilon : options.epsilon) {
-    if (!(epsilon > 0 && epsilon <= 1000)) {
-      return Invalid("epsilon-out-of-range",
-                     "Each `epsilon` must be above 0 and at most 1000.");
-    }
-  }
-  if (!(options.delta > 0 && options.delta < 1)) {
-    return Invalid("delta-out-of-range",
-                   "`delta` must be above 0 and below 1.");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckMechanisms(const EvaluateOptions& options) {
   for (const std::string& mechanism : options.mechanisms) {
     if (std::find(kMechanisms.begin(), kMechanisms.end(), mechanism) ==
@@ -92,8 +75,25 @@ absl::Status CheckOutliers(const EvaluateOptions& options) {
 
 }  // namespace
 
+absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta) {
+  if (epsilons.empty()) {
+    return Invalid("epsilon-out-of-range", "`epsilon` needs a value.");
+  }
+  for (const double epsilon : epsilons) {
+    if (!(epsilon > 0 && epsilon <= 1000)) {
+      return Invalid("epsilon-out-of-range",
+                     "Each `epsilon` must be above 0 and at most 1000.");
+    }
+  }
+  if (!(delta > 0 && delta < 1)) {
+    return Invalid("delta-out-of-range",
+                   "`delta` must be above 0 and below 1.");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckEvaluateOptions(const EvaluateOptions& options) {
-  DPNMF_RETURN_IF_ERROR(CheckPrivacy(options));
+  DPNMF_RETURN_IF_ERROR(CheckPrivacy(options.epsilon, options.delta));
   DPNMF_RETURN_IF_ERROR(CheckMechanisms(options));
   DPNMF_RETURN_IF_ERROR(CheckOutliers(options));
   for (const std::uint32_t rounds : options.rounds) {

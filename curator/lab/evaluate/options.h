@@ -45,6 +45,10 @@ struct EvaluateOptions {
   std::string data_dir;     // where the use is recorded; empty: in `output`
 };
 
+// Overall epsilons, at least one, each in (0, 1000], and delta in (0, 1).
+// INVALID_ARGUMENT "epsilon-out-of-range", "delta-out-of-range".
+absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta);
+
 // Checks what can be checked before the file is read. INVALID_ARGUMENT
 // "epsilon-out-of-range", "delta-out-of-range", "rounds-out-of-range",
 // "mechanism-unknown", "outliers-off", "lambda-out-of-range",

@@ -2,48 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "curator/lab/evaluate/assets.h"
 #include "curator/lab/evaluate/paper.h"
-#include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // --- CSV
-
-std::string Quoted(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string(field);
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(std::string(field), {{"\"", "\"\""}}), "\"");
-}
-
-std::string Number(double value) {
-  return std::isnan(value) ? "" : absl::StrFormat("%.9g", value);
-}
 
 std::string SettingFields(const EvaluateOptions& options,
                           const Evaluation& evaluation,
                           const Setting& setting) {
   const std::vector<std::string> fields = {
-      Quoted(evaluation.name),
+      CsvField(evaluation.name),
       std::string(DataNameOf(setting)),
       std::string(NameOf(setting.method)),
       setting.outliers ? "on" : "off",
-      Number(setting.epsilon),
-      TakesEpsilon(setting.method) ? Number(options.delta) : "",
+      CsvNumber(setting.epsilon),
+      TakesEpsilon(setting.method) ? CsvNumber(options.delta) : "",
       setting.rounds > 0 ? absl::StrCat(setting.rounds) : ""};
   return absl::StrJoin(fields, ",");
 }
@@ -60,27 +44,22 @@ std::string ConversionFor(const Setting& setting,
 
 // --- JSON
 
-// NaN becomes null.
-Json JsonOf(double value) {
-  return std::isnan(value) ? Json(nullptr) : Json(value);
-}
-
 Json JsonOf(const Setting& setting) {
   return {
       {"data", DataNameOf(setting)},
       {"mechanism", NameOf(setting.method)},
       {"outliers", setting.outliers},
-      {"epsilon", JsonOf(setting.epsilon)},
+      {"epsilon", JsonNumber(setting.epsilon)},
       {"rounds", setting.rounds > 0 ? Json(setting.rounds) : Json(nullptr)}};
 }
 
 Json JsonOf(const Result& result) {
   Json json = JsonOf(result.setting);
   json["repeat"] = result.repeat;
-  json["epsilon_per_round"] = JsonOf(result.epsilon_per_round);
+  json["epsilon_per_round"] = JsonNumber(result.epsilon_per_round);
   json["objective"] = result.objective;
-  json["npmi"] = JsonOf(result.npmi);
-  json["umass"] = JsonOf(result.umass);
+  json["npmi"] = JsonNumber(result.npmi);
+  json["umass"] = JsonNumber(result.umass);
   json["seconds"] = result.seconds;
   Json rounds = Json::array(), objectives = Json::array();
   for (const CurvePoint& point : result.curve) {
@@ -94,12 +73,12 @@ Json JsonOf(const Result& result) {
 Json JsonOf(const Summary& summary) {
   Json json = JsonOf(summary.setting);
   json["repeats"] = summary.repeats;
-  json["epsilon_per_round"] = JsonOf(summary.epsilon_per_round);
+  json["epsilon_per_round"] = JsonNumber(summary.epsilon_per_round);
   json["median"] = summary.median;
   json["least"] = summary.least;
   json["largest"] = summary.largest;
-  json["npmi"] = JsonOf(summary.npmi);
-  json["umass"] = JsonOf(summary.umass);
+  json["npmi"] = JsonNumber(summary.npmi);
+  json["umass"] = JsonNumber(summary.umass);
   json["seconds"] = summary.seconds;
   return json;
 }
@@ -242,18 +221,6 @@ Json EvaluationJson(const EvaluateOptions& options,
           {"topics", TopicsJson(evaluation)}};
 }
 
-std::string TextOf(const Json& json, int indent) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/true,
-                   Json::error_handler_t::replace);
-}
-
-// JSON that may stand within <script>: nothing in it can end the element or
-// begin a comment. All else is ASCII already.
-std::string ScriptSafe(const std::string& json) {
-  return absl::StrReplaceAll(
-      json, {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}});
-}
-
 }  // namespace
 
 std::string ResultsCsv(const EvaluateOptions& options,
@@ -263,9 +230,9 @@ std::string ResultsCsv(const EvaluateOptions& options,
       "repeat,objective,npmi,umass,seconds,conversion\n";
   for (const Result& result : evaluation.results) {
     absl::StrAppend(&csv, SettingFields(options, evaluation, result.setting),
-                    ",", Number(result.epsilon_per_round), ",", result.repeat,
-                    ",", Number(result.objective), ",", Number(result.npmi),
-                    ",", Number(result.umass), ",",
+                    ",", CsvNumber(result.epsilon_per_round), ",",
+                    result.repeat, ",", CsvNumber(result.objective), ",",
+                    CsvNumber(result.npmi), ",", CsvNumber(result.umass), ",",
                     absl::StrFormat("%.3f", result.seconds), ",",
                     ConversionFor(result.setting, options), "\n");
   }
@@ -282,7 +249,7 @@ std::string CurvesCsv(const EvaluateOptions& options,
         SettingFields(options, evaluation, result.setting);
     for (const CurvePoint& point : result.curve) {
       absl::StrAppend(&csv, fields, ",", result.repeat, ",", point.round, ",",
-                      Number(point.objective), "\n");
+                      CsvNumber(point.objective), "\n");
     }
   }
   return csv;
@@ -297,14 +264,7 @@ std::string ReportHtml(const EvaluateOptions& options,
                        const Evaluation& evaluation) {
   Json data = EvaluationJson(options, evaluation);
   data["pictures"] = PicturesJson(evaluation);
-  return absl::StrReplaceAll(std::string(kReportPage),
-                             {{"@PLOT_LICENSE@", std::string(kPlotLicense)},
-                              {"@PLOT_STYLE@", std::string(kPlotStyle)},
-                              {"@PLOT_SCRIPT@", std::string(kPlotScript)},
-                              {"@REPORT_STYLE@", std::string(kReportStyle)},
-                              {"@REPORT_SCRIPT@", std::string(kReportScript)},
-                              {"@WARNING@", std::string(kEvaluateWarning)},
-                              {"@DATA@", ScriptSafe(TextOf(data, -1))}});
+  return Page(kReportScript, data);
 }
 
 absl::Status WriteTables(const EvaluateOptions& options,
@@ -324,13 +284,11 @@ absl::Status WriteReport(const EvaluateOptions& options,
 }
 
 absl::Status RecordUse(const EvaluateOptions& options, std::string_view time) {
-  const std::string& directory =
-      options.data_dir.empty() ? options.output : options.data_dir;
-  Json line = {{"time", time},
-               {"input", std::filesystem::absolute(options.input).string()},
-               {"output", std::filesystem::absolute(options.output).string()},
-               {"options", JsonOf(options)}};
-  return AppendDurably(directory + "/evaluations.log", TextOf(line, -1) + "\n");
+  return RecordUse(options.data_dir.empty() ? options.output : options.data_dir,
+                   {{"time", time},
+                    {"input", AbsolutePath(options.input)},
+                    {"output", AbsolutePath(options.output)},
+                    {"options", JsonOf(options)}});
 }
 
 }  // namespace dpnmf::curator::lab

@@ -7,15 +7,9 @@
 
 #include "absl/status/status.h"
 #include "curator/lab/evaluate/evaluation.h"
+#include "curator/lab/evaluate/page.h"
 
 namespace dpnmf::curator::lab {
-
-// What every page of the report, the terminal and results.json say.
-inline constexpr std::string_view kEvaluateWarning =
-    "Not private: for research, and for choosing epsilon and rank on public or "
-    "generated data. These figures are exact functions of the data; the noise "
-    "comes from a seed. On private data the operator must keep them, and "
-    "nothing that an analyst sees may depend on them.";
 
 // One row a trial: dataset, data, mechanism, outliers, epsilon, delta, rounds,
 // epsilon_per_round, repeat, objective, npmi, umass, seconds. Fields without a

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/error.h"
+#include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
 #include "grpcpp/server_builder.h"
@@ -275,6 +276,14 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
       static_cast<std::uint64_t>(model.cols()));
   reply.mutable_header()->set_rounds_done(3);
   reply.mutable_header()->set_state(v1::RUN_STATE_COMPLETED);
+  if (items.has_value()) {
+    *reply.mutable_header()->mutable_item_model() = HeaderOf(*items);
+    writer->Write(reply);
+    WriteItemModel(*items, [&](const v1::ModelReply& part) {
+      return writer->Write(part);
+    });
+    return grpc::Status::OK;
+  }
   writer->Write(reply);
   WriteChunks(model, [&](const v1::RealChunk& chunk) {
     *reply.mutable_dictionary() = chunk;

@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "Eigen/Core"
+#include "common/ratings/model_file.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/server.h"
@@ -35,6 +37,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   v1::GetBudgetReply budget;
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
+  std::optional<NamedItemModel> items;  // of a run on ratings
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
   grpc::Status unavailable;  // what ListDatasets ends with

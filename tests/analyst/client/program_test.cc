@@ -24,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/analyst/client/fake_analyst.h"
+#include "tests/common/ratings/sample_model.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -94,6 +95,56 @@ class Program : public ::testing::Test {
   std::ostringstream out_;
   std::ostringstream err_;
 };
+
+// Runs on ratings.
+
+TEST_F(Program, AnItemModelIsWrittenInBothFormats) {
+  analyst().items = SampleItemModel(50, 4, 2);
+  for (const std::string name : {"items.npz", "items.csv"}) {
+    EXPECT_EQ(Run({"model", "3f9a", "--output", Path(name)}), kExitOk)
+        << err_.str();
+    EXPECT_THAT(out_.str(),
+                AllOf(HasSubstr("50 items"), HasSubstr("ratings from 1 to 5")));
+    const auto read = ReadItemModel(Path(name));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(NpzText(*read), NpzText(*analyst().items));
+  }
+}
+
+TEST_F(Program, AnItemModelIsNoDictionaryAndTheOtherWayRound) {
+  const std::string png = Path("items.png");
+  analyst().model = Eigen::MatrixXd::Ones(6, 2);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("W.npz")}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[file-type-unknown]"));
+  EXPECT_EQ(Run({"model", "3f9a", "--similar", "i1"}), kExitState);
+  EXPECT_THAT(err_.str(), HasSubstr("[run-not-ratings]"));
+  analyst().items = SampleItemModel(50, 4, 2);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", png}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr(".npz or .csv"));
+  EXPECT_FALSE(std::filesystem::exists(png));
+  EXPECT_EQ(Run({"model", "3f9a"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[flags-conflict]"));
+}
+
+TEST_F(Program, TheNearestItemsArePrintedByName) {
+  analyst().items = SampleItemModel(50, 4, 2);
+  EXPECT_EQ(
+      Run({"model", "3f9a", "--similar", "item, number 7", "--top", "3"}),
+      kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("nearest to Item, number 7:"));
+  const std::string text = out_.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_EQ(Run({"model", "3f9a", "--similar", "i7", "--format", "json"}),
+            kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["item"], "i7");
+  EXPECT_EQ(json["similar"].size(), 10u);
+  EXPECT_EQ(Run({"model", "3f9a", "--similar", "Item nummer 7"}),
+            kExitNotFound);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("`Item, number 7`"),
+                                HasSubstr("[item-unknown]")));
+}
 
 // Flags.
 

@@ -72,6 +72,26 @@ TEST(AllowListShape, OneShapeForBothServersAndTheOlderOnesReadTheSame) {
   }
 }
 
+// People's lists never go to an analyst, and the analyst's server has none.
+TEST(AllowListShape, AFrontEndIsKnownAtTheCuratorAndIsNoAnalyst) {
+  const auto with = [](const std::string& roles, const std::string& more,
+                       const AllowListRules& rules) {
+    return ParseAllowList(R"({"peers": [{"identity": "dns:a", "roles": [)" +
+                              roles + "]" + more + "}]}",
+                          rules);
+  };
+  const std::string films = R"(, "datasets": ["films"])";
+  const auto list = with(R"("front_end")", films, kCuratorAllowList);
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->grants[0].roles, std::set<Role>{Role::kFrontEnd});
+  const auto both =
+      with(R"("front_end", "analyst")", films, kCuratorAllowList).status();
+  EXPECT_EQ(ReasonCode(both), "allow-list-malformed");
+  EXPECT_THAT(std::string(both.message()), HasSubstr("front_end"));
+  EXPECT_EQ(ReasonCode(with(R"("front_end")", "", kAnalystAllowList).status()),
+            "clients-malformed");
+}
+
 TEST(AllowListShape, MalformedListsAreRefusedWithTheServersCode) {
   for (const char* text :
        {"", "[]", "{}", R"({"peers": {}})", R"({"peers": [1]})",

@@ -14,7 +14,7 @@ constexpr RatingScale kStars = {.low_units = 10'000, .high_units = 50'000};
 constexpr Adjacency kAdjacencies[] = {
     Adjacency::kReplaceOne, Adjacency::kAddRemoveOne, Adjacency::kOneRating};
 
-DatasetFacts Facts(Adjacency adjacency = Adjacency::kReplaceOne) {
+DatasetFacts RatedFacts(Adjacency adjacency = Adjacency::kReplaceOne) {
   DatasetFacts facts;
   facts.name = facts.population = "people";
   facts.features = 500;
@@ -27,7 +27,7 @@ DatasetFacts Facts(Adjacency adjacency = Adjacency::kReplaceOne) {
   return facts;
 }
 
-RunParameters Parameters(Adjacency adjacency = Adjacency::kReplaceOne) {
+RunParameters RatedParameters(Adjacency adjacency = Adjacency::kReplaceOne) {
   RunParameters parameters;
   parameters.dataset = "people";
   parameters.mechanism = "ratings";
@@ -55,8 +55,8 @@ double SquaredDelta(const PartPlan& part, Adjacency adjacency) {
 
 TEST(RatingsPlan, StagesStandInTheirOrderAndHaveTheirShares) {
   for (const Adjacency adjacency : kAdjacencies) {
-    const RunParameters parameters = Parameters(adjacency);
-    const RunPlan plan = PlanRun(parameters, Facts(adjacency)).value();
+    const RunParameters parameters = RatedParameters(adjacency);
+    const RunPlan plan = PlanRun(parameters, RatedFacts(adjacency)).value();
     ASSERT_EQ(plan.stages.size(), 5u);
     const char* const names[] = {"items", "co-ratings", "profiles", "residuals",
                                  "corrections"};
@@ -91,28 +91,28 @@ TEST(RatingsPlan, StagesStandInTheirOrderAndHaveTheirShares) {
 }
 
 TEST(RatingsPlan, WhatHasNoShareIsLeftOut) {
-  RunParameters parameters = Parameters();
+  RunParameters parameters = RatedParameters();
   parameters.shares = {1, 0, 0, 0, 0};
   parameters.rounds = 1;
   parameters.moment_rows = 0;
   parameters.profile_directions = 1000;
-  const RunPlan plan = PlanRun(parameters, Facts()).value();
+  const RunPlan plan = PlanRun(parameters, RatedFacts()).value();
   ASSERT_EQ(plan.stages.size(), 1u);
   EXPECT_EQ(plan.stages[0].release, "items");
   parameters.rounds = 2;
-  EXPECT_EQ(CodeOf(parameters, Facts()), "rounds-out-of-range");
-  parameters = Parameters();
+  EXPECT_EQ(CodeOf(parameters, RatedFacts()), "rounds-out-of-range");
+  parameters = RatedParameters();
   parameters.rounds = 4;
-  EXPECT_EQ(CodeOf(parameters, Facts()), "rounds-out-of-range");
+  EXPECT_EQ(CodeOf(parameters, RatedFacts()), "rounds-out-of-range");
   parameters.shares[2] = 0;
-  EXPECT_EQ(CodeOf(parameters, Facts()), "");
-  EXPECT_EQ(PlanRun(parameters, Facts())->stages.size(), 4u);
+  EXPECT_EQ(CodeOf(parameters, RatedFacts()), "");
+  EXPECT_EQ(PlanRun(parameters, RatedFacts())->stages.size(), 4u);
 }
 
 TEST(RatingsPlan, ParametersOutOfRangeAreRefused) {
-  const DatasetFacts facts = Facts();
-  ASSERT_EQ(CodeOf(Parameters(), facts), "");
-  RunParameters parameters = Parameters();
+  const DatasetFacts facts = RatedFacts();
+  ASSERT_EQ(CodeOf(RatedParameters(), facts), "");
+  RunParameters parameters = RatedParameters();
   for (const std::vector<double>& shares :
        std::vector<std::vector<double>>{{},
                                         {1},
@@ -127,11 +127,11 @@ TEST(RatingsPlan, ParametersOutOfRangeAreRefused) {
     EXPECT_EQ(CodeOf(parameters, facts), "share-out-of-range");
   }
   for (const std::uint32_t rows : {0u, 501u}) {
-    parameters = Parameters();
+    parameters = RatedParameters();
     parameters.moment_rows = rows;
     EXPECT_EQ(CodeOf(parameters, facts), "moment-rows-out-of-range");
   }
-  parameters = Parameters();
+  parameters = RatedParameters();
   parameters.profile_directions = 12;
   EXPECT_EQ(CodeOf(parameters, facts), "profile-directions-out-of-range");
   parameters.profile_directions = 11;
@@ -140,16 +140,16 @@ TEST(RatingsPlan, ParametersOutOfRangeAreRefused) {
 
 // Both parties refuse: the check is part of planning.
 TEST(RatingsPlan, MechanismAndDataSetMustFit) {
-  DatasetFacts counts = Facts();
+  DatasetFacts counts = RatedFacts();
   counts.ratings.reset();
-  EXPECT_EQ(CodeOf(Parameters(), counts), "mechanism-mismatch");
-  EXPECT_EQ(ReasonCode(PlanRun(Parameters(), counts).status()),
+  EXPECT_EQ(CodeOf(RatedParameters(), counts), "mechanism-mismatch");
+  EXPECT_EQ(ReasonCode(PlanRun(RatedParameters(), counts).status()),
             "mechanism-mismatch");
   for (const char* name : {"statistics", "gradient", "moments", "objective"}) {
-    RunParameters parameters = Parameters();
+    RunParameters parameters = RatedParameters();
     parameters.mechanism = name;
     parameters.rounds = parameters.mechanism == "moments" ? 2 : 1;
-    EXPECT_EQ(CodeOf(parameters, Facts()), "mechanism-mismatch") << name;
+    EXPECT_EQ(CodeOf(parameters, RatedFacts()), "mechanism-mismatch") << name;
     // one_rating has a meaning for ratings alone.
     parameters.adjacency = counts.adjacency = Adjacency::kOneRating;
     EXPECT_EQ(CodeOf(parameters, counts), "adjacency-mismatch") << name;
@@ -159,9 +159,9 @@ TEST(RatingsPlan, MechanismAndDataSetMustFit) {
   for (const RatingScale& scale :
        {RatingScale{5, 5}, RatingScale{6, 5}, RatingScale{-1'000'000'001, 0},
         RatingScale{0, 1'000'000'001}}) {
-    DatasetFacts facts = Facts();
+    DatasetFacts facts = RatedFacts();
     facts.ratings = scale;
-    EXPECT_EQ(CodeOf(Parameters(), facts), "dataset-facts-invalid");
+    EXPECT_EQ(CodeOf(RatedParameters(), facts), "dataset-facts-invalid");
   }
 }
 
@@ -171,7 +171,7 @@ TEST(RatingsPlan, SensitivitiesAreThoseOfTheTheorems) {
   const double c_h2 = 1.25, c_p = 1 + std::sqrt(12.0);
   for (const Adjacency adjacency : kAdjacencies) {
     const RunPlan plan =
-        PlanRun(Parameters(adjacency), Facts(adjacency)).value();
+        PlanRun(RatedParameters(adjacency), RatedFacts(adjacency)).value();
     const bool add = adjacency == Adjacency::kAddRemoveOne;
     const auto expect = [&](std::size_t stage, std::size_t part,
                             double square) {
@@ -215,10 +215,10 @@ TEST(RatingsPlan, EveryRangeAndSizeCanBePlanned) {
     for (const std::uint64_t users :
          {std::uint64_t{30}, std::uint64_t{1} << 40}) {
       for (const Adjacency adjacency : kAdjacencies) {
-        DatasetFacts facts = Facts(adjacency);
+        DatasetFacts facts = RatedFacts(adjacency);
         facts.ratings = scale;
         facts.users = users;
-        const auto plan = PlanRun(Parameters(adjacency), facts);
+        const auto plan = PlanRun(RatedParameters(adjacency), facts);
         ASSERT_TRUE(plan.ok()) << plan.status();
         const double range = (static_cast<double>(scale.high_units) -
                               static_cast<double>(scale.low_units)) *

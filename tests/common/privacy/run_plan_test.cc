@@ -74,8 +74,7 @@ mpq_class TrueCost(const std::vector<PartPlan>& parts, Adjacency adjacency) {
 
 PartPlan Part(std::uint64_t left, std::uint64_t right, std::uint64_t stddev,
               std::uint64_t diagonal = 0) {
-  PartPlan part;
-  part.name = diagonal == 0 ? "B" : "A";
+  PartPlan part{.name = diagonal == 0 ? "B" : "A"};
   part.symmetric = diagonal != 0;
   part.stddev_steps = stddev;
   part.diagonal_stddev_steps = diagonal;

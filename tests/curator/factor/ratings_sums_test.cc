@@ -18,7 +18,7 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr int kFeatures = 40, kRank = 7, kDirections = 3;
+constexpr int kRatedItems = 40, kRank = 7, kDirections = 3;
 const std::vector<std::uint32_t> kRows = {0, 1, 5, 6, 17, 20, 31, 39};
 
 using Sums = std::vector<std::int64_t>;
@@ -36,7 +36,7 @@ Sums Joined(const Sums& a, const Sums& b) {
 }
 
 const Eigen::MatrixXd& Model() {
-  static const Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 3);
+  static const Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 3);
   return model;
 }
 
@@ -81,7 +81,7 @@ constexpr Adjacency kAdjacencies[] = {
 // they are those of the people one by one, in any order, with any blocks and
 // threads.
 TEST(RatingsSums, Theorem10APersonsBitsAreThatPersonsAlone) {
-  std::vector<Ratings> people = RandomPeople(61, kFeatures, 11);
+  std::vector<Ratings> people = RandomPeople(61, kRatedItems, 11);
   people[7].clear();
   for (const Adjacency adjacency : kAdjacencies) {
     for (const Release& release : Releases(adjacency)) {
@@ -89,7 +89,7 @@ TEST(RatingsSums, Theorem10APersonsBitsAreThatPersonsAlone) {
       Sums one_by_one;
       for (const Ratings& person : people) {
         const Sums share =
-            release.sums(*RatingsOf({person}, kFeatures, adjacency), {})
+            release.sums(*RatingsOf({person}, kRatedItems, adjacency), {})
                 .value();
         one_by_one.resize(share.size());
         std::transform(share.begin(), share.end(), one_by_one.begin(),
@@ -99,7 +99,7 @@ TEST(RatingsSums, Theorem10APersonsBitsAreThatPersonsAlone) {
       for (const Execution& execution :
            {Execution{1, 0}, Execution{3, 1}, Execution{2, 7}}) {
         EXPECT_EQ(
-            release.sums(*RatingsOf(people, kFeatures, adjacency), execution)
+            release.sums(*RatingsOf(people, kRatedItems, adjacency), execution)
                 .value(),
             one_by_one);
         std::shuffle(people.begin(), people.end(), random);
@@ -112,12 +112,13 @@ TEST(RatingsSums, PeopleWithoutRatingsAddZeroAndSoDoesAnEmptyRestriction) {
   for (const Adjacency adjacency : kAdjacencies) {
     for (const Release& release : Releases(adjacency)) {
       const Sums sums =
-          release.sums(*RatingsOf({{}, {}}, kFeatures, adjacency), {}).value();
+          release.sums(*RatingsOf({{}, {}}, kRatedItems, adjacency), {})
+              .value();
       EXPECT_EQ(sums, Sums(sums.size())) << release.name;
     }
   }
   // None of the named rows.
-  const auto data = RatingsOf({{{2, 50'000}, {30, 10'000}}}, kFeatures);
+  const auto data = RatingsOf({{{2, 50'000}, {30, 10'000}}}, kRatedItems);
   const RatingsRequest request{&Model(), 1};
   const std::size_t size = kRows.size() * (kRows.size() + 1) / 2;
   EXPECT_EQ(ComputeCoRatings(*data, kRows, 20, {}).value(), Sums(size));
@@ -126,7 +127,7 @@ TEST(RatingsSums, PeopleWithoutRatingsAddZeroAndSoDoesAnEmptyRestriction) {
 }
 
 TEST(RatingsSums, StopsWhenToldTo) {
-  const auto data = RatingsOf(RandomPeople(5, kFeatures, 2), kFeatures);
+  const auto data = RatingsOf(RandomPeople(5, kRatedItems, 2), kRatedItems);
   Execution execution;
   execution.stop = [] { return true; };
   for (const Release& release : Releases(Adjacency::kReplaceOne)) {
@@ -390,28 +391,28 @@ std::vector<Semidefinite> SemidefiniteReleases() {
   constexpr double kStddev = 0.25;
   return {{"C", kRows.size(),
            [](const Ratings& person, const Eigen::MatrixXd&, int bits) {
-             return ComputeCoRatings(*RatingsOf({person}, kFeatures), kRows,
+             return ComputeCoRatings(*RatingsOf({person}, kRatedItems), kRows,
                                      bits, {})
                  .value();
            },
            [](int bits) { return NormBoundSteps(1, bits); }},
           {"P", kRank,
            [](const Ratings& person, const Eigen::MatrixXd& model, int bits) {
-             return ComputeProfileMoments(*RatingsOf({person}, kFeatures),
+             return ComputeProfileMoments(*RatingsOf({person}, kRatedItems),
                                           {&model, kStddev}, kRank, bits, {})
                  .value();
            },
            [](int bits) { return ProfileMomentNorm(kRank, bits); }},
           {"S", kRows.size(),
            [](const Ratings& person, const Eigen::MatrixXd& model, int bits) {
-             return ComputeResidualMoments(*RatingsOf({person}, kFeatures),
+             return ComputeResidualMoments(*RatingsOf({person}, kRatedItems),
                                            {&model, kStddev}, kRows, bits, {})
                  .value();
            },
            [](int bits) { return ResidualNorm(kStars, bits); }},
           {"A", kDirections + 1,
            [](const Ratings& person, const Eigen::MatrixXd& model, int bits) {
-             return ComputeCorrections(*RatingsOf({person}, kFeatures),
+             return ComputeCorrections(*RatingsOf({person}, kRatedItems),
                                        {&model, kStddev}, kDirections, bits,
                                        bits, {})
                  ->a;
@@ -426,15 +427,15 @@ TEST(Semidefinite, Theorem13SharesAreSemidefiniteAndKeepTheirBound) {
     std::mt19937_64 random(37);
     const PartPlan part = Symmetric(release.rows);
     for (const double size : {0.0, 0.1, 1.0, 1e3, 1e6}) {
-      const Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 41, size);
+      const Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 41, size);
       for (const int bits : {1, 3, 9, 19}) {
         const Uint128 norm = release.norm(bits);
         const Sums nothing(release.rows * (release.rows + 1) / 2);
         for (int i = 0; i < 40; ++i) {
-          const Ratings person = RandomPerson(random, kFeatures);
+          const Ratings person = RandomPerson(random, kRatedItems);
           const Ratings other = random() % 3 == 0
                                     ? Mirrored(person)
-                                    : RandomPerson(random, kFeatures);
+                                    : RandomPerson(random, kRatedItems);
           const Sums x = release.share(person, model, bits);
           const Sums y = release.share(other, model, bits);
           EXPECT_LE(SquaredDistance(part, x, nothing), norm * norm);
@@ -454,8 +455,8 @@ TEST(Semidefinite, SharesAreThoseOfTheFormulas) {
   const Ratings person = {{0, 20'000}, {1, 45'000},  {4, 31'234}, {6, 50'000},
                           {9, 10'000}, {20, 33'000}, {31, 36'500}};
   constexpr double kStddev = 0.8;
-  const Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 43, 0.4);
-  const auto data = RatingsOf({person}, kFeatures);
+  const Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 43, 0.4);
+  const auto data = RatingsOf({person}, kRatedItems);
   const auto n = static_cast<Eigen::Index>(person.size());
   Eigen::MatrixXd x(n, kRank);
   Eigen::VectorXd y(n);
@@ -512,7 +513,7 @@ TEST(Semidefinite, SharesAreThoseOfTheFormulas) {
     for (int k = 0; k <= kDirections; ++k) {
       EXPECT_NEAR(
           std::ldexp(static_cast<double>(corrections.b[static_cast<std::size_t>(
-                         k * kFeatures + item)]),
+                         k * kRatedItems + item)]),
                      -39),
           full(at) * g(k), 1e-4);
     }
@@ -561,26 +562,26 @@ TEST(Corrections, Theorem14SignsMoveTheSumByTwiceAShare) {
 TEST(Corrections, Theorem14RandomPeopleKeepTheBound) {
   std::mt19937_64 random(47);
   const PartPlan part = {
-      .name = "B", .rows = kFeatures, .columns = kDirections + 1};
+      .name = "B", .rows = kRatedItems, .columns = kDirections + 1};
   for (const double size : {0.0, 0.3, 1e3}) {
-    const Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 53, size);
+    const Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 53, size);
     for (const int bits : {1, 4, 19}) {
       const auto share = [&](const Ratings& person) {
-        return ComputeCorrections(*RatingsOf({person}, kFeatures),
+        return ComputeCorrections(*RatingsOf({person}, kRatedItems),
                                   {&model, 0.5}, kDirections, bits, bits, {})
             .value()
             .b;
       };
       const Uint128 norms =
           static_cast<Uint128>(ResidualNorm(kStars, bits)) * ProfileNorm(bits);
-      const Sums nothing(kFeatures * (kDirections + 1));
+      const Sums nothing(kRatedItems * (kDirections + 1));
       for (int i = 0; i < 60; ++i) {
-        const Ratings person = RandomPerson(random, kFeatures);
+        const Ratings person = RandomPerson(random, kRatedItems);
         const Sums x = share(person);
         EXPECT_LE(SquaredDistance(part, x, nothing), norms);
         EXPECT_LE(SquaredDistance(part, x, share(Mirrored(person))), 4 * norms);
         EXPECT_LE(
-            SquaredDistance(part, x, share(RandomPerson(random, kFeatures))),
+            SquaredDistance(part, x, share(RandomPerson(random, kRatedItems))),
             4 * norms);
       }
     }
@@ -594,10 +595,10 @@ TEST(RatingsSums, WhatIsNotFiniteAddsZero) {
   const double kBad[] = {std::numeric_limits<double>::quiet_NaN(),
                          std::numeric_limits<double>::infinity(), 1e200,
                          -1e308};
-  const auto data = RatingsOf({{{0, 20'000}, {5, 40'000}}}, kFeatures);
+  const auto data = RatingsOf({{{0, 20'000}, {5, 40'000}}}, kRatedItems);
   for (const double bad : kBad) {
     for (const int column : {0, 1, 2}) {
-      Eigen::MatrixXd model = RandomModel(kFeatures, kRank, 3);
+      Eigen::MatrixXd model = RandomModel(kRatedItems, kRank, 3);
       model(5, column) = bad;
       const RatingsRequest request{&model, 1};
       const auto is_within = [](const Sums& sums, const PartPlan& part,

@@ -16,6 +16,7 @@
 #include "curator/data/description.h"
 #include "curator/import/fingerprint.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/child_process.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -410,14 +411,6 @@ TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
 }
 
 // ---- The machine fails
-
-int ExitStatusOf(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
 
 TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");

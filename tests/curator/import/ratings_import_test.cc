@@ -17,6 +17,7 @@
 #include "curator/import/ratings.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
+#include "tests/curator/import/child_process.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -319,14 +320,6 @@ TEST(RatingsFingerprint, SeesTheSetOfColumnsAndTheKey) {
 }
 
 // ---- The machine fails
-
-int ExitStatusOf(const std::function<int()>& body) {
-  const pid_t child = fork();
-  if (child == 0) _exit(body());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
 
 TEST_F(RatingsImport, AnInterruptedOneLeavesNothingWhereverItIs) {
   ImportOptions options = OptionsFor(kRatings);

@@ -48,6 +48,39 @@ TEST(Access, RefusesWhatItDoesNotUnderstand) {
   }
 }
 
+TEST(Access, AFrontEndMayDoNothingOnTheAnalystsPort) {
+  const auto access = AccessControl::FromGrants(
+      {{"dns:shop", {Role::kFrontEnd}, {}, true, {}},
+       {"dns:ops", {Role::kFrontEnd, Role::kOperator}, {"x"}, false, {}}});
+  const std::vector<std::string> shop = {"dns:shop"}, ops = {"dns:ops"};
+  EXPECT_EQ(ReasonCode(access->GrantOf(shop).status()), "role-missing");
+  EXPECT_EQ(ReasonCode(access->Require(shop, {Role::kAnalyst}, "x").status()),
+            "role-missing");
+  EXPECT_TRUE(access->GrantOf(ops).ok());
+  EXPECT_TRUE(access->RequireFrontEnd(shop, "y").ok());
+  EXPECT_TRUE(access->RequireFrontEnd(ops, "x").ok());
+  EXPECT_EQ(ReasonCode(access->RequireFrontEnd(ops, "y").status()),
+            "dataset-unknown");
+}
+
+// A certificate with several names: one analyst among them is enough.
+TEST(Access, APeerThatIsAlsoAnAnalystIsNoFrontEnd) {
+  const auto access = AccessControl::FromGrants(
+      {{"dns:shop", {Role::kFrontEnd}, {}, true, {}},
+       {"dns:auditor", {Role::kAuditor}, {}, true, {}},
+       {"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
+  const std::vector<std::string> both = {"dns:shop", "dns:analyst"},
+                                 auditor = {"dns:auditor"},
+                                 nobody = {"dns:nobody"};
+  EXPECT_EQ(ReasonCode(access->RequireFrontEnd(both, "x").status()),
+            "role-missing");
+  EXPECT_EQ(ReasonCode(access->RequireFrontEnd(auditor, "x").status()),
+            "role-missing");
+  EXPECT_EQ(ReasonCode(access->RequireFrontEnd(nobody, "x").status()),
+            "identity-unknown");
+  EXPECT_TRUE(access->GrantOf(both).ok());
+}
+
 TEST(Access, SaysWhereAListBreaksOff) {
   const std::string path = ::testing::TempDir() + "allow-list-cut.json";
   const std::string good = kGood;

@@ -1,0 +1,85 @@
+// dpnmf-curator token: a token for RecommendService, by hand.
+#include <openssl/rand.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/read_file.h"
+#include "common/base/utf8.h"
+#include "curator/commands/commands.h"
+#include "curator/recommend/token.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct TokenFlags {
+  std::string key, user, audience;
+  int seconds = 60;
+};
+
+absl::StatusOr<ExitCode> Make(const TokenFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string pem,
+                         ReadFile(flags.key, kSettingsFileLimit));
+  const std::optional<SigningKey> key = SigningKey::FromPem(pem);
+  if (!key.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "token-key-invalid",
+                   absl::StrCat("`", flags.key,
+                                "` is not an Ed25519 private key without a "
+                                "passphrase: make one with `openssl genpkey "
+                                "-algorithm ed25519`."));
+  }
+  if (!IsPlainText(flags.user) || !IsPlainText(flags.audience)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "token-text-invalid",
+                   "`--user` and `--audience` must be UTF-8 without control "
+                   "characters.");
+  }
+  unsigned char nonce[16];
+  if (RAND_bytes(nonce, sizeof nonce) != 1) {
+    return Refusal(absl::StatusCode::kInternal, "random-failed",
+                   "OpenSSL gives no random bytes.");
+  }
+  const TokenClaims claims = {
+      .person = flags.user,
+      .audience = flags.audience,
+      .expires = static_cast<std::int64_t>(std::time(nullptr)) + flags.seconds,
+      .nonce = absl::BytesToHexString(
+          {reinterpret_cast<const char*>(nonce), sizeof nonce})};
+  std::fputs((SignToken(claims, *key) + "\n").c_str(), stdout);
+  return kExitOk;
+}
+
+}  // namespace
+
+Command TokenCommand() {
+  const auto flags = std::make_shared<TokenFlags>();
+  return {
+      .name = "token",
+      .summary = "Sign a token for one person's list (for tests and repairs)",
+      .footer =
+          "The system that knows who is logged in signs its own tokens; "
+          "docs/recommender.md\nhas their shape. The private key does not "
+          "belong on the curator's machine.\nExample:\n  openssl genpkey "
+          "-algorithm ed25519 -out token.key\n  openssl pkey -in token.key "
+          "-pubout -out token.pub\n  dpnmf-curator token --key token.key "
+          "--user "
+          "196 --audience films",
+      .flags = {Flag("--key", &flags->key, "PEM file of the private key",
+                     {.value = "FILE", .required = true}),
+                Flag("--user", &flags->user, "The person's id",
+                     {.value = "ID", .required = true}),
+                Flag("--audience", &flags->audience,
+                     "What serve has as --recommend-audience",
+                     {.required = true}),
+                Flag("--seconds", &flags->seconds,
+                     "Time until the token expires",
+                     {.range = {1, kLongestTokenSeconds}, .shown = true})},
+      .run = [flags] { return Make(*flags); }};
+}
+
+}  // namespace dpnmf::curator

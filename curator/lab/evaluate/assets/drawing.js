@@ -1,0 +1,172 @@
+// What the reports of `evaluate` are drawn with: elements, tables and plots of
+// the JSON in #data. Text of the data goes through textContent alone, never
+// through markup. A report's own script follows it within one function.
+const data = JSON.parse(document.getElementById('data').textContent);
+const root = document.getElementById('report');
+root.textContent = '';
+
+const RAMP = ['#0072b2', '#d55e00', '#009e73', '#b05a8c', '#8a7500', '#56b4e9', '#1b1b1b'];
+
+// --- elements
+
+function add(parent, tag, text, className) {
+  const element = document.createElement(tag);
+  if (text !== undefined && text !== null) element.textContent = text;
+  if (className) element.className = className;
+  parent.append(element);
+  return element;
+}
+
+// columns: {title, number, of(row)}
+function addTable(parent, caption, columns, rows, isBest) {
+  const table = add(add(parent, 'div', null, 'scroll'), 'table');
+  if (caption) add(table, 'caption', caption);
+  const head = add(add(table, 'thead'), 'tr');
+  for (const column of columns)
+    add(head, 'th', column.title, column.number ? 'number' : '').scope = 'col';
+  const body = add(table, 'tbody');
+  for (const row of rows) {
+    const line = add(body, 'tr', null, isBest && isBest(row) ? 'best' : '');
+    for (const column of columns)
+      add(line, 'td', column.of(row), column.className || (column.number ? 'number' : ''));
+  }
+}
+
+const four = (x) => x === null || x === undefined ? '–' : x.toFixed(4);
+const short = (x) => x === null || x === undefined ? '–'
+  : x > 0 && x < 1e-3 ? x.toExponential().replace('.0', '') : String(Number(x.toPrecision(3)));
+const count = (n, word) => n.toLocaleString('en') + ' ' + word;
+const unique = (values) => [...new Set(values)];
+
+const median = (values) => {
+  const sorted = [...values].sort((a, b) => a - b), half = Math.floor(sorted.length / 2);
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+};
+
+// --- plots
+
+function swatch(line) {
+  const space = 'http' + '://www.w3.org/2000/svg';  // a name, nothing is fetched
+  const svg = document.createElementNS(space, 'svg');
+  svg.setAttribute('width', '30');
+  svg.setAttribute('height', '12');
+  const stroke = document.createElementNS(space, 'line');
+  const set = {x1: 0, x2: 30, y1: 6, y2: 6, stroke: line.color, 'stroke-width': 2.5,
+    'stroke-dasharray': line.dash.join(' ')};
+  for (const key in set) stroke.setAttribute(key, set[key]);
+  svg.append(stroke);
+  return svg;
+}
+
+// 1, 2, 5 and their powers of ten within [low, high]; powers alone over many.
+function logSplits(low, high) {
+  const wide = Math.log10(high / low) > 2.3;
+  const splits = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.ceil(Math.log10(high)); ++e)
+    for (const digit of wide ? [1] : [1, 2, 5]) {
+      const at = digit * 10 ** e;
+      if (at >= low * 0.999 && at <= high * 1.001) splits.push(Number(at.toPrecision(6)));
+    }
+  return splits;
+}
+
+// With as many decimals as the one that needs most.
+function alike(splits) {
+  const decimals = Math.max(...splits.map((y) => (String(Number(y.toFixed(4))).split('.')[1] || '').length));
+  return splits.map((y) => y.toFixed(decimals));
+}
+
+function logRange(low, high) {
+  const pad = low === high ? 2 : Math.pow(high / low, 0.04);
+  return [low / pad, high * pad];
+}
+
+// lines: {label, color, dash, points: [{x, y, low, high}]}; a line with
+// `level` instead is drawn over the whole width.
+// options: {title, xLabel, yLabel, xTicks, yLog, width, height, markers}
+function addPlot(parent, options, lines) {
+  const drawn = lines.filter((line) => line.level !== undefined || line.points.length > 0);
+  if (drawn.length === 0) return;
+  const figure = add(parent, 'figure');
+  figure.style.width = (options.width || 720) + 'px';
+  add(figure, 'figcaption', options.title);
+  const legend = add(figure, 'ul', null, 'legend');
+  for (const line of drawn) {
+    const item = add(legend, 'li');
+    item.append(swatch(line));
+    add(item, 'span', line.label);
+  }
+  let xs = unique(drawn.flatMap((line) => (line.points || []).map((p) => p.x))).sort((a, b) => a - b);
+  if (xs.length === 0) return figure.remove();
+  const [xLow, xHigh] = logRange(xs[0], xs[xs.length - 1]);
+  if (drawn.some((line) => line.level !== undefined))
+    xs = [xLow, ...xs, xHigh];  // levels reach both edges
+  const columns = [xs];
+  const series = [{}];
+  const bands = [];
+  for (const line of drawn) {
+    const points = new Map((line.points || []).map((p) => [p.x, p]));
+    const column = (of) => xs.map((x) => line.level !== undefined ? line.level
+      : points.has(x) ? of(points.get(x)) : null);
+    const isBand = line.points && line.points.some((p) => p.high > p.low);
+    series.push({label: line.label, stroke: line.color, width: 2, dash: line.dash, spanGaps: true,
+      points: {show: options.markers !== false && line.level === undefined, size: 7, fill: line.color}});
+    columns.push(column((p) => p.y));
+    if (isBand) {
+      const edge = {stroke: 'transparent', width: 0, spanGaps: true, points: {show: false}, band: true};
+      series.push({...edge}, {...edge});
+      columns.push(column((p) => p.high), column((p) => p.low));
+      bands.push({series: [series.length - 2, series.length - 1], fill: line.color + '30'});
+    }
+  }
+  const ys = columns.slice(1).flat().filter((y) => y !== null);
+  const [low, high] = [Math.min(...ys), Math.max(...ys)];
+  const yRange = options.yLog ? logRange(low, high)
+    : [Math.max(0, low - 0.08 * (high - low || low)), high + 0.08 * (high - low || high)];
+  const ticks = options.xTicks || null;
+  const grid = {stroke: '#e6e6e6', width: 1};
+  const axis = {stroke: '#1b1b1b', grid, ticks: {stroke: '#999', width: 1}, font: '13px system-ui, sans-serif',
+    labelFont: '600 13px system-ui, sans-serif'};
+  const reading = add(figure, 'p', null, 'reading');
+  new uPlot({
+    width: options.width || 720, height: options.height || 380,
+    legend: {show: false},
+    scales: {
+      x: {time: false, distr: 3, range: () => [xLow, xHigh]},
+      y: {distr: options.yLog ? 3 : 1, range: () => yRange},
+    },
+    axes: [
+      {...axis, label: options.xLabel, size: 42, labelSize: 26,
+        splits: () => ticks || logSplits(xLow, xHigh), filter: (_, splits) => splits,
+        values: (_, splits) => splits.map(short)},
+      {...axis, label: options.yLabel, size: 72, labelSize: 26,
+        ...(options.yLog ? {splits: () => logSplits(...yRange), filter: (_, splits) => splits} : {}),
+        values: (_, splits) => options.yLog ? splits.map(short) : alike(splits)},
+    ],
+    series, bands,
+    cursor: {drag: {x: false, y: false}, points: {show: false}, y: false},
+    hooks: {setCursor: [(plot) => {
+      const at = plot.cursor.idx;
+      if (at === null || at === undefined) return reading.textContent = '';
+      const parts = [];
+      series.forEach((one, i) => {
+        if (one.label && columns[i][at] !== null) parts.push(one.label + ' ' + short(columns[i][at]));
+      });
+      reading.textContent = options.xShort + ' ' + short(xs[at]) + ': ' + parts.join('; ');
+    }]},
+  }, columns, figure);
+  figure.append(reading);
+}
+
+function addOptions() {
+  add(root, 'h2', 'Options');
+  addTable(root, null, [{title: 'option', of: (pair) => pair[0]}, {title: 'value', of: (pair) => pair[1]}],
+    Object.entries(data.options).map(([key, value]) =>
+      [key, value === null ? 'default' : typeof value === 'object' ? JSON.stringify(value) : String(value)]));
+}
+
+// Paper has nothing to unfold.
+window.addEventListener('beforeprint', () => {
+  for (const folded of document.querySelectorAll('details')) folded.open = true;
+});
+

@@ -1,0 +1,130 @@
+#include "curator/recommend/recommender.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::size_t kMostReasons = 3;
+
+absl::Status Differs(absl::string_view how) {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "model-differs",
+                 absl::StrCat("The model is not of this data set: ", how,
+                              "; give the file of a run on this data set."));
+}
+
+absl::Status Degenerate() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "model-degenerate",
+                 "The model's numbers overflow for this person's ratings: use "
+                 "the model of another run.");
+}
+
+// The first `top` items by score, but for the own ones, which are ascending.
+std::vector<std::int32_t> Best(const Eigen::VectorXd& scores,
+                               std::span<const std::int32_t> own,
+                               std::size_t top) {
+  std::vector<std::int32_t> items;
+  items.reserve(static_cast<std::size_t>(scores.size()));
+  auto next = own.begin();
+  for (std::int32_t i = 0; i < scores.size(); ++i) {
+    if (next != own.end() && *next == i) {
+      ++next;
+    } else {
+      items.push_back(i);
+    }
+  }
+  const std::size_t count = std::min(top, items.size());
+  std::partial_sort(
+      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
+      items.end(), [&](std::int32_t a, std::int32_t b) {
+        return scores(a) != scores(b) ? scores(a) > scores(b) : a < b;
+      });
+  items.resize(count);
+  return items;
+}
+
+// The profile's mean is the sum over own items j of
+//   covariance x_j y_j / s^2,   y_j = rating_j - base_j,
+// so j adds (x_i' covariance x_j / s^2) y_j to the prediction of item i.
+std::vector<Contribution> Reasons(const ItemModel& model,
+                                  const Profile& profile, const RatedItems& own,
+                                  const std::vector<double>& ratings,
+                                  std::int32_t item) {
+  const double s = model.residual_stddev;
+  const Eigen::VectorXd weights =
+      profile.covariance * model.loadings.row(item).transpose() / (s * s);
+  std::vector<Contribution> all(own.items.size());
+  for (std::size_t j = 0; j < all.size(); ++j) {
+    const std::int32_t rated = own.items[j];
+    const double y = ratings[j] - model.base(rated);
+    all[j] = {rated, ratings[j], model.loadings.row(rated).dot(weights) * y};
+  }
+  const std::size_t count = std::min(kMostReasons, all.size());
+  std::partial_sort(all.begin(),
+                    all.begin() + static_cast<std::ptrdiff_t>(count), all.end(),
+                    [](const Contribution& a, const Contribution& b) {
+                      const double x = std::abs(a.adds), y = std::abs(b.adds);
+                      return x != y ? x > y : a.item < b.item;
+                    });
+  all.resize(count);
+  return all;
+}
+
+}  // namespace
+
+absl::StatusOr<Recommender> Recommender::Create(
+    NamedItemModel model, const std::vector<std::string>& items,
+    const RatingScale& scale) {
+  DPNMF_RETURN_IF_ERROR(CheckItemModel(model));
+  if (model.items.size() != items.size()) {
+    return Differs(absl::StrCat("it has ", model.items.size(),
+                                " items and the data set ", items.size()));
+  }
+  const auto [one, other] =
+      std::mismatch(items.begin(), items.end(), model.items.begin());
+  if (one != items.end()) {
+    return Differs(absl::StrCat("item ", one - items.begin() + 1, " is `",
+                                *other, "` in the model and `", *one,
+                                "` in the data set"));
+  }
+  // As the analyst converts the declared units.
+  constexpr double kTolerance = kRatingUnit / 2;
+  if (std::abs(model.model.low - scale.low_units * kRatingUnit) > kTolerance ||
+      std::abs(model.model.high - scale.high_units * kRatingUnit) > kTolerance)
+    return Differs("its range of ratings is another");
+  return Recommender(std::move(model));
+}
+
+absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
+    const RatedItems& own, const ListOptions& options) const {
+  const ItemModel& model = model_.model;
+  std::vector<double> ratings(own.units.size());
+  std::transform(own.units.begin(), own.units.end(), ratings.begin(),
+                 [](std::int32_t units) { return units * kRatingUnit; });
+  const Profile profile = SolveProfile(model, own.items, ratings);
+  const bool by_prediction = options.by_rating && !own.items.empty();
+  const Eigen::VectorXd scores =
+      by_prediction
+          ? Eigen::VectorXd(model.base + model.loadings * profile.mean)
+          : RankingScores(model, basis_, profile, own.items, ratings);
+  if (!scores.allFinite()) return Degenerate();
+  std::vector<Recommendation> list;
+  for (const std::int32_t item : Best(scores, own.items, options.top)) {
+    const Prediction prediction = Predict(model, profile, item);
+    if (!std::isfinite(prediction.rating) || !std::isfinite(prediction.stddev))
+      return Degenerate();
+    list.push_back({item, prediction.rating, prediction.stddev, {}});
+    if (options.explain) {
+      list.back().because = Reasons(model, profile, own, ratings, item);
+    }
+  }
+  return list;
+}
+
+}  // namespace dpnmf::curator

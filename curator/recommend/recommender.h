@@ -1,0 +1,73 @@
+// Lists of items for people, from a published item model and one person's own
+// record.
+//
+// Joint differential privacy rests on one condition (docs/recommender.md): a
+// list, its error bars and its explanation are a function of the model, of
+// public facts and of that one person's record. Nothing here reads, counts or
+// averages over anybody else.
+#ifndef DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
+#define DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/ratings/model_file.h"
+#include "common/ratings/person.h"
+#include "curator/data/dataset.h"
+
+namespace dpnmf::curator {
+
+inline constexpr std::uint32_t kDefaultTop = 20;
+inline constexpr std::uint32_t kMostTop = 1000;
+
+struct ListOptions {
+  std::uint32_t top = kDefaultTop;  // 1 to kMostTop
+  bool by_rating = false;           // else by relevance
+  bool explain = false;
+};
+
+// What the own rating of an item adds to a prediction, in units of ratings.
+struct Contribution {
+  std::int32_t item = 0;
+  double rating = 0;
+  double adds = 0;
+};
+
+struct Recommendation {
+  std::int32_t item = 0;
+  double rating = 0;  // predicted, within the declared range
+  double stddev = 0;  // of the rating, about the prediction
+  // The three largest in absolute value, the largest first; if asked for.
+  std::vector<Contribution> because;
+};
+
+// Immutable; safe from any thread.
+class Recommender {
+ public:
+  // `items`: the ids of the data set's items in their order.
+  // FAILED_PRECONDITION "model-differs" unless the model is of these items in
+  // this order and of this range of ratings.
+  static absl::StatusOr<Recommender> Create(
+      NamedItemModel model, const std::vector<std::string>& items,
+      const RatingScale& scale);
+
+  // Best first, equal ones by their place; the own items are left out. Without
+  // own ratings: by popularity, whatever the order. FAILED_PRECONDITION
+  // "model-degenerate" if the numbers of the model overflow for this record.
+  absl::StatusOr<std::vector<Recommendation>> Recommend(
+      const RatedItems& own, const ListOptions& options) const;
+
+  const NamedItemModel& model() const { return model_; }
+
+ private:
+  explicit Recommender(NamedItemModel model)
+      : model_(std::move(model)), basis_(RankingBasisOf(model_.model)) {}
+  NamedItemModel model_;
+  RankingBasis basis_;
+};
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
