@@ -59,7 +59,7 @@ std::vector<std::string> Proposals(const NamedItemModel& model,
 absl::Status Unknown(const NamedItemModel& model, std::string_view text) {
   const std::vector<std::string> near = Proposals(model, text);
   return Refusal(
-      absl::StatusCode::kNotFound, "item-unknown",
+      absl::StatusCode::kNotFound, "item-not-found",
       absl::StrCat("The model has no item `", View(text), "`: ",
                    near.empty() ? "give an id or a name of the item list"
                                 : absl::StrCat("the nearest names are ",

@@ -77,7 +77,24 @@ says '"agree": true'
 exits 0 "show" as alice show "$id"
 says ratings
 exits 0 "watch" as alice watch "$id"
+says "output items.npz"
 exits 7 "standard errors" as alice model "$id" --output "$work/W.npy" --errors "$work/E.npy"
+# The model as people use it, and lists on the curator's machine.
+exits 0 "items" as alice model "$id" --output "$work/items.npz"
+says "40 items"
+exits 0 "items as text" as alice model "$id" --output "$work/items.csv"
+exits 2 "items as a dictionary" as alice model "$id" --output "$work/W.npy"
+exits 0 "similar items" as alice model "$id" --similar "film 3"
+says "nearest to Film 3"
+exits 4 "a mistyped item" as alice model "$id" --similar "Flim 3"
+says "Film 3"
+lists() { dpnmf-curator recommend --data-dir "$data" --name films "$@"; }
+exits 0 "a list" lists --model "$work/items.npz" --user 7 --explain
+cp "$work/out" "$work/list"
+exits 0 "a list from text" lists --model "$work/items.csv" --user 7 --explain
+cmp "$work/out" "$work/list" || fail "the two formats give two lists"
+exits 0 "all lists" lists --model "$work/items.npz" --all --output "$work/lists.csv"
+[ "$(stat -c %a "$work/lists.csv")" = 600 ] || fail "the lists can be read by others"
 exits 0 "receipts" as alice receipts export --output "$work/receipts.jsonl"
 [ "$(wc -l < "$work/receipts.jsonl")" = "$rounds_done" ] || fail "receipts of $rounds_done rounds"
 exits 0 "verify receipts" dpnmf receipts verify "$work/receipts.jsonl" --key "$data/receipt.pub"

@@ -13,6 +13,7 @@
 #include "analyst/budget.h"
 #include "analyst/curator_client.h"
 #include "analyst/planner.h"
+#include "analyst/item_model.h"
 #include "analyst/run_items.h"
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
@@ -276,6 +277,14 @@ TEST_F(RatingsRun, IsPlannedPaidAndLearntUnderEveryRelation) {
     ASSERT_TRUE(model.ok()) << model.status();
     EXPECT_EQ(model->base, state.w.col(0));
     EXPECT_EQ(model->loadings, state.w.rightCols(state.w.cols() - 1));
+    // The same as it is handed out, with what the items are called.
+    const auto named = analyst::ItemModelOf(id, store_.get());
+    ASSERT_TRUE(named.ok()) << named.status();
+    ASSERT_TRUE(named->has_value());
+    EXPECT_EQ((*named)->items, SomeItems().ids);
+    EXPECT_EQ((*named)->names, SomeItems().names);
+    EXPECT_EQ((*named)->model.base, model->base);
+    EXPECT_EQ((*named)->model.counts, model->counts);
   }
 }
 

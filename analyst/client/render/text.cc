@@ -385,8 +385,10 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   const bool has_dictionary =
       mechanism == nullptr || mechanism->learns_dictionary;
   if (run.rounds_done() > 0 && has_dictionary) {
-    lines.push_back({"its dictionary",
-                     absl::StrCat("dpnmf model ", id, " --output W.npy")});
+    const bool items = mechanism != nullptr && mechanism->for_ratings;
+    lines.push_back({items ? "its items" : "its dictionary",
+                     absl::StrCat("dpnmf model ", id, " --output ",
+                                  items ? "items.npz" : "W.npy")});
   }
   return absl::StrCat("run ", id, " ", NameOf(run.state()), " after ",
                       run.rounds_done(), " of ", parameters.rounds(),

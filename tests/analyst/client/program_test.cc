@@ -143,7 +143,7 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
   EXPECT_EQ(Run({"model", "3f9a", "--similar", "Item nummer 7"}),
             kExitNotFound);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("`Item, number 7`"),
-                                HasSubstr("[item-unknown]")));
+                                HasSubstr("[item-not-found]")));
 }
 
 // Flags.

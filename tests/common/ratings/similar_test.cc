@@ -34,7 +34,7 @@ TEST(Similar, AnItemIsFoundByIdByNameAndByNameInAnyCase) {
 
 TEST(Similar, AMistypedNameGetsTheNearestOnes) {
   const absl::Status status = FindItem(Films(), "Star Warz").status();
-  EXPECT_EQ(ReasonCode(status), "item-unknown");
+  EXPECT_EQ(ReasonCode(status), "item-not-found");
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("`Star Wars (1977)`"), Not(HasSubstr("Emma"))));
   EXPECT_THAT(std::string(FindItem(Films(), "zzz").status().message()),
