@@ -13,14 +13,12 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double kAboveEdge = 1.05;
-
 MatrixXd RowsOf(const MatrixXd& matrix, const std::vector<Index>& rows) {
   return matrix(rows, Eigen::all);
 }
 
 // Weighted to mean 0 and deviation 1; 0 if all are alike.
-VectorXd Standardised(const VectorXd& values, const VectorXd& weights) {
+VectorXd StandardisedBy(const VectorXd& values, const VectorXd& weights) {
   const VectorXd centred = values.array() - weights.dot(values) / weights.sum();
   const double variance = weights.dot(centred.cwiseAbs2()) / weights.sum();
   return variance > 1e-12 ? VectorXd(centred / std::sqrt(variance))
@@ -28,7 +26,7 @@ VectorXd Standardised(const VectorXd& values, const VectorXd& weights) {
 }
 
 // Turns y to its principal directions under weights p and drops the weak.
-MatrixXd Turned(const MatrixXd& y, const VectorXd& p, Index most) {
+MatrixXd PrincipalDirections(const MatrixXd& y, const VectorXd& p, Index most) {
   const SymmetricEigen eigen =
       EigenOfSymmetric(TransposeProduct(y, p.asDiagonal() * y));
   const Index size = y.cols();
@@ -43,13 +41,15 @@ MatrixXd Turned(const MatrixXd& y, const VectorXd& p, Index most) {
 
 }  // namespace
 
+double AboveEdge(Index size) { return 1 + std::pow(double(size), -2.0 / 3); }
+
 Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most) {
   const SymmetricEigen eigen = EigenOfSymmetric(matrix);
   const Index size = matrix.rows();
   const double edge = 2 * stddev * std::sqrt(double(size));
+  const double least = AboveEdge(size) * edge;
   Index kept = 0;
-  while (kept < std::min(size, most) &&
-         eigen.values(size - 1 - kept) > kAboveEdge * edge &&
+  while (kept < std::min(size, most) && eigen.values(size - 1 - kept) > least &&
          eigen.values(size - 1 - kept) > 0) {
     ++kept;
   }
@@ -89,7 +89,7 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
                            Index most) {
   const Index size = counts.size();
   const VectorXd p = counts / counts.sum();
-  const VectorXd popularity = Standardised(
+  const VectorXd popularity = StandardisedBy(
       (counts.array() / counts.maxCoeff()).max(1e-3).log().matrix(), p);
   MatrixXd wide(size, features.cols() + 2);
   wide << VectorXd::Ones(size), features, popularity;
@@ -148,7 +148,7 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
   model.scale = mean.squaredNorm();
   y.rowwise() -= mean;
   y /= std::sqrt(model.scale);
-  model.y = Turned(y, p, most);
+  model.y = PrincipalDirections(y, p, most);
   return model;
 }
 

@@ -13,14 +13,18 @@
 
 namespace dpnmf {
 
+// The largest eigenvalue of noise of finite size M lies about the edge by a
+// part of M^(-2/3) (Tracy and Widom 1994); 1 + that.
+double AboveEdge(Eigen::Index size);
+
 // Directions of a noised symmetric matrix that rise above its noise.
 struct Spikes {
   Eigen::VectorXd values;   // the population's, falling
   Eigen::VectorXd shrunk;   // of least loss
   Eigen::MatrixXd vectors;  // M x k
 };
-// Eigenvalues above 1.05 times the noise's edge 2 stddev sqrt(M), at most
-// `most` of them (common/nmf/moment_estimates.h has the theorems).
+// Eigenvalues above AboveEdge(M) times the noise's edge 2 stddev sqrt(M), at
+// most `most` of them (common/nmf/moment_estimates.h has the theorems).
 Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev,
                 Eigen::Index most);
 

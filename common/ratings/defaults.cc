@@ -78,7 +78,10 @@ void FillRatingsDefaults(const DatasetFacts& facts, RunParameters* parameters) {
     const std::uint32_t columns =
         3 + (declared > 0 ? std::min(32u, declared + 10) : 0) +
         (has(1) ? 16 : 0) + (has(3) ? 6 : 0);
-    parameters->rank = std::min(columns, std::max(1u, facts.max_rank));
+    parameters->rank =
+        std::min({columns, std::max(1u, facts.max_rank),
+                  static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                      {facts.features, facts.users, columns}))});
   }
   if (parameters->profile_directions == 0 && has(4)) {
     parameters->profile_directions =

@@ -19,7 +19,7 @@ constexpr int kBins = 49;   // of the density of z on [-6, 6]
 constexpr double kBin = 0.25, kFirstBin = -6;
 constexpr Index kMostFitted = 16'384;
 constexpr int kStartSteps = 60, kCountSteps = 10, kJointSteps = 12;
-constexpr double kCountRidge = 5, kEffectRidge = 20;
+constexpr double kCountRidge = 5, kEffectRidge = 20, kMeanRidge = 4;
 
 using Cells = Eigen::Array<double, kCells, 1>;
 
@@ -197,8 +197,8 @@ class Fit {
     if (!effects) return;
     const double unit = std::pow(evidence_.unit, -2);
     gram.diagonal().array() += kEffectRidge * unit;
-    gram(0, 0) += (1e-6 - kEffectRidge) * unit;
-    gram(p, p) += (1e-2 - kEffectRidge) * unit;
+    gram(0, 0) += (kMeanRidge - kEffectRidge) * unit;
+    gram(p, p) += (kMeanRidge - kEffectRidge) * unit;
     beta_ = SolvePositive(gram, right);
     effect_variance_ =
         std::max(squares / weights, 1e-5 * std::pow(evidence_.unit, 2));

@@ -25,9 +25,12 @@ std::vector<double> Knots(const std::vector<double>& sorted,
                           const std::vector<double>& distinct) {
   if (distinct.size() <= kKnots) return distinct;
   std::vector<double> knots;
+  const std::size_t last = sorted.size() - 1, tail = last / 100;
+  const double low = sorted[tail], high = sorted[last - tail];
+  if (!(low < high)) return {distinct.front(), distinct.back()};
   for (std::size_t k = 0; k < kKnots; ++k)
-    knots.push_back(sorted[k * (sorted.size() - 1) / (kKnots - 1)]);
-  return Distinct(std::move(knots));
+    knots.push_back(low + (high - low) * double(k) / (kKnots - 1));
+  return knots;
 }
 
 void NormaliseRows(MatrixXd* block) {
@@ -45,7 +48,7 @@ MatrixXd Hats(const VectorXd& column, const std::vector<double>& knots) {
     const Index right = std::max<Index>(1, above - knots.begin());
     const double low = knots[std::size_t(right) - 1],
                  high = knots[std::size_t(right)];
-    const double part = (column(i) - low) / (high - low);
+    const double part = std::clamp((column(i) - low) / (high - low), 0.0, 1.0);
     block(i, right - 1) = 1 - part;
     block(i, right) = part;
   }

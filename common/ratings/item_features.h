@@ -11,7 +11,8 @@ namespace dpnmf {
 // Blocks of columns, D rows each; none if nothing tells the items apart.
 //   Columns of two values make one block of 0 and 1 (1: the larger value).
 //   Every other column makes a block of hat functions: piecewise linear, one
-//   knot for each value, or at 8 quantiles if it has more than 8 values.
+//   knot for each value, or 8 evenly spaced ones between the column's 1 % and
+//   99 % quantiles, constant beyond, if it has more than 8 values.
 // Rows of a block have length 1, or are 0. Columns of one value tell nothing
 // and are left out. If that makes more than `most` columns, one block of the
 // `most` leading principal components takes the place of all.

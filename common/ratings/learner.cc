@@ -57,10 +57,12 @@ double MiddleOfRange(const DatasetFacts& facts) {
 
 // What is known between releases. loadings in units of ratings.
 struct Learnt {
-  double own_means = 0;  // sum of (own mean - middle)
-  double within = 0;     // variance of a rating about its person's mean
-  double people = 0;     // with ratings
-  double co_scale = 0;   // CoRatingModel::scale; 0: none
+  double own_means = 0;      // sum of (own mean - middle)
+  double within = 0;         // variance of a rating about its person's mean
+  double people = 0;         // with ratings
+  double co_scale = 0;       // CoRatingModel::scale; 0: none
+  double own_variances = 0;  // sum of own variance
+  double own_stddev = 0;     // of its noise
   double counts_stddev = 0;
   double sums_stddev = 0;
   bool has_items = false;
@@ -72,12 +74,13 @@ struct Learnt {
   auto counts() const { return items.col(0); }
 };
 
-constexpr Index kScalars = 7;
+constexpr Index kScalars = 9;
 
 void Save(const Learnt& learnt, RatingsMemory* memory) {
   VectorXd scalars(kScalars);
   scalars << learnt.own_means, learnt.within, learnt.people, learnt.co_scale,
-      learnt.counts_stddev, learnt.sums_stddev, learnt.has_items ? 1 : 0;
+      learnt.counts_stddev, learnt.sums_stddev, learnt.has_items ? 1 : 0,
+      learnt.own_variances, learnt.own_stddev;
   (*memory)["scalars"] = scalars;
   (*memory)["sums"] = learnt.sums;
   (*memory)["items"] = learnt.items;
@@ -124,6 +127,8 @@ absl::StatusOr<Learnt> Load(const RatingsFacts& facts,
   learnt.counts_stddev = scalars(4);
   learnt.sums_stddev = scalars(5);
   learnt.has_items = scalars(6) != 0;
+  learnt.own_variances = scalars(7);
+  learnt.own_stddev = scalars(8);
   if (learnt.has_items &&
       (learnt.sums.rows() != size || learnt.sums.cols() != 2)) {
     return Damaged();
@@ -374,6 +379,16 @@ void LearnItems(const RatingsFacts& facts, const VectorXd& second,
   learnt->items.col(3) = effects.variances.cwiseMax(1e-12);
 }
 
+// The variance about the person's mean, weighed with what is known before.
+void SetWithin(const RatingsFacts& facts, Learnt* learnt) {
+  const double before = std::pow(QuarterOfRange(facts.dataset), 2);
+  const double noise = learnt->own_stddev / learnt->people;
+  const double prior = std::pow(kSpreadUncertainty * before, 2);
+  learnt->within = std::max(
+      0.1 * before, before + (learnt->own_variances / learnt->people - before) *
+                                 prior / (prior + noise * noise));
+}
+
 absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
                          const std::vector<NoisedMatrix>& parts,
                          Learnt* learnt) {
@@ -383,13 +398,9 @@ absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd own, SumsOf(parts, 0, stage, 2, 1));
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums, SumsOf(parts, 1, stage, size, 2));
   learnt->own_means = own(0);
-  // The variance, weighed with what is known before.
-  const double before = std::pow(QuarterOfRange(facts.dataset), 2);
-  const double noise = bounds.tau * Stddev(stage.parts[0]) / learnt->people;
-  const double prior = std::pow(kSpreadUncertainty * before, 2);
-  learnt->within = before + (own(1) * bounds.tau / learnt->people - before) *
-                                prior / (prior + noise * noise);
-  learnt->within = std::max(learnt->within, 0.1 * before);
+  learnt->own_variances = bounds.tau * own(1);
+  learnt->own_stddev = bounds.tau * Stddev(stage.parts[0]);
+  SetWithin(facts, learnt);
   learnt->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
   learnt->sums_stddev = Stddev(stage.parts[1]);
   learnt->sums = sums;
@@ -411,8 +422,14 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   // otherwise.
   const double trace = co_ratings.c.trace(),
                noise = co_ratings.stddev * std::sqrt(2.0 * double(size));
-  if (std::abs(trace - learnt->people) > 3 * noise)
+  if (std::abs(trace - learnt->people) > 3 * noise) {
     learnt->people = std::max(trace, 0.1 * learnt->people);
+    if (learnt->has_items) SetWithin(facts, learnt);
+  }
+  // Which people there are is chance as well: Var C_ij ~ C_ij / n.
+  const double mean = std::max(0.0, co_ratings.c.mean());
+  co_ratings.stddev = std::hypot(
+      co_ratings.stddev, std::sqrt(mean) / RootOfRatings(facts, *learnt));
   VectorXd second, second_stddev;
   if (learnt->has_items && CountsFromCoRatings(co_ratings, learnt->counts(),
                                                &second, &second_stddev)) {
@@ -438,11 +455,27 @@ absl::Status UpdateProfiles(const StagePlan& stage,
   const Index size = learnt->loadings.cols();
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums,
                          SumsOf(parts, 0, stage, size, size));
-  const MatrixXd covariance = PriorCovariance(
-      sums / learnt->people, Stddev(stage.parts[0]) / learnt->people,
-      learnt->group.col(0).cast<int>());
+  const MatrixXd covariance =
+      PriorCovariance(sums / learnt->people,
+                      // Which people there are is chance as well.
+                      std::hypot(Stddev(stage.parts[0]) / learnt->people,
+                                 1 / std::sqrt(learnt->people)),
+                      learnt->group.col(0).cast<int>());
   learnt->loadings = Product(learnt->loadings, UpperFactor(covariance));
   return absl::OkStatus();
+}
+
+// Posterior covariance of the profile of a person with n ratings of the usual
+// items: (n X'PX / s^2 + I)^-1.
+MatrixXd UsualCovariance(const RatingsFacts& facts, const Learnt& learnt,
+                         const MatrixXd& loadings) {
+  const double n = std::pow(RootOfRatings(facts, learnt), 2);
+  const VectorXd p = learnt.counts() / learnt.counts().sum();
+  MatrixXd information = n *
+                         TransposeProduct(loadings, p.asDiagonal() * loadings) /
+                         std::pow(ResidualStddev(facts, learnt), 2);
+  information.diagonal().array() += 1;
+  return InverseOfPositive(information);
 }
 
 absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
@@ -450,7 +483,7 @@ absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
                              Learnt* learnt) {
   const std::vector<Index> rows = Rows(facts, *learnt);
   const auto size = Index(rows.size());
-  DPNMF_ASSIGN_OR_RETURN(const MatrixXd s, SumsOf(parts, 0, stage, size, size));
+  DPNMF_ASSIGN_OR_RETURN(MatrixXd s, SumsOf(parts, 0, stage, size, size));
   const VectorXd all = WeightedCounts(facts, *learnt);
   const VectorXd counts = all(rows);
   MatrixXd c = ProductTranspose(counts, counts) / learnt->people;
@@ -461,6 +494,10 @@ absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
         ProductTranspose(raw, raw).cwiseProduct(
             (ProductTranspose(y, y).array() + 1).cwiseMax(0.0).matrix());
   }
+  // Residuals of a true model: E(z_i z_j) = -w^2 x_i' covariance x_j.
+  const MatrixXd x = learnt->loadings(rows, Eigen::all);
+  s += c.cwiseProduct(ProductTranspose(
+      Product(x, UsualCovariance(facts, *learnt, learnt->loadings)), x));
   const double sampling = std::pow(ResidualStddev(facts, *learnt), 4) /
                           std::pow(RootOfRatings(facts, *learnt), 2);
   const Index room = std::min<Index>(
@@ -490,10 +527,20 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
   MatrixXd loadings = LoadingsForCorrections(*learnt);
   const Index r =
       std::min<Index>(facts.parameters.profile_directions, loadings.cols() - 1);
-  DPNMF_ASSIGN_OR_RETURN(const MatrixXd b,
+  DPNMF_ASSIGN_OR_RETURN(MatrixXd b,
                          SumsOf(parts, 0, stage, loadings.rows(), r + 1));
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd a,
                          SumsOf(parts, 1, stage, r + 1, r + 1));
+  // Residuals are made with the person's own profile: where the model is true,
+  // E(z_i h') = w x_i' covariance, not 0 (the step of EM for loadings).
+  // Profiles are cut to length 1: `cut` is E(h~ h~') / E(h h~').
+  const MatrixXd covariance = UsualCovariance(facts, *learnt, loadings);
+  const double length =
+      std::sqrt(double(r) - covariance.diagonal().segment(1, r).sum());
+  const double cut = kProfileLength / std::max(kProfileLength, length);
+  const VectorXd counts = WeightedCounts(facts, *learnt);
+  b.rightCols(r) -= cut * (counts.asDiagonal() *
+                           Product(loadings, covariance.middleCols(1, r)));
   const double people =
       std::clamp(a(0, 0) / (kProfileConstant * kProfileConstant),
                  0.5 * learnt->people, 1.5 * learnt->people);
@@ -507,7 +554,7 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
   learnt->items.col(3) =
       (kProfileConstant * kProfileConstant * corrections.first_variance)
           .cwiseMax(1e-12);
-  loadings.middleCols(1, r) += corrections.mean.rightCols(r);
+  loadings.middleCols(1, r) += cut * corrections.mean.rightCols(r);
   learnt->loadings = std::move(loadings);
   learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
   learnt->group(0) = 0;

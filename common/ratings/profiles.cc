@@ -19,7 +19,7 @@ namespace {
 constexpr double kMultiplierVariance = 0.09;  // of a group, about 1
 constexpr double kLeastMultiplier = 0.1, kLeastVariance = 0.02;
 constexpr int kFactorSteps = 15, kCorrectionSteps = 12;
-constexpr Index kMostFitted = 8'192;
+constexpr Index kMostCorrected = 8'192;
 
 // Eigenvalues of either sign above the noise's edge, shrunk; the rest 0.
 MatrixXd AboveNoise(const MatrixXd& matrix, double stddev) {
@@ -30,7 +30,7 @@ MatrixXd AboveNoise(const MatrixXd& matrix, double stddev) {
   for (Index k = 0; k < values.size(); ++k) {
     const double seen = std::abs(eigen.values(k));
     values(k) = 0;
-    if (!(seen > edge)) continue;
+    if (!(seen > AboveEdge(matrix.rows()) * edge)) continue;
     const double value = (seen + std::sqrt(seen * seen - edge * edge)) / 2;
     values(k) =
         std::copysign(value - stddev * stddev * size / value, eigen.values(k));
@@ -76,7 +76,9 @@ MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
   const Index size = s.rows();
   MatrixXd start = s;
   start.diagonal().setZero();
-  Spikes spikes = SpikesOf(start, stddev, most);
+  const Spikes spikes = SpikesOf(
+      start, std::sqrt(stddev * stddev + sampling * std::max(0.0, c.mean())),
+      most);
   const Index factors = spikes.values.size();
   if (factors == 0) return MatrixXd::Zero(size, 0);
   // F ~ V sqrt(l) / q with C ~ q q'.
@@ -142,7 +144,7 @@ Corrections EstimateCorrections(const MatrixXd& b, double stddev,
   };
   VectorXd v = VectorXd::Constant(k, 0.03), mean(k), variance(k);
   v(0) = 1;
-  const Index stride = (size + kMostFitted - 1) / kMostFitted;
+  const Index stride = (size + kMostCorrected - 1) / kMostCorrected;
   for (int step = 0; step < kCorrectionSteps; ++step) {
     VectorXd sum = VectorXd::Constant(k, 1e-9);
     double weight = 1e-12;

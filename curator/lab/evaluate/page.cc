@@ -12,6 +12,8 @@
 namespace dpnmf::curator::lab {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // JSON that may stand within <script>: nothing in it can end the element or
 // begin a comment. All else is ASCII already.
 std::string ScriptSafe(const std::string& json) {

@@ -11,8 +11,6 @@
 
 namespace dpnmf::curator::lab {
 
-using Json = nlohmann::ordered_json;
-
 // What every page of the report, the terminal and results.json say.
 inline constexpr std::string_view kEvaluateWarning =
     "Not private: for research, and for choosing epsilon and rank on public or "
@@ -25,18 +23,19 @@ std::string CsvField(std::string_view field);
 std::string CsvNumber(double value);
 
 // NaN becomes null.
-Json JsonNumber(double value);
+nlohmann::ordered_json JsonNumber(double value);
 
 // ASCII; bytes that are no UTF-8 are replaced. indent -1: one line.
-std::string TextOf(const Json& json, int indent);
+std::string TextOf(const nlohmann::ordered_json& json, int indent);
 
 // report.html: one file that loads nothing, with the data and a script that
 // draws them with the functions of assets/drawing.js. Text of the operator's
 // files is data, never markup.
-std::string Page(std::string_view script, const Json& data);
+std::string Page(std::string_view script, const nlohmann::ordered_json& data);
 
 // Appends the line to DIRECTORY/evaluations.log.
-absl::Status RecordUse(const std::string& directory, const Json& line);
+absl::Status RecordUse(const std::string& directory,
+                       const nlohmann::ordered_json& line);
 std::string AbsolutePath(const std::string& path);
 
 }  // namespace dpnmf::curator::lab

@@ -16,6 +16,8 @@
 namespace dpnmf::curator::lab {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // --- CSV
 
 std::string SettingFields(const EvaluateOptions& options,

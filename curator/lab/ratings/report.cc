@@ -14,6 +14,8 @@
 namespace dpnmf::curator::lab {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 Json JsonOf(const Metrics& metrics) {
   return {{"rmse", JsonNumber(metrics.rmse)},
           {"mae", JsonNumber(metrics.mae)},

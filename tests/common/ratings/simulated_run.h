@@ -116,7 +116,8 @@ class SimulatedRun {
     for (const Person& person : people_) {
       const auto n = Eigen::Index(person.items.size());
       if (n == 0) continue;
-      const Eigen::Map<const Eigen::VectorXd> r(person.ratings.data(), n);
+      const Eigen::VectorXd r =
+          Eigen::Map<const Eigen::VectorXd>(person.ratings.data(), n);
       const double mean = r.mean(), w = one ? 1 : 1 / std::sqrt(double(n));
       own(0) += mean - middle;
       own(1) += (r.array() - mean).square().mean() / bounds.tau;

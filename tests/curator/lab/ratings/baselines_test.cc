@@ -11,10 +11,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-Split SplitOf(const RatingTable& table) {
-  return *HoldOut(table, HoldOutBy::kRating, 0.1, 3);
-}
-
 Metrics Of(const Split& split, const Recommender& recommender) {
   return *Measure(split, recommender, {.threads = 2});
 }

@@ -8,10 +8,6 @@
 namespace dpnmf::curator::lab {
 namespace {
 
-Split SplitOf(const RatingTable& table) {
-  return *HoldOut(table, HoldOutBy::kRating, 0.1, 3);
-}
-
 ProfileMatrix Profiles(Eigen::Index rows, Eigen::Index columns,
                        std::uint64_t seed) {
   std::mt19937_64 random(seed);

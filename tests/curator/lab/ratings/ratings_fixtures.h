@@ -12,6 +12,7 @@
 
 #include "Eigen/Core"
 #include "curator/lab/ratings/rating_table.h"
+#include "curator/lab/ratings/split.h"
 
 namespace dpnmf::curator::lab {
 
@@ -78,6 +79,11 @@ inline RatingTable Generate(const GeneratedRatings& options) {
     table.EndPerson();
   }
   return table;
+}
+
+// A tenth of the ratings held out.
+inline Split SplitOf(const RatingTable& table) {
+  return *HoldOut(table, HoldOutBy::kRating, 0.1, 3);
 }
 
 }  // namespace dpnmf::curator::lab

@@ -15,10 +15,11 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using Json = nlohmann::json;
 
 constexpr char kHostileName[] = "</script><img src=x onerror=alert(1)>.csv";
 
-EvaluateRatingsOptions Options() {
+EvaluateRatingsOptions ReportOptions() {
   EvaluateRatingsOptions options;
   options.ratings = "ratings.csv";
   options.items = "items.txt";
@@ -86,7 +87,7 @@ TEST(PublishedCsv, HasOneRowAPointAndHowTheRunEnded) {
 }
 
 TEST(RatingsJson, HoldsFiguresWarningAndThatItIsNotComplete) {
-  const Json json = Json::parse(ResultsJson(Options(), Small()));
+  const Json json = Json::parse(ResultsJson(ReportOptions(), Small()));
   EXPECT_EQ(json["warning"], kEvaluateWarning);
   EXPECT_EQ(json["complete"], false);
   EXPECT_EQ(json["results"][1]["rmse"], 0.9);
@@ -98,7 +99,7 @@ TEST(RatingsJson, HoldsFiguresWarningAndThatItIsNotComplete) {
 }
 
 TEST(RatingsReport, TextOfTheOperatorsFilesStaysData) {
-  const std::string html = ReportHtml(Options(), Small());
+  const std::string html = ReportHtml(ReportOptions(), Small());
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_THAT(html, HasSubstr("\\u003c/script\\u003e"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'"));
@@ -109,7 +110,7 @@ TEST(RatingsReport, TextOfTheOperatorsFilesStaysData) {
 
 TEST(RatingsReport, IsWrittenBesideItsTables) {
   const Scratch scratch;
-  EvaluateRatingsOptions options = Options();
+  EvaluateRatingsOptions options = ReportOptions();
   options.output = scratch.path();
   ASSERT_TRUE(WriteTables(options, Small()).ok());
   ASSERT_TRUE(WriteReport(options, Small()).ok());
@@ -121,7 +122,7 @@ TEST(RatingsReport, IsWrittenBesideItsTables) {
 
 TEST(RatingsRecordUse, AppendsALine) {
   const Scratch output;
-  EvaluateRatingsOptions options = Options();
+  EvaluateRatingsOptions options = ReportOptions();
   options.output = output.path();
   ASSERT_TRUE(RecordUse(options, "2026-01-02T03:04:05Z").ok());
   ASSERT_TRUE(RecordUse(options, "2026-01-02T03:04:06Z").ok());

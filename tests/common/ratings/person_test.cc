@@ -1,0 +1,133 @@
+#include "common/ratings/person.h"
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "Eigen/LU"
+#include "gtest/gtest.h"
+
+namespace dpnmf {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+ItemModel SomeModel(Index items, Index columns, Index taste) {
+  std::mt19937_64 engine(7);
+  std::normal_distribution<double> normal;
+  const auto normals = [&](Index rows, Index cols) {
+    MatrixXd matrix(rows, cols);
+    for (double& value : matrix.reshaped()) value = normal(engine);
+    return matrix;
+  };
+  ItemModel model;
+  model.low = 1;
+  model.high = 5;
+  model.residual_stddev = 0.8;
+  model.base = (3 + 0.3 * normals(items, 1).array()).matrix();
+  model.base_stddev = VectorXd::Constant(items, 0.1);
+  model.loadings = 0.4 * normals(items, columns);
+  model.loadings.col(0).setConstant(0.4);
+  model.popularity = normals(items, 1).array().exp();
+  model.ranking = 0.5 * normals(items, taste);
+  const VectorXd p = model.popularity / model.popularity.sum();
+  model.ranking.rowwise() -= (p.transpose() * model.ranking).eval();
+  model.counts = model.popularity;
+  model.counts_stddev = VectorXd::Ones(items);
+  return model;
+}
+
+const std::vector<std::int32_t> kOwnItems = {0, 3, 4, 9, 17};
+const std::vector<double> kOwnRatings = {5, 1, 4, 2, 5};
+
+// r ~ N(base, X X' + s^2 I) and Cov(h, r) = X': conditional moments by the
+// n x n system, which shares nothing with the solve under test.
+TEST(PersonTest, TheProfileIsTheConditionalMeanAndCovariance) {
+  const ItemModel model = SomeModel(30, 6, 3);
+  const MatrixXd x = model.loadings(kOwnItems, Eigen::all);
+  const VectorXd y =
+      Eigen::Map<const VectorXd>(kOwnRatings.data(), 5) - model.base(kOwnItems);
+  MatrixXd covariance = x * x.transpose();
+  covariance.diagonal().array() += 0.64;
+  const MatrixXd inverse = covariance.inverse();
+  const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
+  EXPECT_LT((profile.mean - x.transpose() * inverse * y).norm(), 1e-10);
+  const MatrixXd posterior =
+      MatrixXd::Identity(6, 6) - x.transpose() * inverse * x;
+  EXPECT_LT((profile.covariance - posterior).norm(), 1e-10);
+  const VectorXd next = model.loadings.row(20).transpose();
+  const Prediction prediction = Predict(model, profile, 20);
+  EXPECT_NEAR(prediction.rating, model.base(20) + next.dot(profile.mean),
+              1e-12);
+  EXPECT_NEAR(prediction.stddev,
+              std::sqrt(next.dot(posterior * next) + 0.64 + 0.01), 1e-10);
+}
+
+TEST(PersonTest, WithoutRatingsTheProfileIsThePrior) {
+  const ItemModel model = SomeModel(30, 6, 3);
+  const Profile profile = SolveProfile(model, {}, {});
+  EXPECT_EQ(profile.mean, VectorXd::Zero(6));
+  EXPECT_EQ(profile.covariance, MatrixXd::Identity(6, 6));
+  EXPECT_EQ(Predict(model, profile, 4).rating, model.base(4));
+  const VectorXd scores = RankingScores(model, profile, {}, {});
+  ASSERT_EQ(scores.size(), 30);
+  EXPECT_TRUE(scores.allFinite());
+}
+
+TEST(PersonTest, PredictionsStayInTheRange) {
+  ItemModel model = SomeModel(30, 6, 3);
+  model.base(2) = 40;
+  model.base(5) = -40;
+  const Profile profile = SolveProfile(model, {}, {});
+  EXPECT_EQ(Predict(model, profile, 2).rating, 5);
+  EXPECT_EQ(Predict(model, profile, 5).rating, 1);
+  EXPECT_TRUE(RankingScores(model, profile, {}, {}).allFinite());
+}
+
+// Where all ratings are expected alike and nobody has a taste, lists are by
+// popularity.
+TEST(PersonTest, WithoutTasteListsAreByPopularity) {
+  ItemModel model = SomeModel(30, 1, 0);
+  model.base.setConstant(3);
+  const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
+  const VectorXd scores = RankingScores(model, profile, kOwnItems, kOwnRatings);
+  for (Index i = 1; i < 30; ++i) {
+    EXPECT_EQ(scores(i) > scores(i - 1),
+              model.popularity(i) > model.popularity(i - 1));
+  }
+}
+
+// The mode of the taste: the slope of its log density is 0 where every item
+// stands for itself.
+TEST(PersonTest, ListsFollowTheTasteThatTheOwnItemsShow) {
+  ItemModel model = SomeModel(30, 1, 1);
+  model.base.setConstant(3);
+  model.loadings.setZero();
+  model.popularity.setOnes();
+  model.ranking.setZero();
+  model.ranking.topRows(15).setConstant(1);
+  model.ranking.bottomRows(15).setConstant(-1);
+  const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
+  const std::vector<std::int32_t> own = {0, 1, 2, 3, 4, 5, 6, 20};
+  const std::vector<double> ratings(own.size(), 3);
+  const VectorXd scores = RankingScores(model, profile, own, ratings);
+  // log of the ratio: 2 a, with 6 = 8 tanh(a) + a for the mode a.
+  const double a = std::log(scores(10) / scores(25)) / 2;
+  EXPECT_NEAR(8 * std::tanh(a) + a, 6, 0.1);
+}
+
+TEST(PersonTest, ScoresAreFiniteForHostileModels) {
+  ItemModel model = SomeModel(30, 6, 3);
+  model.ranking *= 1e6;
+  model.base *= 1e6;
+  model.popularity.setZero();
+  const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
+  EXPECT_TRUE(
+      RankingScores(model, profile, kOwnItems, kOwnRatings).allFinite());
+}
+
+}  // namespace
+}  // namespace dpnmf
