@@ -478,6 +478,14 @@ MatrixXd UsualCovariance(const RatingsFacts& facts, const Learnt& learnt,
   return InverseOfPositive(information);
 }
 
+// How much of `expected` there is in `seen`, from 0 to 1: what is cut off long
+// residuals makes it less than all.
+double PartAlong(const MatrixXd& seen, const MatrixXd& expected) {
+  const double length = expected.squaredNorm();
+  if (!(length > 0)) return 0;
+  return std::clamp(seen.cwiseProduct(expected).sum() / length, 0.0, 1.0);
+}
+
 absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
                              const std::vector<NoisedMatrix>& parts,
                              Learnt* learnt) {
@@ -496,8 +504,10 @@ absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
   }
   // Residuals of a true model: E(z_i z_j) = -w^2 x_i' covariance x_j.
   const MatrixXd x = learnt->loadings(rows, Eigen::all);
-  s += c.cwiseProduct(ProductTranspose(
+  MatrixXd own = c.cwiseProduct(ProductTranspose(
       Product(x, UsualCovariance(facts, *learnt, learnt->loadings)), x));
+  own.diagonal().setZero();
+  s += PartAlong(-s, own) * own;
   const double sampling = std::pow(ResidualStddev(facts, *learnt), 4) /
                           std::pow(RootOfRatings(facts, *learnt), 2);
   const Index room = std::min<Index>(
@@ -539,8 +549,9 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
       std::sqrt(double(r) - covariance.diagonal().segment(1, r).sum());
   const double cut = kProfileLength / std::max(kProfileLength, length);
   const VectorXd counts = WeightedCounts(facts, *learnt);
-  b.rightCols(r) -= cut * (counts.asDiagonal() *
-                           Product(loadings, covariance.middleCols(1, r)));
+  const MatrixXd own = cut * (counts.asDiagonal() *
+                              Product(loadings, covariance.middleCols(1, r)));
+  b.rightCols(r) -= PartAlong(b.rightCols(r), own) * own;
   const double people =
       std::clamp(a(0, 0) / (kProfileConstant * kProfileConstant),
                  0.5 * learnt->people, 1.5 * learnt->people);

@@ -306,6 +306,26 @@ TEST(RatingsLearnerTest, BeforeTheFirstReleaseThereIsNoModel) {
             "model-not-ready");
 }
 
+// Of ten ratings the own profile takes up much; what is left of them looks like
+// a correction and is none.
+TEST(RatingsLearnerTest, CorrectionsDoNoHarmToPeopleWithFewRatings) {
+  GeneratedOptions options;
+  options.people = 3000;
+  options.items = 100;
+  options.ratings = 10;
+  options.factors = 8;
+  options.noise = 1;
+  const Generated data = Generate(options);
+  RatingsFacts facts = FactsOf(data, 10);
+  facts.parameters.shares = {0.25, 0.35, 0.05, 0, 0};
+  const double without =
+      Score(SimulatedRun(facts, data.people).Model(), data).rmse;
+  facts.parameters.shares[4] = 0.35;
+  const double with =
+      Score(SimulatedRun(facts, data.people).Model(), data).rmse;
+  EXPECT_LT(with, without + 0.02);
+}
+
 // A taste that the choice of items shows, and no other: C finds it.
 TEST(RatingsLearnerTest, ListsFollowWhatAPersonRates) {
   GeneratedOptions options{.people = 1500, .items = 100, .ratings = 20};
