@@ -13,8 +13,8 @@ namespace dpnmf {
 
 // The item with that id; else the only one with that name; else the only one
 // whose name is that but for the case of ASCII letters. NOT_FOUND
-// "item-not-found" with the nearest names; INVALID_ARGUMENT "item-ambiguous" with
-// the ids of the items that have the name.
+// "item-not-found" with the nearest names; INVALID_ARGUMENT "item-ambiguous"
+// with the ids of the items that have the name.
 absl::StatusOr<std::int32_t> FindItem(const NamedItemModel& model,
                                       std::string_view text);
 

@@ -128,9 +128,8 @@ TEST_F(Program, AnItemModelIsNoDictionaryAndTheOtherWayRound) {
 
 TEST_F(Program, TheNearestItemsArePrintedByName) {
   analyst().items = SampleItemModel(50, 4, 2);
-  EXPECT_EQ(
-      Run({"model", "3f9a", "--similar", "item, number 7", "--top", "3"}),
-      kExitOk)
+  EXPECT_EQ(Run({"model", "3f9a", "--similar", "item, number 7", "--top", "3"}),
+            kExitOk)
       << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("nearest to Item, number 7:"));
   const std::string text = out_.str();
