@@ -8,11 +8,11 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::int64_t kStart = 1'800'000'000;
+constexpr std::int64_t kFirstSecond = 1'800'000'000;
 
 class Tokens : public ::testing::Test {
  protected:
-  Tokens() : key_(SigningKey::Generate()), now_(kStart) { Restart(); }
+  Tokens() : key_(SigningKey::Generate()), now_(kFirstSecond) { Restart(); }
 
   // A process that ends and starts again: nothing but the clock goes on.
   void Restart(std::size_t most_tokens = 1000) {
