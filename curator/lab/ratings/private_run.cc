@@ -99,28 +99,6 @@ std::uint64_t RowsOfTriangle(std::size_t entries) {
       (std::sqrt(8.0 * static_cast<double>(entries) + 1) - 1) / 2 + 0.5);
 }
 
-NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
-                    SeededNoise* noise) {
-  NoisedMatrix matrix;
-  matrix.name = part.name;
-  matrix.symmetric = part.symmetric;
-  matrix.step_exponent = part.step_exponent;
-  matrix.rows = part.symmetric ? RowsOfTriangle(sums.size()) : part.rows;
-  matrix.columns = part.symmetric ? matrix.rows : sums.size() / part.rows;
-  matrix.lattice.reserve(sums.size());
-  std::size_t next_diagonal = 0, column = 0;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const bool diagonal = part.symmetric && i == next_diagonal;
-    if (diagonal) next_diagonal += ++column + 1;  // 0, 2, 5, 9 ...
-    const auto stddev = static_cast<double>(
-        diagonal ? part.diagonal_stddev_steps : part.stddev_steps);
-    matrix.lattice.push_back(
-        static_cast<std::int64_t>(std::nearbyint(sums[i])) +
-        static_cast<std::int64_t>(std::nearbyint(stddev * noise->Normal())));
-  }
-  return matrix;
-}
-
 std::uint64_t PeopleOf(std::span<const WeightedPeople> groups,
                        const PrivateRunOptions& options) {
   double people = 0;
@@ -165,6 +143,28 @@ absl::StatusOr<RatingsFacts> FactsFor(const DatasetDescription& description,
 }
 
 }  // namespace
+
+NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
+                    SeededNoise* noise) {
+  NoisedMatrix matrix;
+  matrix.name = part.name;
+  matrix.symmetric = part.symmetric;
+  matrix.step_exponent = part.step_exponent;
+  matrix.rows = part.symmetric ? RowsOfTriangle(sums.size()) : part.rows;
+  matrix.columns = part.symmetric ? matrix.rows : sums.size() / part.rows;
+  matrix.lattice.reserve(sums.size());
+  std::size_t next_diagonal = 0, column = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const bool diagonal = part.symmetric && i == next_diagonal;
+    if (diagonal) next_diagonal += ++column + 1;  // 0, 2, 5, 9 ...
+    const auto stddev = static_cast<double>(
+        diagonal ? part.diagonal_stddev_steps : part.stddev_steps);
+    matrix.lattice.push_back(
+        static_cast<std::int64_t>(std::nearbyint(sums[i])) +
+        static_cast<std::int64_t>(std::nearbyint(stddev * noise->Normal())));
+  }
+  return matrix;
+}
 
 absl::StatusOr<PrivateRun> RunPrivately(std::span<const WeightedPeople> groups,
                                         const Eigen::MatrixXd& item_features,

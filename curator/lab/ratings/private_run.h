@@ -11,9 +11,11 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/nmf/noised_matrix.h"
 #include "common/privacy/run_plan.h"
 #include "common/ratings/item_model.h"
 #include "curator/factor/statistics.h"
+#include "curator/lab/evaluate/seeded_noise.h"
 #include "curator/lab/ratings/metrics.h"
 #include "curator/lab/ratings/rating_table.h"
 
@@ -44,6 +46,11 @@ struct PrivateRun {
   ItemModel model;
   double seconds = 0;
 };
+
+// Sums of a part, in the order of its entries, with noise of exactly the plan's
+// deviations, rounded to steps. A symmetric part may be narrower than planned.
+NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
+                    SeededNoise* noise);
 
 // item_features: D x p. The noise of a release is drawn once, for the weighted
 // sum over all groups. With weights below 1 the learner counts sum of weights
