@@ -25,17 +25,6 @@ double Outlier(double e, double lambda, double bound) {
   return e < 0 ? -size : size;
 }
 
-// One sweep of cyclic coordinate descent on 1/2 |v - r - W h|^2, from the
-// residual, as a textbook has it (Hsieh and Dhillon 2011, one coordinate).
-void NaiveSweep(const Eigen::MatrixXd& w, const Eigen::VectorXd& target,
-                Eigen::VectorXd* h) {
-  for (Eigen::Index k = 0; k < w.cols(); ++k) {
-    const double curvature = w.col(k).squaredNorm();
-    const double descent = w.col(k).dot(target - w * *h);
-    (*h)(k) = curvature > 0 ? std::max(0.0, (*h)(k) + descent / curvature) : 0;
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<Dataset> DenseOf(const Eigen::MatrixXf& v,
@@ -93,6 +82,15 @@ Eigen::VectorXd HOf(const Coefficients& h, std::uint64_t user) {
 Eigen::VectorXd OutliersOf(const Eigen::VectorXd& e, double lambda,
                            double bound) {
   return e.unaryExpr([&](double x) { return Outlier(x, lambda, bound); });
+}
+
+void NaiveSweep(const Eigen::MatrixXd& w, const Eigen::VectorXd& target,
+                Eigen::VectorXd* h) {
+  for (Eigen::Index k = 0; k < w.cols(); ++k) {
+    const double curvature = w.col(k).squaredNorm();
+    const double descent = w.col(k).dot(target - w * *h);
+    (*h)(k) = curvature > 0 ? std::max(0.0, (*h)(k) + descent / curvature) : 0;
+  }
 }
 
 NaiveStep NaiveHStep(const StatisticsRequest& request, const Eigen::VectorXd& v,

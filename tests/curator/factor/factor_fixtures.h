@@ -29,6 +29,11 @@ Eigen::VectorXd HOf(const Coefficients& h, std::uint64_t user);
 Eigen::VectorXd OutliersOf(const Eigen::VectorXd& e, double lambda,
                            double bound);
 
+// One sweep of cyclic coordinate descent on 1/2 |v - r - W h|^2, from the
+// residual, as a textbook has it (Hsieh and Dhillon 2011, one coordinate).
+void NaiveSweep(const Eigen::MatrixXd& w, const Eigen::VectorXd& target,
+                Eigen::VectorXd* h);
+
 struct NaiveStep {
   Eigen::VectorXd h, u;
 };
