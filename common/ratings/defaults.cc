@@ -33,7 +33,7 @@ std::vector<double> Shares(const DatasetFacts& facts, double signal) {
   const bool featured = facts.ratings && facts.ratings->item_features > 0;
   const double low = featured ? 3000 : 600, high = featured ? 10'000 : 3000;
   const double ramp = std::clamp((signal - low) / (high - low), 0.0, 1.0);
-  return {0.35 - 0.05 * ramp, 0.55 - 0.10 * ramp, 0.10, 0, 0.15 * ramp};
+  return {0.50 - 0.05 * ramp, 0.45 - 0.10 * ramp, 0.05, 0, 0.15 * ramp};
 }
 
 std::uint32_t RoundsOf(const std::vector<double>& shares,
