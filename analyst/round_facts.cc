@@ -14,12 +14,13 @@ const v1::PartPlan* PartOf(const v1::StagePlan& stage, std::string_view name) {
 }
 
 // |A|_F <= mean of |h|^2 <= c_h^2, read back from the sensitivity of S_A:
-// sqrt(2) c_h^2 (replace one) or c_h^2 (add or remove one).
+// c_h^2 (add or remove one) or sqrt(2) c_h^2 (the other relations).
 double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
   const double sensitivity = part == nullptr ? 0 : part->l2_sensitivity();
   if (!(sensitivity > 0)) return 1;
-  return adjacency == v1::ADJACENCY_REPLACE_ONE ? sensitivity / std::sqrt(2.0)
-                                                : sensitivity;
+  return adjacency == v1::ADJACENCY_ADD_REMOVE_ONE
+             ? sensitivity
+             : sensitivity / std::sqrt(2.0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "analyst/planner.h"
 #include "common/base/error.h"
+#include "common/ratings/model_file.h"
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 
@@ -13,7 +14,8 @@ namespace {
 
 absl::StatusOr<ItemPagesReader> ReaderFor(const v1::Dataset& dataset) {
   const std::uint32_t features = dataset.ratings().item_features();
-  if (dataset.has_ratings() && features <= kMostItemFeatures)
+  if (dataset.has_ratings() && features <= kMostItemFeatures &&
+      dataset.features() <= static_cast<std::uint64_t>(kMostModelItems))
     return ItemPagesReader(dataset.features(), features);
   return Refusal(absl::StatusCode::kInvalidArgument, "items-malformed",
                  "The data set has no list of items that this analyst can "

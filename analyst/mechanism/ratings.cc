@@ -1,5 +1,7 @@
 // "ratings": what each release teaches is in common/ratings/learner.h. W is the
 // model as far as it is known, D x (1 + q): base predictions, then loadings.
+#include <utility>
+
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/ratings/learner.h"
@@ -22,12 +24,14 @@ absl::StatusOr<RoundInput> Input(const RoundFacts& facts,
 absl::Status Update(const std::vector<NoisedMatrix>& parts,
                     const RoundFacts& facts, LearnerState* state) {
   if (facts.ratings == nullptr) return ItemsMissing();
+  RatingsMemory memory = state->memory;
   DPNMF_RETURN_IF_ERROR(
-      RatingsUpdate(facts.round_of_run, *facts.ratings, parts, &state->memory));
-  const absl::StatusOr<ItemModel> model =
-      RatingsModel(*facts.ratings, state->memory);
-  if (ReasonCode(model.status()) == "model-not-ready") return absl::OkStatus();
-  if (!model.ok()) return model.status();
+      RatingsUpdate(facts.round_of_run, *facts.ratings, parts, &memory));
+  const absl::StatusOr<ItemModel> model = RatingsModel(*facts.ratings, memory);
+  const bool ready = ReasonCode(model.status()) != "model-not-ready";
+  if (ready && !model.ok()) return model.status();
+  state->memory = std::move(memory);
+  if (!ready) return absl::OkStatus();
   state->w.resize(model->base.size(), 1 + model->loadings.cols());
   state->w << model->base, model->loadings;
   return absl::OkStatus();

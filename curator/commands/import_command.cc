@@ -193,6 +193,11 @@ absl::Status CheckDelta(
     const DatasetDescription& description, bool weak_delta,
     const std::function<void(const std::string& sentence)>& note) {
   const auto users = static_cast<double>(description.users);
+  if (description.adjacency == Adjacency::kOneRating) {
+    note(
+        "The relation one_rating protects one rating and not a person; choose "
+        "a delta far below one over the number of ratings");
+  }
   if (description.is_public || description.delta * users < 1)
     return absl::OkStatus();
   const std::string finding = absl::StrFormat(

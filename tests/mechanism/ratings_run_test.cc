@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/budget.h"
 #include "analyst/curator_client.h"
-#include "analyst/planner.h"
 #include "analyst/item_model.h"
+#include "analyst/planner.h"
 #include "analyst/run_items.h"
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
@@ -80,7 +80,9 @@ class AlteredCurator : public analyst::CuratorConnection {
       : curator_(std::move(curator)) {}
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
-    return curator_->ListDatasets();
+    auto reply = curator_->ListDatasets();
+    if (reply.ok() && alter_datasets) alter_datasets(&*reply);
+    return reply;
   }
   absl::StatusOr<v1::GetLedgerReply> GetLedger(const std::string& dataset,
                                                std::uint64_t after) override {
@@ -100,6 +102,7 @@ class AlteredCurator : public analyst::CuratorConnection {
 
   std::function<absl::Status(v1::ListItemsReply*)> alter_items;
   std::function<void(v1::RunPlan*)> alter_plan;
+  std::function<void(v1::ListDatasetsReply*)> alter_datasets;
   std::function<absl::Status(std::uint32_t round)> after_round;
   std::atomic<int> item_pages = 0;
 
@@ -375,6 +378,19 @@ TEST_F(RatingsRun, AMalformedListOfItemsEndsTheRunBeforeAnythingIsCharged) {
     };
     ExpectRefused("items-malformed");
   }
+}
+
+// Pages of as many items would fill the disk.
+TEST_F(RatingsRun, ADataSetOfMoreItemsThanAModelMayHaveEndsTheRun) {
+  // After the plan was made: the learner asks on a thread of its own.
+  connection_->alter_datasets =
+      [planning = std::this_thread::get_id()](v1::ListDatasetsReply* reply) {
+        if (std::this_thread::get_id() == planning) return;
+        for (auto& dataset : *reply->mutable_datasets())
+          dataset.set_features(std::uint64_t{1} << 40);
+      };
+  ExpectRefused("items-malformed");
+  EXPECT_EQ(connection_->item_pages, 0);
 }
 
 TEST_F(RatingsRun, AnotherPlanThanTheRunsEndsItBeforeAnythingIsCharged) {

@@ -59,7 +59,9 @@ TEST_F(ImportRatingsCommand, ReportsItInJson) {
   EXPECT_EQ(report["dataset"]["ratings"]["low_units"], 5000);
   EXPECT_EQ(report["dataset"]["ratings"]["high_units"], 50000);
   EXPECT_EQ(report["dataset"]["ratings"]["item_features"], 2);
-  EXPECT_EQ(report["notes"].size(), 1u);
+  EXPECT_EQ(report["notes"].size(), 2u);
+  EXPECT_THAT(report["notes"].dump(),
+              HasSubstr("protects one rating and not a person"));
 }
 
 // As examples/ratings/README.md has it.
