@@ -166,10 +166,10 @@ TEST(Ratings, UsersAndItemsAreAnyWords) {
   const ItemTable items = Items({"Toy, \"Story\"", "b", "\xff"});
   const auto loaded = Loaded(
       "\"a \"\"x\"\"\",\"Toy, \"\"Story\"\"\",1\n"
-      "a \"x\",b,2\na \"\"x\"\",b,3\n \xff\x01 ,b,4\n",
+      "a \"x\",b,2\na \"\"x\"\",b,3\n \xc3\xbf ,b,4\n",
       OneToFive(), items);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_THAT(loaded->users, ElementsAre("a \"x\"", "a \"\"x\"\"", "\xff\x01"));
+  EXPECT_THAT(loaded->users, ElementsAre("a \"x\"", "a \"\"x\"\"", "\xc3\xbf"));
   EXPECT_THAT(loaded->indices, ElementsAre(0, 1, 1, 1));
   EXPECT_THAT(loaded->units, ElementsAre(10000, 20000, 30000, 40000));
 }
