@@ -95,7 +95,7 @@ struct Bench {
     NamedItemModel model = GeneratedModel();
     const std::vector<std::string> items = model.items;
     return curator::Recommender::Create(
-               std::move(model), items,
+               std::move(model), items, {},
                {.low_units = 10'000, .high_units = 50'000})
         .value();
   }();

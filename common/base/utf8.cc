@@ -2,6 +2,17 @@
 
 namespace dpnmf {
 
+namespace {
+
+// U+202A to U+202E and U+2066 to U+2069: they show what follows in another
+// order.
+bool IsBidirectional(std::string_view character) {
+  return (character >= "\xe2\x80\xaa" && character <= "\xe2\x80\xae") ||
+         (character >= "\xe2\x81\xa6" && character <= "\xe2\x81\xa9");
+}
+
+}  // namespace
+
 std::size_t CharacterLength(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return static_cast<unsigned char>(text[i]);
@@ -28,6 +39,7 @@ bool IsPlainText(std::string_view text) {
     if (length == 0 || lead < ' ' || lead == 0x7f) return false;
     if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0)
       return false;
+    if (IsBidirectional(text.substr(0, length))) return false;
     text.remove_prefix(length);
   }
   return true;

@@ -11,8 +11,9 @@ namespace dpnmf {
 // 0 if there is none.
 std::size_t CharacterLength(std::string_view text);
 
-// Whether the text is UTF-8 and contains no control character: it may be put
-// into a string of a protocol buffer, a line of a file and a terminal.
+// Whether the text is UTF-8 and contains no control character, those that
+// override the direction of text included: it may be put into a string of a
+// protocol buffer, a line of a file and a terminal.
 bool IsPlainText(std::string_view text);
 
 }  // namespace dpnmf

@@ -27,12 +27,16 @@ constexpr double kDamping = 0.7, kLargestExponent = 8;
 
 // The mode of a ~ N(0, I) given that n items were picked with probabilities in
 // proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0, where
-// the mean of y is 0, and damped steps of Newton.
+// the mean of y is 0, and damped steps of Newton. 0, the prior's mode, where a
+// step cannot be solved for.
 VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
   const MatrixXd& y = basis.stand_ins;
   MatrixXd information = n * basis.covariance;
   information.diagonal().array() += 1;
-  VectorXd taste = SolvePositive(information, sum);
+  const VectorXd prior = VectorXd::Zero(y.cols());
+  const auto first = TrySolvePositive(information, sum);
+  if (!first.has_value()) return prior;
+  VectorXd taste = *first;
   for (int step = 0; step < kNewtonSteps; ++step) {
     VectorXd p =
         (y * taste).array().max(-kLargestExponent).min(kLargestExponent).exp() *
@@ -42,9 +46,11 @@ VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
     information =
         n * (TransposeProduct(y, p.asDiagonal() * y) - mean * mean.transpose());
     information.diagonal().array() += 1;
-    taste += kDamping * SolvePositive(information, sum - n * mean - taste);
+    const auto change = TrySolvePositive(information, sum - n * mean - taste);
+    if (!change.has_value()) return prior;
+    taste += kDamping * *change;
   }
-  return taste;
+  return taste.allFinite() ? taste : prior;
 }
 
 }  // namespace
@@ -100,9 +106,13 @@ Profile SolveProfile(const ItemModel& model,
   MatrixXd information = ProductTranspose(x, x);
   information.diagonal().array() += 1;
   Profile profile;
-  profile.covariance = InverseOfPositive(information);
-  profile.mean = Applied(profile.covariance, Applied(x, y));
-  return profile;
+  auto covariance = TrySolvePositive(information, MatrixXd::Identity(q, q));
+  if (covariance.has_value()) {
+    profile.covariance = *std::move(covariance);
+    profile.mean = Applied(profile.covariance, Applied(x, y));
+    if (profile.mean.allFinite()) return profile;
+  }
+  return {VectorXd::Zero(q), MatrixXd::Identity(q, q), false};
 }
 
 Prediction Predict(const ItemModel& model, const Profile& profile,

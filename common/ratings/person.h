@@ -16,9 +16,12 @@ namespace dpnmf {
 struct Profile {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
+  bool solved = true;  // false: the system could not be solved
 };
 
-// items: below D, ascending; ratings: as many. No ratings: the prior.
+// items: below D, ascending; ratings: as many. Without ratings the prior, mean
+// 0 and the unit matrix; also, not `solved`, where the model's numbers are so
+// large that the system is not positive definite in double precision.
 Profile SolveProfile(const ItemModel& model,
                      std::span<const std::int32_t> items,
                      std::span<const double> ratings);

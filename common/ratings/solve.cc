@@ -6,6 +6,15 @@ namespace dpnmf {
 
 using Eigen::MatrixXd;
 
+std::optional<MatrixXd> TrySolvePositive(const MatrixXd& matrix,
+                                         const MatrixXd& right) {
+  const Eigen::LLT<MatrixXd> factor(matrix);
+  if (factor.info() != Eigen::Success) return std::nullopt;
+  MatrixXd solution = factor.solve(right);
+  if (!solution.allFinite()) return std::nullopt;
+  return solution;
+}
+
 MatrixXd SolvePositive(const MatrixXd& matrix, const MatrixXd& right) {
   return Eigen::LLT<MatrixXd>(matrix).solve(right);
 }

@@ -3,6 +3,8 @@
 #ifndef DPNMF_COMMON_RATINGS_SOLVE_H_
 #define DPNMF_COMMON_RATINGS_SOLVE_H_
 
+#include <optional>
+
 #include "Eigen/Core"
 
 namespace dpnmf {
@@ -11,6 +13,10 @@ namespace dpnmf {
 Eigen::MatrixXd SolvePositive(const Eigen::MatrixXd& matrix,
                               const Eigen::MatrixXd& right);
 Eigen::MatrixXd InverseOfPositive(const Eigen::MatrixXd& matrix);
+// As SolvePositive; nothing if the matrix is not positive definite in double
+// precision or the solution overflows.
+std::optional<Eigen::MatrixXd> TrySolvePositive(const Eigen::MatrixXd& matrix,
+                                                const Eigen::MatrixXd& right);
 
 // U, upper triangular, with U U' = matrix.
 Eigen::MatrixXd UpperFactor(const Eigen::MatrixXd& matrix);

@@ -74,7 +74,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
         absl::StrCat(
             "Cannot listen on ", options.listen,
             ": the address is in use or does not belong to this machine, or "
-            "this user may not use its port; choose another with --listen."));
+            "this user may not use its port; choose another with ",
+            options.flag, "."));
   }
   const std::string host = options.listen.substr(0, options.listen.rfind(':'));
   server->address_ = absl::StrCat(host, ":", port);

@@ -28,7 +28,8 @@ int WaitForSignal(const sigset_t& signals);
 class RpcServer {
  public:
   struct Options {
-    std::string listen;  // HOST:PORT; port 0 takes a free one
+    std::string listen;             // HOST:PORT; port 0 takes a free one
+    std::string flag = "--listen";  // that gave it, for sentences
     std::shared_ptr<grpc::ServerCredentials> credentials;
     grpc::Service* service = nullptr;  // outlives the server
     // Stands before every call, health and reflection included; null: nothing

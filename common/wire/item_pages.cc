@@ -11,7 +11,7 @@
 namespace dpnmf {
 namespace {
 
-absl::Status Malformed(absl::string_view problem) {
+absl::Status MalformedPage(absl::string_view problem) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "items-malformed",
       absl::StrCat("The curator's list of items is malformed (", problem,
@@ -57,25 +57,27 @@ absl::Status ItemPagesReader::Add(const v1::ListItemsReply& page) {
   const std::uint64_t held = next();
   const auto fresh = static_cast<std::uint64_t>(page.items_size());
   if (page.first() != held || fresh < 1 || fresh > items_ - held)
-    return Malformed("a page does not continue the one before");
+    return MalformedPage("a page does not continue the one before");
   if (page.more() != (held + fresh < items_))
-    return Malformed("it has another number of items than the data set");
+    return MalformedPage("it has another number of items than the data set");
   if (static_cast<std::uint64_t>(page.feature_names_size()) !=
       (held == 0 ? features_ : 0)) {
-    return Malformed("it has another number of features than the data set");
+    return MalformedPage("it has another number of features than the data set");
   }
   for (const v1::Item& item : page.items()) {
     if (item.id().empty() || !IsNameOf(item.id(), kLongestItemId) ||
         !IsNameOf(item.name(), kLongestItemName)) {
-      return Malformed("an id or a name is empty, too long or not one line");
+      return MalformedPage(
+          "an id or a name is empty, too long or not one line");
     }
     if (static_cast<std::uint32_t>(item.features_size()) != features_ ||
         !std::all_of(item.features().begin(), item.features().end(),
                      [](double value) { return std::isfinite(value); })) {
-      return Malformed("an item has not as many finite features as declared");
+      return MalformedPage(
+          "an item has not as many finite features as declared");
     }
     if (!seen_.insert(item.id()).second)
-      return Malformed("two items have one id");
+      return MalformedPage("two items have one id");
     list_.ids.push_back(item.id());
     list_.names.push_back(item.name());
     values_.insert(values_.end(), item.features().begin(),
@@ -83,7 +85,7 @@ absl::Status ItemPagesReader::Add(const v1::ListItemsReply& page) {
   }
   for (const std::string& name : page.feature_names()) {
     if (!IsNameOf(name, kLongestItemName))
-      return Malformed("the name of a feature is too long or not one line");
+      return MalformedPage("the name of a feature is too long or not one line");
     list_.feature_names.push_back(name);
   }
   return absl::OkStatus();

@@ -21,12 +21,16 @@ absl::StatusOr<OpenedRecommender> OpenRecommender(const std::string& data_dir,
   const std::string directory = DatasetDirectory(data_dir, description.name);
   DPNMF_ASSIGN_OR_RETURN(RatedUsers users,
                          RatedUsers::Read(directory, dataset));
-  DPNMF_ASSIGN_OR_RETURN(const ItemTable items,
+  DPNMF_ASSIGN_OR_RETURN(ItemTable items,
                          ReadItemTable(directory, description));
+  // The table has the id where no name was declared.
+  for (std::size_t i = 0; i < items.names.size(); ++i)
+    if (items.names[i] == items.ids[i]) items.names[i].clear();
   DPNMF_ASSIGN_OR_RETURN(NamedItemModel named, ReadItemModel(model));
   DPNMF_ASSIGN_OR_RETURN(
       Recommender recommender,
-      Recommender::Create(std::move(named), items.ids, *description.ratings));
+      Recommender::Create(std::move(named), items.ids, std::move(items.names),
+                          *description.ratings));
   return OpenedRecommender{std::move(users), std::move(recommender)};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,10 @@ absl::Status CheckFlags(const RecommendFlags& flags) {
     return Conflict("--all writes a file: name it with --output.");
   if (!flags.all && !flags.output.empty())
     return Conflict("--output is for --all; a list of --user is printed.");
+  if (flags.all && flags.format == "json")
+    return Conflict("--format json is for --user; --all writes CSV.");
+  if (!flags.all && flags.threads != 0)
+    return Conflict("--threads is for --all; leave it out for --user.");
   if (flags.all && flags.explain)
     return Conflict("--explain is for --user; leave it out for --all.");
   return absl::OkStatus();
@@ -75,7 +80,7 @@ std::string TextOf(const recommend::v1::GetRecommendationsReply& reply) {
   absl::StrAppendFormat(&text,
                         "from the model and %d own ratings; a rating lies "
                         "within twice +- of its prediction in about 95 %% of "
-                        "cases\n",
+                        "cases if the model is right\n",
                         reply.own_ratings());
   return text;
 }
@@ -115,15 +120,13 @@ std::string Field(std::string_view text) {
   return quoted + '"';
 }
 
-// A file that only its owner may read, under PATH.new until it is whole.
+// A file that only its owner may read, under a name of its own (PATH.XXXXXX)
+// until it is whole.
 class PrivateFile {
  public:
   static absl::StatusOr<PrivateFile> Create(const std::string& path) {
     PrivateFile file(path);
-    ::unlink(file.staged_.c_str());  // of a process that was killed
-    file.descriptor_ =
-        ::open(file.staged_.c_str(),
-               O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    file.descriptor_ = ::mkostemp(file.staged_.data(), O_CLOEXEC);  // mode 0600
     if (file.descriptor_ < 0) return file.Failed();
     return file;
   }
@@ -151,7 +154,7 @@ class PrivateFile {
 
  private:
   explicit PrivateFile(const std::string& path)
-      : path_(path), staged_(path + ".new") {}
+      : path_(path), staged_(path + ".XXXXXX") {}
   absl::Status Failed() const {
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
                    absl::StrCat("Cannot write `", staged_,

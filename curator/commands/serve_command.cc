@@ -180,6 +180,7 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   served->service = MakeRecommendService(std::move(service_options));
   RpcServer::Options server_options;
   server_options.listen = recommend.listen;
+  server_options.flag = "--recommend-listen";
   // Credentials of its own: a gate belongs to one set.
   DPNMF_ASSIGN_OR_RETURN(server_options.credentials, ServerTls(options.tls));
   server_options.service = served->service.get();

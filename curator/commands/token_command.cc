@@ -34,10 +34,13 @@ absl::StatusOr<ExitCode> Make(const TokenFlags& flags) {
                                 "passphrase: make one with `openssl genpkey "
                                 "-algorithm ed25519`."));
   }
-  if (!IsPlainText(flags.user) || !IsPlainText(flags.audience)) {
+  const auto fits = [](const std::string& text) {
+    return !text.empty() && text.size() <= kLongestPerson && IsPlainText(text);
+  };
+  if (!fits(flags.user) || !fits(flags.audience)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "token-text-invalid",
-                   "`--user` and `--audience` must be UTF-8 without control "
-                   "characters.");
+                   "`--user` and `--audience` must be 1 to 1,024 bytes of "
+                   "UTF-8 without control characters.");
   }
   unsigned char nonce[16];
   if (RAND_bytes(nonce, sizeof nonce) != 1) {

@@ -48,6 +48,12 @@ absl::StatusOr<RatedUsers> RatedUsers::Read(const std::string& directory,
   }
   if (list->ids.size() > dataset.private_user_count())
     return damaged("names more people than there are");
+  // A line that is lost would give people the columns of others.
+  for (std::uint64_t n = list->ids.size(); n < dataset.private_user_count();
+       ++n) {
+    if (!dataset.RatingsOf(n).items.empty())
+      return damaged("names fewer people than have ratings");
+  }
   return RatedUsers(std::move(list));
 }
 

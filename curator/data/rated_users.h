@@ -22,8 +22,8 @@ namespace dpnmf::curator {
 class RatedUsers {
  public:
   // Reads DIRECTORY/users.txt of the data set. DATA_LOSS "dataset-damaged" if
-  // it is missing, names somebody twice or names more people than the data set
-  // has.
+  // it is missing, names somebody twice, names more people than the data set
+  // has, or leaves out a column at the end that has ratings.
   static absl::StatusOr<RatedUsers> Read(const std::string& directory,
                                          const Dataset& dataset);
   ~RatedUsers();

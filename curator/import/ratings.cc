@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
+#include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::int64_t kUnitsOfOne = 10'000;
 constexpr int kDecimals = 4;
+constexpr std::size_t kLongestUserId = 1024;
 constexpr std::uint64_t kMostLines = 4'000'000'000;
 
 struct DecimalText {
@@ -305,6 +307,14 @@ class RatingsReader {
             absl::StrCat("the user ", Quoted(id), " is one more than the ",
                          most_users_,
                          " declared; raise --users-count or remove users"));
+      }
+      // What a token can name.
+      if (id.empty() || id.size() > kLongestUserId || !IsPlainText(id)) {
+        return input_.Refuse(
+            "input-malformed", 1,
+            absl::StrCat("the user ", Quoted(id.substr(0, kLongestUserId)),
+                         " is empty, longer than 1,024 bytes, not UTF-8, or "
+                         "contains a control character; write another id"));
       }
       const auto number = static_cast<std::int32_t>(users_.size());
       users_.emplace_back(id);

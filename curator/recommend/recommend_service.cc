@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/mutex.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
 #include "common/wire/status.h"
@@ -53,6 +54,8 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     AuditFields about;
     absl::StatusOr<v1::GetRecommendationsReply> list =
         WithoutExceptions([&] { return ListFor(*request, &about); });
+    // Without a token that passes, calls are not bounded by anybody's tokens.
+    if (!list.ok() && about.empty()) refused_.Note(list.status(), &record);
     const absl::Status outcome = record.Finish(list.status(), about);
     if (!outcome.ok()) return ToGrpc(outcome);
     *reply = *std::move(list);
@@ -79,6 +82,7 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     const std::optional<std::uint64_t> column = options_.find(claims.person);
     const RatedItems own =
         column ? options_.dataset->RatingsOf(*column) : RatedItems{};
+    MutexLock lock(&computing_);
     DPNMF_ASSIGN_OR_RETURN(const std::vector<Recommendation> list,
                            options_.recommender->Recommend(own, list_options));
     return ReplyOf(options_.recommender->model(), list, own.items.size());
@@ -87,6 +91,8 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
   const RecommendServiceOptions options_;
   Quota quota_;
   RefusedCalls refused_;
+  // One list at a time: the port takes one core of the analysts' rounds.
+  Mutex computing_;
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct RecommendServiceOptions {
   IdentifyPeer identify;
   // The entry of a call names the front end and the token's `jti`, neither the
   // person nor the list. A list leaves only if its entry could be written.
+  // Calls without a token that passes share entries (RefusedCalls).
   Observers observers = {};
   Quota::Limits limits = {};  // of one front end
 };

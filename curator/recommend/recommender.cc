@@ -21,8 +21,18 @@ absl::Status Differs(absl::string_view how) {
 
 absl::Status Degenerate() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "model-degenerate",
-                 "The model's numbers overflow for this person's ratings: use "
-                 "the model of another run.");
+                 "The model's numbers overflow: use the model of another run.");
+}
+
+absl::Status CheckColumns(const ItemModel& model) {
+  const Eigen::Index most =
+      std::max(model.loadings.cols(), model.ranking.cols());
+  if (most <= kMostColumns) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "model-too-wide",
+      absl::StrCat("The model has ", most,
+                   " factors, and lists are made with at most ", kMostColumns,
+                   ": give the model of a run of smaller rank."));
 }
 
 // The first `top` items by score, but for the own ones, which are ascending.
@@ -80,8 +90,9 @@ std::vector<Contribution> Reasons(const ItemModel& model,
 
 absl::StatusOr<Recommender> Recommender::Create(
     NamedItemModel model, const std::vector<std::string>& items,
-    const RatingScale& scale) {
+    std::vector<std::string> names, const RatingScale& scale) {
   DPNMF_RETURN_IF_ERROR(CheckItemModel(model));
+  DPNMF_RETURN_IF_ERROR(CheckColumns(model.model));
   if (model.items.size() != items.size()) {
     return Differs(absl::StrCat("it has ", model.items.size(),
                                 " items and the data set ", items.size()));
@@ -98,16 +109,27 @@ absl::StatusOr<Recommender> Recommender::Create(
   if (std::abs(model.model.low - scale.low_units * kRatingUnit) > kTolerance ||
       std::abs(model.model.high - scale.high_units * kRatingUnit) > kTolerance)
     return Differs("its range of ratings is another");
+  model.names = std::move(names);
   return Recommender(std::move(model));
 }
 
 absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
     const RatedItems& own, const ListOptions& options) const {
+  auto list = ListBy(own, own, options);
+  // One person's overflow must not cost the others their lists.
+  if (list.ok() || own.items.empty()) return list;
+  return ListBy(RatedItems{}, own, options);
+}
+
+absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
+    const RatedItems& own, const RatedItems& left_out,
+    const ListOptions& options) const {
   const ItemModel& model = model_.model;
   std::vector<double> ratings(own.units.size());
   std::transform(own.units.begin(), own.units.end(), ratings.begin(),
                  [](std::int32_t units) { return units * kRatingUnit; });
   const Profile profile = SolveProfile(model, own.items, ratings);
+  if (!profile.solved) return Degenerate();
   const bool by_prediction = options.by_rating && !own.items.empty();
   const Eigen::VectorXd scores =
       by_prediction
@@ -115,7 +137,7 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
           : RankingScores(model, basis_, profile, own.items, ratings);
   if (!scores.allFinite()) return Degenerate();
   std::vector<Recommendation> list;
-  for (const std::int32_t item : Best(scores, own.items, options.top)) {
+  for (const std::int32_t item : Best(scores, left_out.items, options.top)) {
     const Prediction prediction = Predict(model, profile, item);
     if (!std::isfinite(prediction.rating) || !std::isfinite(prediction.stddev))
       return Degenerate();

@@ -21,6 +21,8 @@ namespace dpnmf::curator {
 
 inline constexpr std::uint32_t kDefaultTop = 20;
 inline constexpr std::uint32_t kMostTop = 1000;
+// Of each matrix of a model: a list takes time in proportion to the cube.
+inline constexpr std::int64_t kMostColumns = 256;
 
 struct ListOptions {
   std::uint32_t top = kDefaultTop;  // 1 to kMostTop
@@ -46,16 +48,20 @@ struct Recommendation {
 // Immutable; safe from any thread.
 class Recommender {
  public:
-  // `items`: the ids of the data set's items in their order.
+  // `items`: the ids of the data set's items in their order; `names`: what the
+  // operator calls them, as many or none. They replace the model's names, which
+  // the analyst wrote: people see the operator's alone.
   // FAILED_PRECONDITION "model-differs" unless the model is of these items in
-  // this order and of this range of ratings.
+  // this order and of this range of ratings; "model-too-wide" above
+  // kMostColumns.
   static absl::StatusOr<Recommender> Create(
       NamedItemModel model, const std::vector<std::string>& items,
-      const RatingScale& scale);
+      std::vector<std::string> names, const RatingScale& scale);
 
   // Best first, equal ones by their place; the own items are left out. Without
-  // own ratings: by popularity, whatever the order. FAILED_PRECONDITION
-  // "model-degenerate" if the numbers of the model overflow for this record.
+  // own ratings, and where the numbers of the model overflow for them: by
+  // popularity, whatever the order. FAILED_PRECONDITION "model-degenerate" if
+  // the numbers overflow without ratings, too.
   absl::StatusOr<std::vector<Recommendation>> Recommend(
       const RatedItems& own, const ListOptions& options) const;
 
@@ -64,6 +70,10 @@ class Recommender {
  private:
   explicit Recommender(NamedItemModel model)
       : model_(std::move(model)), basis_(RankingBasisOf(model_.model)) {}
+  // From the own ratings, without the items that are left out.
+  absl::StatusOr<std::vector<Recommendation>> ListBy(
+      const RatedItems& own, const RatedItems& left_out,
+      const ListOptions& options) const;
   NamedItemModel model_;
   RankingBasis basis_;
 };

@@ -20,7 +20,6 @@ using Json = nlohmann::json;
 
 constexpr char kAlgorithm[] = "EdDSA";
 constexpr char kType[] = "dpnmf-recommend+jwt";
-constexpr std::size_t kLongestPerson = 1024;
 constexpr std::size_t kLeastNonce = 16, kMostNonce = 64;
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {

@@ -32,6 +32,7 @@ namespace dpnmf::curator {
 
 inline constexpr std::int64_t kLongestTokenSeconds = 60;
 inline constexpr std::size_t kLongestToken = 4096;
+inline constexpr std::size_t kLongestPerson = 1024;  // and audience
 
 struct TokenClaims {
   std::string person;    // sub

@@ -102,7 +102,7 @@ void DemandUsable(const NamedItemModel& model) {
   const auto similar = SimilarItems(model, 0, 3);
   if (!similar.ok()) DemandRefusal(similar.status());
   const auto recommender =
-      curator::Recommender::Create(model, model.items, kOneToFive);
+      curator::Recommender::Create(model, model.items, {}, kOneToFive);
   if (!recommender.ok()) return;  // of another range
   Count("recommender");
   const std::int32_t items[] = {0};

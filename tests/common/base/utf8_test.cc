@@ -19,10 +19,12 @@ TEST(Utf8, CharactersHaveTheirLength) {
 
 TEST(Utf8, PlainTextHasNoControlCharacters) {
   for (const char* plain :
-       {"", "Toy Story (1995)", "Am\xc3\xa9lie", "\xc2\xa0"})
+       {"", "Toy Story (1995)", "Am\xc3\xa9lie", "\xc2\xa0", "\xe2\x80\xa9",
+        "\xe2\x80\xaf", "\xe2\x81\xa5", "\xe2\x81\xaa"})
     EXPECT_TRUE(IsPlainText(plain)) << plain;
   for (const char* odd :
-       {"a\tb", "a\x1b[2J", "a\x7f", "Am\xe9lie", "\xc2\x9b", "\xc2\x80"})
+       {"a\tb", "a\x1b[2J", "a\x7f", "Am\xe9lie", "\xc2\x9b", "\xc2\x80",
+        "a\xe2\x80\xaa", "a\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9x"})
     EXPECT_FALSE(IsPlainText(odd)) << odd;
   EXPECT_FALSE(IsPlainText(std::string(1, '\0')));
 }

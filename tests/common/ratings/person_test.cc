@@ -77,6 +77,29 @@ TEST(PersonTest, WithoutRatingsTheProfileIsThePrior) {
   EXPECT_TRUE(scores.allFinite());
 }
 
+// Loadings at the limit of a file: the unit matrix is below the rounding of
+// X'X, so that it is not positive definite in double precision.
+TEST(PersonTest, WhereTheSystemCannotBeSolvedTheProfileIsThePrior) {
+  ItemModel model = SomeModel(30, 6, 3);
+  model.loadings *= 1e6;
+  model.residual_stddev = 4e-6;
+  model.ranking *= 1e6;
+  int priors = 0;
+  for (std::int32_t item = 0; item < 30; ++item) {
+    const std::vector<std::int32_t> items = {item};
+    const std::vector<double> ratings = {5};
+    const Profile profile = SolveProfile(model, items, ratings);
+    ASSERT_TRUE(profile.mean.allFinite() && profile.covariance.allFinite());
+    if (!profile.solved) {
+      ++priors;
+      EXPECT_EQ(profile.covariance, MatrixXd::Identity(6, 6));
+      EXPECT_EQ(profile.mean, VectorXd::Zero(6));
+    }
+    EXPECT_TRUE(RankingScores(model, profile, items, ratings).allFinite());
+  }
+  EXPECT_GT(priors, 15);
+}
+
 TEST(PersonTest, PredictionsStayInTheRange) {
   ItemModel model = SomeModel(30, 6, 3);
   model.base(2) = 40;

@@ -44,7 +44,12 @@ TEST_F(ServerTest, RefusesAnAddressInUse) {
   second.service = &second_service;
   OnPeerRefused(nullptr);  // takes over gRPC's log, as both servers do
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(ReasonCode(RpcServer::Start(second).status()), "listen-failed");
+  second.flag = "--recommend-listen";
+  const absl::Status status = RpcServer::Start(second).status();
+  EXPECT_EQ(ReasonCode(status), "listen-failed");
+  EXPECT_TRUE(
+      std::string(status.message()).ends_with("with --recommend-listen."))
+      << status;
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   first->Shutdown();
 }

@@ -37,8 +37,12 @@ class RecommendCommand : public Terminal {
  protected:
   // Person u0, u1, ... of the data set films; `pause` rates nothing.
   RecommendCommand() {
-    std::string ratings, items;
-    for (int i = 0; i < kItems; ++i) absl::StrAppend(&items, "i", i, "\n");
+    std::string ratings, items, names = "item,name\n";
+    for (int i = 0; i < kItems; ++i) {
+      absl::StrAppend(&items, "i", i, "\n");
+      absl::StrAppend(&names, "i", i, ",\"Film, number ", i, "\"\n");
+    }
+    scratch_.Write("names.csv", names);
     for (int u = 0; u < kPeople; ++u)
       for (int i = u % 3; i < kItems; i += 3 + u % 2)
         absl::StrAppend(&ratings, "u", u, ",i", i, ",", 1 + (u + i) % 5, "\n");
@@ -46,8 +50,9 @@ class RecommendCommand : public Terminal {
     scratch_.Write("ratings.csv", ratings);
     scratch_.Write("items.npz", NpzText(SampleItemModel(kItems, 4, 3)));
     EXPECT_EQ(Run("import --name films --population readers --ratings "
-                  "ratings.csv --items items --rating-range 1,5 --users-count "
-                  "10 --epsilon 1 --delta 1e-6 --data-dir z"),
+                  "ratings.csv --items items --item-features names.csv "
+                  "--rating-range 1,5 --users-count 10 --epsilon 1 --delta "
+                  "1e-6 --data-dir z"),
               0)
         << err_;
   }
@@ -62,7 +67,9 @@ class RecommendCommand : public Terminal {
 TEST_F(RecommendCommand, APersonsListIsPrintedWithErrorBars) {
   EXPECT_EQ(Recommend("--user u3 --top 4"), 0) << err_;
   EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 6);
-  EXPECT_THAT(out_, HasSubstr("Item, number "));
+  // The operator's names, not those of the file.
+  EXPECT_THAT(out_, HasSubstr("Film, number "));
+  EXPECT_THAT(out_, Not(HasSubstr("Item")));
   EXPECT_EQ(err_, "");
   EXPECT_EQ(Recommend("--user u3 --top 4 --explain --order rating --format "
                       "json"),
@@ -84,11 +91,17 @@ TEST_F(RecommendCommand, EverybodysListsAreAPrivateFile) {
   // A file that others could read is replaced, not written into.
   scratch_.Write("lists.csv", "old");
   fs::permissions(Path("lists.csv"), fs::perms(0644));
+  scratch_.Write("lists.csv.new", "somebody's");
   EXPECT_EQ(Recommend("--all --output lists.csv --top 3"), 0) << err_;
   struct stat info {};
   ASSERT_EQ(stat(Path("lists.csv").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  EXPECT_FALSE(Exists("lists.csv.new"));
+  EXPECT_EQ(ReadAll(Path("lists.csv.new")), "somebody's");
+  for (const auto& file : fs::directory_iterator(scratch_.path())) {
+    const std::string name = file.path().filename();
+    EXPECT_TRUE(!name.starts_with("lists.csv.") || name == "lists.csv.new")
+        << name;
+  }
   const std::string text = ReadAll(Path("lists.csv"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 3 * kPeople);
   // The lists are those of --user, whatever the threads.
@@ -118,7 +131,8 @@ TEST_F(RecommendCommand, OtherPeoplesRatingsChangeNothing) {
       absl::StrAppend(&others, "v", u, ",i", i, ",", 1 + i % 2, "\n");
   scratch_.Write("others.csv", others);
   ASSERT_EQ(Run("import --name films --population others --ratings others.csv "
-                "--items items --rating-range 1,5 --users-count 9 --epsilon 1 "
+                "--items items --item-features names.csv --rating-range 1,5 "
+                "--users-count 9 --epsilon 1 "
                 "--delta 1e-6 --data-dir y"),
             0)
       << err_;
@@ -150,6 +164,10 @@ TEST_F(RecommendCommand, WhatDoesNotFitIsRefusedInOneSentence) {
        "flags-conflict", kExitUsage},
       {"--name films --model items.npz --all", "flags-conflict", kExitUsage},
       {"--name films --model items.npz --user u3 --output a", "flags-conflict",
+       kExitUsage},
+      {"--name films --model items.npz --all --output a --format json",
+       "flags-conflict", kExitUsage},
+      {"--name films --model items.npz --user u3 --threads 2", "flags-conflict",
        kExitUsage},
       {"--name films --model items.npz --user u3 --top 0", "usage", kExitUsage},
       {"--name films --model items.npz --all --output none/a", "storage-failed",
@@ -314,6 +332,14 @@ TEST_F(RecommendPort, HandsOutOnePersonsListAndTouchesNoBudget) {
   EXPECT_THAT(audit, Not(HasSubstr("number ")));
   ASSERT_EQ(Run("ledger show --data-dir z"), 0);
   EXPECT_EQ(out_, ledger);
+}
+
+TEST_F(RecommendPort, ATokenIsOfATextThatPasses) {
+  for (const std::string& user : {std::string("''"), std::string(1025, 'u')}) {
+    EXPECT_EQ(Run("token --key token.key --audience films --user " + user),
+              kExitUsage);
+    EXPECT_THAT(err_, HasSubstr("[token-text-invalid]"));
+  }
 }
 
 TEST_F(RecommendPort, IsOffByDefault) {

@@ -433,12 +433,14 @@ TEST_F(OpenedDataset, ItsPeopleAreRefusedIfTheirListIsDamaged) {
   const auto dataset = Dataset::Open(directory);
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   const std::string path = directory + "/users.txt";
-  for (const char* good : {"ann\nbob\n", "ann\n", "a\n b\r\n\xff\n", ""}) {
+  for (const char* good : {"ann\nbob\n", "ann\nbob\ncy\n", "a\n b\r\n\xff\n"}) {
     Overwrite(path, good);
     EXPECT_TRUE(RatedUsers::Read(directory, **dataset).ok()) << good;
   }
   for (const char* bad :
-       {"ann\nbob", "\n", "ann\n\n", "ann\nann\n", "a\nb\nc\nd\n"}) {
+       {"ann\nbob", "\n", "ann\n\n", "ann\nann\n", "a\nb\nc\nd\n",
+        // A line is lost: bob would get ann's column.
+        "bob\n", "ann\n", ""}) {
     Overwrite(path, bad);
     const absl::Status status = RatedUsers::Read(directory, **dataset).status();
     EXPECT_EQ(ReasonCode(status), "dataset-damaged") << bad;

@@ -196,7 +196,7 @@ TEST_F(RatingsImport, OptionsAreCheckedBeforeAnyFile) {
       {"ratings-mixed", [](auto* o) { o->users_are_rows = true; }},
       {"ratings-mixed", [](auto* o) { o->header = true; }},
       {"ratings-mixed", [](auto* o) { o->label_columns = 1; }},
-      {"ratings-mixed", [](auto* o) { o->features_file = "f"; }},
+      {"ratings-mixed", [](auto* o) { o->features_file += 'f'; }},
       {"ratings-mixed",
        [](auto* o) { o->format = *MatrixFormatOfName("triples"); }},
       {"ratings-mixed",

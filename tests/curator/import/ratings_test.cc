@@ -166,10 +166,10 @@ TEST(Ratings, UsersAndItemsAreAnyWords) {
   const ItemTable items = Items({"Toy, \"Story\"", "b", "\xff"});
   const auto loaded = Loaded(
       "\"a \"\"x\"\"\",\"Toy, \"\"Story\"\"\",1\n"
-      "a \"x\",b,2\na \"\"x\"\",b,3\n \xff\x01 ,b,4\n",
+      "a \"x\",b,2\na \"\"x\"\",b,3\n \xc3\xbf ,b,4\n",
       OneToFive(), items);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_THAT(loaded->users, ElementsAre("a \"x\"", "a \"\"x\"\"", "\xff\x01"));
+  EXPECT_THAT(loaded->users, ElementsAre("a \"x\"", "a \"\"x\"\"", "\xc3\xbf"));
   EXPECT_THAT(loaded->indices, ElementsAre(0, 1, 1, 1));
   EXPECT_THAT(loaded->units, ElementsAre(10000, 20000, 30000, 40000));
 }
@@ -254,6 +254,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "line 2, column 1"},
         RefusalCase{"emptyUser", "a,x,1\n,y,1\n", "input-malformed",
                     "line 2, column 1"},
+        RefusalCase{"emptyUserInQuotes", "a,x,1\n\"\",y,1\n", "input-malformed",
+                    "line 2, column 1"},
+        RefusalCase{"controlInUser", "a,x,1\na\x1b[2J,y,1\n", "input-malformed",
+                    "line 2, column 1"},
+        RefusalCase{"userNotUtf8", "a,x,1\nAm\xe9lie,y,1\n", "input-malformed",
+                    "line 2, column 1"},
         RefusalCase{"emptyItem", "a,x,1\na,,1\n", "input-malformed",
                     "line 2, column 2"},
         RefusalCase{"emptyRating", "a,x,1\na,y,\n", "input-not-a-number",
@@ -286,6 +292,16 @@ INSTANTIATE_TEST_SUITE_P(
                     "users-mismatch",
                     "line 4, column 1: the user 'c' is one more than the 2"}),
     [](const auto& refused) { return std::string(refused.param.name); });
+
+// What a token can name.
+TEST(Ratings, AUsersIdHasAtMost1024Bytes) {
+  const std::string longest(1024, 'u');
+  EXPECT_TRUE(Loaded(absl::StrCat(longest, ",x,1\n")).ok());
+  const absl::Status status =
+      Loaded(absl::StrCat("a,x,1\nu", longest, ",x,1\n")).status();
+  EXPECT_EQ(ReasonCode(status), "input-malformed");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("line 2"));
+}
 
 TEST(Ratings, TheFirstTwentyRefusedLinesAreToldWithTheirNumber) {
   std::string text = "u,i,r\n";

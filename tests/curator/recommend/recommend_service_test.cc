@@ -93,8 +93,9 @@ class RecommendServiceTest : public ::testing::Test {
 
   static Recommender SampleRecommender() {
     NamedItemModel model = SampleItemModel(kItems, 4, 3);
-    const std::vector<std::string> items = model.items;
-    return Recommender::Create(std::move(model), items, OneToFive()).value();
+    const std::vector<std::string> items = model.items, names = model.names;
+    return Recommender::Create(std::move(model), items, names, OneToFive())
+        .value();
   }
   std::string AuditPath() const { return directory_ + "/audit.jsonl"; }
   std::shared_ptr<grpc::Channel> Dial(const std::string& name) {
@@ -262,6 +263,20 @@ TEST_F(RecommendServiceTest, TheAuditLogNamesTheCallNeitherPersonNorList) {
     EXPECT_THAT(log, Not(HasSubstr(absl::StrCat("\"", row.item(), "\""))));
     EXPECT_THAT(log, Not(HasSubstr(row.name())));
   }
+}
+
+// Else a front end without tokens could fill the volume of the audit log.
+TEST_F(RecommendServiceTest, CallsWithoutATokenThatPassesShareAnEntry) {
+  rv1::GetRecommendationsRequest request;
+  request.set_top(kMostTop + 1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(ReasonCode(Ask("shop", "x").status()), "token-malformed");
+    EXPECT_EQ(ReasonCode(Ask("shop", request).status()), "top-out-of-range");
+  }
+  EXPECT_TRUE(Ask("shop", Token("ann")).ok());
+  EXPECT_TRUE(Ask("shop", Token("ann")).ok());
+  const std::string log = ReadAll(AuditPath());
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 4) << log;
 }
 
 // The analysts' service is not on this port.
