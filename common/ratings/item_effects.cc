@@ -53,7 +53,8 @@ class Fit {
   VectorXd Row(Index item) const {
     VectorXd row(features_);
     row(0) = 1;
-    row.tail(features_ - 1) = evidence_.features.row(item).transpose();
+    if (features_ > 1)
+      row.tail(features_ - 1) = evidence_.features.row(item).transpose();
     return row;
   }
 
