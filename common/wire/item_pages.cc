@@ -45,8 +45,8 @@ absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
     v1::Item& item = *page.add_items();
     item.set_id(items.ids[next]);
     item.set_name(items.names[next]);
-    const auto row = items.features.row(static_cast<Eigen::Index>(next));
-    item.mutable_features()->Add(row.begin(), row.end());
+    for (Eigen::Index k = 0; k < items.features.cols(); ++k)
+      item.add_features(items.features(static_cast<Eigen::Index>(next), k));
     bytes += item.ByteSizeLong();
   }
   page.set_more(next < count);
