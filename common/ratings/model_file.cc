@@ -259,6 +259,7 @@ class CsvReader {
       if (line_.empty() && rest_.empty()) break;
       DPNMF_RETURN_IF_ERROR(ReadItem());
     }
+    if (named_.items.empty()) return Malformed("it has no items");
     const auto items = static_cast<Eigen::Index>(named_.items.size());
     if (std::all_of(named_.names.begin(), named_.names.end(),
                     [](const auto& name) { return name.empty(); }))
