@@ -10,6 +10,7 @@
 #include "curator/factor/block_data.h"
 #include "curator/factor/exact_products.h"
 #include "curator/factor/quantise.h"
+#include "curator/factor/row_places.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -72,15 +73,6 @@ void AddColumn(const Dataset& data, const LatticeBounds& bounds,
         data.sparse() ? static_cast<std::size_t>(sparse.rows[i]) : i;
     sums[row] += static_cast<std::uint64_t>(column[i]);
   }
-}
-
-// Where each of the D rows stands among the chosen ones, or -1.
-std::vector<std::int32_t> PlacesOf(std::span<const std::uint32_t> rows,
-                                   std::uint64_t features) {
-  std::vector<std::int32_t> places(features, -1);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    places[rows[i]] = static_cast<std::int32_t>(i);
-  return places;
 }
 
 // What every block of users reads.

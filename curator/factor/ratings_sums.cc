@@ -10,6 +10,7 @@
 #include "common/privacy/run_plan.h"
 #include "curator/factor/quantise.h"
 #include "curator/factor/ratings_person.h"
+#include "curator/factor/row_places.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -101,15 +102,6 @@ void AddSquare(std::span<const std::size_t> places,
     std::int64_t* const column = sums->data() + TriangleSize(places[j]);
     for (std::size_t i = 0; i <= j; ++i) column[places[i]] += x[i] * x[j];
   }
-}
-
-// Where each of the D rows stands among the named ones, or -1.
-std::vector<std::int32_t> PlacesOf(std::span<const std::uint32_t> rows,
-                                   std::uint64_t features) {
-  std::vector<std::int32_t> places(features, -1);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    places[rows[i]] = static_cast<std::int32_t>(i);
-  return places;
 }
 
 // y - X h~, clipped to [-tau, tau]. NaN stays.
