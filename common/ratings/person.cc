@@ -160,4 +160,27 @@ VectorXd RankingScores(const ItemModel& model, const Profile& profile,
   return RankingScores(model, RankingBasisOf(model), profile, items, ratings);
 }
 
+std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
+                                   std::span<const std::int32_t> own,
+                                   std::size_t length) {
+  std::vector<std::int32_t> items;
+  items.reserve(static_cast<std::size_t>(scores.size()));
+  auto next = own.begin();
+  for (std::int32_t i = 0; i < scores.size(); ++i) {
+    if (next != own.end() && *next == i) {
+      ++next;
+    } else {
+      items.push_back(i);
+    }
+  }
+  const std::size_t count = std::min(length, items.size());
+  std::partial_sort(
+      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
+      items.end(), [&](std::int32_t a, std::int32_t b) {
+        return scores(a) != scores(b) ? scores(a) > scores(b) : a < b;
+      });
+  items.resize(count);
+  return items;
+}
+
 }  // namespace dpnmf

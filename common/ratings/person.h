@@ -4,8 +4,10 @@
 #ifndef DPNMF_COMMON_RATINGS_PERSON_H_
 #define DPNMF_COMMON_RATINGS_PERSON_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "Eigen/Core"
 #include "common/ratings/item_model.h"
@@ -53,6 +55,13 @@ Eigen::VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
 Eigen::VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                               std::span<const std::int32_t> items,
                               std::span<const double> ratings);
+
+// The best `length` items by score that are not among `own` (ascending), the
+// highest first; equal scores: the smaller index first. Fewer if there are not
+// as many.
+std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
+                                   std::span<const std::int32_t> own,
+                                   std::size_t length);
 
 }  // namespace dpnmf
 

@@ -35,30 +35,6 @@ absl::Status CheckColumns(const ItemModel& model) {
                    ": give the model of a run of smaller rank."));
 }
 
-// The first `top` items by score, but for the own ones, which are ascending.
-std::vector<std::int32_t> Best(const Eigen::VectorXd& scores,
-                               std::span<const std::int32_t> own,
-                               std::size_t top) {
-  std::vector<std::int32_t> items;
-  items.reserve(static_cast<std::size_t>(scores.size()));
-  auto next = own.begin();
-  for (std::int32_t i = 0; i < scores.size(); ++i) {
-    if (next != own.end() && *next == i) {
-      ++next;
-    } else {
-      items.push_back(i);
-    }
-  }
-  const std::size_t count = std::min(top, items.size());
-  std::partial_sort(
-      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
-      items.end(), [&](std::int32_t a, std::int32_t b) {
-        return scores(a) != scores(b) ? scores(a) > scores(b) : a < b;
-      });
-  items.resize(count);
-  return items;
-}
-
 // The profile's mean is the sum over own items j of
 //   covariance x_j y_j / s^2,   y_j = rating_j - base_j,
 // so j adds (x_i' covariance x_j / s^2) y_j to the prediction of item i.
@@ -137,7 +113,8 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
           : RankingScores(model, basis_, profile, own.items, ratings);
   if (!scores.allFinite()) return Degenerate();
   std::vector<Recommendation> list;
-  for (const std::int32_t item : Best(scores, left_out.items, options.top)) {
+  for (const std::int32_t item :
+       TopItems(scores, left_out.items, options.top)) {
     const Prediction prediction = Predict(model, profile, item);
     if (!std::isfinite(prediction.rating) || !std::isfinite(prediction.stddev))
       return Degenerate();

@@ -8,6 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/ratings/person.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -202,30 +203,6 @@ bool Contains(std::span<const std::int32_t> ascending, std::int32_t item) {
 }
 
 }  // namespace
-
-std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
-                                   std::span<const std::int32_t> own,
-                                   int length) {
-  std::vector<std::int32_t> items;
-  items.reserve(static_cast<std::size_t>(scores.size()));
-  auto next = own.begin();
-  for (std::int32_t i = 0; i < scores.size(); ++i) {
-    if (next != own.end() && *next == i) {
-      ++next;
-    } else {
-      items.push_back(i);
-    }
-  }
-  const auto count =
-      std::min(items.size(), static_cast<std::size_t>(std::max(length, 0)));
-  std::partial_sort(
-      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
-      items.end(), [&](std::int32_t a, std::int32_t b) {
-        return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
-      });
-  items.resize(count);
-  return items;
-}
 
 double RecallOf(std::span<const std::int32_t> list,
                 std::span<const std::int32_t> relevant, int length) {

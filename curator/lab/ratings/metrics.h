@@ -51,13 +51,6 @@ struct Metrics {
   std::vector<PopularityGroup> groups;
 };
 
-// The best `length` items by score that are not among `own` (ascending), the
-// highest first; equal scores: the smaller index first. Fewer if there are not
-// as many.
-std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
-                                   std::span<const std::int32_t> own,
-                                   int length);
-
 // Over a list, best first, and the relevant items (ascending, not empty):
 //   recall  hits / min(length, relevant)
 //   nDCG    sum over hits of 1/log2(place + 1), places from 1, divided by the

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/ratings/person.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/curator/lab/ratings/ratings_fixtures.h"
