@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/base/csv.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/utf8.h"
@@ -198,12 +199,7 @@ std::string Field(const std::string& text) {
       (text.empty() ||
        (text.front() != ' ' && text.front() != '#' && text.back() != ' '));
   if (plain) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return CsvQuoted(text);
 }
 
 absl::Status LineMalformed(std::size_t line, std::string_view what) {

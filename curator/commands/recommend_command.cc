@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/csv.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
@@ -112,12 +113,7 @@ absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
 std::string Field(std::string_view text) {
   if (text.find_first_of(",\"") == std::string_view::npos)
     return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return CsvQuoted(text);
 }
 
 // A file that only its owner may read, under a name of its own (PATH.XXXXXX)

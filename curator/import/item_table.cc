@@ -12,8 +12,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "common/base/csv.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
@@ -307,7 +307,7 @@ std::string Field(const std::string& text) {
   const bool plain = text.find_first_of(",\"") == std::string::npos &&
                      !text.starts_with(' ') && !text.ends_with(' ');
   if (plain) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+  return CsvQuoted(text);
 }
 
 }  // namespace

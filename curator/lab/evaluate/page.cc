@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/csv.h"
 #include "common/base/durable_file.h"
 #include "curator/lab/evaluate/assets.h"
 
@@ -26,8 +27,7 @@ std::string ScriptSafe(const std::string& json) {
 std::string CsvField(std::string_view field) {
   if (field.find_first_of(",\"\r\n") == std::string_view::npos)
     return std::string(field);
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(std::string(field), {{"\"", "\"\""}}), "\"");
+  return CsvQuoted(field);
 }
 
 std::string CsvNumber(double value) {
