@@ -53,23 +53,7 @@ says identity-unknown
 # kill -9 of the curator, then of the analyst, in the middle of a long run.
 exits 0 "start" as alice train --dataset people --rank 2 --rounds 400 --epsilon 1 --seed 7
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
-await_rounds() {
-  for _ in $(seq 400); do
-    [ "$(rounds "$id")" -ge "$1" ] && return 0
-    sleep 0.05
-  done
-  fail "the run does not go on past round $(rounds "$id")"
-}
-await_rounds 20
-kill -KILL $curator_pid
-wait $curator_pid 2>/dev/null
-stopped_at=$(rounds "$id")
-[ "$stopped_at" -lt 400 ] || fail "the run was over before the kill"
-start_curator || fail "the curator does not come back"
-await_rounds $((stopped_at + 5))
-kill -KILL $analyst_pid
-wait $analyst_pid 2>/dev/null
-start_analyst || fail "the analyst does not come back"
+kill_both_in_mid_run "$id" 20 400
 exits 0 "watch to the end" as alice watch "$id"
 agrees
 dpnmf-curator ledger verify "${curator_dirs[@]}" --format json >"$work/out" 2>&1 || fail "verify"

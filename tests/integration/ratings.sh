@@ -108,23 +108,7 @@ says ADJACENCY_ONE_RATING
 exits 0 "start" as alice train --dataset films --epsilon 1 --shares 0.4,0.1,0.2,0.1,0.2 --rank 3 \
   --moment-rows 20 --profile-directions 2 --rounds 200
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
-await_rounds() {
-  for _ in $(seq 400); do
-    [ "$(rounds "$id")" -ge "$1" ] && return 0
-    sleep 0.05
-  done
-  fail "the run does not go on past round $(rounds "$id")"
-}
-await_rounds 5
-kill -KILL $curator_pid
-wait $curator_pid 2>/dev/null
-stopped_at=$(rounds "$id")
-[ "$stopped_at" -lt 200 ] || fail "the run was over before the kill"
-start_curator || fail "the curator does not come back"
-await_rounds $((stopped_at + 5))
-kill -KILL $analyst_pid
-wait $analyst_pid 2>/dev/null
-start_analyst || fail "the analyst does not come back"
+kill_both_in_mid_run "$id" 5 200
 exits 0 "watch to the end" as alice watch "$id"
 exits 0 "show the end" as alice show "$id" --format json
 says RUN_STATE_COMPLETED

@@ -67,6 +67,29 @@ says() { grep -q -- "$1" "$work/out" || fail "expected '$1'"; }
 rounds() { as alice show "$1" --format json; sed -n 's/.*"rounds_done": \([0-9]*\).*/\1/p' "$work/out"; }
 agrees() { exits 0 "budget" as alice budget --dataset people --format json; says '"agree": true'; }
 
+await_rounds() { # RUN ROUNDS
+  for _ in $(seq 400); do
+    [ "$(rounds "$1")" -ge "$2" ] && return 0
+    sleep 0.05
+  done
+  fail "the run does not go on past round $(rounds "$1")"
+}
+# kill -9 of the curator after AFTER rounds, then of the analyst after five more;
+# both are started again.
+kill_both_in_mid_run() { # RUN AFTER ROUNDS_OF_THE_RUN
+  local stopped_at
+  await_rounds "$1" "$2"
+  kill -KILL $curator_pid
+  wait $curator_pid 2>/dev/null
+  stopped_at=$(rounds "$1")
+  [ "$stopped_at" -lt "$3" ] || fail "the run was over before the kill"
+  start_curator || fail "the curator does not come back"
+  await_rounds "$1" $((stopped_at + 5))
+  kill -KILL $analyst_pid
+  wait $analyst_pid 2>/dev/null
+  start_analyst || fail "the analyst does not come back"
+}
+
 # 300 users, each with one of two parts; nothing of the machine's is needed.
 awk 'BEGIN { for (n = 0; n < 300; ++n) { line = "";
   for (d = 0; d < 8; ++d) line = line (d ? "," : "") ((int(d / 4) == n % 2) ? 1 + (n * 7 + d) % 5 : 0);
