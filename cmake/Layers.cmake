@@ -34,11 +34,11 @@ set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common
 set(DPNMF_LINKS_tls common/base common/wire common/tls)
 set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
 set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
-set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/factor)
+set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
 set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/wire
-  curator/data curator/import curator/factor curator/lab)
-set(DPNMF_LINKS_curator common curator/data curator/import curator/factor curator/mechanism curator/noise
-  curator/ledger curator/gate curator/serve curator/recommend curator/maintenance curator/commands)
+  curator/data curator/import curator/draft curator/factor curator/lab)
+set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise
+  curator/ledger curator/gate curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)

@@ -1,0 +1,70 @@
+// A draft: a table that may leave the house once somebody has approved it, with
+// what is known about it. The research program writes drafts; `dpnmf-curator
+// publish` reads them. A draft is as private as the table it was made from.
+//
+//   DRAFT/table.csv    the table as it would be published
+//   DRAFT/draft.json   the rest; SHA-256 of table.csv is in it
+//   DRAFT/people.bin   keyed fingerprints of the people of the original, if
+//                      they are known: 16 bytes each, sorted
+//
+// All files have mode 0600.
+#ifndef DPNMF_CURATOR_DRAFT_DRAFT_H_
+#define DPNMF_CURATOR_DRAFT_DRAFT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "curator/import/people.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator {
+
+enum class DraftKind {
+  kDistorted,  // `dpnmf-lab distort`: not private
+  kCompleted,  // `dpnmf-lab complete`: not private
+  kSynthetic,  // `dpnmf-lab synthesise`: drawn from a charged release
+};
+
+// "distorted", "completed", "synthetic".
+std::string_view NameOf(DraftKind kind);
+
+struct Draft {
+  DraftKind kind = DraftKind::kDistorted;
+  std::string method;                 // "svd", "aux-nmf", ...
+  nlohmann::ordered_json parameters;  // an object: the method's own
+  // What AttackReport says of this table (curator/lab/attack/attack.h); null:
+  // the table was not attacked. Of a synthetic table: an uncharged statistic.
+  nlohmann::ordered_json attacks;
+  // Upper end of the 95 % interval of the largest share of linked people, over
+  // all linkage attacks, in [0, 1]; not set without `attacks`.
+  std::optional<double> largest_linkage;
+  // The people of the original; not set: they are not known, and the draft
+  // cannot be published.
+  std::optional<PeopleFingerprints> people;
+  // Of a synthetic table: the charge that paid (population, data set, run id,
+  // epsilon, delta, relation), as `synthesise` wrote it into its release file.
+  nlohmann::ordered_json charge;
+};
+
+// Writes the three files into the directory, which is made if it is missing;
+// refuses one that holds a draft already: ALREADY_EXISTS "draft-exists".
+// UNAVAILABLE "storage-failed".
+absl::Status WriteDraft(const std::string& directory, const Draft& draft,
+                        std::string_view table_csv);
+
+struct StoredDraft {
+  Draft draft;
+  std::string table_csv;
+};
+
+// NOT_FOUND "draft-missing"; DATA_LOSS "draft-damaged" (also if table.csv is
+// not the table of draft.json); UNAVAILABLE "storage-failed".
+absl::StatusOr<StoredDraft> ReadDraft(const std::string& directory);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_DRAFT_DRAFT_H_

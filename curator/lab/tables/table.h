@@ -1,0 +1,48 @@
+// A table in memory, one row a person, as the distortions and the attacks take
+// it. Without privacy.
+#ifndef DPNMF_CURATOR_LAB_TABLES_TABLE_H_
+#define DPNMF_CURATOR_LAB_TABLES_TABLE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+
+namespace dpnmf::curator::lab {
+
+struct Table {
+  Eigen::MatrixXd values;            // people x columns; finite
+  std::vector<std::string> columns;  // their names, or empty
+  std::vector<std::string> ids;      // one a person, or empty
+  std::vector<std::string> classes;  // label of each person, or empty
+
+  Eigen::Index people() const { return values.rows(); }
+};
+
+struct TableOptions {
+  bool users_are_rows = true;
+  std::optional<bool> header;  // as in LoadOptions
+  // Fields of the file, counted from 1: the column (the row where users are
+  // columns) with the class, and the one with the id.
+  std::optional<int> class_column;
+  std::optional<int> id_column;
+  bool refuse_negative = false;  // for factorisations into parts
+};
+
+// CSV, TSV, text and .npy; also with gzip. Errors and codes of LoadMatrix; the
+// sentence names file, line and column. INVALID_ARGUMENT
+// "class-column-out-of-range", "id-column-out-of-range", "classes-one" (all
+// people have one label), "table-ids-repeated".
+absl::StatusOr<Table> ReadTable(const std::string& path,
+                                const TableOptions& options);
+
+// CSV with a header if there are names; the id first and the class last where
+// they are known; numbers in the shortest form that reads back to the same
+// bits.
+std::string TableCsv(const Table& table);
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_TABLES_TABLE_H_
