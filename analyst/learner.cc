@@ -175,17 +175,26 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
 absl::Status Learner::PrepareItems(const OpenedRun& opened) {
   const Mechanism* const mechanism =
       Mechanisms().Find(record_.run.specification().parameters().mechanism());
-  if (mechanism == nullptr || !mechanism->needs_items || items_.has_value())
-    return absl::OkStatus();
   const auto stopped = [this] { return control_->stopped(); };
-  DPNMF_ASSIGN_OR_RETURN(
-      RunItems items,
-      FetchItems(run_id_, record_.run.specification(), store_, curator_, [&] {
-        return stopped() || (control_->cancelled() && !cancel_noticed_);
-      }));
+  const auto breaks_off = [&] {
+    return stopped() || (control_->cancelled() && !cancel_noticed_);
+  };
+  if (mechanism == nullptr || !mechanism->needs_items)
+    return PrepareNames(breaks_off);
+  if (items_.has_value()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(RunItems items,
+                         FetchItems(run_id_, record_.run.specification(),
+                                    store_, curator_, breaks_off));
   DPNMF_RETURN_IF_ERROR(CheckPlan(items.facts, opened.plan));
   items.facts.stopped = stopped;
   items_ = std::move(items);
+  return absl::OkStatus();
+}
+
+absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
+  if (names_fetched_) return absl::OkStatus();
+  DPNMF_RETURN_IF_ERROR(FetchNames(run_id_, store_, curator_, stopped));
+  names_fetched_ = true;
   return absl::OkStatus();
 }
 

@@ -67,6 +67,7 @@ class Learner {
   // Once, before the first round of a run that needs items: they are stored, or
   // fetched and stored.
   absl::Status PrepareItems(const OpenedRun& opened);
+  absl::Status PrepareNames(const std::function<bool()>& stopped);
   absl::Status StoreEnd(const v1::LedgerPosition& position);
   Outcome HandleFailure(const absl::Status& failure);
   absl::Status BeginFailing(const absl::Status& failure);
@@ -96,6 +97,7 @@ class Learner {
   RunRecord record_;
   LearnerState state_;
   std::optional<RunItems> items_;  // of mechanisms that need them
+  bool names_fetched_ = false;     // of the features, by the other mechanisms
   bool opened_ = false;            // on this connection
   bool cancel_noticed_ = false;    // by this connection
   bool round_refused_ = false;

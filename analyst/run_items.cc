@@ -43,7 +43,31 @@ absl::Status ReadStored(const std::string& run_id, RunStore* store,
   });
 }
 
+// What is not stored yet, from the curator.
+absl::Status FetchPages(const std::string& run_id, const std::string& dataset,
+                        RunStore* store, CuratorConnection* curator,
+                        const std::function<bool()>& stopped,
+                        ItemPagesReader* reader) {
+  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, reader));
+  while (!reader->complete()) {
+    if (stopped()) {
+      return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                     "The run was stopped while its items were fetched.");
+    }
+    DPNMF_ASSIGN_OR_RETURN(const v1::ListItemsReply page,
+                           curator->ListItems(dataset, reader->next()));
+    DPNMF_RETURN_IF_ERROR(reader->Add(page));
+    DPNMF_RETURN_IF_ERROR(store->PutItemPage(run_id, page));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+bool HasNames(const v1::Dataset& dataset) {
+  return dataset.named_features() && !dataset.has_ratings() &&
+         dataset.features() <= kMostNames;
+}
 
 absl::StatusOr<RunItems> StoredItems(const std::string& run_id,
                                      const v1::RunSpecification& specification,
@@ -73,18 +97,31 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
     DPNMF_RETURN_IF_ERROR(store->PutDataset(run_id, *dataset));
   }
   DPNMF_ASSIGN_OR_RETURN(ItemPagesReader reader, ReaderFor(*dataset));
-  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
-  while (!reader.complete()) {
-    if (stopped()) {
-      return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                     "The run was stopped while its items were fetched.");
-    }
-    DPNMF_ASSIGN_OR_RETURN(const v1::ListItemsReply page,
-                           curator->ListItems(name, reader.next()));
-    DPNMF_RETURN_IF_ERROR(reader.Add(page));
-    DPNMF_RETURN_IF_ERROR(store->PutItemPage(run_id, page));
-  }
+  DPNMF_RETURN_IF_ERROR(
+      FetchPages(run_id, name, store, curator, stopped, &reader));
   return ItemsOf(specification, *dataset, std::move(reader));
+}
+
+absl::Status FetchNames(const std::string& run_id, RunStore* store,
+                        CuratorConnection* curator,
+                        const std::function<bool()>& stopped) {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                         store->ReadDataset(run_id));
+  if (!dataset.has_value() || !HasNames(*dataset)) return absl::OkStatus();
+  ItemPagesReader reader(dataset->features(), 0);
+  return FetchPages(run_id, dataset->name(), store, curator, stopped, &reader);
+}
+
+absl::StatusOr<std::vector<std::string>> StoredNames(const std::string& run_id,
+                                                     RunStore* store) {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                         store->ReadDataset(run_id));
+  if (!dataset.has_value() || !HasNames(*dataset))
+    return std::vector<std::string>();
+  ItemPagesReader reader(dataset->features(), 0);
+  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
+  if (!reader.complete()) return std::vector<std::string>();
+  return reader.Take().ids;
 }
 
 absl::Status CheckPlan(const RatingsFacts& facts, const v1::RunPlan& plan) {

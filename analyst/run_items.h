@@ -1,11 +1,14 @@
-// What a run on ratings reads besides its releases: the data set's public facts
-// and its declared items. They are asked of the curator once, and kept with the
-// run, so that a run goes on and its model is read without asking again.
+// What a run reads besides its releases: the data set's public facts and its
+// declared items, or the names of its features. They are asked of the curator
+// once, and kept with the run, so that a run goes on and its model is read
+// without asking again.
 #ifndef DPNMF_ANALYST_RUN_ITEMS_H_
 #define DPNMF_ANALYST_RUN_ITEMS_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "analyst/curator_connection.h"
@@ -35,6 +38,20 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
                                     const v1::RunSpecification& specification,
                                     RunStore* store, CuratorConnection* curator,
                                     const std::function<bool()>& stopped);
+
+// A data set with more features is shown without their names.
+inline constexpr std::uint64_t kMostNames = 1'000'000;
+// Whether runs on the data set keep the names of its features, which are public
+// facts: RunStore::PutDataset when the run is added.
+bool HasNames(const v1::Dataset& dataset);
+// Asks for the names that are not stored yet; nothing to do if there are none.
+// Errors as FetchItems.
+absl::Status FetchNames(const std::string& run_id, RunStore* store,
+                        CuratorConnection* curator,
+                        const std::function<bool()>& stopped);
+// D names, or none: the data set has none, or they have not been fetched.
+absl::StatusOr<std::vector<std::string>> StoredNames(const std::string& run_id,
+                                                     RunStore* store);
 
 // INVALID_ARGUMENT "plan-differs" unless the curator's stages are those that
 // follow from the run's parameters and the data set's facts: releases are read

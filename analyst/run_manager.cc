@@ -145,6 +145,10 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
     DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
     if (open >= settings_.max_open_runs) return TooManyRuns(open);
     DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
+    if (HasNames(planned.dataset)) {
+      DPNMF_RETURN_IF_ERROR(
+          store_->PutDataset(record.run.run_id(), planned.dataset));
+    }
     queue_.push_back(record.run.run_id());
     untouched_.insert(record.run.run_id());
     ++announcements_;

@@ -250,6 +250,14 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       return absl::OkStatus();
     }
     if (!write(reply)) return absl::OkStatus();
+    if (request.feature_names()) {
+      DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                             StoredNames(request.run_id(), parts_.store));
+      WriteItemPages(names, {}, [&](v1::ListItemsReply&& page) {
+        *reply.mutable_items() = std::move(page);
+        return write(reply);
+      });
+    }
     WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;
       return write(reply);

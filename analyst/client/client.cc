@@ -7,6 +7,7 @@
 #include "analyst/client/model.h"
 #include "common/base/error.h"
 #include "common/wire/item_model_stream.h"
+#include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"
@@ -46,6 +47,8 @@ class ModelReader {
     if (reply.has_header()) return Begin(reply.header());
     if (items_.has_value()) return items_->Add(reply);
     if (!matrix_.has_value()) return Malformed();
+    if (reply.has_items())
+      return names_->Add(reply.items()).ok() ? absl::OkStatus() : Malformed();
     return reply.has_standard_errors() ? errors_->Add(reply.standard_errors())
                                        : matrix_->Add(reply.dictionary());
   }
@@ -53,10 +56,11 @@ class ModelReader {
   absl::StatusOr<Model> Take(bool standard_errors) {
     if (items_.has_value()) {
       DPNMF_ASSIGN_OR_RETURN(NamedItemModel items, items_->Take());
-      return Model{std::move(header_), {}, {}, std::move(items)};
+      return Model{.header = std::move(header_), .items = std::move(items)};
     }
     if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
-    Model model{std::move(header_), matrix_->Take(), {}, std::nullopt};
+    Model model{.header = std::move(header_), .w = matrix_->Take()};
+    if (names_->complete()) model.names = names_->Take().ids;
     if (!standard_errors) return model;
     if (!errors_->complete()) return Malformed();
     model.errors = errors_->Take();
@@ -82,15 +86,24 @@ class ModelReader {
                                                 kLargestColumns));
       reader->emplace(std::move(matrix));
     }
+    names_.emplace(header.shape().rows(), 0);
     return absl::OkStatus();
   }
 
   v1::ModelHeader header_;
   std::optional<RealMatrixReader> matrix_, errors_;
-  std::optional<ItemModelReader> items_;  // in the place of both
+  std::optional<ItemPagesReader> names_;  // of the rows
+  std::optional<ItemModelReader> items_;  // in the place of all three
 };
 
 }  // namespace
+
+absl::Status CheckIsDictionary(const Model& model) {
+  if (!model.items.has_value()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-dictionary",
+                 "The run is on ratings and has no dictionary W; use `dpnmf "
+                 "model --output items.csv` or `--similar`.");
+}
 
 absl::StatusOr<v1::ListDatasetsReply> AnalystClient::ListDatasets() const {
   return Call(channel_, &Stub::ListDatasets, v1::ListDatasetsRequest());
@@ -181,6 +194,7 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(standard_errors);
+  request.set_feature_names(true);
   Stub stub(channel_);
   const auto stream = stub.GetModel(&context, request);
   ModelReader model;

@@ -3,8 +3,11 @@
 #define DPNMF_ANALYST_CLIENT_MODEL_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "Eigen/Core"
+#include "absl/status/status.h"
 #include "common/ratings/model_file.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -12,11 +15,16 @@ namespace dpnmf::cli {
 
 struct Model {
   v1::ModelHeader header;
-  Eigen::MatrixXd w;       // D x K
-  Eigen::MatrixXd errors;  // of w; empty if not asked for
+  Eigen::MatrixXd w = {};       // D x K
+  Eigen::MatrixXd errors = {};  // of w; empty if not asked for
+  // Of the rows of w; empty if none were declared.
+  std::vector<std::string> names = {};
   // Of a run on ratings, in the place of both.
   std::optional<NamedItemModel> items = std::nullopt;
 };
+
+// FAILED_PRECONDITION "run-not-dictionary" for the model of a run on ratings.
+absl::Status CheckIsDictionary(const Model& model);
 
 }  // namespace dpnmf::cli
 

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/base/csv.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
@@ -73,15 +75,44 @@ absl::StatusOr<Eigen::MatrixXd> MatrixOfNpy(std::string_view bytes) {
                    header.dtype, "."));
 }
 
+// Header of the column of names.
+constexpr absl::string_view kNamesColumn = "feature";
+
+std::string CsvName(const std::string& name) {
+  return name.find_first_of(",\"") == std::string::npos ? name
+                                                        : CsvQuoted(name);
+}
+
+// The line behind its name and the comma.
+absl::string_view WithoutName(absl::string_view line) {
+  std::size_t end = 0;
+  // Quotes come in pairs: a comma between two of them is part of the name.
+  for (bool quoted = false; end < line.size(); ++end) {
+    if (line[end] == '"') quoted = !quoted;
+    if (line[end] == ',' && !quoted) return line.substr(end + 1);
+  }
+  return "";
+}
+
+bool IsHeader(absl::string_view line) {
+  for (const absl::string_view field : absl::StrSplit(line, ',')) {
+    double value = 0;
+    if (absl::SimpleAtod(field, &value)) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<std::vector<double>> CsvLine(absl::string_view line,
-                                            std::size_t number) {
+                                            std::size_t number, bool named) {
   std::vector<double> values;
+  if (named) line = WithoutName(line);
   for (const absl::string_view field : absl::StrSplit(line, ',')) {
     double value = 0;
     if (!absl::SimpleAtod(field, &value)) {
-      return Malformed("csv-malformed",
-                       absl::StrCat("Line ", number, ", column ",
-                                    values.size() + 1, " is not a number."));
+      return Malformed(
+          "csv-malformed",
+          absl::StrCat("Line ", number, ", column ",
+                       values.size() + (named ? 2 : 1), " is not a number."));
     }
     values.push_back(value);
   }
@@ -90,14 +121,22 @@ absl::StatusOr<std::vector<double>> CsvLine(absl::string_view line,
 
 absl::StatusOr<Eigen::MatrixXd> MatrixOfCsv(std::istream& lines) {
   std::vector<std::vector<double>> rows;
+  std::size_t number = 0;
+  bool header = false, named = false;
   for (std::string line; std::getline(lines, line);) {
     absl::StripTrailingAsciiWhitespace(&line);
+    ++number;
     if (line.empty()) continue;
-    DPNMF_ASSIGN_OR_RETURN(auto row, CsvLine(line, rows.size() + 1));
+    if (rows.empty() && !header && IsHeader(line)) {
+      header = true;
+      named = absl::StartsWith(line, absl::StrCat(kNamesColumn, ","));
+      continue;
+    }
+    DPNMF_ASSIGN_OR_RETURN(auto row, CsvLine(line, number, named));
     if (!rows.empty() && row.size() != rows[0].size()) {
       return Malformed(
           "csv-malformed",
-          absl::StrCat("Line ", rows.size() + 1, " has ", row.size(),
+          absl::StrCat("Line ", number, " has ", row.size(),
                        " numbers; the first has ", rows[0].size(), "."));
     }
     rows.push_back(std::move(row));
@@ -125,9 +164,19 @@ std::string NpyBytes(const Eigen::MatrixXd& w) {
   return bytes;
 }
 
-std::string CsvText(const Eigen::MatrixXd& w) {
+std::string CsvText(const Eigen::MatrixXd& w,
+                    const std::vector<std::string>& names) {
   std::string text;
+  if (!names.empty()) {
+    text = std::string(kNamesColumn);
+    for (Eigen::Index j = 0; j < w.cols(); ++j)
+      absl::StrAppend(&text, ",part_", j + 1);
+    text.push_back('\n');
+  }
   for (Eigen::Index i = 0; i < w.rows(); ++i) {
+    if (!names.empty()) {
+      absl::StrAppend(&text, CsvName(names[static_cast<std::size_t>(i)]), ",");
+    }
     for (Eigen::Index j = 0; j < w.cols(); ++j)
       absl::StrAppendFormat(&text, "%s%.17g", j == 0 ? "" : ",", w(i, j));
     text.push_back('\n');

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/status.h"
@@ -13,13 +14,15 @@ namespace dpnmf::cli {
 
 // NumPy: D x K, "<f8", C order.
 std::string NpyBytes(const Eigen::MatrixXd& w);
-// D lines of K numbers with 17 significant digits, no header.
-std::string CsvText(const Eigen::MatrixXd& w);
+// D lines of K numbers with 17 significant digits. With names of the rows (D):
+// the name comes first in each line, and a header "feature,part_1,..." above.
+std::string CsvText(const Eigen::MatrixXd& w,
+                    const std::vector<std::string>& names = {});
 // Matrix Market, "array real general": column-major, 17 significant digits.
 std::string MatrixMarketText(const Eigen::MatrixXd& w);
 
-// Reads a public dictionary from .npy ("<f8" or "<f4", two dimensions) or .csv
-// (as CsvText writes it). NOT_FOUND "file-not-found"; INVALID_ARGUMENT
+// Reads a matrix from .npy ("<f8" or "<f4", two dimensions) or .csv: as CsvText
+// writes it, where another header whose fields are no numbers is skipped. NOT_FOUND "file-not-found"; INVALID_ARGUMENT
 // "npy-malformed", "csv-malformed" (with the line) or "file-type-unknown".
 absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path);
 

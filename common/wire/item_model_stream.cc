@@ -28,19 +28,13 @@ v1::ItemModelHeader HeaderOf(const NamedItemModel& model) {
 
 bool WriteItemModel(const NamedItemModel& model,
                     const std::function<bool(const v1::ModelReply&)>& write) {
-  ItemList list;
-  list.ids = model.items;
-  list.names = model.names;
-  list.names.resize(list.ids.size());
-  list.features.resize(static_cast<Eigen::Index>(list.ids.size()), 0);
   v1::ModelReply reply;
-  for (std::uint64_t next = 0; next < list.ids.size();) {
-    absl::StatusOr<v1::ListItemsReply> page = ItemPage(list, next);
-    if (!page.ok()) return false;
-    next += static_cast<std::uint64_t>(page->items_size());
-    *reply.mutable_items() = *std::move(page);
-    if (!write(reply)) return false;
-  }
+  const bool items = WriteItemPages(model.items, model.names,
+                                    [&](v1::ListItemsReply&& page) {
+                                      *reply.mutable_items() = std::move(page);
+                                      return write(reply);
+                                    });
+  if (!items) return false;
   for (const auto& [name, values] : ArraysOf(model.model)) {
     v1::ModelMatrix& piece = *reply.mutable_matrix();
     piece.set_name(name);

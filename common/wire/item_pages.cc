@@ -53,6 +53,23 @@ absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
   return page;
 }
 
+bool WriteItemPages(
+    const std::vector<std::string>& ids, const std::vector<std::string>& names,
+    const std::function<bool(v1::ListItemsReply&& page)>& write) {
+  ItemList list;
+  list.ids = ids;
+  list.names = names;
+  list.names.resize(ids.size());
+  list.features.resize(static_cast<Eigen::Index>(ids.size()), 0);
+  for (std::uint64_t next = 0; next < ids.size();) {
+    absl::StatusOr<v1::ListItemsReply> page = ItemPage(list, next);
+    if (!page.ok()) return false;
+    next += static_cast<std::uint64_t>(page->items_size());
+    if (!write(*std::move(page))) return false;
+  }
+  return true;
+}
+
 absl::Status ItemPagesReader::Add(const v1::ListItemsReply& page) {
   const std::uint64_t held = next();
   const auto fresh = static_cast<std::uint64_t>(page.items_size());

@@ -3,8 +3,10 @@
 #define DPNMF_COMMON_WIRE_ITEM_PAGES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,6 +26,12 @@ inline constexpr std::uint32_t kMostItemFeatures = 4096;
 // unless there is such an item.
 absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
                                             std::uint64_t first);
+
+// All pages of ids and names (as many, or none) without features: calls
+// write(page); stops and returns false when write does.
+bool WriteItemPages(
+    const std::vector<std::string>& ids, const std::vector<std::string>& names,
+    const std::function<bool(v1::ListItemsReply&& page)>& write);
 
 // Gathers the pages of one list. Not thread-safe. Memory is taken as pages
 // arrive.

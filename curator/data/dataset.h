@@ -6,7 +6,8 @@
 //   values.npy     dense: float32, shape (D, N), Fortran order: a column a user
 //   data.npy indices.npy indptr.npy
 //                  sparse: CSC, float32, int32 and int64
-//   features.txt   names of the features, one a line, if they were declared
+//   features.txt   names of the features, one a line, if they were declared;
+//                  public if dataset.json says so
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -53,6 +54,9 @@ struct DatasetDescription {
   bool is_public = false;
   bool sparse = false;
   std::optional<RatingScale> ratings = std::nullopt;  // of ratings alone
+  // features.txt is public. Data sets that were imported by older programs have
+  // such a file without this.
+  bool named_features = false;
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).

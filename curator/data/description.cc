@@ -74,7 +74,9 @@ RatingScale DecodeScale(const Json& json) {
 // Throws if a field is missing or of a wrong type.
 StoredDescription Decode(const Json& json) {
   const bool ratings = json.is_object() && json.contains("ratings");
-  if (!json.is_object() || json.size() != kFieldCount + (ratings ? 1 : 0)) {
+  const bool named = json.is_object() && json.contains("named_features");
+  if (!json.is_object() ||
+      json.size() != kFieldCount + (ratings ? 1 : 0) + (named ? 1 : 0)) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
   if (Whole(json, "format_version") != kFormatVersion) {
@@ -98,6 +100,11 @@ StoredDescription Decode(const Json& json) {
     description.ratings = DecodeScale(json.at("ratings"));
     if (!description.sparse)
       throw std::invalid_argument("ratings are stored sparse");
+  }
+  if (named) {
+    description.named_features = json.at("named_features").get<bool>();
+    if (ratings && description.named_features)
+      throw std::invalid_argument("ratings have items in the place of names");
   }
   stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
   return stored;
@@ -214,6 +221,7 @@ std::string ToJson(const StoredDescription& stored) {
                        {"high_units", description.ratings->high_units},
                        {"item_features", description.ratings->item_features}};
   }
+  if (description.named_features) json["named_features"] = true;
   return json.dump(2) + "\n";
 }
 

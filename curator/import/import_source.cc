@@ -69,7 +69,7 @@ class MatrixSource : public ImportSource {
     LoadOptions load;
     if (!options.features_file.empty()) {
       DPNMF_ASSIGN_OR_RETURN(load.feature_names,
-                             LoadFeatureNames(options.features_file));
+                             LoadIds(options.features_file, "feature"));
     }
     load.format = options.format;
     load.header = options.header;
@@ -88,6 +88,7 @@ class MatrixSource : public ImportSource {
   void Describe(DatasetDescription* description) const override {
     description->features = matrix_.features;
     description->sparse = matrix_.sparse;
+    description->named_features = !feature_names_.empty();
   }
   std::uint64_t people() const override { return matrix_.users; }
   Digest Fingerprint(const FingerprintKey& key) const override {

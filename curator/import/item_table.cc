@@ -260,33 +260,6 @@ class ItemTableReader {
   ItemTable table_;
 };
 
-absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path) {
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
-                         LoadFeatureNames(path, "item"));
-  const auto refuse = [&](std::string_view code, std::size_t line,
-                          std::string_view problem) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, code,
-        absl::StrCat("`", path, "`, line ", line, ": ", View(problem), "."));
-  };
-  if (ids.size() > kLargestExtent) {
-    return refuse("input-too-large", kLargestExtent + 1,
-                  "there are more than 100000000 items");
-  }
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i].size() > kLongestItemId) {
-      return refuse("input-too-large", i + 1,
-                    TooLong(ids[i].size(), kLongestItemId));
-    }
-    if (IsPlainText(ids[i])) continue;
-    return refuse("input-malformed", i + 1,
-                  absl::StrCat(Quoted(ids[i]),
-                               " is not UTF-8 or contains a control "
-                               "character; convert the file to UTF-8"));
-  }
-  return ids;
-}
-
 // `table` in the order of `ids`.
 ItemTable InOrder(const ItemTable& table, std::vector<std::string> ids,
                   const std::vector<std::size_t>& rows) {
@@ -312,9 +285,38 @@ std::string Field(const std::string& text) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> LoadIds(
+    const std::string& path, std::string_view what) {
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
+                         LoadFeatureNames(path, what));
+  const auto refuse = [&](std::string_view code, std::size_t line,
+                          std::string_view problem) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, code,
+        absl::StrCat("`", path, "`, line ", line, ": ", View(problem), "."));
+  };
+  if (ids.size() > kLargestExtent) {
+    return refuse("input-too-large", kLargestExtent + 1,
+                  absl::StrCat("there are more than 100000000 ", View(what),
+                               "s"));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i].size() > kLongestItemId) {
+      return refuse("input-too-large", i + 1,
+                    TooLong(ids[i].size(), kLongestItemId));
+    }
+    if (IsPlainText(ids[i])) continue;
+    return refuse("input-malformed", i + 1,
+                  absl::StrCat(Quoted(ids[i]),
+                               " is not UTF-8 or contains a control "
+                               "character; convert the file to UTF-8"));
+  }
+  return ids;
+}
+
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file) {
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids, LoadIds(items_file));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids, LoadIds(items_file, "item"));
   if (features_file.empty()) {
     ItemTable table;
     table.names = ids;

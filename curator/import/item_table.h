@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +28,11 @@ struct ItemTable {
 
   friend bool operator==(const ItemTable&, const ItemTable&) = default;
 };
+
+// Public ids of items or, with another `what`, names of features: one a line,
+// in order. Errors as LoadItemTable.
+absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
+                                                 std::string_view what);
 
 // items_file: one id a line; their order is that of the items.
 //

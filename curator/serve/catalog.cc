@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/import/item_table.h"
+#include "curator/import/load.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -19,8 +20,28 @@ absl::Status CheckName(const Dataset& dataset, const std::string& name,
                    "data directory."));
 }
 
+// The names of the features, in the place of items.
+absl::StatusOr<ItemList> ReadNames(const std::string& directory,
+                                   const DatasetDescription& description) {
+  ItemList names;
+  DPNMF_ASSIGN_OR_RETURN(names.ids,
+                         LoadFeatureNames(directory + "/features.txt"));
+  if (names.ids.size() != description.features) {
+    return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
+                   absl::StrCat("The data set at ", directory, " has ",
+                                description.features, " features, and ",
+                                names.ids.size(),
+                                " names in features.txt; restore it from a "
+                                "backup."));
+  }
+  names.names.resize(names.ids.size());
+  names.features.resize(static_cast<Eigen::Index>(names.ids.size()), 0);
+  return names;
+}
+
 absl::StatusOr<ItemList> ReadItems(const std::string& directory,
                                    const DatasetDescription& description) {
+  if (description.named_features) return ReadNames(directory, description);
   DPNMF_ASSIGN_OR_RETURN(ItemTable table,
                          ReadItemTable(directory, description));
   ItemList items;
@@ -45,7 +66,8 @@ absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
     DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
                            Dataset::Open(directory));
     DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
-    if (dataset->description().ratings.has_value()) {
+    if (dataset->description().ratings.has_value() ||
+        dataset->description().named_features) {
       DPNMF_ASSIGN_OR_RETURN(items[name],
                              ReadItems(directory, dataset->description()));
     }

@@ -20,14 +20,16 @@ class Catalog {
   // error. FAILED_PRECONDITION "dataset-name-differs" if a directory does not
   // have the name of its data set: two could have one name.
   static absl::StatusOr<Catalog> Open(const std::string& data_dir);
-  // `items`: of the data sets of ratings, by name.
+  // `items`: of the data sets of ratings, and the names of features as ids, by
+  // name of the data set.
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items = {});
 
   // Null if there is none of that name.
   const Dataset* Find(const std::string& name) const;
   std::vector<const Dataset*> All() const;
-  // The declared items of a data set of ratings; null for any other name.
+  // The declared items of a data set of ratings, or the names of the features
+  // as ids; null where there are none.
   const ItemList* ItemsOf(const std::string& name) const;
 
  private:

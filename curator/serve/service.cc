@@ -103,8 +103,9 @@ absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
       options_.context.catalog->ItemsOf(request.dataset());
   if (items == nullptr) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
-                   "The data set has no list of items: only data sets of "
-                   "ratings have one.");
+                   "The data set has no list: only data sets of ratings have "
+                   "items, and others names of features where they were "
+                   "declared.");
   }
   return ItemPage(*items, request.first());
 }

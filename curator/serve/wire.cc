@@ -84,6 +84,7 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
     scale.set_high_units(facts.ratings->high_units);
     scale.set_item_features(facts.ratings->item_features);
   }
+  message.set_named_features(description.named_features);
   return message;
 }
 

@@ -82,10 +82,11 @@ absl::Status CheckOutput(const ModelFlags& flags) {
 
 absl::StatusOr<std::string> FileBytes(const ModelFlags& flags,
                                       const std::string& file,
-                                      const Eigen::MatrixXd& w) {
+                                      const Eigen::MatrixXd& w,
+                                      const std::vector<std::string>& names) {
   const std::string type = ExtensionOf(file);
   if (type == ".npy") return NpyBytes(w);
-  if (type == ".csv") return CsvText(w);
+  if (type == ".csv") return CsvText(w, names);
   if (type == ".mtx") return MatrixMarketText(w);
   DPNMF_ASSIGN_OR_RETURN(
       const TileShape shape,
@@ -209,11 +210,11 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
   if (ExtensionOf(flags.output) == ".npz")
     return TypeUnknown(flags.output, ".npy, .csv, .mtx or .png");
   DPNMF_ASSIGN_OR_RETURN(const auto bytes,
-                         FileBytes(flags, flags.output, model.w));
+                         FileBytes(flags, flags.output, model.w, model.names));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
   if (!flags.errors.empty()) {
     DPNMF_ASSIGN_OR_RETURN(const auto error_bytes,
-                           FileBytes(flags, flags.errors, model.errors));
+                           FileBytes(flags, flags.errors, model.errors, model.names));
     DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.errors, error_bytes));
   }
   const v1::ModelReport report = ReportOf(flags, model);

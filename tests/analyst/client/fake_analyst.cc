@@ -270,10 +270,12 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
                                    const v1::GetModelRequest* request,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {
   v1::ModelReply reply;
+  const auto found = models.find(request->run_id());
+  const Eigen::MatrixXd& w = found == models.end() ? model : found->second;
   reply.mutable_header()->mutable_shape()->set_rows(
-      static_cast<std::uint64_t>(model.rows()));
+      static_cast<std::uint64_t>(w.rows()));
   reply.mutable_header()->mutable_shape()->set_columns(
-      static_cast<std::uint64_t>(model.cols()));
+      static_cast<std::uint64_t>(w.cols()));
   reply.mutable_header()->set_rounds_done(3);
   reply.mutable_header()->set_state(v1::RUN_STATE_COMPLETED);
   if (items.has_value()) {
@@ -285,13 +287,19 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
     return grpc::Status::OK;
   }
   writer->Write(reply);
-  WriteChunks(model, [&](const v1::RealChunk& chunk) {
+  if (request->feature_names()) {
+    WriteItemPages(names, {}, [&](v1::ListItemsReply&& page) {
+      *reply.mutable_items() = std::move(page);
+      return writer->Write(reply);
+    });
+  }
+  WriteChunks(w, [&](const v1::RealChunk& chunk) {
     *reply.mutable_dictionary() = chunk;
     return writer->Write(reply);
   });
   if (!request->standard_errors()) return grpc::Status::OK;
   const Eigen::MatrixXd errors =
-      Eigen::MatrixXd::Constant(model.rows(), model.cols(), 0.125);
+      Eigen::MatrixXd::Constant(w.rows(), w.cols(), 0.125);
   WriteChunks(errors, [&](const v1::RealChunk& chunk) {
     *reply.mutable_standard_errors() = chunk;
     return writer->Write(reply);

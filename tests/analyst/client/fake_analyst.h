@@ -3,6 +3,7 @@
 #define DPNMF_TESTS_ANALYST_CLIENT_FAKE_ANALYST_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   v1::GetBudgetReply budget;
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
+  // By run; of one that is not here, `model`.
+  std::map<std::string, Eigen::MatrixXd> models;
+  std::vector<std::string> names;       // of the rows of `model`
   std::optional<NamedItemModel> items;  // of a run on ratings
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;

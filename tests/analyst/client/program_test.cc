@@ -96,6 +96,136 @@ class Program : public ::testing::Test {
   std::ostringstream err_;
 };
 
+// Parts and people.
+
+constexpr char kOtherRun[] = "7c210123456789abcdef0123456789ab";
+
+Eigen::MatrixXd ApplesAndFigs() {
+  Eigen::MatrixXd w(6, 2);
+  w << .8, 0, .4, 0, 0, .5, 0, 1, .2, 0, 0, 0;
+  return w;
+}
+
+TEST_F(Program, TopListsTheLargestEntriesByName) {
+  analyst().model = ApplesAndFigs();
+  analyst().names = {"apple", "pear", "nut, \"big\"", "fig", "plum", "kiwi"};
+  ASSERT_EQ(Run({"top", "3f9a", "--words", "2"}), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(),
+            "part  largest entries\n"
+            "   1  apple 1.00, pear 0.50\n"
+            "   2  fig 1.00, nut, \"big\" 0.50\n");
+  ASSERT_EQ(Run({"top", "3f9a", "--format", "json"}), kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(json["parts"].size(), 2u);
+  // Entries of 0 are not listed.
+  EXPECT_EQ(json["parts"][0]["features"].size(), 3u);
+  EXPECT_EQ(json["parts"][0]["features"][2]["name"], "plum");
+  EXPECT_EQ(json["parts"][0]["features"][2]["row"], "5");
+  EXPECT_DOUBLE_EQ(json["parts"][0]["features"][2]["weight"], .25);
+}
+
+TEST_F(Program, TopWithoutNamesGivesRows) {
+  analyst().model = ApplesAndFigs();
+  analyst().model.col(1).setZero();
+  ASSERT_EQ(Run({"top", "3f9a", "--words", "1"}), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(),
+            "part  largest entries\n"
+            "   1  #1 1.00\n"
+            "   2  none: the part is 0\n");
+}
+
+TEST_F(Program, NamesStandInTheFileOfWWhichIsReadBack) {
+  analyst().model = ApplesAndFigs();
+  analyst().names = {"apple", "pear", "nut, \"big\"", "fig", "plum", "kiwi"};
+  const std::string file = Path("W.csv");
+  ASSERT_EQ(Run({"model", "3f9a", "--output", file}), kExitOk) << err_.str();
+  std::ifstream lines(file);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "feature,part_1,part_2");
+  std::getline(lines, line);
+  EXPECT_THAT(line, StartsWith("apple,0.8"));
+  const auto read = ReadMatrixFile(file);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, ApplesAndFigs());
+}
+
+TEST_F(Program, CompareMatchesTheMostSimilarPartsFirst) {
+  analyst().runs = {SampleRun(kRunId), SampleRun(kOtherRun)};
+  Eigen::MatrixXd other(6, 3);
+  other << 0, .1, 1, 0, 0, 0, .5, 0, 0, 1, 0, 0, 0, 0, 0, 0, .1, 0;
+  analyst().models = {{kRunId, ApplesAndFigs()}, {kOtherRun, other}};
+  ASSERT_EQ(Run({"compare", "3f9a", "7c21", "--format", "json"}), kExitOk)
+      << err_.str();
+  const auto json = nlohmann::json::parse(out_.str());
+  ASSERT_EQ(json["pairs"].size(), 2u);
+  EXPECT_EQ(json["pairs"][0]["first"], 2);
+  EXPECT_EQ(json["pairs"][0]["second"], 1);
+  EXPECT_NEAR(json["pairs"][0]["cosine"], 1, 1e-12);
+  EXPECT_EQ(json["pairs"][1]["first"], 1);
+  EXPECT_EQ(json["pairs"][1]["second"], 3);
+  EXPECT_NEAR(json["pairs"][1]["cosine"], .8 / std::sqrt(.84), 1e-12);
+  EXPECT_THAT(json["only_second"], ElementsAre(2));
+  ASSERT_EQ(Run({"compare", "3f9a", "7c21"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("mean cosine 0.936"),
+                    HasSubstr("without a partner, of the second run: 2")));
+}
+
+TEST_F(Program, CompareRefusesRunsWithOtherFeatures) {
+  analyst().runs = {SampleRun(kRunId), SampleRun(kOtherRun)};
+  analyst().models = {{kRunId, ApplesAndFigs()},
+                      {kOtherRun, Eigen::MatrixXd::Ones(5, 2)}};
+  EXPECT_EQ(Run({"compare", "3f9a", "7c21"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[features-differ]"));
+}
+
+TEST_F(Program, TransformFindsTheWeightsOfOwnPeople) {
+  analyst().model = ApplesAndFigs();
+  v1::Dataset dataset = SampleDataset("digits");
+  dataset.set_normalisation(v1::NORMALISATION_L2);
+  *analyst().datasets.mutable_datasets()->Add() = dataset;
+  // Two people who are 2 and 3 times a mixture, and one without entries.
+  const Eigen::MatrixXd w = ApplesAndFigs();
+  Eigen::MatrixXd people(6, 3);
+  people.col(0) = 2 * (w.col(0) + w.col(1));
+  people.col(1) = 3 * w.col(1);
+  people.col(2).setZero();
+  std::ofstream(Path("new.csv")) << "a,b,c,d,e,f\n"
+                                 << CsvText(people.transpose());
+  ASSERT_EQ(Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                 Path("H.npy")}),
+            kExitOk)
+      << err_.str();
+  const auto h = ReadMatrixFile(Path("H.npy"));
+  ASSERT_TRUE(h.ok()) << h.status();
+  ASSERT_EQ(h->rows(), 3);
+  const double length = (w.col(0) + w.col(1)).norm();
+  EXPECT_NEAR((*h)(0, 0), 1 / length, 1e-9);
+  EXPECT_NEAR((*h)(0, 1), 1 / length, 1e-9);
+  EXPECT_NEAR((*h)(1, 0), 0, 1e-9);
+  EXPECT_NEAR((*h)(1, 1), 1 / w.col(1).norm(), 1e-9);
+  EXPECT_EQ(h->row(2).norm(), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("3 people by 2 parts"));
+}
+
+TEST_F(Program, TransformRefusesOtherFeaturesAndNegativeEntries) {
+  analyst().model = ApplesAndFigs();
+  *analyst().datasets.mutable_datasets()->Add() = SampleDataset("digits");
+  std::ofstream(Path("new.csv")) << "1,2,3\n4,5,6\n";
+  const auto transform = [&] {
+    return Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                Path("H.csv")});
+  };
+  EXPECT_EQ(transform(), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[features-mismatch]"));
+  std::ofstream(Path("new.csv")) << "1,2,3,4,5,-6\n";
+  EXPECT_EQ(transform(), kExitUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("Feature 6 of person 1"),
+                                HasSubstr("[input-negative]")));
+  EXPECT_FALSE(std::filesystem::exists(Path("H.csv")));
+}
+
 // Runs on ratings.
 
 TEST_F(Program, AnItemModelIsWrittenInBothFormats) {
