@@ -182,9 +182,9 @@ absl::Status Learner::PrepareItems(const OpenedRun& opened) {
   if (mechanism == nullptr || !mechanism->needs_items)
     return PrepareNames(breaks_off);
   if (items_.has_value()) return absl::OkStatus();
-  DPNMF_ASSIGN_OR_RETURN(RunItems items,
-                         FetchItems(run_id_, record_.run.specification(),
-                                    store_, curator_, breaks_off));
+  DPNMF_ASSIGN_OR_RETURN(
+      RunItems items, FetchItems(run_id_, record_.run.specification(), store_,
+                                 curator_, breaks_off));
   DPNMF_RETURN_IF_ERROR(CheckPlan(items.facts, opened.plan));
   items.facts.stopped = stopped;
   items_ = std::move(items);

@@ -339,8 +339,8 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "Number of leading fields of each line that are labels, not entries "
            "[detected]"),
       Flag("--features", &options.features_file,
-           "File with the names of the features, one on each line; for "
-           "triples: the items"),
+           "File with the names of the features, one on each line, which "
+           "analysts will see; for triples: the items"),
       Flag("--users-count", &options.users_count,
            "Number of users: N0 under add_remove_one; N for ratings and "
            "triples; otherwise checked against the file"),

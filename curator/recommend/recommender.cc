@@ -85,6 +85,9 @@ absl::StatusOr<Recommender> Recommender::Create(
   if (std::abs(model.model.low - scale.low_units * kRatingUnit) > kTolerance ||
       std::abs(model.model.high - scale.high_units * kRatingUnit) > kTolerance)
     return Differs("its range of ratings is another");
+  // No prediction lies outside the declared range, by no bit.
+  model.model.low = scale.low_units * kRatingUnit;
+  model.model.high = scale.high_units * kRatingUnit;
   model.names = std::move(names);
   return Recommender(std::move(model));
 }

@@ -74,6 +74,7 @@ v1::Dataset FakeCurator::dataset() const {
   dataset.set_users(static_cast<std::uint64_t>(v_.cols()));
   dataset.set_normalisation(v1::NORMALISATION_L2);
   dataset.set_column_bound(1);
+  dataset.set_named_features(named_features);
   dataset.set_max_rank(64);
   dataset.set_max_rounds(1000);
   v1::Guarantee& guarantee = *dataset.mutable_guarantee();

@@ -43,6 +43,8 @@ class FakeCurator : public CuratorConnection {
                              std::uint32_t round)>
       hook;
 
+  // Whether the data set says that its features have names. Set before use.
+  bool named_features = false;
   // The page that begins there. Set before use.
   std::function<absl::StatusOr<v1::ListItemsReply>(std::uint64_t first)> items;
 

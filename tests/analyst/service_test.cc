@@ -1,13 +1,16 @@
 // The service behind a real gRPC server, in this process.
 #include "analyst/service.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
+#include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -150,6 +153,55 @@ TEST_F(ServiceTest, TrainsWatchesShowsAndAccounts) {
   ASSERT_TRUE(stub_->GetBudget(AsAlice().get(), ask, &budget).ok());
   EXPECT_TRUE(budget.agree()) << budget.disagreement();
   EXPECT_EQ(budget.own_charge_count(), 4u);
+}
+
+TEST_F(ServiceTest, NamesOfFeaturesAreFetchedOnceAndComeWithTheModel) {
+  ItemList list;
+  const std::uint64_t features = curator_.dataset().features();
+  for (std::uint64_t i = 0; i < features; ++i)
+    list.ids.push_back("word " + std::to_string(i));
+  list.names.resize(features);
+  list.features.resize(static_cast<Eigen::Index>(features), 0);
+  curator_.named_features = true;
+  std::atomic<int> asked{0};
+  curator_.items = [&](std::uint64_t first) {
+    ++asked;
+    return ItemPage(list, first);
+  };
+  const v1::Run run = Start(FakeSpecification(3, 4));
+  EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(*StoredNames(run.run_id(), store_.get()), list.ids);
+  for (const bool wanted : {false, true}) {
+    v1::GetModelRequest request;
+    request.set_run_id(run.run_id());
+    request.set_feature_names(wanted);
+    const auto context = AsAlice();
+    const auto reader = stub_->GetModel(context.get(), request);
+    std::vector<std::string> names;
+    for (v1::ModelReply reply; reader->Read(&reply);) {
+      for (const v1::Item& item : reply.items().items())
+        names.push_back(item.id());
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    EXPECT_EQ(names, wanted ? list.ids : std::vector<std::string>());
+  }
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(ServiceTest, NamesThatAreMalformedFailTheRunBeforeItIsCharged) {
+  curator_.named_features = true;
+  curator_.items = [](std::uint64_t first) {
+    v1::ListItemsReply page;
+    page.set_first(first);
+    page.add_items()->set_id("\x1b[2J");
+    return page;
+  };
+  const v1::Run run = Start(FakeSpecification(3, 4));
+  const v1::RunEvent last = Watch(run.run_id()).back();
+  EXPECT_EQ(last.state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(curator_.charges(), 0u);
+  EXPECT_EQ(store_->Get(run.run_id())->run.error_code(), "items-malformed");
 }
 
 TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {

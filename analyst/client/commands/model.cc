@@ -213,8 +213,9 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
                          FileBytes(flags, flags.output, model.w, model.names));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
   if (!flags.errors.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(const auto error_bytes,
-                           FileBytes(flags, flags.errors, model.errors, model.names));
+    DPNMF_ASSIGN_OR_RETURN(
+        const auto error_bytes,
+        FileBytes(flags, flags.errors, model.errors, model.names));
     DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.errors, error_bytes));
   }
   const v1::ModelReport report = ReportOf(flags, model);

@@ -88,17 +88,18 @@ absl::StatusOr<ExitCode> Top(const Session& session, const TopFlags& flags) {
 
 Command TopCommand(const Session* session) {
   const auto flags = std::make_shared<TopFlags>();
-  return {.name = "top",
-          .summary = "List the features with the largest entries of each part",
-          .footer =
-              "Entries are relative to the largest of their part. Features "
-              "have names if the operator\ndeclared them at import; otherwise "
-              "#3 is row 3 of W.\n\nExample:\n  dpnmf top 3f9a --words 8",
-          .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
-                         {.value = "RUN", .required = true}),
-                    Flag("--words", &flags->words, "Features of each part",
-                         {.range = {1, 1000}, .shown = true})},
-          .run = [session, flags] { return Top(*session, *flags); }};
+  return {
+      .name = "top",
+      .summary = "List the features with the largest entries of each part",
+      .footer =
+          "Entries are relative to the largest of their part. Features "
+          "have names if the operator\ndeclared them at import; otherwise "
+          "#3 is row 3 of W.\n\nExample:\n  dpnmf top 3f9a --words 8",
+      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
+                     {.value = "RUN", .required = true}),
+                Flag("--words", &flags->words, "Features of each part",
+                     {.range = {1, 1000}, .shown = true})},
+      .run = [session, flags] { return Top(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

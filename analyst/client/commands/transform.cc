@@ -35,11 +35,11 @@ absl::StatusOr<v1::Dataset> DatasetOf(const AnalystClient& client,
   const std::string& name = run.specification().parameters().dataset();
   for (const v1::Dataset& dataset : list.datasets())
     if (dataset.name() == name) return dataset;
-  return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
-                 absl::StrCat("The curator no longer offers the data set ",
-                              name,
-                              " of the run, so its normalisation is not "
-                              "known."));
+  return Refusal(
+      absl::StatusCode::kNotFound, "dataset-unknown",
+      absl::StrCat("The curator no longer offers the data set ", name,
+                   " of the run, so its normalisation is not "
+                   "known."));
 }
 
 // One person a column, D rows; entries finite and not negative.
@@ -106,9 +106,8 @@ absl::StatusOr<ExitCode> Transform(const Session& session,
                          ReadPeople(flags, model.w.rows()));
   NormaliseAs(dataset, &people);
   Eigen::MatrixXd h = Eigen::MatrixXd::Zero(model.w.cols(), people.cols());
-  SweepNonNegative(model.w.transpose() * model.w,
-                   model.w.transpose() * people, kTransformSweeps,
-                   DefaultThreads(), &h);
+  SweepNonNegative(model.w.transpose() * model.w, model.w.transpose() * people,
+                   kTransformSweeps, DefaultThreads(), &h);
   v1::TransformReport report;
   report.set_run_id(run_id);
   report.set_people(static_cast<std::uint64_t>(people.cols()));

@@ -229,6 +229,22 @@ TEST(Recommend, AModelOfOtherItemsIsRefused) {
   EXPECT_TRUE(Recommender::Create(model, model.items, {}, OneToFive()).ok());
 }
 
+// The range of a model may differ from the declared one by rounding.
+TEST(Recommend, APredictionLiesInTheDeclaredRangeToTheLastBit) {
+  NamedItemModel model = SampleItemModel(kItems, 4, 0);
+  model.model.low -= 1e-13;
+  model.model.high += 1e-13;
+  model.model.base.head(2).setConstant(-100);
+  model.model.base.tail(2).setConstant(100);
+  const std::vector<std::string> items = model.items;
+  const Recommender recommender =
+      Recommender::Create(std::move(model), items, {}, OneToFive()).value();
+  const auto list =
+      recommender.Recommend({}, {.top = kMostTop, .by_rating = true}).value();
+  EXPECT_EQ(list.front().rating, 5);
+  EXPECT_EQ(list.back().rating, 1);
+}
+
 // The file's names are the analyst's words.
 TEST(Recommend, TheNamesAreTheOperators) {
   const NamedItemModel model = SampleItemModel(2, 2, 0);

@@ -1,0 +1,95 @@
+#include "curator/serve/catalog.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "common/base/error.h"
+#include "curator/import/import.h"
+#include "gtest/gtest.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+class CatalogTest : public testing::Test {
+ protected:
+  std::string data_dir() const { return scratch_.path() + "/data"; }
+  std::string File(const std::string& name) const {
+    return DatasetDirectory(data_dir(), "d") + "/" + name;
+  }
+
+  absl::StatusOr<DatasetDescription> ImportWithNames(const std::string& names) {
+    ImportOptions options;
+    options.data_dir = data_dir();
+    options.input = scratch_.Write("v.csv", "1,2\n3,4\n5,7\n");
+    options.users_are_rows = true;
+    options.label_columns = 0;
+    options.name = "d";
+    options.population = "people";
+    options.epsilon = 1;
+    options.delta = 1e-6;
+    if (!names.empty()) options.features_file = scratch_.Write("names", names);
+    return Import(options);
+  }
+
+  // The file with every `from` made `to`.
+  void Replace(const std::string& name, const std::string& from,
+               const std::string& to) const {
+    std::stringstream text;
+    text << std::ifstream(File(name)).rdbuf();
+    std::string edited = text.str();
+    const std::size_t at = edited.find(from);
+    ASSERT_NE(at, std::string::npos) << edited;
+    std::ofstream(File(name)) << edited.replace(at, from.size(), to);
+  }
+
+  Scratch scratch_;
+};
+
+TEST_F(CatalogTest, ListsTheNamesThatWereDeclaredForTheFeatures) {
+  const auto imported = ImportWithNames("left\nright, \"far\"\n");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_TRUE(imported->named_features);
+  const auto catalog = Catalog::Open(data_dir());
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  const ItemList* const names = catalog->ItemsOf("d");
+  ASSERT_NE(names, nullptr);
+  EXPECT_EQ(names->ids, (std::vector<std::string>{"left", "right, \"far\""}));
+  EXPECT_EQ(names->names.size(), 2u);
+  EXPECT_EQ(names->features.rows(), 2);
+}
+
+TEST_F(CatalogTest, ListsNothingWithoutNames) {
+  ASSERT_TRUE(ImportWithNames("").ok());
+  const auto catalog = Catalog::Open(data_dir());
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  EXPECT_EQ(catalog->ItemsOf("d"), nullptr);
+}
+
+// Their operators were never asked whether analysts may see them.
+TEST_F(CatalogTest, KeepsTheNamesOfOlderDataSetsToItself) {
+  ASSERT_TRUE(ImportWithNames("left\nright\n").ok());
+  Replace("dataset.json", ",\n  \"named_features\": true", "");
+  const auto catalog = Catalog::Open(data_dir());
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  EXPECT_EQ(catalog->ItemsOf("d"), nullptr);
+}
+
+TEST_F(CatalogTest, RefusesNamesThatAreNotAsManyAsTheFeatures) {
+  ASSERT_TRUE(ImportWithNames("left\nright\n").ok());
+  Replace("features.txt", "right", "right\nbehind");
+  EXPECT_EQ(ReasonCode(Catalog::Open(data_dir()).status()), "dataset-damaged");
+}
+
+TEST_F(CatalogTest, ANameThatATerminalWouldObeyIsNotImported) {
+  EXPECT_EQ(ReasonCode(ImportWithNames("left\n\x1b[2Jright\n").status()),
+            "input-malformed");
+  EXPECT_EQ(
+      ReasonCode(ImportWithNames("left\n" + std::string(257, 'x')).status()),
+      "input-too-large");
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
