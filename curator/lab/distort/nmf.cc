@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -167,6 +168,15 @@ class Subproblem {
   MatrixXd step_;        // of one block
 };
 
+// X o= B / (X Q + 1e-9). What underflows is 0: the least number of all would
+// stay as it is when it is multiplied by .6, and no entry would become 0.
+void Scale(const MatrixXd& b, const MatrixXd& of_x, MatrixXd* x) {
+  for (Index i = 0; i < x->size(); ++i) {
+    const double scaled = x->data()[i] * b.data()[i] / (of_x.data()[i] + 1e-9);
+    x->data()[i] = scaled < std::numeric_limits<double>::min() ? 0 : scaled;
+  }
+}
+
 // What both algorithms keep and ask in each iteration. H is held as H'
 // (columns x rank), so that both halves look alike.
 class Iterations {
@@ -268,8 +278,8 @@ std::string_view NameOf(NmfStop stop) {
 
 NmfFactors NmfStart(Index people, Index columns, Index rank, Draws* draws) {
   NmfFactors start{MatrixXd(people, rank), MatrixXd(rank, columns)};
-  for (double& entry : start.w.reshaped()) entry = draws->Uniform();
-  for (double& entry : start.h.reshaped()) entry = draws->Uniform();
+  for (double& entry : start.w.reshaped()) entry = std::abs(draws->Normal());
+  for (double& entry : start.h.reshaped()) entry = std::abs(draws->Normal());
   return start;
 }
 
@@ -300,7 +310,6 @@ NmfResult NmfProjectedGradient(const MatrixXd& a, NmfFactors start,
 
 NmfResult NmfMultiplicative(const MatrixXd& a, NmfFactors start,
                             const NmfOptions& options) {
-  constexpr double kLeast = 1e-9;
   Iterations run(a, options, &start);
   run.ReadW();
   run.ReadH();
@@ -319,9 +328,9 @@ NmfResult NmfMultiplicative(const MatrixXd& a, NmfFactors start,
       !run.Ends(std::sqrt(SquaredProjection(run.w, gradient_w() - run.aht) +
                           SquaredProjection(run.ht, gradient_h() - run.atw)))) {
     // of_h is H' W'W of this W and H.
-    run.ht.array() *= run.atw.array() / (of_h.array() + kLeast);
+    Scale(run.atw, of_h, &run.ht);
     run.ReadH();
-    run.w.array() *= run.aht.array() / (gradient_w().array() + kLeast);
+    Scale(run.aht, gradient_w(), &run.w);
     run.ReadW();
   }
   return run.Finish();

@@ -20,7 +20,8 @@ struct NmfFactors {
   Eigen::MatrixXd h;  // rank x columns, >= 0
 };
 
-// Uniform on [0, 1).
+// Sizes of standard normal numbers: the publication's first gradients (7,609.7
+// at rank 7; 16,525 at rank 9) are of that law, and not of the uniform one.
 NmfFactors NmfStart(Eigen::Index people, Eigen::Index columns,
                     Eigen::Index rank, Draws* draws);
 
