@@ -1,0 +1,18 @@
+// The people of a table, as `publish` recognises them.
+#ifndef DPNMF_CURATOR_LAB_TABLES_TABLE_PEOPLE_H_
+#define DPNMF_CURATOR_LAB_TABLES_TABLE_PEOPLE_H_
+
+#include "curator/import/people.h"
+#include "curator/lab/tables/table.h"
+
+namespace dpnmf::curator::lab {
+
+// Of ids where the table has them, and of rows: without the class, and with it
+// at its place if it is a number, because either may have been imported.
+// `options` are those that the table was read with.
+PeopleFingerprints PeopleOf(const Table& table, const TableOptions& options,
+                            const FingerprintKey& key);
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_TABLES_TABLE_PEOPLE_H_
