@@ -219,7 +219,7 @@ RowsRun FitRows(const SparseRatings& rows, const RowMatrix& basis,
 }
 
 ColdRows FillColdRows(const SparseRatings& ratings, const Labels& labels,
-                      Index begin, RowMatrix* x) {
+                      double labels_weight, Index begin, RowMatrix* x) {
   ColdRows cold;
   const int clusters =
       labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
@@ -238,6 +238,12 @@ ColdRows FillColdRows(const SparseRatings& ratings, const Labels& labels,
   for (Index row = begin; row < x->rows(); ++row) {
     if (!ratings.IsEmptyRow(row)) continue;
     const int label = LabelOf(labels, row);
+    if (label != kNoLabel && labels_weight > 0) {
+      x->row(row).setZero();
+      (*x)(row, label) = 1;
+      ++cold.by_weight;
+      continue;
+    }
     const bool known = label != kNoLabel && counts[label] > 0;
     const Index from = known ? label : clusters;
     x->row(row) = sums.row(from) / std::max(1.0, counts[from]);

@@ -16,8 +16,8 @@
 
 #include "Eigen/Core"
 #include "absl/status/status.h"
-#include "curator/lab/complete/draws.h"
 #include "curator/lab/complete/sparse_ratings.h"
+#include "curator/lab/tables/draws.h"
 
 namespace dpnmf::curator::lab {
 
@@ -74,16 +74,18 @@ RowsRun FitRows(const SparseRatings& rows, const RowMatrix& basis,
                 double ratings_weight, double labels_weight,
                 const Labels& labels, int rounds, RowMatrix start);
 
-// What rows get that have no rating: the mean of the rows of their cluster that
-// have one, or of all such rows if the cluster has none or there is no label
-// (the prior).
+// What rows get that have no rating. With a weight, the updates give such a row
+// that has a label the indicator of its cluster (its row of C), and it keeps
+// it. Else it gets the mean of the rows of its cluster that have a rating, or
+// of all such rows if the cluster has none or there is no label (the prior).
 struct ColdRows {
+  int by_weight = 0;
   int by_cluster = 0;
   int by_prior = 0;
 };
 // Rows `begin` to the last; means over rows 0 to the last with a rating.
 ColdRows FillColdRows(const SparseRatings& ratings, const Labels& labels,
-                      Eigen::Index begin, RowMatrix* x);
+                      double labels_weight, Eigen::Index begin, RowMatrix* x);
 
 }  // namespace dpnmf::curator::lab
 

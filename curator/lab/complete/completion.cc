@@ -236,10 +236,12 @@ absl::StatusOr<FitOutcome> FitCompletion(const CompletionInput& input,
   completion.factors = std::move(run.factors);
   outcome.objective = std::move(run.objective);
   outcome.undone = run.undone;
-  outcome.cold_people = FillColdRows(input.ratings, completion.people.labels, 0,
-                                     &completion.factors.u);
+  outcome.cold_people =
+      FillColdRows(input.ratings, completion.people.labels,
+                   options.weights.people, 0, &completion.factors.u);
   outcome.cold_items =
-      FillColdRows(by_item, completion.items.labels, 0, &completion.factors.v);
+      FillColdRows(by_item, completion.items.labels, options.weights.items, 0,
+                   &completion.factors.v);
   completion.fitted_people = input.ratings.rows();
   completion.fitted_items = input.ratings.columns;
   outcome.seconds = SecondsSince(begin);
@@ -260,9 +262,10 @@ Completion Refitted(const Completion& completion, Draws* draws) {
                 LabelsFor(completion.weights.items, completion.items),
                 completion.weights, completion.rounds, std::move(start))
           .factors;
-  FillColdRows(completion.ratings, completion.people.labels, 0,
-               &fitted.factors.u);
-  FillColdRows(by_item, completion.items.labels, 0, &fitted.factors.v);
+  FillColdRows(completion.ratings, completion.people.labels,
+               completion.weights.people, 0, &fitted.factors.u);
+  FillColdRows(by_item, completion.items.labels, completion.weights.items, 0,
+               &fitted.factors.v);
   fitted.fitted_people = completion.ratings.rows();
   fitted.fitted_items = completion.ratings.columns;
   return fitted;
@@ -339,7 +342,8 @@ absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
   }
   completion->ratings = std::move(ratings);
   outcome.cold =
-      FillColdRows(completion->ratings, side.labels, old_count, &factors.u);
+      FillColdRows(completion->ratings, side.labels, completion->weights.people,
+                   old_count, &factors.u);
   outcome.seconds = SecondsSince(begin);
   return outcome;
 }

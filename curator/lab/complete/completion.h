@@ -11,10 +11,10 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "curator/lab/complete/aux_nmf.h"
-#include "curator/lab/complete/draws.h"
 #include "curator/lab/complete/kmeans.h"
 #include "curator/lab/complete/measures.h"
 #include "curator/lab/complete/sparse_ratings.h"
+#include "curator/lab/tables/draws.h"
 
 namespace dpnmf::curator::lab {
 

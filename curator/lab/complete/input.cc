@@ -115,13 +115,13 @@ absl::StatusOr<Auxiliary> InOrder(const Declared& declared, const Ids& ids,
   for (const std::string& id : ids) {
     const auto found = places.find(id);
     if (found == places.end()) {
-      return Wrong("features-mismatch",
-                   absl::StrCat("The ", View(what), " \"", id,
-                                "\" of the ratings has no line in `",
-                                declared.file, "`, which has ",
-                                declared.ids.size(),
-                                " lines: give those of the same people and "
-                                "items as the ratings."));
+      return Wrong(
+          "features-mismatch",
+          absl::StrCat("The ", View(what), " \"", id,
+                       "\" of the ratings has no line in `", declared.file,
+                       "`, which has ", declared.ids.size(),
+                       " lines: give those of the same people and "
+                       "items as the ratings."));
     }
     rows.push_back(found->second);
   }
@@ -260,12 +260,12 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
   }
   if (add_items) {
     loaded.said.push_back(absl::StrCat(
-        "The items are the ", input.items.size(),
-        " of the ratings", files.test.empty() ? "" : " and the test",
+        "The items are the ", input.items.size(), " of the ratings",
+        files.test.empty() ? "" : " and the test",
         ": no --items and no --item-features name them."));
   }
-  for (const LoadedRatings* one :
-       {&train, test.has_value() ? &*test : nullptr}) {
+  const LoadedRatings* const tested = test.has_value() ? &*test : nullptr;
+  for (const LoadedRatings* one : {&train, tested}) {
     if (one == nullptr) continue;
     const std::optional<std::string> unknown =
         FirstUnknown(one->users, input.people);
@@ -301,10 +301,9 @@ absl::StatusOr<LoadedRows> LoadRows(const UpdateFiles& files, bool by_people,
   DPNMF_ASSIGN_OR_RETURN(const Declared declared,
                          LoadDeclared(files.features, files.labels, what));
   Ids items = completion.items.ids;
-  DPNMF_ASSIGN_OR_RETURN(
-      const LoadedRatings ratings,
-      Load(files.ratings, by_people ? items : Ids(), !by_people, kAnyScale,
-           stop));
+  DPNMF_ASSIGN_OR_RETURN(const LoadedRatings ratings,
+                         Load(files.ratings, by_people ? items : Ids(),
+                              !by_people, kAnyScale, stop));
   Ids people = completion.people.ids;
   if (by_people) {
     loaded.rows.ids = ratings.users;
@@ -317,8 +316,8 @@ absl::StatusOr<LoadedRows> LoadRows(const UpdateFiles& files, bool by_people,
                                 "--rows first, then items by --columns."));
     }
     loaded.rows.ids = ratings.added_items;
-    loaded.rows.ratings = Transposed(
-        ByPerson(ratings, people, ratings.added_items.size()));
+    loaded.rows.ratings =
+        Transposed(ByPerson(ratings, people, ratings.added_items.size()));
   }
   // Rows that are declared and were never there come without ratings.
   Ids& old = by_people ? people : items;

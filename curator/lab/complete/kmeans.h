@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "curator/lab/complete/draws.h"
+#include "curator/lab/tables/draws.h"
 
 namespace dpnmf::curator::lab {
 

@@ -89,15 +89,17 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
   Index room = std::min<Index>(most, 2 * Index{rank} + 40);
   MatrixXd u(ratings.rows(), room), v(ratings.columns, room);
   std::vector<double> alpha, beta;
-  std::mt19937_64 start(1);  // directions that nothing has reached yet
-  const auto fresh = [&start](Index size) {
-    return VectorXd::NullaryExpr(size, [&start] {
-      return std::ldexp(static_cast<double>(start() >> 11), -52) - 1;
-    });
+  // Directions of the row space that nothing has reached yet.
+  std::mt19937_64 start(1);
+  const auto fresh = [&start, &matrix, &ratings] {
+    return matrix.TransposeTimes(
+        VectorXd::NullaryExpr(ratings.rows(), [&start] {
+          return std::ldexp(static_cast<double>(start() >> 11), -52) - 1;
+        }));
   };
-  double size = 1;  // of A, as far as it is known
-  VectorXd next = fresh(ratings.columns);
-  Orthonormalise(v, 0, 0, &next);
+  double size = 0;  // of A, as far as it is known
+  VectorXd next = fresh();
+  Orthonormalise(v, 0, size, &next);
   Index look = std::min<Index>(most, 2 * Index{rank} + 30);
   while (true) {
     const auto j = static_cast<Index>(alpha.size());
@@ -109,20 +111,16 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
     v.col(j) = next;
     VectorXd left = matrix.Times(next);
     if (j > 0) left -= beta.back() * u.col(j - 1);
+    // A direction that is used up is 0, and so is what follows from it.
     double length = Orthonormalise(u, j, size, &left);
-    if (length == 0) {
-      left = fresh(left.size());
-      Orthonormalise(u, j, 0, &left);
-    }
     alpha.push_back(length);
     u.col(j) = left;
     size = std::max(size, length);
     next = matrix.TransposeTimes(left) - length * v.col(j);
-    length =
-        j + 1 < ratings.columns ? Orthonormalise(v, j + 1, size, &next) : 0;
-    if (length == 0 && j + 1 < most) {
-      next = fresh(next.size());
-      Orthonormalise(v, j + 1, 0, &next);
+    length = Orthonormalise(v, j + 1, size, &next);
+    if (length == 0) {
+      next = fresh();
+      Orthonormalise(v, j + 1, size, &next);
     }
     beta.push_back(length);
     if (j + 1 < look) continue;
