@@ -12,12 +12,12 @@ namespace dpnmf::curator::lab {
 
 using MakeCommand = Command();
 
-MakeCommand CompleteCommand, EvaluateCommand, FactorizeCommand;
+MakeCommand AttackCommand, CompleteCommand, EvaluateCommand, FactorizeCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
   for (MakeCommand* make :
-       {CompleteCommand, EvaluateCommand, FactorizeCommand})
+       {AttackCommand, CompleteCommand, EvaluateCommand, FactorizeCommand})
     commands.push_back(make());
   return commands;
 }
