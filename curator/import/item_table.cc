@@ -45,9 +45,14 @@ struct Column {
 // Reads `item,name,...` lines, in the order of the file.
 class ItemTableReader {
  public:
-  // With `categories`, columns may hold text.
-  ItemTableReader(InputFile* input, bool categories)
-      : input_(*input), categories_(categories) {}
+  // With `categories`, columns may hold text. With `any_header`, the columns of
+  // ids and names need not be called so (LoadFeatureTable).
+  ItemTableReader(InputFile* input, bool categories, bool any_header = false,
+                  std::string_view what = "item")
+      : input_(*input),
+        categories_(categories),
+        any_header_(any_header),
+        what_(what) {}
 
   absl::StatusOr<ItemTable> Read() {
     std::string_view line;
@@ -55,7 +60,9 @@ class ItemTableReader {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) break;
       if (IsBlank(line, ' ')) continue;
-      if (!SplitFields(line, ',', &fields_)) {
+      if (any_header_ && !has_header_ && GuessSeparator(line) == '\t')
+        separator_ = '\t';
+      if (!SplitFields(line, separator_, &fields_)) {
         return input_.Refuse("input-malformed", fields_.size() + 1,
                              "a quoted field must end with a quote before the "
                              "separator; correct or remove the quotes");
@@ -63,9 +70,11 @@ class ItemTableReader {
       DPNMF_RETURN_IF_ERROR(has_header_ ? AddItem(line) : ReadHeader(line));
     }
     if (table_.ids.empty()) {
-      return input_.RefuseAt("input-empty", 0, 0,
-                             "the file contains no item; write a header "
-                             "`item,name` and one line for each item");
+      return input_.RefuseAt(
+          "input-empty", 0, 0,
+          absl::StrCat("the file contains no ", View(what_),
+                       "; write a header `", View(what_),
+                       ",name` and one line for each ", View(what_)));
     }
     DPNMF_RETURN_IF_ERROR(AddFeatures());
     return std::move(table_);
@@ -76,14 +85,17 @@ class ItemTableReader {
 
  private:
   absl::Status ReadHeader(std::string_view line) {
-    if (fields_.size() < 2 ||
-        !absl::EqualsIgnoreCase(View(fields_[0]), "item") ||
-        !absl::EqualsIgnoreCase(View(fields_[1]), "name")) {
+    const bool has_names =
+        fields_.size() > 1 && absl::EqualsIgnoreCase(View(fields_[1]), "name");
+    if (any_header_) {
+      first_feature_ = has_names ? 2 : 1;
+    } else if (!has_names ||
+               !absl::EqualsIgnoreCase(View(fields_[0]), "item")) {
       return input_.Refuse("input-malformed", 1,
                            "the first line must begin with `item,name`, "
                            "followed by the names of the features");
     }
-    for (std::size_t i = 2; i < fields_.size(); ++i) {
+    for (std::size_t i = first_feature_; i < fields_.size(); ++i) {
       DPNMF_ASSIGN_OR_RETURN(std::string name, TextOf(line, i));
       if (name.empty()) {
         return input_.Refuse("input-malformed", i + 1,
@@ -97,18 +109,24 @@ class ItemTableReader {
   }
 
   absl::Status AddItem(std::string_view line) {
-    if (fields_.size() != columns_.size() + 2) {
+    if (fields_.size() != columns_.size() + first_feature_) {
       return input_.Refuse(
-          "input-ragged", std::min(fields_.size(), columns_.size() + 2) + 1,
+          "input-ragged",
+          std::min(fields_.size(), columns_.size() + first_feature_) + 1,
           absl::StrCat("the line has ", fields_.size(),
-                       " fields and the header has ", columns_.size() + 2,
+                       " fields and the header has ",
+                       columns_.size() + first_feature_,
                        "; put quotes around a field that contains a comma"));
     }
     DPNMF_ASSIGN_OR_RETURN(std::string id, TextOf(line, 0));
-    DPNMF_ASSIGN_OR_RETURN(std::string name, TextOf(line, 1));
+    std::string name;
+    if (first_feature_ == 2) {
+      DPNMF_ASSIGN_OR_RETURN(name, TextOf(line, 1));
+    }
     if (id.empty()) {
-      return input_.Refuse("input-malformed", 1,
-                           "the item is empty; write its id");
+      return input_.Refuse(
+          "input-malformed", 1,
+          absl::StrCat("the ", View(what_), " is empty; write its id"));
     }
     DPNMF_RETURN_IF_ERROR(CheckLength(id.size(), kLongestItemId, 0));
     DPNMF_RETURN_IF_ERROR(CheckLength(name.size(), kLongestItemName, 1));
@@ -120,10 +138,11 @@ class ItemTableReader {
     if (!is_new) {
       return input_.Refuse(
           "input-duplicate", 1,
-          absl::StrCat("the item ", Quoted(id), " is also in line ",
-                       lines_[known->second], "; keep one of them"));
+          absl::StrCat("the ", View(what_), " ", Quoted(id),
+                       " is also in line ", lines_[known->second],
+                       "; keep one of them"));
     }
-    for (std::size_t i = 2; i < fields_.size(); ++i)
+    for (std::size_t i = first_feature_; i < fields_.size(); ++i)
       DPNMF_RETURN_IF_ERROR(AddField(line, i));
     table_.names.push_back(name.empty() ? id : std::move(name));
     table_.ids.push_back(std::move(id));
@@ -132,7 +151,7 @@ class ItemTableReader {
   }
 
   absl::Status AddField(std::string_view line, std::size_t i) {
-    Column& column = columns_[i - 2];
+    Column& column = columns_[i - first_feature_];
     const std::string_view text = TrimBlanks(fields_[i]);
     const std::optional<double> number = ParseNumber(text);
     if (number.has_value()) return AddNumber(*number, i);
@@ -146,7 +165,7 @@ class ItemTableReader {
   }
 
   absl::Status AddNumber(double number, std::size_t i) {
-    Column& column = columns_[i - 2];
+    Column& column = columns_[i - first_feature_];
     for (const std::uint64_t other : {column.first_text, column.first_empty})
       if (other != 0) return NotANumber(i, other, input_.line_number());
     if (column.first_number == 0) column.first_number = input_.line_number();
@@ -183,10 +202,11 @@ class ItemTableReader {
           TrimBlanks(std::string_view(text).substr(begin, end - begin)));
       begin = end + 1;
       if (category.empty()) continue;
-      DPNMF_RETURN_IF_ERROR(
-          CheckLength(columns_[i - 2].name.size() + 1 + category.size(),
-                      kLongestItemName, i));
-      std::vector<std::size_t>& rows = columns_[i - 2].categories[category];
+      DPNMF_RETURN_IF_ERROR(CheckLength(
+          columns_[i - first_feature_].name.size() + 1 + category.size(),
+          kLongestItemName, i));
+      std::vector<std::size_t>& rows =
+          columns_[i - first_feature_].categories[category];
       if (rows.empty() && ++feature_count_ > kMostItemFeatures)
         return TooManyFeatures();
       if (rows.empty() || rows.back() != row) rows.push_back(row);
@@ -251,6 +271,10 @@ class ItemTableReader {
 
   InputFile& input_;
   const bool categories_;
+  const bool any_header_;
+  const std::string_view what_;
+  char separator_ = ',';
+  std::size_t first_feature_ = 2;  // column
   bool has_header_ = false;
   std::vector<std::string_view> fields_;  // of the current line
   std::vector<Column> columns_;
@@ -352,6 +376,15 @@ absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                      " items; add it."));
   }
   return InOrder(table, std::move(ids), rows);
+}
+
+absl::StatusOr<ItemTable> LoadFeatureTable(const std::string& features_file,
+                                           std::string_view what) {
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                         InputFile::Open(features_file));
+  return ItemTableReader(input.get(), /*categories=*/true, /*any_header=*/true,
+                         what)
+      .Read();
 }
 
 std::string ItemTableText(const ItemTable& items) {

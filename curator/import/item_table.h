@@ -53,6 +53,14 @@ absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file);
 
+// Features of people or items that nobody declared before, for research: a
+// features file as above, whose lines are its people or items. The first column
+// is the id, whatever it is called; the second one holds names if it is called
+// `name`, else it is a feature. Fields may also be separated by tabs. `what` is
+// what a sentence calls a line: "person" or "item". Errors of a features file.
+absl::StatusOr<ItemTable> LoadFeatureTable(const std::string& features_file,
+                                           std::string_view what);
+
 // items.csv of a data set: as a features file, in the order of the items, with
 // numeric columns alone. Doubles are written so that they are read back as
 // they were.

@@ -239,7 +239,10 @@ class RatingsReader {
         fields_[i] = unquoted_[i];
       }
     }
-    const std::optional<std::int32_t> item = Find(fields_[1]);
+    std::optional<std::int32_t> item = Find(fields_[1]);
+    if (!item.has_value() && options_.add_items) {
+      DPNMF_ASSIGN_OR_RETURN(item, AddItem());
+    }
     if (!item.has_value() && !options_.drop_unlisted) {
       return input_.Refuse(
           "item-unknown", 2,
@@ -285,6 +288,23 @@ class RatingsReader {
     const auto item = items_.find(View(id));
     if (item == items_.end()) return std::nullopt;
     return item->second;
+  }
+
+  // The item of the line as a new one.
+  absl::StatusOr<std::int32_t> AddItem() {
+    const std::string_view id = fields_[1];
+    if (id.size() > kLongestItemId || !IsPlainText(id)) {
+      return input_.Refuse(
+          "input-malformed", 2,
+          absl::StrCat("the item ", Quoted(id.substr(0, kLongestItemId)),
+                       " is longer than ", kLongestItemId,
+                       " bytes, not UTF-8, or contains a control character; "
+                       "write another id"));
+    }
+    const auto number = static_cast<std::int32_t>(loaded_.items++);
+    items_.emplace(std::string(id), number);
+    loaded_.added_items.emplace_back(id);
+    return number;
   }
 
   struct Person {

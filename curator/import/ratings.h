@@ -34,6 +34,9 @@ struct RatingsOptions {
   std::optional<std::uint64_t> users_count;
   // Lines of items that were not declared are left out, not refused.
   bool drop_unlisted = false;
+  // Items that were not declared are appended to those that were, in the order
+  // of the file: for research, where the items may come from the ratings.
+  bool add_items = false;
   // Keep the fourth field (0 on a line without one).
   bool keep_times = false;
   LoadProgress progress;
@@ -56,6 +59,8 @@ struct LoadedRatings {
   // The ids of the first people, in the order of their first appearance in the
   // file; the rest of the columns has no rating. Private.
   std::vector<std::string> users;
+  // The items that `add_items` appended.
+  std::vector<std::string> added_items;
   std::uint64_t replaced = 0;  // ratings for which a later line was taken
   std::uint64_t unlisted = 0;  // lines that were left out
 

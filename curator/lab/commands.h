@@ -12,12 +12,13 @@ namespace dpnmf::curator::lab {
 
 using MakeCommand = Command();
 
-MakeCommand AttackCommand, DistortCommand, EvaluateCommand, FactorizeCommand;
+MakeCommand AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand,
+    FactorizeCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make :
-       {AttackCommand, DistortCommand, EvaluateCommand, FactorizeCommand})
+  for (MakeCommand* make : {AttackCommand, CompleteCommand, DistortCommand,
+                            EvaluateCommand, FactorizeCommand})
     commands.push_back(make());
   return commands;
 }

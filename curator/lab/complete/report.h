@@ -1,0 +1,78 @@
+// Files of `dpnmf-lab complete`: metrics.csv, results.json and drafts.
+#ifndef DPNMF_CURATOR_LAB_COMPLETE_REPORT_H_
+#define DPNMF_CURATOR_LAB_COMPLETE_REPORT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "curator/import/fingerprint.h"
+#include "curator/lab/complete/completion.h"
+#include "curator/lab/complete/measures.h"
+#include "curator/lab/tables/table.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator::lab {
+
+// What the terminal and results.json say.
+inline constexpr std::string_view kCompleteWarning =
+    "Not private: a completed table is a function of the ratings that no noise "
+    "protects, and all figures are exact functions of them. The operator must "
+    "keep them; `dpnmf-curator publish` alone lets a table out.";
+
+struct CompletionResult {
+  std::string method;  // "aux-nmf", "svd", "mean", "dp-item-effects", ...
+  std::optional<double> epsilon;  // of the DP methods
+  CompletionMeasures measures;
+  double seconds = 0;
+};
+
+// "method,mae,pi_all,pi_rated" and a line for each; a method with an epsilon is
+// METHOD@EPSILON. What is not known is empty.
+std::string MetricsCsv(const std::vector<CompletionResult>& results);
+
+// An object; the ceilings of Pi are in each.
+nlohmann::ordered_json JsonOf(const CompletionResult& result);
+
+// As a table of the terminal, with the ceilings.
+void PrintResults(const std::vector<CompletionResult>& results);
+
+// Cells of the largest table that a draft is written of.
+inline constexpr std::int64_t kMostDraftCells = 20'000'000;
+
+// The table as a draft holds it: values with four decimals.
+Table PublishedTable(const std::vector<std::string>& people,
+                     const std::vector<std::string>& items,
+                     const CompletedRow& row);
+
+// Where the draft of a method goes. ALREADY_EXISTS "draft-exists" if there is
+// one.
+std::string DraftDirectory(const std::string& output,
+                           const std::string& method);
+absl::Status CheckNoDraft(const std::string& output, const std::string& method);
+
+struct DraftRequest {
+  std::string output, method;
+  nlohmann::ordered_json parameters;
+  // Of the operator; fingerprints of the people go into the draft.
+  std::optional<FingerprintKey> key;
+  // The items are in the order of an import (--items): people are then also
+  // recognised by their ratings, not by their ids alone.
+  bool items_declared = false;
+};
+
+// Writes the draft, with what attacks find in it, which is also put into
+// *attacks; null, with a sentence in *said, where the table is too large.
+absl::Status WriteCompletedDraft(const DraftRequest& request,
+                                 const std::vector<std::string>& people,
+                                 const std::vector<std::string>& items,
+                                 const SparseRatings& ratings,
+                                 const CompletedRow& row,
+                                 nlohmann::ordered_json* attacks,
+                                 std::vector<std::string>* said);
+
+}  // namespace dpnmf::curator::lab
+
+#endif  // DPNMF_CURATOR_LAB_COMPLETE_REPORT_H_

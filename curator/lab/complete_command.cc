@@ -1,0 +1,688 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/interruption.h"
+#include "common/base/parallel.h"
+#include "curator/import/ratings.h"
+#include "curator/lab/commands.h"
+#include "curator/lab/complete/experiment.h"
+#include "curator/lab/complete/input.h"
+#include "curator/lab/complete/model_file.h"
+#include "curator/lab/complete/private_rows.h"
+#include "curator/lab/complete/report.h"
+#include "curator/lab/complete/svd.h"
+#include "curator/lab/evaluate/page.h"
+#include "curator/lab/evaluate_ratings_command.h"
+
+namespace dpnmf::curator::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+struct CompleteFlags {
+  CompletionFiles files;
+  UpdateFiles update;
+  std::string rows, columns;  // of `update`
+  std::string model, output, data_dir;
+  std::vector<double> weights = {0.2, 0, 0.8};
+  std::vector<std::uint32_t> clusters = {7, 7};
+  int rounds = 10;
+  int rank = 13;
+  double holdout = 0.1;
+  std::string split = "10:90";
+  int step = 100;
+  bool is_public = false;
+  std::optional<std::uint64_t> seed;
+  PrivateRowsOptions dp;
+};
+
+absl::Status Wrong(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+absl::StatusOr<CompletionOptions> OptionsOf(const CompleteFlags& flags) {
+  if (flags.weights.size() != 3) {
+    return Wrong("complete-weights",
+                 "`--weights` must be three numbers that add up to 1: of the "
+                 "ratings, of the clusters of people, of those of items.");
+  }
+  if (flags.clusters.size() != 2) {
+    return Wrong("complete-clusters",
+                 "`--clusters` must be two numbers: the clusters of people and "
+                 "those of items.");
+  }
+  CompletionOptions options;
+  options.weights = {flags.weights[0], flags.weights[1], flags.weights[2]};
+  options.people_clusters = static_cast<int>(std::min(
+      flags.clusters[0], static_cast<std::uint32_t>(kLargestRatingUnits)));
+  options.item_clusters = static_cast<int>(std::min(
+      flags.clusters[1], static_cast<std::uint32_t>(kLargestRatingUnits)));
+  options.rounds = flags.rounds;
+  DPNMF_RETURN_IF_ERROR(CheckAuxWeights(options.weights));
+  return options;
+}
+
+Json JsonOf(const AuxWeights& weights) {
+  return {weights.ratings, weights.people, weights.items};
+}
+
+Json JsonOf(const ColdRows& cold) {
+  return {{"by_weight", cold.by_weight},
+          {"by_cluster", cold.by_cluster},
+          {"by_prior", cold.by_prior}};
+}
+
+Json ParametersOf(const Completion& completion) {
+  return {
+      {"weights", JsonOf(completion.weights)},
+      {"clusters", {completion.factors.u.cols(), completion.factors.v.cols()}},
+      {"rounds", completion.rounds}};
+}
+
+void SayCold(const char* what, const ColdRows& cold,
+             std::vector<std::string>* said) {
+  if (cold.by_weight > 0) {
+    said->push_back(absl::StrCat(
+        cold.by_weight, " ", what,
+        " without a rating stand where their weight draws them: at their "
+        "nearest centroid's indicator."));
+  }
+  if (cold.by_cluster > 0) {
+    said->push_back(absl::StrCat(
+        cold.by_cluster, " ", what,
+        " without a rating get the mean of their nearest centroid's rows."));
+  }
+  if (cold.by_prior > 0) {
+    said->push_back(absl::StrCat(
+        cold.by_prior, " ", what,
+        " without a rating and without a cluster that has one get the prior: "
+        "the mean of all rows."));
+  }
+}
+
+void SayClusters(const char* what, const Side& side,
+                 std::vector<std::string>* said) {
+  if (side.clusters.reseeded > 0) {
+    said->push_back(absl::StrCat(
+        "K-means of ", what, " left ", side.clusters.reseeded,
+        " times a cluster empty; each was given the row that was farthest from "
+        "its centroid."));
+  }
+}
+
+// One run of a subcommand: what it read, drew and found.
+class Run {
+ public:
+  Run(const CompleteFlags& flags, const char* command)
+      : flags_(flags), command_(command), draws_(flags.seed) {}
+
+  // Before anything is read or written.
+  absl::Status Begin() {
+    if (flags_.seed.has_value() && !flags_.is_public) {
+      return Wrong("seed-needs-public",
+                   "`--seed` needs --public: a seed that somebody may guess "
+                   "repeats what was drawn.");
+    }
+    DPNMF_RETURN_IF_ERROR(CheckDataDir(flags_.data_dir));
+    if (!flags_.data_dir.empty()) {
+      DPNMF_ASSIGN_OR_RETURN(key_, LoadOrCreateFingerprintKey(flags_.data_dir));
+    }
+    absl::PrintF("%s\n", std::string(kCompleteWarning));
+    std::fflush(stdout);
+    InterruptGently();
+    return absl::OkStatus();
+  }
+
+  absl::Status Load() {
+    DPNMF_ASSIGN_OR_RETURN(loaded_, LoadCompletion(flags_.files, Interrupted));
+    said_ = loaded_.said;
+    return absl::OkStatus();
+  }
+
+  void Add(std::string method, const CompletionMeasures& measures,
+           double seconds) {
+    CompletionResult result;
+    result.method = std::move(method);
+    result.measures = measures;
+    result.seconds = seconds;
+    results_.push_back(std::move(result));
+  }
+
+  // Rows `mean` (which says nothing of a cell: its Pi is the ceiling) and
+  // `svd`. A rank above what the table has is one row less, said.
+  absl::Status AddBaselines(const SparseRatings& ratings,
+                            const SparseRatings& test, bool rank_is_asked) {
+    Clock::time_point begin = Clock::now();
+    const double mean = ratings.size() == 0
+                            ? 0
+                            : Eigen::Map<const Eigen::VectorXd>(
+                                  ratings.values.data(),
+                                  static_cast<Eigen::Index>(ratings.size()))
+                                  .mean();
+    const Eigen::VectorXd row =
+        Eigen::VectorXd::Constant(ratings.columns, mean);
+    Add("mean", Measure(ratings, test, [&](Eigen::Index) { return row; }),
+        std::chrono::duration<double>(Clock::now() - begin).count());
+    begin = Clock::now();
+    const absl::StatusOr<TruncatedSvd> svd =
+        MeanImputedSvd(ratings, ColumnMeans(ratings), flags_.rank);
+    const double seconds =
+        std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!svd.ok() && rank_is_asked) return svd.status();
+    if (!svd.ok()) {
+      said_.push_back(absl::StrCat("The SVD of rank ", flags_.rank,
+                                   " was left out: the table has less."));
+      return absl::OkStatus();
+    }
+    svd_ = RowsOf(*svd);
+    Add("svd", Measure(ratings, test, svd_), seconds);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteDraft(const std::string& method, const Json& parameters,
+                          const std::vector<std::string>& people,
+                          const std::vector<std::string>& items,
+                          const SparseRatings& ratings,
+                          const CompletedRow& row) {
+    DraftRequest request;
+    request.output = flags_.output;
+    request.method = method;
+    request.parameters = parameters;
+    request.key = key_;
+    request.items_declared = !flags_.files.items.empty();
+    return WriteCompletedDraft(request, people, items, ratings, row, &attacks_,
+                               &said_);
+  }
+
+  // metrics.csv, results.json and the terminal.
+  absl::StatusOr<ExitCode> Finish(const Json& more) {
+    DPNMF_RETURN_IF_ERROR(
+        ReplaceDurably(flags_.output + "/metrics.csv", MetricsCsv(results_)));
+    Json json = {{"warning", kCompleteWarning},
+                 {"command", command_},
+                 {"public", flags_.is_public}};
+    Json results = Json::array();
+    for (const CompletionResult& result : results_)
+      results.push_back(lab::JsonOf(result));
+    json["results"] = results;
+    json["said"] = said_;
+    json["attacks"] = attacks_;
+    json.update(more);
+    DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags_.output + "/results.json",
+                                         TextOf(json, 1) + "\n"));
+    if (!results_.empty()) PrintResults(results_);
+    for (const std::string& sentence : said_) absl::PrintF("%s\n", sentence);
+    absl::PrintF("wrote metrics.csv and results.json to %s\n", flags_.output);
+    return kExitOk;
+  }
+
+  const CompleteFlags& flags_;
+  const std::string command_;
+  Draws draws_;
+  std::optional<FingerprintKey> key_;
+  LoadedCompletion loaded_;
+  CompletedRow svd_;
+  std::vector<CompletionResult> results_;
+  Json attacks_ = nullptr;
+  std::vector<std::string> said_;
+};
+
+Json SizesOf(const LoadedCompletion& loaded) {
+  return {{"people", loaded.input.people.size()},
+          {"items", loaded.input.items.size()},
+          {"ratings", loaded.input.ratings.size()},
+          {"test", loaded.test.size()},
+          {"rating_range",
+           {RatingText(loaded.scale.low_units),
+            RatingText(loaded.scale.high_units)}}};
+}
+
+absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const CompletionOptions options, OptionsOf(flags));
+  Run run(flags, "fit");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
+  DPNMF_RETURN_IF_ERROR(run.Load());
+  const LoadedCompletion& loaded = run.loaded_;
+  DPNMF_ASSIGN_OR_RETURN(
+      const FitOutcome fit,
+      FitCompletion(loaded.input, options, &run.draws_, Interrupted));
+  const Completion& completion = fit.completion;
+  SayClusters("people", completion.people, &run.said_);
+  SayClusters("items", completion.items, &run.said_);
+  SayCold("people", fit.cold_people, &run.said_);
+  SayCold("items", fit.cold_items, &run.said_);
+  if (fit.undone)
+    run.said_.push_back("The last round raised L: it was undone and ended it.");
+  const CompletedRow rows = completion.Rows();
+  run.Add("aux-nmf", Measure(loaded.input.ratings, loaded.test, rows),
+          fit.seconds);
+  DPNMF_RETURN_IF_ERROR(run.AddBaselines(loaded.input.ratings, loaded.test,
+                                         /*rank_is_asked=*/false));
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<CompletionResult> dp,
+      PrivateResults(loaded, flags.dp, &run.draws_, Interrupted));
+  run.results_.insert(run.results_.end(), dp.begin(), dp.end());
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(
+      WriteCompletion(flags.output + "/model.bin", completion, run.key_));
+  const Json parameters = ParametersOf(completion);
+  DPNMF_RETURN_IF_ERROR(run.WriteDraft("aux-nmf", parameters,
+                                       loaded.input.people, loaded.input.items,
+                                       loaded.input.ratings, rows));
+  return run.Finish({{"data", SizesOf(loaded)},
+                     {"parameters", parameters},
+                     {"objective", fit.objective},
+                     {"undone", fit.undone},
+                     {"cluster_seconds", fit.cluster_seconds},
+                     {"people_clusters", completion.people.clusters.members},
+                     {"item_clusters", completion.items.clusters.members},
+                     {"cold_people", JsonOf(fit.cold_people)},
+                     {"cold_items", JsonOf(fit.cold_items)},
+                     {"model", "model.bin"}});
+}
+
+absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
+  if (flags.rows.empty() == flags.columns.empty()) {
+    return Wrong("complete-flags-mixed",
+                 "`update` takes either --rows, for new people, or --columns, "
+                 "for new items.");
+  }
+  const bool by_people = !flags.rows.empty();
+  Run run(flags, "update");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
+  DPNMF_ASSIGN_OR_RETURN(Completion completion,
+                         ReadCompletion(flags.model, run.key_));
+  UpdateFiles files = flags.update;
+  files.ratings = by_people ? flags.rows : flags.columns;
+  const std::string& other_features =
+      by_people ? flags.files.item_features : flags.files.user_features;
+  const std::string& other_labels =
+      by_people ? flags.files.item_labels : flags.files.user_labels;
+  if (!other_features.empty() || !other_labels.empty()) {
+    return Wrong(
+        "complete-flags-mixed",
+        by_people ? "`update --rows` adds people: give features or labels of "
+                    "people, not of items."
+                  : "`update --columns` adds items: give features or labels "
+                    "of items, not of people.");
+  }
+  files.features =
+      by_people ? flags.files.user_features : flags.files.item_features;
+  files.labels = by_people ? flags.files.user_labels : flags.files.item_labels;
+  files.test = flags.files.test;
+  DPNMF_ASSIGN_OR_RETURN(const LoadedRows loaded,
+                         LoadRows(files, by_people, completion, Interrupted));
+  // Judged on a copy, before the update takes all new ratings in.
+  DPNMF_ASSIGN_OR_RETURN(
+      const RefitAdvice advice,
+      AdviseRefit(loaded.rows, &run.draws_,
+                  by_people ? completion : Transposed(completion)));
+  DPNMF_ASSIGN_OR_RETURN(
+      const UpdateOutcome outcome,
+      by_people ? UpdateRows(loaded.rows, &run.draws_, &completion)
+                : UpdateColumns(loaded.rows, &run.draws_, &completion));
+  const char* const what = by_people ? "people" : "items";
+  run.said_.push_back(absl::StrCat(
+      outcome.added, " ", what, " were added and ", outcome.filled,
+      " that had no rating got theirs; only their rows were fitted."));
+  if (outcome.unlabelled > 0) {
+    run.said_.push_back(absl::StrCat(
+        outcome.unlabelled, " new ", what,
+        " have no features or labels: nothing draws them to a cluster."));
+  }
+  SayCold(what, outcome.cold, &run.said_);
+  if (advice.judged >= 2) {
+    run.said_.push_back(absl::StrFormat(
+        "On %d held-out new ratings the error is %.4f after this update and "
+        "%.4f after a refit of everything: %s",
+        advice.judged, advice.update_mae, advice.refit_mae,
+        advice.pays() ? "a refit pays."
+                      : "a refit does not pay yet (not lower by two standard "
+                        "errors)."));
+  } else {
+    run.said_.push_back(
+        "There are too few new ratings to say whether a refit pays.");
+  }
+  const CompletedRow rows = completion.Rows();
+  run.Add("aux-nmf", Measure(completion.ratings, loaded.test, rows),
+          outcome.seconds);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(
+      WriteCompletion(flags.output + "/model.bin", completion, run.key_));
+  const Json parameters = ParametersOf(completion);
+  DPNMF_RETURN_IF_ERROR(
+      run.WriteDraft("aux-nmf", parameters, completion.people.ids,
+                     completion.items.ids, completion.ratings, rows));
+  return run.Finish(
+      {{"parameters", parameters},
+       {"direction", by_people ? "rows" : "columns"},
+       {"added", outcome.added},
+       {"filled", outcome.filled},
+       {"cold", JsonOf(outcome.cold)},
+       {"objective", outcome.objective},
+       {"update_seconds", outcome.seconds},
+       {"since_fit",
+        {{"people", completion.ratings.rows() - completion.fitted_people},
+         {"items", completion.ratings.columns - completion.fitted_items}}},
+       {"refit",
+        {{"judged", advice.judged},
+         {"update_mae", JsonNumber(advice.update_mae)},
+         {"refit_mae", JsonNumber(advice.refit_mae)},
+         {"standard_error", JsonNumber(advice.standard_error)},
+         {"update_seconds", advice.update_seconds},
+         {"refit_seconds", advice.refit_seconds},
+         {"pays", advice.pays()}}},
+       {"model", "model.bin"}});
+}
+
+absl::StatusOr<ExitCode> RunSvd(const CompleteFlags& flags) {
+  Run run(flags, "svd");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "svd"));
+  DPNMF_RETURN_IF_ERROR(run.Load());
+  const LoadedCompletion& loaded = run.loaded_;
+  DPNMF_RETURN_IF_ERROR(run.AddBaselines(loaded.input.ratings, loaded.test,
+                                         /*rank_is_asked=*/true));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  const Json parameters = {{"rank", flags.rank}, {"missing", "item means"}};
+  DPNMF_RETURN_IF_ERROR(run.WriteDraft("svd", parameters, loaded.input.people,
+                                       loaded.input.items, loaded.input.ratings,
+                                       run.svd_));
+  return run.Finish({{"data", SizesOf(loaded)}, {"parameters", parameters}});
+}
+
+void PrintProgress(const std::string& title, int number, int count) {
+  PrintTrial(static_cast<std::size_t>(number), static_cast<std::size_t>(count),
+             title);
+}
+
+absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const CompletionOptions options, OptionsOf(flags));
+  if (!(flags.holdout > 0 && flags.holdout < 1)) {
+    return Wrong("complete-holdout",
+                 "`--holdout` must be above 0 and below 1: the share of the "
+                 "ratings that the settings are judged on.");
+  }
+  Run run(flags, "weights");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(run.Load());
+  const absl::StatusOr<std::vector<GridPoint>> judged =
+      JudgeWeights(run.loaded_.input, options, flags.holdout, &run.draws_,
+                   Interrupted, PrintProgress);
+  ClearTrial();
+  DPNMF_RETURN_IF_ERROR(judged.status());
+  const GridPoint best = BestOf(*judged);
+  // The best setting from all ratings, and what the test says of it.
+  CompletionOptions chosen = options;
+  chosen.weights = best.weights;
+  DPNMF_ASSIGN_OR_RETURN(
+      const FitOutcome fit,
+      FitCompletion(run.loaded_.input, chosen, &run.draws_, Interrupted));
+  run.Add("aux-nmf",
+          Measure(run.loaded_.input.ratings, run.loaded_.test,
+                  fit.completion.Rows()),
+          fit.seconds);
+  run.said_.push_back(
+      absl::StrFormat("--weights %g,%g,%g has the least error on the held-out "
+                      "ratings, %.4f, of "
+                      "%d settings.",
+                      best.weights.ratings, best.weights.people,
+                      best.weights.items, best.mae, judged->size()));
+  std::string csv = "ratings,people,items,mae\n";
+  Json grid = Json::array();
+  for (const GridPoint& point : *judged) {
+    absl::StrAppend(&csv, CsvNumber(point.weights.ratings), ",",
+                    CsvNumber(point.weights.people), ",",
+                    CsvNumber(point.weights.items), ",", CsvNumber(point.mae),
+                    "\n");
+    grid.push_back(
+        {{"weights", JsonOf(point.weights)}, {"mae", JsonNumber(point.mae)}});
+  }
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/weights.csv", csv));
+  return run.Finish({{"data", SizesOf(run.loaded_)},
+                     {"holdout", flags.holdout},
+                     {"best", JsonOf(best.weights)},
+                     {"grid", grid}});
+}
+
+// "10:90": 10, 20 ... 90.
+absl::StatusOr<std::vector<int>> SplitsOf(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  int first = 0, last = 0;
+  if (!absl::SimpleAtoi(text.substr(0, colon), &first)) first = 0;
+  if (colon == std::string::npos) {
+    last = first;
+  } else if (!absl::SimpleAtoi(text.substr(colon + 1), &last)) {
+    last = 0;
+  }
+  if (!(first >= 1 && last <= 99 && first <= last)) {
+    return Wrong("complete-split",
+                 "`--split` must be FIRST:LAST in per cent, from 1 to 99: the "
+                 "share of rows or columns that is there at first, in steps of "
+                 "10.");
+  }
+  std::vector<int> splits;
+  for (int split = first; split <= last; split += 10) splits.push_back(split);
+  return splits;
+}
+
+absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
+  ExperimentOptions options;
+  DPNMF_ASSIGN_OR_RETURN(options.completion, OptionsOf(flags));
+  DPNMF_ASSIGN_OR_RETURN(options.splits, SplitsOf(flags.split));
+  options.svd_rank = flags.rank;
+  options.step = flags.step;
+  Run run(flags, "experiment");
+  DPNMF_RETURN_IF_ERROR(run.Begin());
+  DPNMF_RETURN_IF_ERROR(run.Load());
+  const absl::StatusOr<std::vector<ExperimentPoint>> points =
+      RunExperiment(run.loaded_.input, run.loaded_.test, options, &run.draws_,
+                    Interrupted, PrintProgress);
+  ClearTrial();
+  DPNMF_RETURN_IF_ERROR(points.status());
+  std::string csv =
+      "part,direction,method,split,ratings,people,items,fit_seconds,"
+      "update_seconds,mae,pi_all,pi_rated\n";
+  Json all = Json::array();
+  for (const ExperimentPoint& point : *points) {
+    const bool aux = point.method == "aux-nmf";
+    const CompletionMeasures& measures = point.measures;
+    absl::StrAppend(&csv, point.part, ",", point.direction, ",", point.method,
+                    ",", point.split, ",",
+                    aux ? CsvNumber(point.weights.ratings) : "", ",",
+                    aux ? CsvNumber(point.weights.people) : "", ",",
+                    aux ? CsvNumber(point.weights.items) : "", ",");
+    absl::StrAppend(&csv, CsvNumber(point.fit_seconds), ",",
+                    CsvNumber(point.update_seconds), ",",
+                    CsvNumber(measures.mae), ",", CsvNumber(measures.pi_all),
+                    ",", CsvNumber(measures.pi_rated), "\n");
+    all.push_back({{"part", point.part},
+                   {"direction", point.direction},
+                   {"method", point.method},
+                   {"split", point.split},
+                   {"weights", aux ? JsonOf(point.weights) : Json(nullptr)},
+                   {"fit_seconds", point.fit_seconds},
+                   {"update_seconds", point.update_seconds},
+                   {"mae", JsonNumber(measures.mae)},
+                   {"pi_all", JsonNumber(measures.pi_all)},
+                   {"pi_rated", JsonNumber(measures.pi_rated)}});
+    if (point.part == "whole")
+      run.Add(point.method, measures, point.fit_seconds);
+  }
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/experiment.csv", csv));
+  return run.Finish({{"data", SizesOf(run.loaded_)},
+                     {"step", flags.step},
+                     {"rank", flags.rank},
+                     {"experiment", all}});
+}
+
+// ---- Flags
+
+using Flags = std::vector<Flag>;
+
+Flags Together(std::initializer_list<Flags> groups) {
+  Flags all;
+  for (const Flags& group : groups)
+    all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
+
+Flags OutputFlags(CompleteFlags* flags) {
+  return {Flag("--output", &flags->output,
+               "Directory for metrics.csv, results.json and a draft",
+               {.required = true}),
+          Flag("--data-dir", &flags->data_dir,
+               "Data directory whose key recognises people: a draft without "
+               "it cannot be published"),
+          Flag("--public", &flags->is_public,
+               "Declare the data public or generated"),
+          Flag("--seed", &flags->seed,
+               "Seed of starts and splits; needs --public [from the system]")};
+}
+
+Flags RatingFlags(CompleteFlags* flags) {
+  return {Flag("--ratings", &flags->files.ratings,
+               "Ratings to learn from: lines of user, item, rating",
+               {.required = true}),
+          Flag("--test", &flags->files.test,
+               "Ratings that the error is measured on"),
+          Flag("--items", &flags->files.items,
+               "File with the items' ids, one a line [those of the files]"),
+          Flag("--rating-range", &flags->files.rating_range,
+               "Declared range of a rating: LOW,HIGH [that of the file]")};
+}
+
+Flags SideFlags(CompleteFlags* flags) {
+  return {Flag("--user-features", &flags->files.user_features,
+               "CSV of the people's features: id,name,..."),
+          Flag("--item-features", &flags->files.item_features,
+               "CSV of the items' features: id,name,..."),
+          Flag("--user-labels", &flags->files.user_labels,
+               "Clusters of people given directly: lines of id, label"),
+          Flag("--item-labels", &flags->files.item_labels,
+               "Clusters of items given directly: lines of id, label")};
+}
+
+Flags FitFlags(CompleteFlags* flags) {
+  return {Flag("--clusters", &flags->clusters,
+               "K,L: clusters of people and of items", {.shown = true}),
+          Flag("--rounds", &flags->rounds, "Most rounds",
+               {.range = {1, 1000000}, .shown = true})};
+}
+
+Flag WeightsFlag(CompleteFlags* flags) {
+  return Flag("--weights", &flags->weights,
+              "Weights of the ratings, the clusters of people and those of "
+              "items; they add up to 1",
+              {.shown = true});
+}
+
+Flag RankFlag(CompleteFlags* flags) {
+  return Flag("--rank", &flags->rank, "Rank of the SVD",
+              {.range = {1, 1000000}, .shown = true});
+}
+
+}  // namespace
+
+Command CompleteCommand() {
+  const auto flags = std::make_shared<CompleteFlags>();
+  flags->dp.threads = DefaultThreads();
+  const Command fit = {
+      .name = "fit",
+      .summary = "Complete a table of ratings by Aux-NMF",
+      .flags = Together(
+          {RatingFlags(flags.get()),
+           SideFlags(flags.get()),
+           FitFlags(flags.get()),
+           {WeightsFlag(flags.get())},
+           {RankFlag(flags.get()),
+            Flag("--epsilon", &flags->dp.epsilon,
+                 "Also complete with differential privacy at these epsilons; "
+                 "needs --rating-range"),
+            Flag("--delta", &flags->dp.delta, "Delta of each epsilon",
+                 {.shown = true})},
+           OutputFlags(flags.get())}),
+      .run = [flags] { return RunFit(*flags); }};
+  const Command update = {
+      .name = "update",
+      .summary = "Add people or items to a completed table by iAux-NMF",
+      .flags = Together(
+          {{Flag("--model", &flags->model, "model.bin of a fit or an update",
+                 {.required = true}),
+            Flag("--rows", &flags->rows, "Ratings of new people"),
+            Flag("--columns", &flags->columns, "Ratings of new items"),
+            Flag("--test", &flags->files.test,
+                 "Ratings that the error is measured on")},
+           SideFlags(flags.get()),
+           OutputFlags(flags.get())}),
+      .run = [flags] { return RunUpdate(*flags); }};
+  const Command weights = {
+      .name = "weights",
+      .summary = "Judge all weights of steps of .1 on held-out ratings",
+      .flags = Together(
+          {RatingFlags(flags.get()),
+           SideFlags(flags.get()),
+           FitFlags(flags.get()),
+           {Flag("--holdout", &flags->holdout,
+                 "Share of the ratings that the settings are judged on",
+                 {.shown = true})},
+           OutputFlags(flags.get())}),
+      .run = [flags] { return RunWeights(*flags); }};
+  const Command svd = {
+      .name = "svd",
+      .summary = "Complete a table by item means and a truncated SVD",
+      .flags = Together({RatingFlags(flags.get()),
+                         {RankFlag(flags.get())},
+                         OutputFlags(flags.get())}),
+      .run = [flags] { return RunSvd(*flags); }};
+  const Command experiment = {
+      .name = "experiment",
+      .summary = "Repeat the publication's figures and tables on a file",
+      .flags = Together(
+          {RatingFlags(flags.get()),
+           SideFlags(flags.get()),
+           FitFlags(flags.get()),
+           {WeightsFlag(flags.get())},
+           {RankFlag(flags.get()),
+            Flag("--split", &flags->split,
+                 "FIRST:LAST, per cent of rows or columns that are there at "
+                 "first, in steps of 10",
+                 {.shown = true}),
+            Flag("--step", &flags->step, "Rows or columns of each update",
+                 {.range = {1, 1000000000}, .shown = true})},
+           OutputFlags(flags.get())}),
+      .run = [flags] { return RunExperimentCommand(*flags); }};
+  return {
+      .name = "complete",
+      .summary =
+          "Complete a table of ratings with side information, without "
+          "privacy",
+      .footer =
+          "Aux-NMF fills every cell of a table of ratings, drawn towards "
+          "clusters of people\n"
+          "and items. Nothing protects the people in it: `dpnmf-lab attack` "
+          "says what is found.\n"
+          "Example:\n"
+          "  dpnmf-lab complete fit --ratings train.tsv --test test.tsv \\\n"
+          "    --user-features users.csv --item-features items.csv \\\n"
+          "    --clusters 7,7 --weights .2,0,.8 --rounds 10 --output done",
+      .commands = {fit, update, weights, svd, experiment}};
+}
+
+}  // namespace dpnmf::curator::lab
