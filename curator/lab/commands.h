@@ -12,11 +12,11 @@ namespace dpnmf::curator::lab {
 
 using MakeCommand = Command();
 
-MakeCommand EvaluateCommand, FactorizeCommand;
+MakeCommand AttackCommand, EvaluateCommand, FactorizeCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make : {EvaluateCommand, FactorizeCommand})
+  for (MakeCommand* make : {AttackCommand, EvaluateCommand, FactorizeCommand})
     commands.push_back(make());
   return commands;
 }

@@ -14,6 +14,7 @@
 #include "curator/lab/attack/nearest.h"
 #include "curator/lab/attack/reconstruction.h"
 #include "curator/lab/attack/sampling.h"
+#include "curator/lab/tables/draws.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -85,8 +86,7 @@ class Judge {
         kinds_(KindsOfRows(original.values)),
         reading_(ReadingOf(original.values, published.values)) {
     targets_ = kinds_.once.empty() ? AllOf(original.people()) : kinds_.once;
-    draws_.Sample(PeopleWithin(kComparisons, original, options.people),
-                  &targets_);
+    Sample(PeopleWithin(kComparisons, original, options.people), &targets_);
     pairs_ = DrawPairs();
   }
 
@@ -108,6 +108,10 @@ class Judge {
   }
 
  private:
+  void Sample(std::int64_t count, std::vector<int>* from) {
+    draws_.Sample(static_cast<std::size_t>(count), from);
+  }
+
   Eigen::Index columns() const { return original_.values.cols(); }
 
   SearchRun RunOf(std::string_view attack) const {
@@ -124,7 +128,7 @@ class Judge {
         std::min<std::int64_t>(options_.known_pairs, original_.people() / 3);
     if (count < 3) return {};
     std::vector<int> pairs = AllOf(original_.people());
-    draws_.Sample(count, &pairs);
+    Sample(count, &pairs);
     return pairs;
   }
 
@@ -177,7 +181,7 @@ class Judge {
                      .counts = Counts()};
     for (Eigen::Index t = 0; t < people; ++t) {
       std::vector<int> order = AllOf(columns());
-      draws_.Sample(columns(), &order);
+      Sample(columns(), &order);
       for (Eigen::Index j = 0; j < columns(); ++j)
         search.order(j, t) = order[static_cast<std::size_t>(j)];
     }
@@ -191,7 +195,7 @@ class Judge {
     for (Eigen::Index t = 0; t < people; ++t)
       for (Eigen::Index c = 0; c < columns(); ++c)
         search.known(c, t) +=
-            kValueError * reading_.stddevs[c] * draws_.Error();
+            kValueError * reading_.stddevs[c] * (2 * draws_.Uniform() - 1);
     return AddLinkage(search, " within an error", kValueError);
   }
 
@@ -268,8 +272,7 @@ class Judge {
   absl::StatusOr<std::vector<double>> ScoresOf(const Eigen::MatrixXd& rows,
                                                std::vector<int> people,
                                                const Table& published) {
-    draws_.Sample(PeopleWithin(kComparisons, published, options_.people),
-                  &people);
+    Sample(PeopleWithin(kComparisons, published, options_.people), &people);
     DPNMF_ASSIGN_OR_RETURN(
         const Eigen::VectorXd distances,
         NearestDistances(published.values, RowsOf(rows, people).transpose(),
@@ -283,7 +286,7 @@ class Judge {
   // A table made of half of the people; the others are outsiders.
   absl::StatusOr<Scores> ScoresOfHalf() {
     std::vector<int> half = AllOf(original_.people());
-    draws_.Sample(original_.people() / 2, &half);
+    Sample(original_.people() / 2, &half);
     std::sort(half.begin(), half.end());
     DPNMF_ASSIGN_OR_RETURN(const Table published, options_.publish(half));
     if (published.values.cols() != columns() || published.people() < 1 ||
@@ -364,8 +367,7 @@ class Judge {
   // One value of each person is unknown, each column in turn.
   absl::Status InferAttributes() {
     std::vector<int> people = targets_;
-    draws_.Sample(PeopleWithin(kComparisons / 4, original_, options_.people),
-                  &people);
+    Sample(PeopleWithin(kComparisons / 4, original_, options_.people), &people);
     const Eigen::MatrixXd known = ValuesOf(original_, people);
     const auto is_hit = [&](double value, int column, int target) {
       return reading_.IsRight(

@@ -8,6 +8,7 @@
 #include "Eigen/Eigenvalues"
 #include "curator/lab/attack/figures.h"
 #include "curator/lab/attack/known_pairs.h"
+#include "curator/lab/attack/sampling.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -172,7 +173,7 @@ Json SingleOut(const Eigen::MatrixXd& original,
                const Eigen::MatrixXd& published, const Reading& reading,
                std::int64_t predicates, Draws* draws) {
   std::vector<int> rows = AllOf(published.rows());
-  draws->Sample(predicates, &rows);
+  draws->Sample(static_cast<std::size_t>(predicates), &rows);
   std::vector<int> sizes = {static_cast<int>(published.cols())};
   if (published.cols() > 4) sizes.insert(sizes.begin(), 4);
   Json json = Json::array();
@@ -180,7 +181,7 @@ Json SingleOut(const Eigen::MatrixXd& original,
     std::int64_t isolated = 0, by_margins = 0;
     for (const int row : rows) {
       std::vector<int> columns = AllOf(published.cols());
-      draws->Sample(size, &columns);
+      draws->Sample(static_cast<std::size_t>(size), &columns);
       Eigen::VectorXd of_row(size), of_margins(size);
       for (int i = 0; i < size; ++i) {
         const Eigen::Index c = columns[static_cast<std::size_t>(i)];
@@ -188,7 +189,8 @@ Json SingleOut(const Eigen::MatrixXd& original,
           return reading.Read(published(r, c) - reading.shifts[c], c);
         };
         of_row[i] = read(row);
-        of_margins[i] = read(draws->Below(published.rows()));
+        of_margins[i] = read(static_cast<Eigen::Index>(
+            draws->Below(static_cast<std::size_t>(published.rows()))));
       }
       isolated += FitCount(original, reading, columns, of_row) == 1 ? 1 : 0;
       by_margins +=

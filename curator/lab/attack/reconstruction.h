@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "curator/lab/attack/sampling.h"
+#include "curator/lab/tables/draws.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {

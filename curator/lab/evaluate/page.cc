@@ -43,7 +43,8 @@ std::string TextOf(const Json& json, int indent) {
                    Json::error_handler_t::replace);
 }
 
-std::string Page(std::string_view script, const Json& data) {
+std::string Page(std::string_view script, const Json& data,
+                 std::string_view warning) {
   const std::string all =
       absl::StrCat("'use strict';\n(() => {\n", std::string(kDrawingScript),
                    std::string(script), "})();\n");
@@ -53,7 +54,7 @@ std::string Page(std::string_view script, const Json& data) {
                               {"@PLOT_SCRIPT@", std::string(kPlotScript)},
                               {"@REPORT_STYLE@", std::string(kReportStyle)},
                               {"@REPORT_SCRIPT@", all},
-                              {"@WARNING@", std::string(kEvaluateWarning)},
+                              {"@WARNING@", std::string(warning)},
                               {"@DATA@", ScriptSafe(TextOf(data, -1))}});
 }
 

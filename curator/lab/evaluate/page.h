@@ -30,8 +30,9 @@ std::string TextOf(const nlohmann::ordered_json& json, int indent);
 
 // report.html: one file that loads nothing, with the data and a script that
 // draws them with the functions of assets/drawing.js. Text of the operator's
-// files is data, never markup.
-std::string Page(std::string_view script, const nlohmann::ordered_json& data);
+// files is data, never markup. `warning` stands on every printed page.
+std::string Page(std::string_view script, const nlohmann::ordered_json& data,
+                 std::string_view warning = kEvaluateWarning);
 
 // Appends the line to DIRECTORY/evaluations.log.
 absl::Status RecordUse(const std::string& directory,

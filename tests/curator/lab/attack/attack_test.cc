@@ -125,7 +125,7 @@ TEST(Attack, KnownPairsUndoAMapThatHidesEverybody) {
 TEST(Attack, ColumnsOfDifferentUnitsAreWeighedByTheirScale) {
   Eigen::MatrixXd original = NormalNumbers(500, 6, 1);
   Eigen::MatrixXd published = original + 0.1 * NormalNumbers(500, 6, 2);
-  published.col(0) = NormalNumbers(500, 1, 3);
+  published.col(0) = original.col(0) + NormalNumbers(500, 1, 3);
   original.col(0) *= 1e6;
   published.col(0) *= 1e6;
   const AttackReport report = AttackOf(original, published);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "curator/lab/attack/sampling.h"
+#include "curator/lab/tables/draws.h"
 #include "gtest/gtest.h"
 #include "tests/curator/lab/attack/attack_fixtures.h"
 
@@ -24,13 +25,13 @@ Case CaseOf(Eigen::Index people, Eigen::Index columns, int most) {
   Case one = {.published = WholeNumbers(people, columns, most, 1)};
   Draws draws(2);
   one.own = AllOf(people);
-  draws.Sample(people / 2, &one.own);
+  draws.Sample(static_cast<std::size_t>(people / 2), &one.own);
   const Eigen::Index targets = static_cast<Eigen::Index>(one.own.size());
   one.known = WholeNumbers(columns, targets, most, 3);
   one.order.resize(columns, targets);
   for (Eigen::Index t = 0; t < targets; ++t) {
     std::vector<int> order = AllOf(columns);
-    draws.Sample(columns, &order);
+    draws.Sample(static_cast<std::size_t>(columns), &order);
     for (Eigen::Index j = 0; j < columns; ++j)
       one.order(j, t) = order[static_cast<std::size_t>(j)];
     // Half of the targets are published as they are.

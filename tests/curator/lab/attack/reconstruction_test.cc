@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "curator/lab/attack/sampling.h"
+#include "curator/lab/tables/draws.h"
 #include "gtest/gtest.h"
 #include "tests/curator/lab/attack/attack_fixtures.h"
 

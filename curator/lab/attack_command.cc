@@ -1,0 +1,373 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/interruption.h"
+#include "common/base/parallel.h"
+#include "curator/import/item_table.h"
+#include "curator/import/ratings.h"
+#include "curator/lab/attack/attack.h"
+#include "curator/lab/attack/rating_linkage.h"
+#include "curator/lab/commands.h"
+#include "curator/lab/evaluate/page.h"
+#include "curator/lab/publication_report/report.h"
+#include "curator/lab/tables/table.h"
+
+namespace dpnmf::curator::lab {
+namespace {
+
+struct AttackFlags {
+  std::string original, published, outsiders, output;
+  std::string users = "rows", items, rating_range;
+  std::optional<int> class_column, id_column;
+  std::optional<int> published_class_column, published_id_column;
+  bool is_public = false;
+  std::optional<std::uint64_t> seed;
+  std::uint32_t people = 2000;
+  AttackOptions options;
+};
+
+absl::Status WrongAttack(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+absl::Status CheckAttackFlags(const AttackFlags& flags) {
+  if (flags.seed.has_value() && !flags.is_public)
+    return WrongAttack("seed-needs-public",
+                       "`--seed` needs `--public`: what is drawn for a private "
+                       "table comes from the operating system.");
+  if (flags.items.empty() != flags.rating_range.empty())
+    return WrongAttack("attack-option-out-of-range",
+                       "Ratings need `--items` and `--rating-range` together.");
+  if (flags.options.known_pairs < 0 || flags.people < 1 ||
+      flags.options.threads < 1)
+    return WrongAttack(
+        "attack-option-out-of-range",
+        "`--known-pairs` must be at least 0, `--people` and `--threads` at "
+        "least 1.");
+  return absl::OkStatus();
+}
+
+// One line that is rewritten on a terminal; else a line at the begin of each
+// attack.
+class AttackProgress {
+ public:
+  void operator()(std::string_view attack, double share) {
+    if (!terminal_) {
+      if (attack != attack_) absl::FPrintF(stderr, "%s\n", std::string(attack));
+      attack_ = attack;
+      return;
+    }
+    constexpr int kWidth = 30;
+    const int done = static_cast<int>(kWidth * share);
+    absl::FPrintF(stderr, "\r\033[K[%s%s] %3.0f %% %s", std::string(done, '#'),
+                  std::string(kWidth - done, '.'), 100 * share,
+                  std::string(attack));
+    std::fflush(stderr);
+  }
+  void Clear() const {
+    if (terminal_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::string attack_;
+};
+
+// --- tables
+
+absl::StatusOr<Table> ReadAttackTable(const std::string& path,
+                                      const AttackFlags& flags,
+                                      std::optional<int> class_column,
+                                      std::optional<int> id_column) {
+  TableOptions options;
+  options.users_are_rows = flags.users == "rows";
+  options.class_column = class_column;
+  options.id_column = id_column;
+  options.interrupted = Interrupted;
+  return ReadTable(path, options);
+}
+
+// The published table in the original's order of people, where both have ids.
+absl::Status Align(const Table& original, Table* published) {
+  if (original.ids.empty() || published->ids.empty()) return absl::OkStatus();
+  std::map<std::string_view, Eigen::Index> places;
+  for (std::size_t i = 0; i < published->ids.size(); ++i)
+    places[published->ids[i]] = static_cast<Eigen::Index>(i);
+  Eigen::MatrixXd values(original.people(), published->values.cols());
+  for (std::size_t i = 0; i < original.ids.size(); ++i) {
+    const auto found = places.find(original.ids[i]);
+    if (found == places.end())
+      return WrongAttack(
+          "attack-mismatch",
+          "A person of the original is not in the published table: both must "
+          "have the same ids.");
+    for (Eigen::Index c = 0; c < values.cols(); ++c)
+      values(static_cast<Eigen::Index>(i), c) =
+          published->values(found->second, c);
+  }
+  published->values = std::move(values);
+  published->ids = original.ids;
+  return absl::OkStatus();
+}
+
+struct Attacked {
+  AttackReport report;
+  std::int64_t people = 0, columns = 0;
+  std::optional<double> vd;
+};
+
+absl::StatusOr<Attacked> AttackTables(const AttackFlags& flags,
+                                      AttackOptions options) {
+  DPNMF_ASSIGN_OR_RETURN(const Table original,
+                         ReadAttackTable(flags.original, flags,
+                                         flags.class_column, flags.id_column));
+  DPNMF_ASSIGN_OR_RETURN(
+      Table published, ReadAttackTable(flags.published, flags,
+                                       flags.published_class_column.has_value()
+                                           ? flags.published_class_column
+                                           : flags.class_column,
+                                       flags.published_id_column.has_value()
+                                           ? flags.published_id_column
+                                           : flags.id_column));
+  DPNMF_RETURN_IF_ERROR(Align(original, &published));
+  Table outsiders;
+  if (!flags.outsiders.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(
+        outsiders, ReadAttackTable(flags.outsiders, flags, flags.class_column,
+                                   flags.id_column));
+    options.outsiders = &outsiders;
+  }
+  DPNMF_ASSIGN_OR_RETURN(AttackReport report,
+                         Attack(original, published, options));
+  Attacked attacked = {.report = std::move(report),
+                       .people = original.people(),
+                       .columns = original.values.cols(),
+                       .vd = std::nullopt};
+  const double length = original.values.norm();
+  if (length > 0)
+    attacked.vd = (original.values - published.values).norm() / length;
+  return attacked;
+}
+
+// --- ratings
+
+// Ratings of the people named, in that order; if none are named, of all, who
+// are then named.
+absl::StatusOr<RatingTable> ReadAttackRatings(
+    const std::string& path, const AttackFlags& flags,
+    std::vector<std::string>* people) {
+  DPNMF_ASSIGN_OR_RETURN(const ItemTable items, LoadItemTable(flags.items, ""));
+  RatingsOptions options;
+  DPNMF_ASSIGN_OR_RETURN(options.scale, ParseRatingRange(flags.rating_range));
+  options.interrupted = Interrupted;
+  DPNMF_ASSIGN_OR_RETURN(const LoadedRatings loaded,
+                         LoadRatings(path, items, options));
+  if (people->empty()) *people = loaded.users;
+  std::map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < loaded.users.size(); ++i)
+    places[loaded.users[i]] = i;
+  RatingTable table;
+  table.scale = options.scale;
+  table.item_count = loaded.items;
+  for (const std::string& person : *people) {
+    if (const auto found = places.find(person); found != places.end()) {
+      const auto from = loaded.indptr[found->second];
+      const auto to = loaded.indptr[found->second + 1];
+      table.items.insert(table.items.end(), loaded.indices.begin() + from,
+                         loaded.indices.begin() + to);
+      table.units.insert(table.units.end(), loaded.units.begin() + from,
+                         loaded.units.begin() + to);
+    }
+    table.EndPerson();
+  }
+  return table;
+}
+
+absl::StatusOr<Attacked> AttackRatingFiles(const AttackFlags& flags,
+                                           const AttackOptions& options) {
+  std::vector<std::string> people;
+  DPNMF_ASSIGN_OR_RETURN(const RatingTable original,
+                         ReadAttackRatings(flags.original, flags, &people));
+  Attacked attacked = {
+      .report = {},
+      .people = static_cast<std::int64_t>(original.people()),
+      .columns = static_cast<std::int64_t>(original.item_count),
+      .vd = std::nullopt};
+  // A completed table has its people's ids in a column; ratings have none.
+  if (flags.published_id_column.has_value()) {
+    DPNMF_ASSIGN_OR_RETURN(
+        Table completed,
+        ReadAttackTable(flags.published, flags, flags.published_class_column,
+                        flags.published_id_column));
+    Table order;
+    order.ids = people;
+    order.values.resize(static_cast<Eigen::Index>(people.size()), 0);
+    DPNMF_RETURN_IF_ERROR(Align(order, &completed));
+    DPNMF_ASSIGN_OR_RETURN(attacked.report,
+                           AttackRatings(original, completed.values, options));
+  } else {
+    DPNMF_ASSIGN_OR_RETURN(const RatingTable published,
+                           ReadAttackRatings(flags.published, flags, &people));
+    DPNMF_ASSIGN_OR_RETURN(attacked.report,
+                           AttackRatings(original, published, options));
+  }
+  return attacked;
+}
+
+// --- files
+
+std::string AttackCsv(const AttackReport& report) {
+  std::string csv = "attack,known,error,value,low,high,of,chance\n";
+  const auto line = [&csv](std::string_view attack, int known, double error,
+                           const Share& share, double chance) {
+    absl::StrAppend(&csv, CsvField(attack), ",", known, ",", CsvNumber(error),
+                    ",", CsvNumber(share.value), ",", CsvNumber(share.low), ",",
+                    CsvNumber(share.high), ",", share.of, ",");
+    absl::StrAppend(&csv, CsvNumber(chance), "\n");
+  };
+  for (const Linkage& one : report.linkage)
+    line(absl::StrCat("linkage: ", one.knows), one.known, one.error, one.linked,
+         one.chance.value);
+  if (report.membership_auc.has_value())
+    line("membership: AUC", 0, 0, *report.membership_auc, 0.5);
+  if (report.membership_at_1_percent.has_value())
+    line("membership: found at 1 % false alarms", 0, 0,
+         *report.membership_at_1_percent, 0.01);
+  return csv;
+}
+
+PublicationReport PublicationOf(const AttackFlags& flags, Attacked attacked) {
+  PublicationReport report;
+  report.command = "attack";
+  report.data = std::filesystem::path(flags.original).filename().string();
+  report.people = attacked.people;
+  report.columns = attacked.columns;
+  report.options = {
+      {"original", flags.original},
+      {"published", flags.published},
+      {"users", flags.users},
+      {"outsiders", flags.outsiders},
+      {"known_pairs", flags.options.known_pairs},
+      {"people", flags.people},
+      {"public", flags.is_public},
+      {"seed", flags.seed.has_value() ? nlohmann::ordered_json(*flags.seed)
+                                      : nlohmann::ordered_json(nullptr)}};
+  report.rows.push_back(
+      {.method = std::filesystem::path(flags.published).filename().string(),
+       .kind = "foreign",
+       .vd = attacked.vd,
+       .attacks = std::move(attacked.report)});
+  return report;
+}
+
+absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckAttackFlags(flags));
+  absl::PrintF("%s\n", std::string(kPublicationWarning));
+  std::fflush(stdout);
+  InterruptGently();
+  AttackProgress progress;
+  AttackOptions options = flags.options;
+  options.seed = flags.seed;
+  options.people = flags.people;
+  options.stop = Interrupted;
+  options.progress = [&progress](std::string_view attack, double share) {
+    progress(attack, share);
+  };
+  absl::StatusOr<Attacked> attacked = flags.items.empty()
+                                          ? AttackTables(flags, options)
+                                          : AttackRatingFiles(flags, options);
+  progress.Clear();
+  DPNMF_RETURN_IF_ERROR(attacked.status());
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  const std::string csv = AttackCsv(attacked->report);
+  const std::vector<std::string> words = InWords(attacked->report);
+  const nlohmann::ordered_json people = attacked->report.others["people"];
+  DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/attack.csv", csv));
+  DPNMF_RETURN_IF_ERROR(
+      WriteReport(flags.output, PublicationOf(flags, *std::move(attacked))));
+  absl::PrintF("\nattacked %d of %d people (%s)\n",
+               people["attacked"].get<std::int64_t>(),
+               people["people"].get<std::int64_t>(),
+               people["attacked_are"].get<std::string>());
+  for (const std::string& sentence : words) absl::PrintF("  %s\n", sentence);
+  absl::PrintF("\nwrote attack.csv, results.json and report.html to %s\n",
+               flags.output);
+  return kExitOk;
+}
+
+}  // namespace
+
+Command AttackCommand() {
+  const auto flags = std::make_shared<AttackFlags>();
+  AttackOptions& options = flags->options;
+  options.threads = DefaultThreads();
+  return {
+      .name = "attack",
+      .summary = "Attack a table that may be published, on this machine",
+      .footer =
+          "Says what somebody who knows a little finds in the published table: "
+          "people,\nmembers, unknown values, the original's cells. Row i of "
+          "both tables is the same\nperson, unless both have ids. What is "
+          "written is as private as the original.\n"
+          "Example:\n"
+          "  dpnmf-lab attack --original people.csv --published "
+          "distorted.csv \\\n"
+          "    --class-column 10 --output judged",
+      .flags =
+          {Flag("--original", &flags->original,
+                "Table that the published one was made from; .gz is read too",
+                {.required = true}),
+           Flag("--published", &flags->published,
+                "Table that is or may be published", {.required = true}),
+           Flag("--users", &flags->users, "Which lines of the files are people",
+                {.one_of = "rows|columns", .shown = true}),
+           Flag("--class-column", &flags->class_column,
+                "Field with the class, from 1; it is not attacked"),
+           Flag("--id-column", &flags->id_column,
+                "Field with the person's id, from 1"),
+           Flag("--published-class-column", &flags->published_class_column,
+                "The same of the published table [--class-column]"),
+           Flag("--published-id-column", &flags->published_id_column,
+                "The same of the published table [--id-column]; with ratings: "
+                "a completed table is published"),
+           Flag("--outsiders", &flags->outsiders,
+                "Table of people whom the published one was not made from: for "
+                "membership"),
+           Flag("--items", &flags->items,
+                "Ratings are attacked: file with the items' ids, one a line"),
+           Flag("--rating-range", &flags->rating_range,
+                "Least and largest rating, as 1,5"),
+           Flag("--known-pairs", &options.known_pairs,
+                "People whose published rows the attacker knows",
+                {.shown = true}),
+           Flag("--people", &flags->people,
+                "Most people that are attacked, drawn at random",
+                {.shown = true}),
+           Flag("--public", &flags->is_public,
+                "Declare the tables public or generated"),
+           Flag("--seed", &flags->seed,
+                "Seed of what is drawn; needs --public"),
+           Flag("--threads", &options.threads, "Number of threads",
+                {.shown = true}),
+           Flag("--output", &flags->output,
+                "Directory for attack.csv, results.json and report.html",
+                {.required = true})},
+      .run = [flags] { return RunAttack(*flags); }};
+}
+
+}  // namespace dpnmf::curator::lab

@@ -1,0 +1,109 @@
+// `dpnmf-lab attack` as an operator types it.
+#include <sys/stat.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/exit_code.h"
+#include "nlohmann/json.hpp"
+#include "tests/curator/commands/terminal.h"
+
+namespace dpnmf::curator::lab {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+// 60 people of three numbers, with an id and a class; rows of `published` are
+// in another order, and half a unit is added to each number.
+class AttackCommandTest : public Terminal {
+ protected:
+  AttackCommandTest() {
+    std::string original = "id,a,b,c,class\n", published = original;
+    for (int i = 0; i < 60; ++i)
+      absl::StrAppend(&original, "p", i, ",", i, ",", i * i % 61, ",", i % 7,
+                      ",", i % 2, "\n");
+    for (int i = 59; i >= 0; --i)
+      absl::StrAppend(&published, "p", i, ",", i, ".25,", i * i % 61, ".25,",
+                      i % 7, ".25,", i % 2, "\n");
+    scratch_.Write("original.csv", original);
+    scratch_.Write("published.csv", published);
+    std::string ratings, items;
+    for (int item = 0; item < 12; ++item)
+      absl::StrAppend(&items, "i", item, "\n");
+    for (int person = 0; person < 20; ++person)
+      for (int item = 0; item < 12; ++item)
+        if ((person * 7 + item * 5) % 3 != 0)
+          absl::StrAppend(&ratings, "u", person, ",i", item, ",",
+                          1 + (person * item + person) % 5, "\n");
+    scratch_.Write("ratings.csv", ratings);
+    scratch_.Write("items.txt", items);
+  }
+
+  static constexpr const char* kTables =
+      "attack --original original.csv --published published.csv --id-column 1 "
+      "--class-column 5 --output judged ";
+};
+
+TEST_F(AttackCommandTest, FindsEverybodyBehindAnOffset) {
+  ASSERT_EQ(Run(std::string(kTables) + "--public --seed 1"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("Not private"));
+  EXPECT_THAT(out_, HasSubstr("attacked 60 of 60 people"));
+  const Json json =
+      Json::parse(ReadAll(scratch_.path() + "/judged/results.json"));
+  const Json& attacks = json["tables"][0]["attacks"];
+  EXPECT_EQ(attacks["linked_all_known"]["value"], 1.0);
+  EXPECT_EQ(attacks["reconstruction"]["floor"]["cells"], 1.0);
+  EXPECT_EQ(json["columns"], 3);
+  EXPECT_THAT(ReadAll(scratch_.path() + "/judged/attack.csv"),
+              HasSubstr("linkage: 3 values,3,0,1,"));
+  EXPECT_THAT(ReadAll(scratch_.path() + "/judged/report.html"),
+              HasSubstr("Not private"));
+  for (const char* name : {"attack.csv", "results.json", "report.html"}) {
+    struct stat facts = {};
+    ASSERT_EQ(stat((scratch_.path() + "/judged/" + name).c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 0777, 0600u) << name;
+  }
+}
+
+TEST_F(AttackCommandTest, IsTheSameForASeed) {
+  const auto json = [&] {
+    return ReadAll(scratch_.path() + "/judged/results.json");
+  };
+  ASSERT_EQ(Run(std::string(kTables) + "--public --seed 1"), kExitOk) << err_;
+  const std::string first = json();
+  ASSERT_EQ(Run(std::string(kTables) + "--public --seed 1"), kExitOk) << err_;
+  EXPECT_EQ(json(), first);
+}
+
+TEST_F(AttackCommandTest, ASeedNeedsPublicTables) {
+  EXPECT_EQ(Run(std::string(kTables) + "--seed 1"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[seed-needs-public]"));
+  EXPECT_FALSE(Exists("judged"));
+}
+
+TEST_F(AttackCommandTest, OtherPeopleAreRefusedAndNothingIsWritten) {
+  scratch_.Write("published.csv", "id,a,b,c,class\nx1,1,2,3,0\nx2,1,2,4,1\n");
+  EXPECT_EQ(Run(kTables), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[attack-mismatch]"));
+  EXPECT_FALSE(Exists("judged"));
+}
+
+TEST_F(AttackCommandTest, RatingsThatArePublishedAsTheyAreLinkEverybody) {
+  ASSERT_EQ(Run("attack --original ratings.csv --published ratings.csv --items "
+                "items.txt --rating-range 1,5 --output judged --public --seed "
+                "1"),
+            kExitOk)
+      << err_;
+  const Json json =
+      Json::parse(ReadAll(scratch_.path() + "/judged/results.json"));
+  EXPECT_EQ(json["tables"][0]["attacks"]["people"]["attacked"], 20);
+  EXPECT_GT(json["tables"][0]["attacks"]["linked_all_known"]["value"], 0.5);
+  EXPECT_EQ(Run("attack --original ratings.csv --published ratings.csv --items "
+                "items.txt --output judged"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[attack-option-out-of-range]"));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator::lab
