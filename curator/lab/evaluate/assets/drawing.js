@@ -17,13 +17,13 @@ function add(parent, tag, text, className) {
   return element;
 }
 
-// columns: {title, number, of(row)}
+// columns: {title, number, of(row)}; wrap: numbers below a title of several lines
 function addTable(parent, caption, columns, rows, isBest) {
   const table = add(add(parent, 'div', null, 'scroll'), 'table');
   if (caption) add(table, 'caption', caption);
   const head = add(add(table, 'thead'), 'tr');
   for (const column of columns)
-    add(head, 'th', column.title, column.number ? 'number' : '').scope = 'col';
+    add(head, 'th', column.title, column.wrap ? 'number wrap' : column.number ? 'number' : '').scope = 'col';
   const body = add(table, 'tbody');
   for (const row of rows) {
     const line = add(body, 'tr', null, isBest && isBest(row) ? 'best' : '');
@@ -76,6 +76,9 @@ function alike(splits) {
   return splits.map((y) => y.toFixed(decimals));
 }
 
+// A plot is no wider than a narrow screen.
+const widthFor = (wanted) => Math.min(wanted, Math.max(280, root.clientWidth));
+
 function logRange(low, high) {
   const pad = low === high ? 2 : Math.pow(high / low, 0.04);
   return [low / pad, high * pad];
@@ -87,8 +90,9 @@ function logRange(low, high) {
 function addPlot(parent, options, lines) {
   const drawn = lines.filter((line) => line.level !== undefined || line.points.length > 0);
   if (drawn.length === 0) return;
+  const width = widthFor(options.width || 720);
   const figure = add(parent, 'figure');
-  figure.style.width = (options.width || 720) + 'px';
+  figure.style.width = width + 'px';
   add(figure, 'figcaption', options.title);
   const legend = add(figure, 'ul', null, 'legend');
   for (const line of drawn) {
@@ -129,7 +133,7 @@ function addPlot(parent, options, lines) {
     labelFont: '600 13px system-ui, sans-serif'};
   const reading = add(figure, 'p', null, 'reading');
   new uPlot({
-    width: options.width || 720, height: options.height || 380,
+    width, height: options.height || 380,
     legend: {show: false},
     scales: {
       x: {time: false, distr: 3, range: () => [xLow, xHigh]},

@@ -36,7 +36,7 @@ function addHead() {
 function addScatter(parent, options, points) {
   const shown = points.filter((point) => point.x !== null && point.y !== null && point.x !== undefined && point.y !== undefined);
   if (shown.length === 0) return;
-  const width = Math.min(options.width, Math.max(280, root.clientWidth));
+  const width = widthFor(options.width);
   const figure = add(parent, 'figure');
   figure.style.width = width + 'px';
   add(figure, 'figcaption', options.title);
@@ -84,17 +84,18 @@ function dot(color) {
   return svg;
 }
 
-// Writes the names beside the points; points that lie together share a label of
-// several lines, on the side where there is room.
+// Writes the names beside the points: points that lie together share a label of
+// several lines; a label that would cover another one, or a point, moves.
 function nameTogether(plot, points) {
-  const scale = devicePixelRatio || 1, groups = [];
+  const scale = devicePixelRatio || 1, groups = [], placed = [];
   for (const point of points) {
     const x = plot.valToPos(point.x, 'x', true), y = plot.valToPos(point.y, 'y', true);
-    const near = groups.find((group) => Math.abs(group.x - x) < 44 * scale && Math.abs(group.y - y) < 13 * scale);
+    placed.push({from: x - 6 * scale, to: x + 6 * scale, top: y - 4 * scale, bottom: y + 4 * scale});
+    const near = groups.find((group) => Math.abs(group.x - x) < 40 * scale && Math.abs(group.y - y) < 20 * scale);
     if (near) near.names.push(nameOf(point.row));
     else groups.push({x, y, names: [nameOf(point.row)]});
   }
-  const context = plot.ctx, box = plot.bbox;
+  const context = plot.ctx, box = plot.bbox, height = 14 * scale;
   context.save();
   context.font = 12 * scale + 'px system-ui, sans-serif';
   context.fillStyle = '#1b1b1b';
@@ -107,10 +108,18 @@ function nameTogether(plot, points) {
       else lines.push(name);
     }
     const left = group.x > box.left + box.width / 2;
+    const width = Math.max(...lines.map((line) => context.measureText(line).width));
+    const from = left ? group.x - 9 * scale - width : group.x + 9 * scale;
+    const least = box.top, most = box.top + box.height - lines.length * height;
+    const wanted = group.y - lines.length * height / 2;
+    const free = (top) => top >= least && top <= most && !placed.some((other) => from < other.to && from + width > other.from &&
+      top < other.bottom && top + lines.length * height > other.top);
+    let top = Math.min(Math.max(wanted, least), most);
+    for (let step = 0; step < 60 && !free(top); ++step)
+      top = Math.min(Math.max(wanted, least), most) + (step % 2 ? -1 : 1) * Math.ceil((step + 1) / 2) * height / 2;
+    placed.push({from, to: from + width, top, bottom: top + lines.length * height});
     context.textAlign = left ? 'right' : 'left';
-    const height = 14 * scale, from = Math.min(Math.max(group.y - (lines.length - 1) * height / 2, box.top + height / 2),
-      box.top + box.height - (lines.length - 0.5) * height);
-    lines.forEach((line, i) => context.fillText(line, group.x + (left ? -9 : 9) * scale, from + i * height));
+    lines.forEach((line, i) => context.fillText(line, group.x + (left ? -9 : 9) * scale, top + (i + 0.5) * height));
   }
   context.restore();
 }
@@ -159,22 +168,31 @@ function addLinkage() {
       addPlot(plots, {title: 'People found: ' + title, xLabel: 'known (log scale)', xShort: 'known', yLabel: 'share of people',
         width: 510, height: 340}, attacked.length > 1 ? lines.map((line) => ({...line, points: line.points.map((p) => ({x: p.x, y: p.y}))})) : lines);
   }
-  const every = attacked.length === 1;
-  const rows = attacked.flatMap((row) => {
-    const chosen = every ? row.attacks.linkage : row.attacks.linkage.filter((one) => one.error === 0 &&
-      (one.knows.includes('pairs') || one.known === 4 || one.known === data.columns || one.knows.startsWith('all')));
-    return chosen.map((one) => ({row, one}));
-  });
-  const table = every ? add(root, 'details') : root;
-  if (every) add(table, 'summary', 'All ' + rows.length + ' linkage attacks');
-  addTable(table, null, [
-    {title: 'table', of: (one) => nameOf(one.row)},
-    {title: 'the attacker knows', of: (one) => one.one.knows},
-    {title: 'found', number: true, of: (one) => percent(one.one.linked.value)},
-    {title: '95 %', number: true, of: (one) => range(one.one.linked)},
-    {title: 'by guessing', number: true, of: (one) => percent(one.one.chance)},
-    {title: 'attacked', number: true, of: (one) => one.one.linked.of},
-  ], rows);
+  if (attacked.length > 1) return addLinkageOfTables();
+  const one = attacked[0], folded = add(root, 'details');
+  add(folded, 'summary', 'All ' + one.attacks.linkage.length + ' linkage attacks');
+  addTable(folded, null, [
+    {title: 'the attacker knows', of: (linkage) => linkage.knows},
+    {title: 'found', number: true, of: (linkage) => percent(linkage.linked.value)},
+    {title: '95 %', number: true, of: (linkage) => range(linkage.linked)},
+    {title: 'by guessing', number: true, of: (linkage) => percent(linkage.chance)},
+    {title: 'attacked', number: true, of: (linkage) => linkage.linked.of},
+  ], one.attacks.linkage);
+}
+
+// A row a table, a column for what the attacker knows.
+function addLinkageOfTables() {
+  const all = data.columns;
+  const shown = (one) => one.knows.includes('pairs') || one.known === all || one.knows.startsWith('all') ||
+    (one.error === 0 && (one.knows === '4 values' || one.knows === '4 ratings' || one.knows === '16 ratings'));
+  const ways = unique(attacked.flatMap((row) => row.attacks.linkage.filter(shown).map((one) => one.knows)));
+  const cell = (row, way) => row.attacks.linkage.find((one) => one.knows === way);
+  addTable(root, 'People found, by what the attacker knows', [
+    {title: 'table', of: nameOf},
+    ...ways.map((way) => ({title: way, className: 'number', wrap: true,
+      of: (row) => cell(row, way) ? percent(cell(row, way).linked.value) : '–'})),
+    {title: 'largest, upper end', className: 'number', wrap: true, of: (row) => percent(row.attacks.largest_linkage)},
+  ], attacked);
 }
 
 function addOtherAttacks() {

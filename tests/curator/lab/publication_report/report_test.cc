@@ -74,7 +74,7 @@ TEST(PublicationReport, JsonHasTheWarningTheTablesAndThePublishedFigures) {
   for (const auto& figure : json["published"])
     if (figure["method"] == "svd") {
       svd = true;
-      EXPECT_EQ(figure["rp"], 228.897);
+      EXPECT_EQ(figure["rp"], 228.8972);
     }
   EXPECT_TRUE(svd);
   PublicationReport other = Example();
