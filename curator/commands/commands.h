@@ -14,14 +14,15 @@ using MakeCommand = Command();
 
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand, HealthCommand,
-    RecommendCommand, TokenCommand;
+    RecommendCommand, TokenCommand, PeopleCommand, PublishCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
   for (MakeCommand* make :
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand,
-        HealthCommand, RecommendCommand, TokenCommand})
+        HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
+        PublishCommand})
     commands.push_back(make());
   return commands;
 }

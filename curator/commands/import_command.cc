@@ -19,6 +19,7 @@
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/data/rated_users.h"
+#include "curator/import/dataset_people.h"
 #include "curator/import/import.h"
 #include "curator/import/item_table.h"
 #include "curator/import/ratings.h"
@@ -338,6 +339,10 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--label-columns", &options.label_columns,
            "Number of leading fields of each line that are labels, not entries "
            "[detected]"),
+      Flag(
+          "--id-column", &options.id_column,
+          "The label column, counted from 1, that identifies the person: by it "
+          "people are recognised when a table is published"),
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
            "analysts will see; for triples: the items"),
@@ -374,7 +379,57 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
   };
 }
 
+// ---- people
+
+// What says how the file is read; the rest is the data set's own.
+std::vector<Flag> PeopleFlagsOf(ImportFlags* flags) {
+  constexpr std::string_view kNames[] = {
+      "--name",   "--data-dir",      "--input",     "--ratings",
+      "--items",  "--unlisted",      "--users",     "--format-in",
+      "--header", "--label-columns", "--id-column", "--features"};
+  std::vector<Flag> all = FlagsOf(flags), taken;
+  for (const std::string_view name : kNames) {
+    for (const Flag& flag : all)
+      if (flag.name == name) taken.push_back(flag);
+  }
+  return taken;
+}
+
+absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
+  InterruptGently();
+  options.interrupted = Interrupted;
+  StageTimes times;
+  const auto people = ImportPeople(options, ShowProgress(&times));
+  ClearProgress();
+  DPNMF_RETURN_IF_ERROR(people.status());
+  absl::PrintF("recorded the people of %s: %d different rows, %s\n",
+               options.name, people->rows.size(),
+               people->has_ids ? absl::StrCat(people->ids.size(), " ids")
+                               : std::string("no ids (--id-column)"));
+  return kExitOk;
+}
+
 }  // namespace
+
+Command PeopleCommand() {
+  const auto flags = std::make_shared<ImportFlags>();
+  return {
+      .name = "people",
+      .summary = "Record who is in a data set of an earlier version",
+      .footer =
+          "Reads the file that the data set was imported from once more, "
+          "checks "
+          "that it is\nthat file, and stores a keyed fingerprint of each "
+          "person "
+          "beside the data. `publish`\nneeds it of every data set. Also to "
+          "declare an --id-column later. A server may run\nmeanwhile.\n"
+          "Example:\n"
+          "  dpnmf-curator people --name digits --input digits.csv.gz --users "
+          "rows \\\n    --data-dir /var/lib/dpnmf",
+      .flags = PeopleFlagsOf(flags.get()),
+      .run = [flags] { return MakePeople(*flags); }};
+}
 
 Command ImportCommand() {
   static const std::string footer = absl::StrCat(

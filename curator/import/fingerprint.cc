@@ -14,6 +14,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "curator/import/people.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -62,15 +63,47 @@ void CanonicalColumn(const LoadedRatings& ratings, std::uint64_t user,
   }
 }
 
+PersonFingerprint FirstHalf(const Digest& digest) {
+  PersonFingerprint half;
+  std::copy_n(digest.begin(), half.size(), half.begin());
+  return half;
+}
+
+// FingerprintOfRow; `column` is the HMAC of the canonical column, which is all
+// that a row of a matrix needs.
+PersonFingerprint RowOf(const LoadedMatrix&, std::uint64_t,
+                        const Digest& column, const FingerprintKey&) {
+  return FirstHalf(column);
+}
+
+PersonFingerprint RowOf(const LoadedRatings& ratings, std::uint64_t user,
+                        const Digest& column, const FingerprintKey& key) {
+  const auto begin = static_cast<std::size_t>(ratings.indptr[user]);
+  const auto count = static_cast<std::size_t>(ratings.indptr[user + 1]) - begin;
+  const auto units = std::span(ratings.units).subspan(begin, count);
+  // As a row of numbers, where a rating of 0 cannot be seen.
+  if (std::find(units.begin(), units.end(), 0) == units.end())
+    return FirstHalf(column);
+  std::vector<float> values;
+  for (const std::int32_t unit : units)
+    values.push_back(static_cast<float>(unit / 1e4));
+  return FingerprintOfRow(std::span(ratings.indices).subspan(begin, count),
+                          values, key);
+}
+
 template <typename Columns>
 Digest FingerprintOfColumns(const Columns& data, std::uint64_t features,
-                            std::uint64_t users, const FingerprintKey& key) {
+                            std::uint64_t users, const FingerprintKey& key,
+                            std::vector<PersonFingerprint>* rows) {
   const auto key_bytes = std::as_bytes(std::span(key));
   std::vector<Digest> columns(users);
   std::vector<std::uint8_t> text;
   for (std::uint64_t n = 0; n < users; ++n) {
     CanonicalColumn(data, n, &text);
     columns[n] = HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+    if (rows == nullptr) continue;
+    rows->push_back(text.empty() ? PersonFingerprint{}
+                                 : RowOf(data, n, columns[n], key));
   }
   std::sort(columns.begin(), columns.end());
   text.clear();
@@ -124,12 +157,15 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
   return key;
 }
 
-Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key) {
-  return FingerprintOfColumns(matrix, matrix.features, matrix.users, key);
+Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
+                     std::vector<PersonFingerprint>* rows) {
+  return FingerprintOfColumns(matrix, matrix.features, matrix.users, key, rows);
 }
 
-Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key) {
-  return FingerprintOfColumns(ratings, ratings.items, ratings.people(), key);
+Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key,
+                     std::vector<PersonFingerprint>* rows) {
+  return FingerprintOfColumns(ratings, ratings.items, ratings.people(), key,
+                              rows);
 }
 
 }  // namespace dpnmf::curator

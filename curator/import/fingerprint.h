@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
@@ -15,6 +16,10 @@
 namespace dpnmf::curator {
 
 using FingerprintKey = std::array<std::uint8_t, 32>;
+
+// Of one person: HMAC-SHA-256 under the operator's key, cut to 128 bits. All
+// bytes 0: none.
+using PersonFingerprint = std::array<std::uint8_t, 16>;
 
 // The operator's key DATA_DIR/fingerprint.key; drawn from OpenSSL and stored
 // with mode 0600 at first use. The directory must exist. DATA_LOSS
@@ -27,10 +32,13 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
 // HMAC-SHA-256 under the key of D, N and the sorted HMACs of the columns, each
 // over its nonzero entries. So the order of the users, the file format and
 // dense or sparse do not matter; one changed bit of one entry does.
-Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key);
+// `rows`, if given, gets FingerprintOfRow (people.h) of each person in order.
+Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
+                     std::vector<PersonFingerprint>* rows = nullptr);
 // The same of ratings, as the numbers that people write (3.5) and those of 0
 // among them: ratings that were imported before as counts are recognised.
-Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key);
+Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key,
+                     std::vector<PersonFingerprint>* rows = nullptr);
 
 }  // namespace dpnmf::curator
 

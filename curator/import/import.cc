@@ -1,6 +1,7 @@
 #include "curator/import/import.h"
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/import/assemble.h"
+#include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/formats.h"
 #include "curator/import/import_source.h"
@@ -121,6 +123,7 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.format != nullptr, "--format-in"},
       {options.header.has_value(), "--header"},
       {options.label_columns.has_value(), "--label-columns"},
+      {options.id_column.has_value(), "--id-column"},
       {!options.features_file.empty(), "--features"},
       {options.normalisation.has_value(), "--normalise"},
       {options.column_bound.has_value(), "--column-bound"}};
@@ -180,7 +183,35 @@ absl::Status CheckMatrixOptions(const ImportOptions& options) {
   return absl::OkStatus();
 }
 
+// A person has one budget. Whether short rows coincide by chance is for the
+// operator to say.
+void NoteSharedPeople(const ImportOptions& options,
+                      const PeopleFingerprints& people) {
+  const auto names = DatasetNames(options.data_dir);
+  if (!options.note || !names.ok()) return;
+  for (const std::string& name : *names) {
+    const auto stored =
+        ReadDescription(DatasetDirectory(options.data_dir, name));
+    if (!stored.ok() || stored->description.population == options.population)
+      continue;
+    const auto others = ReadPeople(DatasetDirectory(options.data_dir, name));
+    if (!others.ok()) continue;
+    const SharedPeople shared = SharedBy(people, *others);
+    if (!shared.any()) continue;
+    options.note(absl::StrCat(
+        "Data set ", name, " of population ", stored->description.population,
+        " has ", shared.ids, " of these ids and ", shared.rows,
+        " of these rows; if they are the same people, they have one budget: "
+        "import under that population"));
+  }
+}
+
 }  // namespace
+
+absl::StatusOr<FileLock> LockDatasets(const std::string& data_dir) {
+  return FileLock::Take(absl::StrCat(data_dir, "/datasets/.lock"),
+                        ImportRunning());
+}
 
 absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
@@ -227,6 +258,14 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
                    "`users_count` must be at most 100000000, unless under "
                    "add_remove_one.");
   }
+  if (options.id_column.has_value() &&
+      !(*options.id_column >= 1 && options.users_are_rows.value_or(true) &&
+        *options.id_column <=
+            options.label_columns.value_or(std::numeric_limits<int>::max()))) {
+    return Refused("id-column-out-of-range",
+                   "`id_column` must be one of the label columns of a file "
+                   "with people in rows: from 1 to --label-columns.");
+  }
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
                    "`label_columns` must be 0 or more.");
@@ -250,20 +289,22 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
 
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock,
-                         FileLock::Take(parent + "/.lock", ImportRunning()));
+  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, LockDatasets(options.data_dir));
   RemoveDrafts(parent);
   if (progress) progress("checking", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
-  stored.fingerprint = source->Fingerprint(key);
+  PeopleFingerprints people;
+  stored.fingerprint = source->Fingerprint(key, &people);
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
+  NoteSharedPeople(options, people);
 
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (progress) progress("writing", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(TemporaryDirectory draft,
                          TemporaryDirectory::Create(parent, kDraftPrefix));
   DPNMF_RETURN_IF_ERROR(source->Write(description, draft.path()));
+  DPNMF_RETURN_IF_ERROR(WritePeople(draft.path(), people, stored.fingerprint));
   DPNMF_RETURN_IF_ERROR(
       WriteDurably(draft.path() + "/dataset.json", ToJson(stored)));
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/durable_file.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
 #include "curator/import/ratings.h"
@@ -36,6 +37,7 @@ struct ImportOptions {
   MatrixFormat format = nullptr;     // null: "auto"
   std::optional<bool> header;        // as in LoadOptions
   std::optional<int> label_columns;  // as in LoadOptions
+  std::optional<int> id_column;      // as in LoadOptions
 
   std::string name;
   std::string population;
@@ -72,7 +74,8 @@ using ImportProgress = std::function<void(
 // The flags alone, without looking at any file. Codes of CheckDeclaration
 // (curator/data/description.h); "users-orientation-missing",
 // "features-missing", "users-count-missing", "users-count-out-of-range",
-// "column-bound-missing", "label-columns-out-of-range"; "input-missing"
+// "column-bound-missing", "label-columns-out-of-range",
+// "id-column-out-of-range"; "input-missing"
 // (neither `input` nor `ratings`), "ratings-mixed" (options of both),
 // "items-missing", "rating-range-missing".
 absl::Status CheckImportOptions(const ImportOptions& options);
@@ -89,8 +92,15 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // UNAVAILABLE "storage-failed".
 //
 // Sentences may quote private data: for the operator's terminal only.
+//
+// The data set gets the fingerprints of its people (dataset_people.h). `note`
+// is told how many of them are people of another population too.
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress = {});
+
+// Keeps imports away from a data directory. FAILED_PRECONDITION
+// "import-running", UNAVAILABLE "storage-failed".
+absl::StatusOr<FileLock> LockDatasets(const std::string& data_dir);
 
 }  // namespace dpnmf::curator
 

@@ -59,6 +59,18 @@ absl::Status WriteLines(const std::string& path,
   return WriteDurably(path, text);
 }
 
+template <typename Data>
+Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
+                      const FingerprintKey& key, PeopleFingerprints* people) {
+  std::vector<PersonFingerprint> rows;
+  const Digest whole = FingerprintOf(data, key, &rows);
+  PeopleCollector collector(key);
+  for (const PersonFingerprint& row : rows) collector.AddRow(row);
+  for (const std::string& id : ids) collector.AddId(id);
+  *people = collector.Finish();
+  return whole;
+}
+
 class MatrixSource : public ImportSource {
  public:
   MatrixSource(LoadedMatrix matrix, std::vector<std::string> feature_names)
@@ -74,6 +86,7 @@ class MatrixSource : public ImportSource {
     load.format = options.format;
     load.header = options.header;
     load.label_columns = options.label_columns;
+    load.id_column = options.id_column;
     load.interrupted = options.interrupted;
     load.note = options.note;
     load.users_count = DeclaredColumns(options);
@@ -91,8 +104,9 @@ class MatrixSource : public ImportSource {
     description->named_features = !feature_names_.empty();
   }
   std::uint64_t people() const override { return matrix_.users; }
-  Digest Fingerprint(const FingerprintKey& key) const override {
-    return FingerprintOf(matrix_, key);
+  Digest Fingerprint(const FingerprintKey& key,
+                     PeopleFingerprints* people) const override {
+    return FingerprintsOf(matrix_, matrix_.ids, key, people);
   }
   absl::Status Write(const DatasetDescription& description,
                      const std::string& directory) override {
@@ -157,8 +171,9 @@ class RatingsSource : public ImportSource {
         static_cast<std::uint32_t>(items_.feature_names.size());
   }
   std::uint64_t people() const override { return ratings_.people(); }
-  Digest Fingerprint(const FingerprintKey& key) const override {
-    return FingerprintOf(ratings_, key);
+  Digest Fingerprint(const FingerprintKey& key,
+                     PeopleFingerprints* people) const override {
+    return FingerprintsOf(ratings_, ratings_.users, key, people);
   }
   absl::Status Write(const DatasetDescription&,
                      const std::string& directory) override {

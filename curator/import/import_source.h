@@ -12,6 +12,7 @@
 #include "curator/data/dataset.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
+#include "curator/import/people.h"
 
 namespace dpnmf::curator {
 
@@ -23,7 +24,9 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
-  virtual Digest Fingerprint(const FingerprintKey& key) const = 0;
+  // Of the whole, and of the people.
+  virtual Digest Fingerprint(const FingerprintKey& key,
+                             PeopleFingerprints* people) const = 0;
   // Every file of the data set but dataset.json, into a directory that exists.
   // Once only, last: columns are normalised in place.
   virtual absl::Status Write(const DatasetDescription& description,

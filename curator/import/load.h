@@ -48,6 +48,9 @@ struct LoadedMatrix {
   // Sparse only: N + 1 offsets into values; rows, ascending in each column.
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
+  // Names of the first people, as the file has them; empty if it has none.
+  // Private.
+  std::vector<std::string> ids;
 };
 
 // Bytes of the file read so far, and its size.
@@ -61,6 +64,10 @@ struct LoadOptions {
   // of theirs is a number or their header is empty.
   std::optional<bool> header;
   std::optional<int> label_columns;
+  // Text matrices with people in rows: the field, counted from 1, that is the
+  // person's id. It must be one of the label columns; not set label_columns are
+  // then so many.
+  std::optional<int> id_column;
   // Names of the features, in order. If not empty their count must be D.
   // Triples: the item names; another item is refused. Empty: items in the order
   // of their first appearance, which makes D a function of the data: never for

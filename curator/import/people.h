@@ -16,9 +16,6 @@
 
 namespace dpnmf::curator {
 
-// HMAC-SHA-256 under the operator's key, cut to 128 bits. All bytes 0: none.
-using PersonFingerprint = std::array<std::uint8_t, 16>;
-
 struct PeopleFingerprints {
   Digest key_check{};  // CheckOfKey of the key that made them
   // Of ids, which the operator declared; of rows where there is no id.
@@ -61,6 +58,7 @@ class PeopleCollector {
               std::span<const float> values) {
     Add(FingerprintOfRow(columns, values, key_), &people_.rows);
   }
+  void AddRow(const PersonFingerprint& row) { Add(row, &people_.rows); }
   void AddId(std::string_view id) {
     people_.has_ids = true;
     Add(FingerprintOfId(id, key_), &people_.ids);

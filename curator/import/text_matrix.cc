@@ -49,9 +49,12 @@ class TextMatrixReader {
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
     }
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
+    DPNMF_RETURN_IF_ERROR(CheckIds());
     NoteNames();
-    return DenseOfRows(std::move(values_), rows_, width_ - label_columns_,
-                       users_are_rows);
+    LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
+                                      width_ - label_columns_, users_are_rows);
+    matrix.ids = std::move(ids_);
+    return matrix;
   }
 
  private:
@@ -84,9 +87,8 @@ class TextMatrixReader {
   // is dropped on a guess.
   absl::StatusOr<bool> IsHeader() {
     if (options_.header.has_value()) return *options_.header;
-    const auto labels =
-        std::min(fields_.size(),
-                 static_cast<std::size_t>(options_.label_columns.value_or(0)));
+    const auto labels = std::min(
+        fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
     const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
     const auto numbers = std::count_if(begin, fields_.end(), IsNumber);
     if (numbers == fields_.end() - begin) return false;
@@ -125,8 +127,8 @@ class TextMatrixReader {
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
-    if (options_.label_columns.has_value()) {
-      label_columns_ = static_cast<std::size_t>(*options_.label_columns);
+    if (LabelColumns().has_value()) {
+      label_columns_ = static_cast<std::size_t>(*LabelColumns());
       words_only_ = 0;
       guessed_ = false;
     }
@@ -151,6 +153,14 @@ class TextMatrixReader {
           absl::StrCat("the number ", Quoted(fields_[i]),
                        " is in a column of labels; give --label-columns K"));
     }
+    if (options_.id_column.has_value()) {
+      const auto at = static_cast<std::size_t>(*options_.id_column) - 1;
+      ids_.emplace_back(TrimBlanks(fields_[at]));
+      if (ids_.back().empty()) {
+        return input_.Refuse("input-malformed", at + 1,
+                             "the id is empty; give every person one");
+      }
+    }
     for (std::size_t i = label_columns_; i < width_; ++i) {
       float entry = 0;
       if (const auto problem = ParseEntry(fields_[i], &entry)) {
@@ -160,6 +170,25 @@ class TextMatrixReader {
     }
     ++rows_;
     return absl::OkStatus();
+  }
+
+  // As declared; an id alone declares that the fields up to it are labels.
+  std::optional<int> LabelColumns() const {
+    return options_.label_columns.has_value() ? options_.label_columns
+                                              : options_.id_column;
+  }
+
+  // Two people with one id: the column is no id, or a person has two rows.
+  absl::Status CheckIds() const {
+    std::vector<std::string_view> sorted(ids_.begin(), ids_.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice == sorted.end()) return absl::OkStatus();
+    return input_.RefuseAt(
+        "input-duplicate", 0, 0,
+        absl::StrCat("the id ", Quoted(*twice),
+                     " stands in two rows; give every person one row, or "
+                     "another --id-column"));
   }
 
   // Labels that were guessed are in every row, so that any row tells how many
@@ -175,8 +204,8 @@ class TextMatrixReader {
   // A column of names that are numbers is data like any other, unless somebody
   // says otherwise.
   void NoteNames() const {
-    if (!options_.note || options_.label_columns.has_value() ||
-        label_columns_ != 0 || !LooksLikeNames(header_first_, values_, width_))
+    if (!options_.note || LabelColumns().has_value() || label_columns_ != 0 ||
+        !LooksLikeNames(header_first_, values_, width_))
       return;
     const std::string name =
         header_first_.empty() ? ""
@@ -198,6 +227,7 @@ class TextMatrixReader {
   std::size_t words_only_ = 0;     // of these, the ones guessed from a word
   bool guessed_ = false;           // a word decided label_columns_
   std::vector<float> values_;      // row after row
+  std::vector<std::string> ids_;   // of the rows, if there is an id column
   std::uint64_t rows_ = 0;
 };
 

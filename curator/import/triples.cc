@@ -47,8 +47,14 @@ class TriplesReader {
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file contains no triple; give another");
     }
-    return AssembleSparse(input_, entries_, items_.size(),
-                          users_declared_.value_or(users_.size()));
+    DPNMF_ASSIGN_OR_RETURN(
+        LoadedMatrix matrix,
+        AssembleSparse(input_, entries_, items_.size(),
+                       users_declared_.value_or(users_.size())));
+    matrix.ids.resize(users_.size());
+    for (const auto& [name, user] : users_)
+      matrix.ids[static_cast<std::size_t>(user)] = name;
+    return matrix;
   }
 
  private:

@@ -186,6 +186,8 @@ Position PositionIn(const LedgerBook& book,
                            population.reserved.units());
   position.row_count = book.row_count();
   position.head = book.head();
+  if (population.voided.has_value())
+    position.void_since = population.voided->unix_seconds;
   return position;
 }
 
@@ -300,6 +302,9 @@ struct Ledger::State {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   absl::StatusOr<LedgerRow> ChargeRow(const Charge& charge) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // kind: kVoid or kOverlap.
+  absl::Status Record(RowKind kind, const TablePublication& publication)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 
   const Options options;
   const Locks locks;
@@ -383,6 +388,23 @@ absl::StatusOr<LedgerRow> Ledger::State::ChargeRow(const Charge& charge) const {
   row.request_hash = charge.request_hash;
   row.cost = charge.cost;
   return row;
+}
+
+absl::Status Ledger::State::Record(RowKind kind,
+                                   const TablePublication& publication) {
+  DPNMF_RETURN_IF_ERROR(Healthy());
+  const BookedPopulation* const known =
+      book.FindPopulation(publication.population);
+  if (known != nullptr &&
+      known->publications.contains({kind, publication.label_hash})) {
+    return absl::OkStatus();
+  }
+  LedgerRow row;
+  row.kind = kind;
+  row.population = publication.population;
+  row.request_hash = publication.label_hash;
+  row.detail = publication.approver;
+  return Append(std::move(row)).status();
 }
 
 Ledger::Ledger(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -608,6 +630,32 @@ absl::StatusOr<MuSquared> Ledger::CloseRun(const std::string& identity,
   row.cost = run->left;
   DPNMF_ASSIGN_OR_RETURN(row, state_->Append(std::move(row)));
   return row.cost;
+}
+
+absl::Status Ledger::VoidGuarantee(const TablePublication& publication) {
+  MutexLock lock(&state_->mutex);
+  return state_->Record(RowKind::kVoid, publication);
+}
+
+absl::Status Ledger::AcceptOverlap(const TablePublication& publication) {
+  MutexLock lock(&state_->mutex);
+  return state_->Record(RowKind::kOverlap, publication);
+}
+
+std::optional<std::int64_t> Ledger::VoidBefore(const std::string& population,
+                                               std::uint64_t sequence) const {
+  MutexLock lock(&state_->mutex);
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr || !known->voided.has_value() ||
+      known->voided->sequence > sequence) {
+    return std::nullopt;
+  }
+  return known->voided->unix_seconds;
+}
+
+std::vector<std::string> Ledger::Populations() const {
+  MutexLock lock(&state_->mutex);
+  return state_->book.populations();
 }
 
 absl::StatusOr<Position> Ledger::PositionOf(

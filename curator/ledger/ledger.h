@@ -39,7 +39,20 @@ struct PopulationPolicy {
                          const PopulationPolicy&) = default;
 };
 
-enum class RowKind { kGenesis, kPopulation, kOpen, kCharge, kClose };
+enum class RowKind {
+  kGenesis,
+  kPopulation,
+  kOpen,
+  kCharge,
+  kClose,
+  // A table about people of the population leaves the house without privacy:
+  // from this row on the population's guarantee does not hold. There is no row
+  // that takes it back.
+  kVoid,
+  // The operator's word that people of a published table, who look like people
+  // of the population, are others. The guarantee stands.
+  kOverlap,
+};
 
 // One row as stored; fields that a kind does not use are empty or 0.
 struct LedgerRow {
@@ -54,13 +67,15 @@ struct LedgerRow {
   std::string mechanism;
   std::string dataset;
   // kOpen: hash of the parameters. kCharge: hash of the whole request, W
-  // included.
+  // included. kVoid, kOverlap: keyed hash of the label of the table that is
+  // published (an unkeyed one would let its figures be guessed).
   Digest request_hash{};
   // kPopulation: the cap. kOpen: the reservation. kCharge: the cost.
   // kClose: what was returned.
   MuSquared cost;
   // kPopulation: the policy, as canonical text. kGenesis: the ledger's random
   // id. kOpen: the identity's cap (units), empty if the operator set none.
+  // kVoid, kOverlap: who approved the table.
   std::string detail;
   Digest previous_hash{};
   Digest hash{};
@@ -68,13 +83,16 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// "genesis", "population", "open", "charge", "close".
+// "genesis", "population", "open", "charge", "close", "void", "overlap".
 std::string_view NameOf(RowKind kind);
 
 struct Position {
   MuSquared cap, charged, reserved, left;
   std::uint64_t row_count = 0;
   Digest head{};
+  // When the first kVoid row of the population was appended (seconds since
+  // 1970): the guarantee has not held since. Not set: it holds.
+  std::optional<std::int64_t> void_since = std::nullopt;
 
   Budget budget() const { return {cap, charged, reserved}; }
 };
@@ -140,6 +158,14 @@ struct Charge {
   Digest request_hash{};
   MuSquared cost;
 };
+
+// A table about people of a population that is about to be published.
+struct TablePublication {
+  std::string population;
+  Digest label_hash{};   // keyed; not all bytes 0
+  std::string approver;  // plain text of 1 to kLongestApprover bytes
+};
+inline constexpr std::size_t kLongestApprover = 256;
 
 struct ChargedRow {
   std::uint64_t sequence = 0;
@@ -223,11 +249,24 @@ class Ledger {
   absl::StatusOr<MuSquared> CloseRun(const std::string& identity,
                                      const std::string& run_id);
 
+  // Appends a kVoid, respectively kOverlap, row. On return it is durable,
+  // anchor included: only now may the table exist. The same publication again
+  // is OK and appends nothing; another one of the same population is another
+  // row. NOT_FOUND "population-unknown"; INVALID_ARGUMENT "approver-malformed".
+  absl::Status VoidGuarantee(const TablePublication& publication);
+  absl::Status AcceptOverlap(const TablePublication& publication);
+
   absl::StatusOr<Position> PositionOf(const std::string& population) const;
   absl::StatusOr<IdentityPosition> PositionOf(
       const std::string& population, const std::string& identity) const;
   // 32 hexadecimal digits, drawn when the ledger was made.
   const std::string& id() const;
+  // When the guarantee of the population became void, if that was before the
+  // row with that number. The same at every call.
+  std::optional<std::int64_t> VoidBefore(const std::string& population,
+                                         std::uint64_t sequence) const;
+  // In order of declaration.
+  std::vector<std::string> Populations() const;
   // A row that there is. DATA_LOSS "ledger-damaged" if it cannot be read back.
   absl::StatusOr<LedgerRow> RowAt(std::uint64_t sequence) const;
   // Charges of one identity on a population with a sequence above `after`.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/utf8.h"
 #include "curator/ledger/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -90,6 +91,9 @@ absl::Status LedgerBook::Check(const LedgerRow& row) const {
       return CheckCharge(row);
     case RowKind::kClose:
       return CheckClose(row);
+    case RowKind::kVoid:
+    case RowKind::kOverlap:
+      return CheckPublication(row);
   }
   return RuleBroken("The row is of no known kind.");
 }
@@ -210,6 +214,28 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
   return absl::OkStatus();
 }
 
+// Such a row says who let which table go, and when. It says nothing of what is
+// in the table, and no row takes it back.
+absl::Status LedgerBook::CheckPublication(const LedgerRow& row) const {
+  const BookedPopulation* population = FindPopulation(row.population);
+  if (population == nullptr) return PopulationUnknown(row.population);
+  if (row.detail.empty() || row.detail.size() > kLongestApprover ||
+      !IsPlainText(row.detail)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "approver-malformed",
+                   absl::StrCat("The name of who approves must be plain text "
+                                "of 1 to ",
+                                kLongestApprover, " bytes."));
+  }
+  if (!row.identity.empty() || !row.run_id.empty() || row.round != 0 ||
+      !row.mechanism.empty() || !row.dataset.empty() ||
+      row.request_hash == Digest{} || row.cost != MuSquared()) {
+    return RuleBroken("The record of the publication is malformed.");
+  }
+  if (population->publications.contains({row.kind, row.request_hash}))
+    return RuleBroken("The publication was recorded before.");
+  return absl::OkStatus();
+}
+
 void LedgerBook::Add(const LedgerRow& row) {
   switch (row.kind) {
     case RowKind::kGenesis:
@@ -226,6 +252,10 @@ void LedgerBook::Add(const LedgerRow& row) {
       break;
     case RowKind::kClose:
       AddClose(row);
+      break;
+    case RowKind::kVoid:
+    case RowKind::kOverlap:
+      AddPublication(row);
       break;
   }
   row_count_ = row.sequence;
@@ -272,6 +302,13 @@ void LedgerBook::AddClose(const LedgerRow& row) {
   run.returned = run.left;
   run.left = MuSquared();
   run.closed = true;
+}
+
+void LedgerBook::AddPublication(const LedgerRow& row) {
+  BookedPopulation& population = populations_.at(row.population);
+  population.publications.emplace(row.kind, row.request_hash);
+  if (row.kind == RowKind::kVoid && !population.voided.has_value())
+    population.voided = {row.sequence, row.unix_seconds};
 }
 
 const BookedRun* LedgerBook::FindRun(const std::string& run_id) const {

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,6 +44,14 @@ struct BookedPopulation {
     std::uint64_t uncharged_runs = 0;    // open or closed
   };
   std::map<std::string, Identity> identities;
+  // The first kVoid row.
+  struct Void {
+    std::uint64_t sequence = 0;
+    std::int64_t unix_seconds = 0;
+  };
+  std::optional<Void> voided;
+  // Kind and label of every kVoid and kOverlap row.
+  std::set<std::pair<RowKind, Digest>> publications;
 };
 
 // Not thread-safe.
@@ -80,10 +90,12 @@ class LedgerBook {
                          const LedgerRow& row) const;
   absl::Status CheckCharge(const LedgerRow& row) const;
   absl::Status CheckClose(const LedgerRow& row) const;
+  absl::Status CheckPublication(const LedgerRow& row) const;
   void AddPopulation(const LedgerRow& row);
   void AddOpen(const LedgerRow& row);
   void AddCharge(const LedgerRow& row);
   void AddClose(const LedgerRow& row);
+  void AddPublication(const LedgerRow& row);
 
   std::uint64_t row_count_ = 0;
   Digest head_{};

@@ -17,12 +17,14 @@ struct KindName {
   RowKind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 5> kKindNames = {{
+constexpr std::array<KindName, 7> kKindNames = {{
     {RowKind::kGenesis, "genesis"},
     {RowKind::kPopulation, "population"},
     {RowKind::kOpen, "open"},
     {RowKind::kCharge, "charge"},
     {RowKind::kClose, "close"},
+    {RowKind::kVoid, "void"},
+    {RowKind::kOverlap, "overlap"},
 }};
 
 std::string ShortestText(double value) {

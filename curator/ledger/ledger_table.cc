@@ -20,7 +20,9 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr char kLedgerFile[] = "ledger.sqlite";
-constexpr int kSchemaVersion = 1;
+constexpr int kFirstSchemaVersion = 1;
+// With rows about publications.
+constexpr int kSchemaVersion = 2;
 constexpr int kBusyTimeoutMs = 2000;
 
 struct SchemaObject {
@@ -44,6 +46,12 @@ constexpr SchemaObject kSchema[] = {
      "CREATE TRIGGER ledger_keeps_values BEFORE UPDATE ON ledger BEGIN SELECT "
      "RAISE(ABORT, 'the ledger is append-only'); END"},
 };
+int SchemaVersionOf(RowKind kind) {
+  return kind == RowKind::kVoid || kind == RowKind::kOverlap
+             ? kSchemaVersion
+             : kFirstSchemaVersion;
+}
+
 constexpr char kColumns[] =
     "sequence, kind, unix_seconds, population, identity, run_id, round, "
     "mechanism, dataset, request_hash, cost, detail, previous_hash, hash";
@@ -222,7 +230,8 @@ absl::StatusOr<bool> LedgerTable::IsNew() {
 }
 
 absl::Status LedgerTable::CheckStructure() {
-  if (IntegerPragma(*database_, "user_version") != kSchemaVersion)
+  const int version = IntegerPragma(*database_, "user_version");
+  if (version < kFirstSchemaVersion || version > kSchemaVersion)
     return Damaged("it has no schema version");
   SQLite::Statement listing(
       *database_, "SELECT name, sql FROM sqlite_schema ORDER BY name");
@@ -249,10 +258,11 @@ absl::Status LedgerTable::ForEachRow(
     SQLite::Statement rows(*database_, absl::StrCat("SELECT ", kColumns,
                                                     " FROM ledger ORDER BY "
                                                     "sequence"));
+    const int version = IntegerPragma(*database_, "user_version");
     std::uint64_t last = 0;
     while (rows.executeStep()) {
       const std::optional<LedgerRow> row = RowOf(rows);
-      if (!row.has_value())
+      if (!row.has_value() || SchemaVersionOf(row->kind) > version)
         return Damaged(absl::StrCat("row ", last + 1, " is not readable"));
       DPNMF_RETURN_IF_ERROR(visit(*row));
       last = row->sequence;
@@ -278,13 +288,24 @@ absl::StatusOr<LedgerRow> LedgerTable::Read(std::uint64_t sequence) {
 WriteOutcome LedgerTable::CreateWith(const LedgerRow& first) {
   return WriteInTransaction([&] {
     for (const SchemaObject& object : kSchema) database_->exec(object.sql);
-    database_->exec(absl::StrCat("PRAGMA user_version = ", kSchemaVersion));
+    SetSchemaVersion(kFirstSchemaVersion);
     Insert(first);
   });
 }
 
+void LedgerTable::SetSchemaVersion(int version) {
+  database_->exec(absl::StrCat("PRAGMA user_version = ", version));
+}
+
 WriteOutcome LedgerTable::Append(const LedgerRow& row) {
-  return WriteInTransaction([&] { Insert(row); });
+  return WriteInTransaction([&] {
+    const int version = SchemaVersionOf(row.kind);
+    if (version > kFirstSchemaVersion &&
+        IntegerPragma(*database_, "user_version") < version) {
+      SetSchemaVersion(version);
+    }
+    Insert(row);
+  });
 }
 
 WriteOutcome LedgerTable::WriteInTransaction(

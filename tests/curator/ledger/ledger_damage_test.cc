@@ -290,9 +290,63 @@ TEST_F(LedgerDamage, SeesAChangedSchema) {
 TEST_F(LedgerDamage, LeavesANewerProgramsLedgerAlone) {
   {
     SQLite::Database database(File(), SQLite::OPEN_READWRITE);
-    database.exec("PRAGMA user_version = 2");
+    database.exec("PRAGMA user_version = 3");
   }
   ExpectRefused("ledger-newer");
+}
+
+int SchemaVersionIn(const std::string& file) {
+  SQLite::Database database(file, SQLite::OPEN_READONLY);
+  return database.execAndGet("PRAGMA user_version").getInt();
+}
+
+// Programs that know version 1 alone refuse version 2 as newer.
+TEST_F(LedgerDamage, ARowAboutAPublicationRaisesTheSchemaVersion) {
+  EXPECT_EQ(SchemaVersionIn(File()), 1);
+  ASSERT_TRUE(home_.Open()
+                  ->AcceptOverlap({"people", DigestOfNumber(1), "Ann Operator"})
+                  .ok());
+  EXPECT_EQ(SchemaVersionIn(File()), 2);
+  ExpectRefused("");
+  {
+    SQLite::Database database(File(), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA user_version = 1");
+  }
+  ExpectRefused("ledger-damaged");
+}
+
+// As SeesARowThatCouldNotHaveBeenAppended.
+TEST_F(LedgerDamage, SeesAPublicationThatCouldNotHaveBeenRecorded) {
+  ASSERT_TRUE(home_.Open()
+                  ->VoidGuarantee({"people", DigestOfNumber(1), "Ann Operator"})
+                  .ok());
+  const std::vector<LedgerRow> rows = Ledger::ReadRows(home_.options).value();
+  const std::vector<std::function<void(LedgerRow*)>> wrong = {
+      [](LedgerRow*) {},  // twice
+      [](LedgerRow* r) { r->population = "strangers"; },
+      [](LedgerRow* r) { r->request_hash = {}; },
+      [](LedgerRow* r) { r->detail = ""; },
+      [](LedgerRow* r) { r->detail = "two\nlines"; },
+      [](LedgerRow* r) { r->identity = "dns:analyst"; },
+      [](LedgerRow* r) { r->run_id = "run"; },
+      [](LedgerRow* r) { r->round = 1; },
+      [](LedgerRow* r) { r->mechanism = "statistics"; },
+      [](LedgerRow* r) { r->dataset = "digits"; },
+      [](LedgerRow* r) { r->cost = MuSquared::FromUnits(1); }};
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    SCOPED_TRACE(i);
+    LedgerRow row = rows.back();
+    row.sequence = 8;
+    row.previous_hash = rows.back().hash;
+    if (i > 0) row.request_hash = DigestOfNumber(2);
+    wrong[i](&row);
+    row.hash = HashOf(row);
+    const std::string saved = Slurp(File());
+    Insert(row);
+    ExpectRefused("ledger-damaged");
+    Spill(File(), saved);
+  }
+  ExpectRefused("");
 }
 
 // Any byte of the file: either it is noticed or no row is affected (unused

@@ -84,6 +84,24 @@ TEST(LedgerCrash, TheAnchorStandsBeforeChargeRoundReturns) {
   EXPECT_EQ(anchor.head, row.hash);
 }
 
+// The caller writes the table only after VoidGuarantee has returned.
+TEST(LedgerCrash, AGuaranteeIsVoidFromTheCommitOn) {
+  const TablePublication publication = {"people", DigestOfNumber(1), "Ann"};
+  for (const char* place : {"before-commit", "after-commit", "after-anchor"}) {
+    SCOPED_TRACE(place);
+    const LedgerHome home;
+    home.OpenWithPeople();
+    CrashAt(place, [&] { (void)home.Open()->VoidGuarantee(publication); });
+    const auto ledger = home.Open();
+    ASSERT_NE(ledger, nullptr);
+    EXPECT_EQ(ledger->PositionOf("people")->void_since.has_value(),
+              std::string(place) != "before-commit");
+    ASSERT_TRUE(ledger->VoidGuarantee(publication).ok());
+    EXPECT_EQ(ledger->PositionOf("people")->row_count, 3u);
+    EXPECT_EQ(ReadAnchor(home.options.anchor_directory).value()->row_count, 3u);
+  }
+}
+
 TEST(LedgerCrash, AKilledProcessLeavesNoLockBehind) {
   const LedgerHome home;
   BeginRun(home);

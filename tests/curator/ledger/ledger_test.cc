@@ -544,6 +544,104 @@ TEST(Ledger, ChargesOneRoundOnceFromManyThreads) {
   EXPECT_EQ(ledger->PositionOf("people")->charged, opening.cost_per_round);
 }
 
+TablePublication PublicationOf(std::uint64_t label,
+                               const std::string& population = "people") {
+  return {population, DigestOfNumber(label), "Ann Operator"};
+}
+
+TEST(LedgerPublication, AVoidGuaranteeSaysSinceWhenAndByWhom) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  EXPECT_EQ(ledger->PositionOf("people")->void_since, std::nullopt);
+  ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(1)).ok());
+  EXPECT_EQ(ledger->PositionOf("people")->void_since, 1'700'000'000);
+  const LedgerRow row = ledger->RowAt(3).value();
+  EXPECT_EQ(row.kind, RowKind::kVoid);
+  EXPECT_EQ(row.population, "people");
+  EXPECT_EQ(row.detail, "Ann Operator");
+  EXPECT_EQ(row.request_hash, DigestOfNumber(1));
+  EXPECT_EQ(row.cost, MuSquared());
+}
+
+TEST(LedgerPublication, NothingTakesAVoidGuaranteeBack) {
+  LedgerHome home;
+  {
+    const auto ledger = home.OpenWithPeople();
+    ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(1)).ok());
+  }
+  home.options.unix_seconds = [] { return std::int64_t{1'800'000'000}; };
+  const auto ledger = home.OpenWithPeople();  // declared again
+  ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(2)).ok());
+  ASSERT_TRUE(ledger->AcceptOverlap(PublicationOf(3)).ok());
+  EXPECT_EQ(ledger->PositionOf("people")->void_since, 1'700'000'000);
+  EXPECT_EQ(Ledger::Audit(home.options)->positions.at(0).void_since,
+            1'700'000'000);
+}
+
+TEST(LedgerPublication, ConcernsOnePopulationAlone) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  ASSERT_TRUE(ledger->DeclarePopulation(PolicyFor("others")).ok());
+  ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(1, "others")).ok());
+  EXPECT_EQ(ledger->PositionOf("people")->void_since, std::nullopt);
+  EXPECT_EQ(ledger->PositionOf("others")->void_since, 1'700'000'000);
+  EXPECT_EQ(ledger->Populations(),
+            (std::vector<std::string>{"people", "others"}));
+}
+
+TEST(LedgerPublication, TheSameOneAgainAppendsNothing) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(1)).ok());
+    ASSERT_TRUE(ledger->AcceptOverlap(PublicationOf(1)).ok());
+  }
+  EXPECT_EQ(ledger->PositionOf("people")->row_count, 4u);
+  ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(2)).ok());
+  EXPECT_EQ(ledger->PositionOf("people")->row_count, 5u);
+}
+
+TEST(LedgerPublication, AnAcceptedOverlapLeavesTheGuarantee) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  ASSERT_TRUE(ledger->AcceptOverlap(PublicationOf(1)).ok());
+  EXPECT_EQ(ledger->RowAt(3)->kind, RowKind::kOverlap);
+  EXPECT_EQ(ledger->PositionOf("people")->void_since, std::nullopt);
+}
+
+TEST(LedgerPublication, RefusesAnUnknownPopulationAndANamelessApprover) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  EXPECT_CODE(ledger->VoidGuarantee(PublicationOf(1, "strangers")),
+              "population-unknown");
+  for (const std::string& approver :
+       {std::string(), std::string("two\nlines"), std::string("\xff"),
+        std::string(kLongestApprover + 1, 'x')}) {
+    TablePublication publication = PublicationOf(1);
+    publication.approver = approver;
+    EXPECT_CODE(ledger->VoidGuarantee(publication), "approver-malformed");
+    EXPECT_CODE(ledger->AcceptOverlap(publication), "approver-malformed");
+  }
+  EXPECT_EQ(ledger->PositionOf("people")->row_count, 2u);
+}
+
+// What is charged afterwards is charged as before, and its rows know it.
+TEST(LedgerPublication, RunsGoOnOnAVoidPopulation) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  const RunOpening opening = OpeningFor("run");
+  ASSERT_TRUE(ledger->OpenRun(opening).ok());
+  const ChargedRow before = ledger->ChargeRound(ChargeFor(opening, 1)).value();
+  ASSERT_TRUE(ledger->VoidGuarantee(PublicationOf(1)).ok());
+  const ChargedRow after = ledger->ChargeRound(ChargeFor(opening, 2)).value();
+  EXPECT_EQ(ledger->VoidBefore("people", before.sequence), std::nullopt);
+  EXPECT_EQ(ledger->VoidBefore("people", after.sequence), 1'700'000'000);
+  EXPECT_EQ(ledger->VoidBefore("strangers", after.sequence), std::nullopt);
+  EXPECT_EQ(ledger->PositionOf("people")->charged,
+            MuSquared::Multiply(opening.cost_per_round, 2));
+  EXPECT_TRUE(ledger->CloseRun(opening.identity, opening.run_id).ok());
+}
+
 // Every field stands in the hash, and no field can pass for its neighbour.
 TEST(LedgerRow, TheHashDependsOnEveryFieldAndOnTheirBounds) {
   LedgerRow row;

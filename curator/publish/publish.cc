@@ -1,0 +1,373 @@
+#include "curator/publish/publish.h"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/failpoint.h"
+#include "common/base/read_file.h"
+#include "common/base/utf8.h"
+#include "common/base/view.h"
+#include "curator/data/description.h"
+#include "curator/draft/draft.h"
+#include "curator/import/dataset_people.h"
+#include "curator/publish/label.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status Refused(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kFailedPrecondition, code, sentence);
+}
+
+absl::Status Malformed(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+absl::Status CheckOptions(const PublishOptions& options) {
+  if (!IsName(options.name)) {
+    return Malformed("name-malformed",
+                     "`name` must be 1 to 64 of the characters a-z 0-9 . _ - "
+                     "and begin with a letter or digit: give --name.");
+  }
+  if (options.approver.empty()) {
+    return Refused("approval-missing",
+                   "Nobody approves the table: give --approve with the name of "
+                   "the person who answers for it.");
+  }
+  if (options.approver.size() > kLongestApprover ||
+      !IsPlainText(options.approver)) {
+    return Malformed("approver-malformed",
+                     absl::StrCat("The name of who approves must be plain text "
+                                  "of 1 to ",
+                                  kLongestApprover, " bytes."));
+  }
+  const double accepted = options.accepted_linkage.value_or(1);
+  if (!(accepted > 0 && accepted <= 1)) {
+    return Malformed("linkage-out-of-range",
+                     "`accept_linkage` must be above 0 and at most 1.");
+  }
+  return absl::OkStatus();
+}
+
+// ---- People
+
+// What two groups have in common, and where.
+struct Overlap {
+  SharedPeople shared;
+  std::vector<std::string> datasets;
+};
+using Overlaps = std::map<std::string, Overlap>;  // by population
+
+absl::Status PeopleUnknown(const std::string& population,
+                           const std::string& dataset) {
+  return Refusal(
+      absl::StatusCode::kNotFound, "people-missing",
+      absl::StrCat("The ledger has runs on data set ", dataset,
+                   " of population ", population,
+                   ", which is not in the data directory, so nobody can say "
+                   "whether its people are in the table: restore the data set, "
+                   "or give --void-guarantee ",
+                   population, "."));
+}
+
+// Populations that have people of the draft. The people of every data set that
+// anything was released about must be known, but for the populations that are
+// given up.
+absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
+                                    const PeopleFingerprints& people,
+                                    const std::set<std::string>& given_up) {
+  Overlaps overlaps;
+  std::set<std::pair<std::string, std::string>> known;
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(options.data_dir));
+  for (const std::string& name : names) {
+    const std::string directory = DatasetDirectory(options.data_dir, name);
+    DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
+                           ReadDescription(directory));
+    const std::string& population = stored.description.population;
+    known.emplace(population, stored.description.name);
+    if (given_up.contains(population)) continue;
+    DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others,
+                           ReadPeople(directory));
+    if (others.key_check != people.key_check) {
+      return Refusal(
+          absl::StatusCode::kDataLoss, "people-damaged",
+          absl::StrCat("The fingerprints of the people of data set ", name,
+                       " were made with another key: make them "
+                       "again with `dpnmf-curator people`."));
+    }
+    const SharedPeople shared = SharedBy(people, others);
+    if (!shared.any()) continue;
+    Overlap& overlap = overlaps[population];
+    overlap.shared.ids += shared.ids;
+    overlap.shared.rows += shared.rows;
+    overlap.datasets.push_back(name);
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                         Ledger::ReadRows(options.ledger));
+  for (const LedgerRow& row : rows) {
+    if (row.kind == RowKind::kOpen && !given_up.contains(row.population) &&
+        !known.contains({row.population, row.dataset})) {
+      return PeopleUnknown(row.population, row.dataset);
+    }
+  }
+  return overlaps;
+}
+
+absl::Status Capped(const std::string& population, const Overlap& overlap) {
+  return Refused(
+      "population-capped",
+      absl::StrCat(
+          "Population ", population, " has a cap, and its data set ",
+          absl::StrJoin(overlap.datasets, ", "), " has ", overlap.shared.ids,
+          " ids and ", overlap.shared.rows,
+          " rows of people of this table: publish a table drawn from a charged "
+          "release; or give its guarantee up for ever with --void-guarantee ",
+          population,
+          "; or, if they are other people whose rows coincide, give "
+          "--accept-overlap."));
+}
+
+absl::Status CheckDraftPeople(const Draft& draft, const FingerprintKey& key) {
+  if (!draft.people.has_value() ||
+      (draft.people->ids.empty() && draft.people->rows.empty())) {
+    return Refused("draft-people-missing",
+                   "The draft does not say who is in the table: make it again "
+                   "with --data-dir, so that people with a guarantee are "
+                   "recognised.");
+  }
+  if (draft.people->key_check != CheckOfKey(key)) {
+    return Refused("draft-key-differs",
+                   "The draft's people were recorded with the key of another "
+                   "data directory: make it again with this --data-dir.");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLinkage(const PublishOptions& options, const Draft& draft) {
+  if (draft.attacks.is_null() || !draft.largest_linkage.has_value()) {
+    return Refused("approval-missing",
+                   "The draft has no figures of an attack, so nobody can "
+                   "approve it: make it again with the attacks.");
+  }
+  if (!options.accepted_linkage.has_value()) {
+    return Refused("approval-missing",
+                   "No rate of linked people is accepted: give "
+                   "--accept-linkage, such as 0.05.");
+  }
+  if (!(*draft.largest_linkage <= *options.accepted_linkage)) {
+    return Refused(
+        "linkage-too-high",
+        absl::StrFormat("Attacks find the rows of up to %.4g of the people, "
+                        "and %.4g is accepted: distort more, or publish a "
+                        "table drawn from a charged release.",
+                        *draft.largest_linkage, *options.accepted_linkage));
+  }
+  return absl::OkStatus();
+}
+
+// ---- Files
+
+struct OutputFile {
+  std::string name;
+  std::string_view content;
+};
+
+// Whether it is there already, with this very content.
+absl::StatusOr<bool> IsThere(const std::string& directory,
+                             const OutputFile& file) {
+  const std::string path = absl::StrCat(directory, "/", file.name);
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return false;
+  const auto there = ReadFile(path, kOwnFileLimit);
+  if (there.ok() && *there == file.content) return true;
+  return Refusal(absl::StatusCode::kAlreadyExists, "publication-exists",
+                 absl::StrCat("`", path,
+                              "` exists and is another one: choose another "
+                              "--output; one table is in one directory."));
+}
+
+// The label comes first: no table is ever without it.
+absl::Status WriteBoth(const PublishOptions& options, const OutputFile& label,
+                       const OutputFile& table,
+                       const std::function<absl::Status()>& record) {
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.output));
+  std::vector<std::pair<StagedFile, const OutputFile*>> missing;
+  for (const OutputFile* file : {&label, &table}) {
+    DPNMF_ASSIGN_OR_RETURN(const bool there, IsThere(options.output, *file));
+    if (there) continue;
+    DPNMF_ASSIGN_OR_RETURN(StagedFile staged,
+                           StagedFile::Create(options.output, file->name));
+    // A full disk shows before a guarantee is given up. Nothing of the table is
+    // written yet.
+    DPNMF_RETURN_IF_ERROR(staged.Reserve(file->content.size()));
+    missing.emplace_back(std::move(staged), file);
+  }
+  DPNMF_FAILPOINT("publish-before-rows");
+  DPNMF_RETURN_IF_ERROR(record());
+  DPNMF_FAILPOINT("publish-after-rows");
+  for (auto& [staged, file] : missing) {
+    DPNMF_RETURN_IF_ERROR(staged.Write(file->content));
+    DPNMF_FAILPOINT("publish-before-file");
+    DPNMF_RETURN_IF_ERROR(staged.PublishAs(file->name));
+    DPNMF_FAILPOINT("publish-after-file");
+  }
+  return absl::OkStatus();
+}
+
+PublishedTable PathsOf(const PublishOptions& options,
+                       const std::string& table) {
+  PublishedTable published;
+  published.table = absl::StrCat(options.output, "/", table);
+  published.label = absl::StrCat(options.output, "/", kLabelFile);
+  return published;
+}
+
+// ---- Tables without privacy
+
+absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
+    const PublishOptions& options, const StoredDraft& stored,
+    const FingerprintKey& key, Ledger* ledger) {
+  const Draft& draft = stored.draft;
+  DPNMF_RETURN_IF_ERROR(CheckLinkage(options, draft));
+  DPNMF_RETURN_IF_ERROR(CheckDraftPeople(draft, key));
+  const std::set<std::string> given_up(options.void_guarantees.begin(),
+                                       options.void_guarantees.end());
+  for (const std::string& population : given_up)
+    DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
+  DPNMF_ASSIGN_OR_RETURN(const Overlaps overlaps,
+                         OverlapsOf(options, *draft.people, given_up));
+  std::vector<std::string> accepted;
+  for (const auto& [population, overlap] : overlaps) {
+    if (!options.accept_overlap) return Capped(population, overlap);
+    accepted.push_back(population);
+  }
+  const std::string name = options.name + ".not-dp.csv";
+  PublishedTable published = PathsOf(options, name);
+  published.voided.assign(given_up.begin(), given_up.end());
+  published.accepted = std::move(accepted);
+  const std::string label =
+      LabelWithoutPrivacy({.table_name = name,
+                           .approver = options.approver,
+                           .accepted_linkage = *options.accepted_linkage,
+                           .voided = published.voided,
+                           .accepted_overlaps = published.accepted},
+                          stored, key);
+  const Digest label_hash = LabelHash(label, key);
+  const auto record = [&]() -> absl::Status {
+    for (const std::string& population : published.voided) {
+      DPNMF_RETURN_IF_ERROR(
+          ledger->VoidGuarantee({population, label_hash, options.approver}));
+    }
+    for (const std::string& population : published.accepted) {
+      DPNMF_RETURN_IF_ERROR(
+          ledger->AcceptOverlap({population, label_hash, options.approver}));
+    }
+    return absl::OkStatus();
+  };
+  DPNMF_RETURN_IF_ERROR(WriteBoth(options, {kLabelFile, label},
+                                  {name, stored.table_csv}, record));
+  return published;
+}
+
+// ---- Tables drawn from a charged release
+
+absl::Status ChargeNotFound(std::string_view what) {
+  return Refused("charge-not-in-ledger",
+                 absl::StrCat("The draft does not come from a release that "
+                              "this ledger has charged: ",
+                              View(what),
+                              "; draw the table from the file that "
+                              "`dpnmf-curator synthesise` wrote."));
+}
+
+// The row that paid, which must say what the draft says.
+absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
+                                   const Ledger& ledger) {
+  const auto text = [&](const char* field) {
+    return charge.value(field, std::string());
+  };
+  try {
+    if (text("ledger") != ledger.id())
+      return ChargeNotFound("it names another ledger");
+    const auto row = ledger.RowAt(charge.at("sequence").get<std::uint64_t>());
+    if (!row.ok() || row->kind != RowKind::kCharge ||
+        HexOf(row->hash) != text("row_hash")) {
+      return ChargeNotFound("its row is not in it");
+    }
+    if (row->population != text("population") ||
+        row->dataset != text("dataset") || row->run_id != text("run_id") ||
+        row->mechanism != text("mechanism") ||
+        row->round != charge.at("round").get<std::uint64_t>() ||
+        row->cost.UnitsText() != text("cost_units")) {
+      return ChargeNotFound("the row is of another release");
+    }
+    return *row;
+  } catch (const nlohmann::json::exception&) {
+    return ChargeNotFound("its charge is malformed");
+  }
+}
+
+absl::StatusOr<PublishedTable> PublishSynthetic(const PublishOptions& options,
+                                                const StoredDraft& stored,
+                                                Ledger* ledger) {
+  if (!options.void_guarantees.empty() || options.accept_overlap) {
+    return Malformed("flag-unused",
+                     "A table drawn from a charged release keeps the "
+                     "guarantee: leave out --void-guarantee and "
+                     "--accept-overlap.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const LedgerRow row,
+                         ChargeOf(stored.draft.charge, *ledger));
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         ledger->Policy(row.population));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         ledger->PositionOf(row.population));
+  const std::string name = options.name + ".csv";
+  DPNMF_ASSIGN_OR_RETURN(const std::string label,
+                         LabelOfCharge(name, row, policy, position));
+  DPNMF_RETURN_IF_ERROR(WriteBoth(options, {kLabelFile, label},
+                                  {name, stored.table_csv},
+                                  [] { return absl::OkStatus(); }));
+  PublishedTable published = PathsOf(options, name);
+  published.is_private = true;
+  return published;
+}
+
+}  // namespace
+
+absl::StatusOr<PublishedTable> Publish(const PublishOptions& options) {
+  DPNMF_RETURN_IF_ERROR(CheckOptions(options));
+  DPNMF_ASSIGN_OR_RETURN(const StoredDraft stored, ReadDraft(options.draft));
+  std::error_code error;
+  if (!fs::exists(options.ledger.directory + "/ledger.sqlite", error)) {
+    return Refusal(
+        absl::StatusCode::kNotFound, "ledger-missing",
+        absl::StrCat("There is no ledger in `", options.ledger.directory,
+                     "`; give the curator's data directory."));
+  }
+  // Neither a server nor an import changes who has a guarantee meanwhile.
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                         Ledger::Open(options.ledger));
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.data_dir + "/datasets"));
+  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, LockDatasets(options.data_dir));
+  if (stored.draft.kind == DraftKind::kSynthetic)
+    return PublishSynthetic(options, stored, ledger.get());
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         LoadOrCreateFingerprintKey(options.data_dir));
+  return PublishWithoutPrivacy(options, stored, key, ledger.get());
+}
+
+}  // namespace dpnmf::curator

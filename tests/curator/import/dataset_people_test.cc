@@ -1,0 +1,213 @@
+#include "curator/import/dataset_people.h"
+
+#include <sys/stat.h>
+
+#include "common/base/error.h"
+#include "curator/data/description.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DatasetPeopleTest : public testing::Test {
+ protected:
+  ImportOptions Declared() const {
+    ImportOptions options;
+    options.data_dir = data_dir();
+    options.name = std::string("d");
+    options.population = std::string("p");
+    options.epsilon = 2;
+    options.delta = 1e-5;
+    return options;
+  }
+  ImportOptions MatrixOf(const std::string& file,
+                         const std::string& content) const {
+    ImportOptions options = Declared();
+    options.input = scratch_.Write(file, content);
+    options.users_are_rows = true;
+    return options;
+  }
+  ImportOptions RatingsOf(const std::string& content) const {
+    ImportOptions options = Declared();
+    options.ratings = scratch_.Write("r.csv", content);
+    options.items_file = scratch_.Write("items", "x\ny\n");
+    options.rating_range = RatingScale{.low_units = 0, .high_units = 50000};
+    options.users_count = 3;
+    return options;
+  }
+
+  std::string data_dir() const { return scratch_.path() + "/data"; }
+  std::string directory(const std::string& name = "d") const {
+    return DatasetDirectory(data_dir(), name);
+  }
+  FingerprintKey Key() const {
+    return LoadOrCreateFingerprintKey(data_dir()).value();
+  }
+  PeopleFingerprints PeopleOf(const std::vector<std::vector<float>>& rows,
+                              const std::vector<std::string>& ids = {}) const {
+    PeopleCollector collector(Key());
+    for (const auto& row : rows) collector.AddRow(row);
+    for (const auto& id : ids) collector.AddId(id);
+    return collector.Finish();
+  }
+  void ExpectPeople(const ImportOptions& options,
+                    const std::vector<std::vector<float>>& rows,
+                    const std::vector<std::string>& ids = {}) const {
+    const auto imported = Import(options);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    const auto people = ReadPeople(directory(options.name));
+    ASSERT_TRUE(people.ok()) << people.status();
+    EXPECT_EQ(*people, PeopleOf(rows, ids));
+    fs::remove_all(directory(options.name));
+  }
+
+  const Scratch scratch_;
+};
+
+TEST_F(DatasetPeopleTest, AreTheRowsOfTheFileBeforeTheyAreNormalised) {
+  ExpectPeople(MatrixOf("m.csv", "3,4\n0,0\n5,6\n3,4\n"), {{3, 4}, {5, 6}});
+}
+
+TEST_F(DatasetPeopleTest, AreTheSameInEveryFormat) {
+  const std::vector<std::vector<float>> rows = {{3, 0, 4}, {0, 5, 0}};
+  ImportOptions options = MatrixOf("c.csv", "3,0\n0,5\n4,0\n");
+  options.users_are_rows = false;
+  ExpectPeople(options, rows);
+  ExpectPeople(MatrixOf("s.mtx",
+                        "%%MatrixMarket matrix coordinate real general\n"
+                        "2 3 3\n1 1 3\n1 3 4\n2 2 5\n"),
+               rows);
+  options = MatrixOf("t.txt", "ann a 3\nbob b 5\nann c 4\n");
+  options.format = MatrixFormatOfName("triples").value();
+  options.features_file = scratch_.Write("f", "a\nb\nc\n");
+  options.users_count = 4;  // two are not in the file
+  ExpectPeople(options, rows, {"ann", "bob"});
+}
+
+TEST_F(DatasetPeopleTest, OfRatingsHaveIdsAndTheRowsThatNumbersShow) {
+  ExpectPeople(RatingsOf("ann,x,1\nann,y,0\nbob,y,2.5\neve,x,0\n"),
+               {{1, 0}, {0, 2.5}}, {"ann", "bob", "eve"});
+}
+
+TEST_F(DatasetPeopleTest, HaveTheIdsOfADeclaredColumn) {
+  ImportOptions options = MatrixOf("m.csv", "1007,9,3,4\n1008,8,5,6\n");
+  options.id_column = 1;
+  ExpectPeople(options, {{9, 3, 4}, {8, 5, 6}}, {"1007", "1008"});
+  options.label_columns = 2;
+  ExpectPeople(options, {{3, 4}, {5, 6}}, {"1007", "1008"});
+  options.id_column = 2;
+  ExpectPeople(options, {{3, 4}, {5, 6}}, {"8", "9"});
+  options = MatrixOf("h.csv", "id,x,y\n\" ann \",3,4\nbob,5,6\n");
+  options.id_column = 1;
+  ExpectPeople(options, {{3, 4}, {5, 6}}, {"ann", "bob"});
+}
+
+TEST_F(DatasetPeopleTest, AnIdColumnIsALabelAndNamesPeople) {
+  ImportOptions options = MatrixOf("m.csv", "1,2,3\n4,5,6\n");
+  for (const int column : {0, -1, 2}) {
+    options.id_column = column;
+    options.label_columns = 1;
+    EXPECT_EQ(ReasonCode(Import(options).status()), "id-column-out-of-range");
+  }
+  options.id_column = 1;
+  options.users_are_rows = false;
+  EXPECT_EQ(ReasonCode(Import(options).status()), "id-column-out-of-range");
+  options = MatrixOf("twice.csv", "7,2,3\n8,5,6\n7,8,9\n");
+  options.id_column = 1;
+  EXPECT_EQ(ReasonCode(Import(options).status()), "input-duplicate");
+  options = MatrixOf("none.csv", "7,2,3\n,5,6\n");
+  options.id_column = 1;
+  EXPECT_EQ(ReasonCode(Import(options).status()), "input-malformed");
+  options = RatingsOf("ann,x,1\n");
+  options.id_column = 1;
+  EXPECT_EQ(ReasonCode(Import(options).status()), "ratings-mixed");
+  EXPECT_FALSE(fs::exists(data_dir()));
+}
+
+TEST_F(DatasetPeopleTest, AreForTheOperatorAlone) {
+  ASSERT_TRUE(Import(MatrixOf("m.csv", "3,4\n5,6\n")).ok());
+  struct stat facts {};
+  ASSERT_EQ(stat((directory() + "/people.bin").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+}
+
+TEST_F(DatasetPeopleTest, AnImportSaysThatPeopleHaveABudgetElsewhere) {
+  ASSERT_TRUE(Import(MatrixOf("m.csv", "3,4\n5,6\n")).ok());
+  std::vector<std::string> notes;
+  ImportOptions options = MatrixOf("n.csv", "3,4\n7,8\n");
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  options.name = std::string("e");
+  ASSERT_TRUE(Import(options).ok());  // of the same population
+  EXPECT_TRUE(notes.empty());
+  options.name = std::string("f");
+  options.population = std::string("q");
+  options.input = scratch_.Write("o.csv", "5,6\n9,9\n");
+  ASSERT_TRUE(Import(options).ok());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("Data set d of population p has 0 of these ids and "
+                          "1 of these rows"),
+            std::string::npos)
+      << notes[0];
+}
+
+TEST_F(DatasetPeopleTest, OfAnEarlierVersionAreMissingUntilTheFileIsReadAgain) {
+  ImportOptions options = MatrixOf("m.csv", "ann,3,4\nbob,5,6\n");
+  ASSERT_TRUE(Import(options).ok());
+  fs::remove(directory() + "/people.bin");
+  EXPECT_EQ(ReasonCode(ReadPeople(directory()).status()), "people-missing");
+  // Without what the data set itself says.
+  ImportOptions again;
+  again.data_dir = data_dir();
+  again.name = std::string("d");
+  again.input = options.input;
+  again.users_are_rows = true;
+  ASSERT_TRUE(ImportPeople(again).ok());
+  EXPECT_EQ(*ReadPeople(directory()), PeopleOf({{3, 4}, {5, 6}}));
+  again.id_column = 1;
+  ASSERT_TRUE(ImportPeople(again).ok());
+  const PeopleFingerprints with_ids =
+      PeopleOf({{3, 4}, {5, 6}}, {"ann", "bob"});
+  EXPECT_EQ(*ReadPeople(directory()), with_ids);
+  again.id_column.reset();
+  ASSERT_TRUE(ImportPeople(again).ok());  // ids stay known
+  EXPECT_EQ(*ReadPeople(directory()), with_ids);
+  again.input = scratch_.Write("other.csv", "ann,3,4\nbob,5,7\n");
+  EXPECT_EQ(ReasonCode(ImportPeople(again).status()), "people-differ");
+  again.name = std::string("unknown");
+  EXPECT_EQ(ReasonCode(ImportPeople(again).status()), "dataset-unknown");
+}
+
+TEST_F(DatasetPeopleTest, OfRatingsAreReadAgainToo) {
+  for (const Adjacency adjacency :
+       {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne}) {
+    ImportOptions options = RatingsOf("ann,x,1\nbob,y,2\n");
+    options.adjacency = adjacency;
+    ASSERT_TRUE(Import(options).ok());
+    const PeopleFingerprints before = ReadPeople(directory()).value();
+    fs::remove(directory() + "/people.bin");
+    ImportOptions again;
+    again.data_dir = data_dir();
+    again.name = std::string("d");
+    again.ratings = options.ratings;
+    again.items_file = options.items_file;
+    const auto people = ImportPeople(again);
+    ASSERT_TRUE(people.ok()) << people.status();
+    EXPECT_EQ(ReadPeople(directory()).value(), before);
+    fs::remove_all(directory());
+  }
+}
+
+TEST_F(DatasetPeopleTest, OfAnotherDataSetAreNotTaken) {
+  ASSERT_TRUE(Import(MatrixOf("m.csv", "3,4\n5,6\n")).ok());
+  ImportOptions options = MatrixOf("n.csv", "3,4\n7,8\n");
+  options.name = std::string("e");
+  ASSERT_TRUE(Import(options).ok());
+  fs::copy_file(directory("e") + "/people.bin", directory() + "/people.bin",
+                fs::copy_options::overwrite_existing);
+  EXPECT_EQ(ReasonCode(ReadPeople(directory()).status()), "people-damaged");
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
