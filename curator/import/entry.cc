@@ -9,6 +9,28 @@
 #include "absl/strings/str_cat.h"
 
 namespace dpnmf::curator {
+namespace {
+
+// A number of the text, finite or not, or what is wrong with the text.
+std::optional<EntryProblem> AnyNumber(std::string_view text, double* number) {
+  text = TrimBlanks(text);
+  if (text.empty()) {
+    return EntryProblem{
+        "input-not-a-number",
+        "the field is empty; write 0 where nothing was observed"};
+  }
+  const std::optional<double> value = ParseNumber(text);
+  if (!value.has_value()) {
+    return EntryProblem{"input-not-a-number",
+                        absl::StrCat(Quoted(text),
+                                     " is not a number; write decimal "
+                                     "numbers with a point")};
+  }
+  *number = *value;
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<double> ParseNumber(std::string_view text) {
   if (!text.empty() && text[0] == '+') {
@@ -53,21 +75,26 @@ std::optional<EntryProblem> ToEntry(double value, float* entry) {
   return std::nullopt;
 }
 
+std::optional<EntryProblem> ToNumber(double value, bool refuse_negative,
+                                     double* entry) {
+  float ignored = 0;
+  auto problem = ToEntry(refuse_negative ? value : std::abs(value), &ignored);
+  if (!problem.has_value()) *entry = value + 0.0;  // -0 + 0 = 0
+  return problem;
+}
+
 std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry) {
-  text = TrimBlanks(text);
-  if (text.empty()) {
-    return EntryProblem{
-        "input-not-a-number",
-        "the field is empty; write 0 where nothing was observed"};
-  }
-  const std::optional<double> value = ParseNumber(text);
-  if (!value.has_value()) {
-    return EntryProblem{"input-not-a-number",
-                        absl::StrCat(Quoted(text),
-                                     " is not a number; write decimal "
-                                     "numbers with a point")};
-  }
-  return ToEntry(*value, entry);
+  double value = 0;
+  auto problem = AnyNumber(text, &value);
+  return problem.has_value() ? problem : ToEntry(value, entry);
+}
+
+std::optional<EntryProblem> ParseNumber(std::string_view text,
+                                        bool refuse_negative, double* entry) {
+  double value = 0;
+  auto problem = AnyNumber(text, &value);
+  return problem.has_value() ? problem
+                             : ToNumber(value, refuse_negative, entry);
 }
 
 bool IsNumber(std::string_view text) {

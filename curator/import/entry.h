@@ -19,9 +19,18 @@ struct EntryProblem {
 // NaN, infinite, negative or above the largest float. -0 becomes 0.
 std::optional<EntryProblem> ToEntry(double value, float* entry);
 
-// The same from decimal text such as 12, +1.5, 3e-7. Blanks around it are
+// The same in double precision, for tables that are no V: negative numbers are
+// entries unless they are refused. -0 becomes 0.
+std::optional<EntryProblem> ToNumber(double value, bool refuse_negative,
+                                     double* entry);
+
+// ToEntry from decimal text such as 12, +1.5, 3e-7. Blanks around it are
 // ignored. A number too small for a double is 0.
 std::optional<EntryProblem> ParseEntry(std::string_view text, float* entry);
+
+// ToNumber from decimal text.
+std::optional<EntryProblem> ParseNumber(std::string_view text,
+                                        bool refuse_negative, double* entry);
 
 // The whole of `text` as a double, finite or not; what is out of range becomes
 // the nearest double, of the same side of 0. Nothing if it is no number.

@@ -93,15 +93,34 @@ absl::Status CheckHeader(const InputFile& input, const NpyHeader& header) {
   return absl::OkStatus();
 }
 
-// Entries of one row of the file's order at a time: of a row in C order, of a
-// column in Fortran order.
-absl::StatusOr<std::vector<float>> ReadEntries(InputFile* input,
+// The file's header, checked; the file then stands at the first entry.
+absl::StatusOr<NpyHeader> ReadHeader(InputFile* input) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
+                         input->Peek(kLongestHeader));
+  absl::StatusOr<NpyHeader> header = ParseNpyHeader(beginning);
+  if (!header.ok()) {
+    return input->RefuseAt(
+        "input-malformed", 0, 0,
+        std::string(absl::StripSuffix(header.status().message(), ".")));
+  }
+  DPNMF_RETURN_IF_ERROR(CheckHeader(*input, *header));
+  std::vector<std::byte> skipped(header->data_offset);
+  DPNMF_RETURN_IF_ERROR(input->Read(skipped).status());
+  return header;
+}
+
+// All entries in the file's order, row after row in C order, column after
+// column in Fortran order. `keep` takes a number of the file and sets the
+// entry, or says what is wrong with it.
+template <typename Entry, typename Keep>
+absl::StatusOr<std::vector<Entry>> ReadEntries(InputFile* input,
                                                const NpyHeader& header,
-                                               std::uint64_t outer,
-                                               std::uint64_t inner) {
+                                               Keep keep) {
   const EntryType& type = *EntryTypeOf(header.dtype);
   const bool swap = MustSwap(header.dtype);
-  std::vector<float> values;
+  const std::uint64_t outer = header.shape[header.fortran_order ? 1 : 0];
+  const std::uint64_t inner = header.shape[header.fortran_order ? 0 : 1];
+  std::vector<Entry> values;
   values.reserve(outer * inner);
   std::vector<std::byte> bytes(inner * type.size);
   for (std::uint64_t i = 0; i < outer; ++i) {
@@ -112,9 +131,9 @@ absl::StatusOr<std::vector<float>> ReadEntries(InputFile* input,
           "the file is too short for its shape; copy it again");
     }
     for (std::uint64_t j = 0; j < inner; ++j) {
-      float entry = 0;
+      Entry entry = 0;
       const auto problem =
-          ToEntry(type.read(bytes.data() + j * type.size, swap), &entry);
+          keep(type.read(bytes.data() + j * type.size, swap), &entry);
       if (problem.has_value()) {
         const std::uint64_t row = header.fortran_order ? j : i;
         const std::uint64_t column = header.fortran_order ? i : j;
@@ -125,6 +144,12 @@ absl::StatusOr<std::vector<float>> ReadEntries(InputFile* input,
       values.push_back(entry);
     }
   }
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view rest, input->Peek(1));
+  if (!rest.empty()) {
+    return input->RefuseAt(
+        "input-malformed", 0, 0,
+        "the file is longer than its shape says; save the array again");
+  }
   return values;
 }
 
@@ -132,31 +157,30 @@ absl::StatusOr<std::vector<float>> ReadEntries(InputFile* input,
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
                                            bool users_are_rows) {
-  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
-                         input->Peek(kLongestHeader));
-  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(beginning);
-  if (!header.ok()) {
-    return input->RefuseAt(
-        "input-malformed", 0, 0,
-        std::string(absl::StripSuffix(header.status().message(), ".")));
-  }
-  DPNMF_RETURN_IF_ERROR(CheckHeader(*input, *header));
-  std::vector<std::byte> skipped(header->data_offset);
-  DPNMF_RETURN_IF_ERROR(input->Read(skipped).status());
-  // Fortran order is the row-major order of the transpose.
-  const bool transposed = header->fortran_order;
-  const std::uint64_t outer = header->shape[transposed ? 1 : 0];
-  const std::uint64_t inner = header->shape[transposed ? 0 : 1];
+  DPNMF_ASSIGN_OR_RETURN(const NpyHeader header, ReadHeader(input));
   DPNMF_ASSIGN_OR_RETURN(std::vector<float> values,
-                         ReadEntries(input, *header, outer, inner));
-  DPNMF_ASSIGN_OR_RETURN(const std::string_view rest, input->Peek(1));
-  if (!rest.empty()) {
-    return input->RefuseAt(
-        "input-malformed", 0, 0,
-        "the file is longer than its shape says; save the array again");
-  }
-  return DenseOfRows(std::move(values), outer, inner,
+                         ReadEntries<float>(input, header, ToEntry));
+  // Fortran order is the row-major order of the transpose.
+  const bool transposed = header.fortran_order;
+  return DenseOfRows(std::move(values), header.shape[transposed ? 1 : 0],
+                     header.shape[transposed ? 0 : 1],
                      users_are_rows != transposed);
+}
+
+absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
+                                          bool refuse_negative) {
+  DPNMF_ASSIGN_OR_RETURN(const NpyHeader header, ReadHeader(input));
+  NpyNumbers numbers;
+  numbers.rows = header.shape[0];
+  numbers.columns = header.shape[1];
+  numbers.fortran_order = header.fortran_order;
+  DPNMF_ASSIGN_OR_RETURN(
+      numbers.values,
+      ReadEntries<double>(input, header,
+                          [refuse_negative](double value, double* entry) {
+                            return ToNumber(value, refuse_negative, entry);
+                          }));
+  return numbers;
 }
 
 }  // namespace dpnmf::curator

@@ -3,6 +3,9 @@
 #ifndef DPNMF_CURATOR_IMPORT_NPY_MATRIX_H_
 #define DPNMF_CURATOR_IMPORT_NPY_MATRIX_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "curator/import/input_file.h"
 #include "curator/import/load.h"
@@ -11,6 +14,19 @@ namespace dpnmf::curator {
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
                                            bool users_are_rows);
+
+// The numbers as the file has them, in double precision.
+struct NpyNumbers {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  bool fortran_order = false;  // of `values`: column after column
+  std::vector<double> values;
+};
+
+// Entries are finite and at most as large as an entry of V; negative ones are
+// kept unless they are refused. Errors as LoadMatrix.
+absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,
+                                          bool refuse_negative);
 
 }  // namespace dpnmf::curator
 

@@ -3,12 +3,14 @@
 #ifndef DPNMF_CURATOR_LAB_TABLES_TABLE_H_
 #define DPNMF_CURATOR_LAB_TABLES_TABLE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "curator/import/load.h"
 
 namespace dpnmf::curator::lab {
 
@@ -23,15 +25,23 @@ struct Table {
 
 struct TableOptions {
   bool users_are_rows = true;
-  std::optional<bool> header;  // as in LoadOptions
+  // Whether the first line holds names; not set: if none of its fields
+  // but class and id is a number. Where users are columns these are the
+  // people's names (ids where no row of ids is declared), and lines may begin
+  // with the name of a column.
+  std::optional<bool> header;
   // Fields of the file, counted from 1: the column (the row where users are
   // columns) with the class, and the one with the id.
   std::optional<int> class_column;
   std::optional<int> id_column;
   bool refuse_negative = false;  // for factorisations into parts
+  LoadProgress progress;
+  std::function<bool()> interrupted;  // as in LoadOptions
 };
 
-// CSV, TSV, text and .npy; also with gzip. Errors and codes of LoadMatrix; the
+// CSV, TSV, blank-separated text and .npy; also with gzip. Memory: twice the
+// table. Classes and ids may be words; those of .npy are the shortest decimal
+// form of the numbers. Errors and codes of LoadMatrix; the
 // sentence names file, line and column. INVALID_ARGUMENT
 // "class-column-out-of-range", "id-column-out-of-range", "classes-one" (all
 // people have one label), "table-ids-repeated".
