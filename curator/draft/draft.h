@@ -3,7 +3,7 @@
 // publish` reads them. A draft is as private as the table it was made from.
 //
 //   DRAFT/table.csv    the table as it would be published
-//   DRAFT/draft.json   the rest; SHA-256 of table.csv is in it
+//   DRAFT/draft.json   the rest; SHA-256 of the other two are in it
 //   DRAFT/people.bin   keyed fingerprints of the people of the original, if
 //                      they are known: 16 bytes each, sorted
 //
@@ -45,14 +45,22 @@ struct Draft {
   // The people of the original; not set: they are not known, and the draft
   // cannot be published.
   std::optional<PeopleFingerprints> people;
-  // Of a synthetic table: the charge that paid (population, data set, run id,
-  // epsilon, delta, relation), as `synthesise` wrote it into its release file.
+  // Of a synthetic table, else null: the charge that paid, as `dpnmf-curator
+  // synthesise` wrote it into its release file. An object of
+  //   "ledger"       the ledger's id
+  //   "sequence"     number of the charge's row, an integer
+  //   "row_hash"     its hash, 64 hexadecimal digits
+  //   "population", "dataset", "run_id", "mechanism"   as in the row
+  //   "round"        as in the row, an integer
+  //   "cost_units"   mu^2 in units of 2^-60, decimal text (UnitsText)
+  // `publish` takes the guarantee from the ledger, not from here.
   nlohmann::ordered_json charge;
 };
 
 // Writes the three files into the directory, which is made if it is missing;
-// refuses one that holds a draft already: ALREADY_EXISTS "draft-exists".
-// UNAVAILABLE "storage-failed".
+// draft.json comes last, so a directory without it holds no draft. Refuses one
+// that holds a draft already: ALREADY_EXISTS "draft-exists". UNAVAILABLE
+// "storage-failed".
 absl::Status WriteDraft(const std::string& directory, const Draft& draft,
                         std::string_view table_csv);
 
@@ -61,8 +69,8 @@ struct StoredDraft {
   std::string table_csv;
 };
 
-// NOT_FOUND "draft-missing"; DATA_LOSS "draft-damaged" (also if table.csv is
-// not the table of draft.json); UNAVAILABLE "storage-failed".
+// NOT_FOUND "draft-missing"; DATA_LOSS "draft-damaged" (also if table.csv or
+// people.bin is not that of draft.json); UNAVAILABLE "storage-failed".
 absl::StatusOr<StoredDraft> ReadDraft(const std::string& directory);
 
 }  // namespace dpnmf::curator

@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/sha256.h"
 #include "curator/import/fingerprint.h"
 
 namespace dpnmf::curator {
 
-// HMAC-SHA-256 under the operator's key, cut to 128 bits.
+// HMAC-SHA-256 under the operator's key, cut to 128 bits. All bytes 0: none.
 using PersonFingerprint = std::array<std::uint8_t, 16>;
 
 struct PeopleFingerprints {
+  Digest key_check{};  // CheckOfKey of the key that made them
   // Of ids, which the operator declared; of rows where there is no id.
   std::vector<PersonFingerprint> ids;   // ascending, different
   std::vector<PersonFingerprint> rows;  // ascending, different; rows of zeros
@@ -28,12 +30,68 @@ struct PeopleFingerprints {
                          const PeopleFingerprints&) = default;
 };
 
+// Fingerprints of two keys have nothing in common, whoever the people are: what
+// is compared must agree in this first. Says nothing about the key.
+Digest CheckOfKey(const FingerprintKey& key);
+
 // Of the numbers as the file has them, before any normalisation. The order of
 // people does not matter. A row of zeros has no fingerprint (all bytes 0).
 PersonFingerprint FingerprintOfRow(std::span<const float> row,
                                    const FingerprintKey& key);
+// The same of a row whose other entries are 0; `columns` from 0, ascending.
+PersonFingerprint FingerprintOfRow(std::span<const std::int32_t> columns,
+                                   std::span<const float> values,
+                                   const FingerprintKey& key);
+// Blanks around the id do not count. An empty id has no fingerprint.
 PersonFingerprint FingerprintOfId(std::string_view id,
                                   const FingerprintKey& key);
+
+// Puts the fingerprints of people together, in any order. One person may have
+// several rows: of a table with a class, add the row with the class at its
+// place and the row without it, because either may have been imported.
+// 16 bytes a person and kind. Not thread-safe.
+class PeopleCollector {
+ public:
+  explicit PeopleCollector(const FingerprintKey& key) : key_(key) {}
+
+  void AddRow(std::span<const float> row) {
+    Add(FingerprintOfRow(row, key_), &people_.rows);
+  }
+  void AddRow(std::span<const std::int32_t> columns,
+              std::span<const float> values) {
+    Add(FingerprintOfRow(columns, values, key_), &people_.rows);
+  }
+  void AddId(std::string_view id) {
+    people_.has_ids = true;
+    Add(FingerprintOfId(id, key_), &people_.ids);
+  }
+  // Once only, last.
+  PeopleFingerprints Finish();
+
+ private:
+  static void Add(const PersonFingerprint& fingerprint,
+                  std::vector<PersonFingerprint>* kind) {
+    if (fingerprint != PersonFingerprint{}) kind->push_back(fingerprint);
+  }
+
+  const FingerprintKey key_;
+  PeopleFingerprints people_;
+};
+
+// How many fingerprints two groups of people have in common.
+struct SharedPeople {
+  std::uint64_t ids = 0;
+  std::uint64_t rows = 0;
+
+  bool any() const { return ids + rows > 0; }
+};
+SharedPeople SharedBy(const PeopleFingerprints& a, const PeopleFingerprints& b);
+
+// A file of them, which belongs to the thing with that digest. Private.
+std::string PeopleBytes(const PeopleFingerprints& people, const Digest& of);
+// DATA_LOSS "people-damaged", also if it belongs to something else.
+absl::StatusOr<PeopleFingerprints> PeopleOfBytes(std::string_view bytes,
+                                                 const Digest& of);
 
 }  // namespace dpnmf::curator
 
