@@ -7,6 +7,8 @@
 //   data.npy indices.npy indptr.npy
 //                  sparse: CSC, float32, int32 and int64
 //   features.txt   names of the features, one a line, if they were declared
+//   labels.npy     of dense data with classes: int32, of each person the index
+//                  of the declared class: private
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -53,6 +55,8 @@ struct DatasetDescription {
   bool is_public = false;
   bool sparse = false;
   std::optional<RatingScale> ratings = std::nullopt;  // of ratings alone
+  std::optional<ClassFacts> classes = std::nullopt;
+  std::optional<EntryRange> range = std::nullopt;
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -82,9 +86,11 @@ class Dataset {
 
   // An in-memory data set, for tests and for `factorize`. values: D x N
   // column-major. The description's features and (under replace_one) users must
-  // fit; INVALID_ARGUMENT otherwise.
+  // fit; INVALID_ARGUMENT otherwise. `labels`: one a column, if there are
+  // classes.
   static absl::StatusOr<std::unique_ptr<Dataset>> FromDense(
-      DatasetDescription description, std::vector<float> values);
+      DatasetDescription description, std::vector<float> values,
+      std::vector<std::int32_t> labels = {});
   static absl::StatusOr<std::unique_ptr<Dataset>> FromSparse(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> indices, std::vector<float> values);
@@ -107,6 +113,8 @@ class Dataset {
 
   // Dense only. D values.
   std::span<const float> DenseColumn(std::uint64_t user) const;
+  // Of each column the index of its class; empty without classes.
+  std::span<const std::int32_t> labels() const { return labels_; }
   // Sparse only.
   SparseColumn SparseColumnOf(std::uint64_t user) const;
   // Data sets of ratings only (description().ratings).
@@ -121,6 +129,7 @@ class Dataset {
   const std::int64_t* indptr_ = nullptr;
   const std::int32_t* indices_ = nullptr;
   const std::int32_t* units_ = nullptr;
+  std::span<const std::int32_t> labels_;
   std::unique_ptr<Storage> storage_;
 };
 
