@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
@@ -207,17 +208,34 @@ absl::Status SetCosts(MuSquared whole, const RunParameters& parameters,
                  "please report this.");
 }
 
+// As import declares them (curator/data/description.h).
+bool AreClasses(const ClassFacts& classes) {
+  return classes.names.size() >= 2 && classes.names.size() <= kMostClasses &&
+         (classes.sizes.empty() ||
+          classes.sizes.size() == classes.names.size());
+}
+
+// Not too narrow for a lattice that the column bound decides.
+bool IsEntryRange(const EntryRange& range, double column_bound) {
+  return range.low >= 0 && range.high <= column_bound &&
+         range.high - range.low >= column_bound / 256;
+}
+
 absl::Status CheckFacts(const DatasetFacts& facts) {
   const bool ok =
       facts.features >= 1 && facts.users >= 1 && facts.users <= kMostUsers &&
       facts.column_bound >= kLeastColumnBound && facts.column_bound <= 1e30 &&
       facts.max_rank >= 1 && facts.max_rounds >= 1 &&
-      (!facts.ratings.has_value() || IsRatingScale(*facts.ratings));
+      (!facts.ratings.has_value() || IsRatingScale(*facts.ratings)) &&
+      (!facts.classes.has_value() || AreClasses(*facts.classes)) &&
+      (!facts.range.has_value() ||
+       IsEntryRange(*facts.range, facts.column_bound));
   if (ok) return absl::OkStatus();
   return Invalid("dataset-facts-invalid",
                  "The data set's declared facts are out of range (`features`, "
                  "`users` up to 2^40, `column_bound` from 2^-32 to 1e30, "
-                 "`max_rank`, `max_rounds`, `ratings` up to 100,000); import "
+                 "`max_rank`, `max_rounds`, `ratings` up to 100,000, 2 to "
+                 "1,000 `classes`, `range` within the column bound); import "
                  "it again.");
 }
 

@@ -27,6 +27,24 @@ struct RatingScale {
   friend bool operator==(const RatingScale&, const RatingScale&) = default;
 };
 
+// Of data sets with classes: each person has one of these labels.
+struct ClassFacts {
+  std::vector<std::string> names;  // different
+  // Sizes of the classes where the labels were declared public; else empty.
+  std::vector<std::uint64_t> sizes = {};
+
+  friend bool operator==(const ClassFacts&, const ClassFacts&) = default;
+};
+
+// The declared range of every entry, and whether entries are whole numbers.
+struct EntryRange {
+  double low = 0;   // at least 0
+  double high = 0;  // above low, at most the column bound
+  bool integers = false;
+
+  friend bool operator==(const EntryRange&, const EntryRange&) = default;
+};
+
 // Public facts about a data set. In range: features and users at least 1, users
 // at most 2^40, column_bound in [2^-32, 1e30], max_rank and max_rounds at
 // least 1.
@@ -42,6 +60,8 @@ struct DatasetFacts {
   std::uint32_t max_rounds = 0;
   // Of data sets of ratings: what is missing is not 0.
   std::optional<RatingScale> ratings = std::nullopt;
+  std::optional<ClassFacts> classes = std::nullopt;  // of declared classes
+  std::optional<EntryRange> range = std::nullopt;    // where one is declared
 };
 
 // The gate's two integer bounds on a vector of declared Euclidean length
@@ -124,6 +144,7 @@ struct StagePlan {
   //   statistics  S_A and S_B for a dictionary W
   //   gradient    W S_A - S_B
   //   objective   sum of min(1/2 |v - W h|^2, c_v^2 / 2), 1 x 1
+  //   class moments  by class, sums of z z', z = (a, v less a centre)
   //   items, co-ratings, profiles, residuals, corrections
   //               of ratings (common/privacy/ratings_bounds.h)
   // and those of further mechanisms.

@@ -242,6 +242,16 @@ absl::StatusOr<DatasetFacts> FactsOf(const v1::Dataset& dataset) {
                      .high_units = dataset.ratings().high_units(),
                      .item_features = dataset.ratings().item_features()};
   }
+  if (dataset.has_classes()) {
+    const v1::Classes& classes = dataset.classes();
+    facts.classes = {.names = {classes.names().begin(), classes.names().end()},
+                     .sizes = {classes.sizes().begin(), classes.sizes().end()}};
+  }
+  if (dataset.has_range()) {
+    facts.range = {.low = dataset.range().low(),
+                   .high = dataset.range().high(),
+                   .integers = dataset.range().integers()};
+  }
   return facts;
 }
 

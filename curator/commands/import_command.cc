@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/wire/json.h"
@@ -41,12 +43,27 @@ struct ImportFlags {
   std::string adjacency = "replace_one";
   std::string normalise;
   std::string rating_range;
+  std::string classes;
+  std::string range;
+  bool integers = false;
   std::string unlisted = "refuse";
   std::string anchor_dir;
   bool no_anchor = false;
   bool weak_delta = false;
   std::string format = "text";
 };
+
+absl::StatusOr<EntryRange> ParseEntryRange(const std::string& text,
+                                           bool integers) {
+  EntryRange range{.integers = integers};
+  const std::vector<std::string> ends = absl::StrSplit(text, ',');
+  if (ends.size() == 2 && absl::SimpleAtod(ends[0], &range.low) &&
+      absl::SimpleAtod(ends[1], &range.high))
+    return range;
+  return Refusal(absl::StatusCode::kInvalidArgument, "range-out-of-range",
+                 "`range` must be LOW,HIGH, two numbers; --integers needs it "
+                 "too.");
+}
 
 // Main has checked that every word is one of its flag's.
 absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
@@ -64,6 +81,12 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
   if (!flags.rating_range.empty()) {
     DPNMF_ASSIGN_OR_RETURN(options.rating_range,
                            ParseRatingRange(flags.rating_range));
+  }
+  if (!flags.classes.empty())
+    options.classes = absl::StrSplit(flags.classes, ',');
+  if (!flags.range.empty() || flags.integers) {
+    DPNMF_ASSIGN_OR_RETURN(options.range,
+                           ParseEntryRange(flags.range, flags.integers));
   }
   return options;
 }
@@ -163,11 +186,22 @@ std::string EntriesText(const v1::Dataset& dataset) {
                            RatingText(dataset.ratings().high_units()),
                            dataset.ratings().item_features());
   }
-  return absl::StrCat(
+  std::string text = absl::StrCat(
       dataset.sparse() ? "sparse" : "dense", ", columns ",
       dataset.normalisation() == v1::NORMALISATION_L2
           ? std::string("scaled to length 1")
           : absl::StrFormat("of length at most %g", dataset.column_bound()));
+  if (dataset.has_range()) {
+    absl::StrAppendFormat(&text, ", entries from %g to %g%s",
+                          dataset.range().low(), dataset.range().high(),
+                          dataset.range().integers() ? ", integers" : "");
+  }
+  if (dataset.has_classes()) {
+    absl::StrAppendFormat(
+        &text, ", %d classes, labels %s", dataset.classes().names_size(),
+        dataset.classes().sizes_size() > 0 ? "public" : "private");
+  }
+  return text;
 }
 
 void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
@@ -343,6 +377,21 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
           "--id-column", &options.id_column,
           "The label column, counted from 1, that identifies the person: by it "
           "people are recognised when a table is published"),
+      Flag("--class-column", &options.class_column,
+           "Field of each line, from 1, that contains the person's label; it "
+           "is not an entry"),
+      Flag("--classes", &flags->classes,
+           "For --class-column: the declared labels; another is refused",
+           {.value = "A,B"}),
+      Flag("--labels-public", &options.labels_public,
+           "Declare the labels public: class sizes are then published exactly, "
+           "and no release promises anything about a label"),
+      Flag("--range", &flags->range,
+           "For --normalise none: the declared range of all entries, which "
+           "class_moments centres them in",
+           {.value = "LOW,HIGH"}),
+      Flag("--integers", &flags->integers,
+           "For --range: declare that entries are whole numbers"),
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
            "analysts will see; for triples: the items"),

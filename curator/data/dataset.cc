@@ -88,6 +88,26 @@ std::optional<std::string> RatingsProblem(const DatasetDescription& description,
   return std::nullopt;
 }
 
+// One declared class a column; the public sizes are theirs.
+std::optional<std::string> LabelsProblem(const DatasetDescription& description,
+                                         std::uint64_t users,
+                                         std::span<const std::int32_t> labels) {
+  const std::size_t classes =
+      description.classes.has_value() ? description.classes->names.size() : 0;
+  if (labels.size() != (classes == 0 ? 0 : users))
+    return "its labels and its users differ in number";
+  std::vector<std::uint64_t> sizes(classes);
+  for (const std::int32_t label : labels) {
+    if (label < 0 || static_cast<std::size_t>(label) >= classes)
+      return "a label is not a declared class";
+    ++sizes[static_cast<std::size_t>(label)];
+  }
+  if (classes > 0 && !description.classes->sizes.empty() &&
+      description.classes->sizes != sizes)
+    return "its classes have other sizes than the described ones";
+  return std::nullopt;
+}
+
 }  // namespace
 
 // Either mapped files or vectors hold the arrays.
@@ -97,6 +117,7 @@ struct Dataset::Storage {
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
   std::vector<std::int32_t> units;
+  std::vector<std::int32_t> labels;
 };
 
 namespace {
@@ -195,6 +216,14 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
     }
     dataset->user_count_ = shape[1];
     dataset->values_ = values.data();
+    if (description.classes.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(dataset->labels_,
+                             MapArray<std::int32_t>(directory, "labels.npy",
+                                                    "<i4", 1, files, &shape));
+    }
+    const auto labels =
+        LabelsProblem(description, dataset->user_count_, dataset->labels_);
+    if (labels.has_value()) return Damaged(directory, *labels);
   }
   const auto problem = UserCountProblem(description, dataset->user_count_);
   if (problem.has_value()) return Damaged(directory, *problem);
@@ -202,17 +231,22 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
 }
 
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromDense(
-    DatasetDescription description, std::vector<float> values) {
+    DatasetDescription description, std::vector<float> values,
+    std::vector<std::int32_t> labels) {
   if (description.features == 0 || values.size() % description.features != 0) {
     return Malformed("the number of values must be a multiple of `features`");
   }
   const std::uint64_t users = values.size() / description.features;
   const auto problem = UserCountProblem(description, users);
   if (problem.has_value()) return Malformed(*problem);
+  if (const auto wrong = LabelsProblem(description, users, labels))
+    return Malformed(*wrong);
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(description);
   dataset->description_.sparse = false;
   dataset->user_count_ = users;
+  dataset->storage_->labels = std::move(labels);
+  dataset->labels_ = dataset->storage_->labels;
   dataset->storage_->values = std::move(values);
   dataset->values_ = dataset->storage_->values.data();
   return dataset;
@@ -299,6 +333,8 @@ DatasetFacts FactsOf(const DatasetDescription& description) {
       {description.features, description.users, std::uint64_t{kMaxRank}}));
   facts.max_rounds = kMaxRounds;
   facts.ratings = description.ratings;
+  facts.classes = description.classes;
+  facts.range = description.range;
   return facts;
 }
 

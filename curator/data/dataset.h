@@ -8,6 +8,8 @@
 //                  sparse: CSC, float32, int32 and int64
 //   features.txt   names of the features, one a line, if they were declared;
 //                  public if dataset.json says so
+//   labels.npy     of dense data with classes: int32, of each person the index
+//                  of the declared class: private
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -57,6 +59,8 @@ struct DatasetDescription {
   // features.txt is public. Data sets that were imported by older programs have
   // such a file without this.
   bool named_features = false;
+  std::optional<ClassFacts> classes = std::nullopt;
+  std::optional<EntryRange> range = std::nullopt;
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -86,9 +90,11 @@ class Dataset {
 
   // An in-memory data set, for tests and for `factorize`. values: D x N
   // column-major. The description's features and (under replace_one) users must
-  // fit; INVALID_ARGUMENT otherwise.
+  // fit; INVALID_ARGUMENT otherwise. `labels`: one a column, if there are
+  // classes.
   static absl::StatusOr<std::unique_ptr<Dataset>> FromDense(
-      DatasetDescription description, std::vector<float> values);
+      DatasetDescription description, std::vector<float> values,
+      std::vector<std::int32_t> labels = {});
   static absl::StatusOr<std::unique_ptr<Dataset>> FromSparse(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> indices, std::vector<float> values);
@@ -111,6 +117,8 @@ class Dataset {
 
   // Dense only. D values.
   std::span<const float> DenseColumn(std::uint64_t user) const;
+  // Of each column the index of its class; empty without classes.
+  std::span<const std::int32_t> labels() const { return labels_; }
   // Sparse only.
   SparseColumn SparseColumnOf(std::uint64_t user) const;
   // Data sets of ratings only (description().ratings).
@@ -125,6 +133,7 @@ class Dataset {
   const std::int64_t* indptr_ = nullptr;
   const std::int32_t* indices_ = nullptr;
   const std::int32_t* units_ = nullptr;
+  std::span<const std::int32_t> labels_;
   std::unique_ptr<Storage> storage_;
 };
 

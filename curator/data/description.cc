@@ -1,11 +1,16 @@
 #include "curator/data/description.h"
 
+#include <cmath>
 #include <iterator>
+#include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "common/base/utf8.h"
+#include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
 #include "nlohmann/json.hpp"
 
@@ -15,7 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kFormatVersion = 1;
-constexpr std::size_t kFieldCount = 14;  // without "ratings"
+// Without "ratings", "classes" and "range".
+constexpr std::size_t kFieldCount = 14;
 
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
@@ -71,12 +77,40 @@ RatingScale DecodeScale(const Json& json) {
   return scale;
 }
 
+ClassFacts DecodeClasses(const Json& json) {
+  const bool is_public = json.is_object() && json.contains("sizes");
+  if (!json.is_object() || json.size() != (is_public ? 2 : 1)) {
+    throw std::invalid_argument("its classes have missing or unknown fields");
+  }
+  ClassFacts classes;
+  classes.names = json.at("names").get<std::vector<std::string>>();
+  if (is_public) {
+    for (const Json& size : json.at("sizes"))
+      classes.sizes.push_back(size.get_ref<const Json::number_unsigned_t&>());
+    if (classes.sizes.size() != classes.names.size())
+      throw std::invalid_argument("its classes and their sizes differ");
+  }
+  return classes;
+}
+
+EntryRange DecodeRange(const Json& json) {
+  if (!json.is_object() || json.size() != 3)
+    throw std::invalid_argument("its range has missing or unknown fields");
+  return {.low = json.at("low").get<double>(),
+          .high = json.at("high").get<double>(),
+          .integers = json.at("integers").get<bool>()};
+}
+
 // Throws if a field is missing or of a wrong type.
 StoredDescription Decode(const Json& json) {
-  const bool ratings = json.is_object() && json.contains("ratings");
-  const bool named = json.is_object() && json.contains("named_features");
-  if (!json.is_object() ||
-      json.size() != kFieldCount + (ratings ? 1 : 0) + (named ? 1 : 0)) {
+  const auto has = [&](const char* key) {
+    return json.is_object() && json.contains(key);
+  };
+  const bool ratings = has("ratings");
+  const std::size_t others = std::size_t{has("classes")} +
+                             std::size_t{has("range")} + std::size_t{ratings} +
+                             std::size_t{has("named_features")};
+  if (!json.is_object() || json.size() != kFieldCount + others) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
   if (Whole(json, "format_version") != kFormatVersion) {
@@ -101,7 +135,13 @@ StoredDescription Decode(const Json& json) {
     if (!description.sparse)
       throw std::invalid_argument("ratings are stored sparse");
   }
-  if (named) {
+  if (has("classes")) {
+    description.classes = DecodeClasses(json.at("classes"));
+    if (description.sparse)
+      throw std::invalid_argument("data with classes are stored dense");
+  }
+  if (has("range")) description.range = DecodeRange(json.at("range"));
+  if (has("named_features")) {
     description.named_features = json.at("named_features").get<bool>();
     if (ratings && description.named_features)
       throw std::invalid_argument("ratings have items in the place of names");
@@ -156,6 +196,45 @@ absl::Status CheckRatings(const DatasetDescription& description) {
   return absl::OkStatus();
 }
 
+constexpr std::size_t kLongestClassName = 256;
+
+absl::Status CheckClasses(const DatasetDescription& description) {
+  const ClassFacts& classes = *description.classes;
+  std::set<std::string_view> different;
+  bool good = classes.names.size() >= 2 && classes.names.size() <= kMostClasses;
+  for (const std::string& name : classes.names) {
+    good = good && !name.empty() && name.size() <= kLongestClassName &&
+           IsPlainText(name) && different.insert(name).second;
+  }
+  if (!good || description.ratings.has_value()) {
+    return Refused("classes-malformed",
+                   "`classes` must be 2 to 1000 different labels of at most "
+                   "256 bytes, separated by commas, and not for ratings.");
+  }
+  if (!classes.sizes.empty() &&
+      description.adjacency != Adjacency::kReplaceOne) {
+    return Refused("labels-public-mismatch",
+                   "Public labels need --adjacency replace_one, because under "
+                   "the other relations the number of labels is private.");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRange(const DatasetDescription& description) {
+  const EntryRange& range = *description.range;
+  const double bound = description.column_bound;
+  const bool whole = !range.integers || (range.low == std::floor(range.low) &&
+                                         range.high == std::floor(range.high));
+  if (description.normalisation == Normalisation::kNone &&
+      !description.ratings.has_value() && range.low >= 0 &&
+      range.high <= bound && range.high - range.low >= bound / 256 && whole)
+    return absl::OkStatus();
+  return Refused("range-out-of-range",
+                 "`range` must be LOW,HIGH with 0 <= LOW < HIGH <= the column "
+                 "bound, at least 1/256 of that bound wide, whole numbers with "
+                 "--integers, and needs --normalise none.");
+}
+
 }  // namespace
 
 absl::Status CheckDeclaration(const DatasetDescription& description) {
@@ -188,6 +267,10 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
                    "`column_bound` must be from 2^-32 (2.4e-10) to 1000000; "
                    "for smaller data write them in another unit.");
   }
+  if (description.classes.has_value())
+    DPNMF_RETURN_IF_ERROR(CheckClasses(description));
+  if (description.range.has_value())
+    DPNMF_RETURN_IF_ERROR(CheckRange(description));
   if (description.ratings.has_value()) return CheckRatings(description);
   if (description.adjacency == Adjacency::kOneRating) {
     return Refused("adjacency-mismatch",
@@ -220,6 +303,16 @@ std::string ToJson(const StoredDescription& stored) {
     json["ratings"] = {{"low_units", description.ratings->low_units},
                        {"high_units", description.ratings->high_units},
                        {"item_features", description.ratings->item_features}};
+  }
+  if (description.classes.has_value()) {
+    json["classes"] = {{"names", description.classes->names}};
+    if (!description.classes->sizes.empty())
+      json["classes"]["sizes"] = description.classes->sizes;
+  }
+  if (description.range.has_value()) {
+    json["range"] = {{"low", description.range->low},
+                     {"high", description.range->high},
+                     {"integers", description.range->integers}};
   }
   if (description.named_features) json["named_features"] = true;
   return json.dump(2) + "\n";

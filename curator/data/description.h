@@ -26,7 +26,10 @@ bool IsName(std::string_view text);
 // "delta-out-of-range" ((0, 1)), "column-bound-out-of-range" (1 under l2, else
 // [kLeastColumnBound, kLargestColumnBound]; of ratings: none, 1),
 // "rating-range-out-of-range", "adjacency-mismatch" (one_rating is for
-// ratings), "input-too-large" (kMostItemFeatures). NaN fails every check.
+// ratings), "input-too-large" (kMostItemFeatures), "classes-malformed" (2 to
+// kMostClasses different names of 1 to 256 bytes), "labels-public-mismatch"
+// (public sizes under add_remove_one), "range-out-of-range". NaN fails every
+// check.
 absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {

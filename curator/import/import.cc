@@ -43,6 +43,9 @@ DatasetDescription DeclarationOf(const ImportOptions& options) {
   description.epsilon = options.epsilon;
   description.delta = options.delta;
   description.is_public = options.is_public;
+  if (options.class_column.has_value())
+    description.classes = ClassFacts{.names = options.classes};
+  description.range = options.range;
   return description;
 }
 
@@ -125,6 +128,9 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.label_columns.has_value(), "--label-columns"},
       {options.id_column.has_value(), "--id-column"},
       {!options.features_file.empty(), "--features"},
+      {options.class_column.has_value(), "--class-column"},
+      {!options.classes.empty(), "--classes"},
+      {options.range.has_value(), "--range"},
       {options.normalisation.has_value(), "--normalise"},
       {options.column_bound.has_value(), "--column-bound"}};
   for (const auto& [is_given, flag] : given) {
@@ -160,7 +166,26 @@ absl::Status CheckRatingsOptions(const ImportOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckClassOptions(const ImportOptions& options) {
+  if (options.class_column.has_value() == !options.classes.empty() &&
+      (options.class_column.has_value() || !options.labels_public)) {
+    const bool rows = options.users_are_rows.value_or(true);
+    const bool has_fields =
+        options.format == nullptr || options.format->has_fields;
+    if (!options.class_column.has_value() || (rows && has_fields))
+      return absl::OkStatus();
+    return Refused("class-column-mixed",
+                   "The flag --class-column is for CSV, TSV and text with "
+                   "--users rows: write the file so, or leave it out.");
+  }
+  return Refused("classes-missing",
+                 "Classes need both --class-column C, the field with the "
+                 "label, and --classes A,B,..., the declared labels; "
+                 "--labels-public needs both.");
+}
+
 absl::Status CheckMatrixOptions(const ImportOptions& options) {
+  DPNMF_RETURN_IF_ERROR(CheckClassOptions(options));
   if (options.input.empty()) {
     return Refused("input-missing",
                    "There is no file to read: give --input FILE, or --ratings "
@@ -266,6 +291,11 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
                    "`id_column` must be one of the label columns of a file "
                    "with people in rows: from 1 to --label-columns.");
   }
+  if (options.id_column.has_value() &&
+      options.id_column == options.class_column) {
+    return Refused("id-column-out-of-range",
+                   "`id_column` and `class_column` must be different fields.");
+  }
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
                    "`label_columns` must be 0 or more.");
@@ -283,6 +313,9 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   StoredDescription stored{.description = DeclarationOf(options)};
   DatasetDescription& description = stored.description;
   source->Describe(&description);
+  // Sizes are described only of labels that the operator declared public.
+  if (options.labels_public) description.classes->sizes = source->ClassSizes();
+  DPNMF_RETURN_IF_ERROR(CheckDeclaration(description));
   if (options.adjacency != Adjacency::kAddRemoveOne)
     description.users = source->people();
   DPNMF_RETURN_IF_ERROR(CheckUserCount(description, source->people()));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,13 @@ struct ImportOptions {
   std::optional<bool> header;        // as in LoadOptions
   std::optional<int> label_columns;  // as in LoadOptions
   std::optional<int> id_column;      // as in LoadOptions
+  // Both or neither: as in LoadOptions.
+  std::optional<int> class_column;
+  std::vector<std::string> classes;
+  // The labels are public, with the sizes of the classes.
+  bool labels_public = false;
+  // Under kNone alone: a declared range of all entries.
+  std::optional<EntryRange> range;
 
   std::string name;
   std::string population;
@@ -75,7 +83,8 @@ using ImportProgress = std::function<void(
 // (curator/data/description.h); "users-orientation-missing",
 // "features-missing", "users-count-missing", "users-count-out-of-range",
 // "column-bound-missing", "label-columns-out-of-range",
-// "id-column-out-of-range"; "input-missing"
+// "id-column-out-of-range", "classes-missing" (class_column, classes or
+// labels_public without the others), "class-column-mixed"; "input-missing"
 // (neither `input` nor `ratings`), "ratings-mixed" (options of both),
 // "items-missing", "rating-range-missing".
 absl::Status CheckImportOptions(const ImportOptions& options);

@@ -87,6 +87,8 @@ class MatrixSource : public ImportSource {
     load.header = options.header;
     load.label_columns = options.label_columns;
     load.id_column = options.id_column;
+    load.class_column = options.class_column;
+    load.classes = options.classes;
     load.interrupted = options.interrupted;
     load.note = options.note;
     load.users_count = DeclaredColumns(options);
@@ -94,8 +96,10 @@ class MatrixSource : public ImportSource {
     DPNMF_ASSIGN_OR_RETURN(
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
-    return std::make_unique<MatrixSource>(std::move(matrix),
-                                          std::move(load.feature_names));
+    auto source = std::make_unique<MatrixSource>(std::move(matrix),
+                                                 std::move(load.feature_names));
+    source->classes_ = options.classes.size();
+    return source;
   }
 
   void Describe(DatasetDescription* description) const override {
@@ -107,6 +111,12 @@ class MatrixSource : public ImportSource {
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     return FingerprintsOf(matrix_, matrix_.ids, key, people);
+  }
+  std::vector<std::uint64_t> ClassSizes() const override {
+    std::vector<std::uint64_t> sizes(classes_);
+    for (const std::int32_t label : matrix_.labels)
+      ++sizes[static_cast<std::size_t>(label)];
+    return sizes;
   }
   absl::Status Write(const DatasetDescription& description,
                      const std::string& directory) override {
@@ -123,12 +133,18 @@ class MatrixSource : public ImportSource {
       DPNMF_RETURN_IF_ERROR(
           WriteStructure(directory, matrix_.indices, matrix_.indptr));
     }
+    if (!matrix_.labels.empty()) {
+      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/labels.npy", "<i4",
+                                       {matrix_.labels.size()},
+                                       matrix_.labels));
+    }
     return WriteLines(directory + "/features.txt", feature_names_);
   }
 
  private:
   LoadedMatrix matrix_;
   std::vector<std::string> feature_names_;
+  std::size_t classes_ = 0;
 };
 
 class RatingsSource : public ImportSource {

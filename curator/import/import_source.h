@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,9 +25,12 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
-  // Of the whole, and of the people.
+  // Of the whole, and of the people; not of labels: the same people without
+  // them are recognised.
   virtual Digest Fingerprint(const FingerprintKey& key,
                              PeopleFingerprints* people) const = 0;
+  // People of each declared class.
+  virtual std::vector<std::uint64_t> ClassSizes() const { return {}; }
   // Every file of the data set but dataset.json, into a directory that exists.
   // Once only, last: columns are normalised in place.
   virtual absl::Status Write(const DatasetDescription& description,

@@ -100,6 +100,13 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
   if (format == nullptr) {
     DPNMF_ASSIGN_OR_RETURN(format, DetectFormat(input.get()));
   }
+  if (options.class_column.has_value() &&
+      !(format->has_fields && users_are_rows)) {
+    return input->RefuseAt("class-column-mixed", 0, 0,
+                           "a column of labels is read from CSV, TSV and text "
+                           "with people in rows alone; write the file so, or "
+                           "leave out --class-column");
+  }
   DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,
                          format->read(input.get(), users_are_rows, options));
   DPNMF_RETURN_IF_ERROR(CheckDeclaredShape(*input, matrix, options));

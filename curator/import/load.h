@@ -51,6 +51,8 @@ struct LoadedMatrix {
   // Names of the first people, as the file has them; empty if it has none.
   // Private.
   std::vector<std::string> ids;
+  // Of each user the index of the declared class; empty without classes.
+  std::vector<std::int32_t> labels;
 };
 
 // Bytes of the file read so far, and its size.
@@ -73,6 +75,10 @@ struct LoadOptions {
   // of their first appearance, which makes D a function of the data: never for
   // a matrix that is released from with privacy.
   std::vector<std::string> feature_names;
+  // Text matrices of users in rows: the field (from 1) that has the label of
+  // each user, one of `classes`. It is no entry and no column of labels.
+  std::optional<int> class_column;
+  std::vector<std::string> classes;
   // Declared number of columns. Triples: users without a triple are zero
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
@@ -90,7 +96,9 @@ struct LoadOptions {
 // "input-malformed", "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-negative", "input-duplicate", "input-out-of-range", "input-too-large",
 // "input-ambiguous" (the format must be said), "features-mismatch",
-// "users-mismatch", "item-unknown".
+// "users-mismatch", "item-unknown", "class-column-out-of-range",
+// "class-unknown" (a label is not declared), "class-column-mixed" (the file is
+// no text matrix of users in rows).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

@@ -54,6 +54,7 @@ class TextMatrixReader {
     LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
                                       width_ - label_columns_, users_are_rows);
     matrix.ids = std::move(ids_);
+    matrix.labels = std::move(labels_);
     return matrix;
   }
 
@@ -75,11 +76,62 @@ class TextMatrixReader {
             "input-ragged", empty_line, 1,
             "the line is empty; remove it or write its numbers");
       }
-      if (SplitFields(line, separator_, &fields_)) return true;
+      if (SplitFields(line, separator_, &fields_)) {
+        DPNMF_RETURN_IF_ERROR(TakeClass(line));
+        return true;
+      }
       return input_.Refuse("input-malformed", fields_.size() + 1,
                            "a quoted field must end with a quote before the "
                            "separator; correct or remove the quotes");
     }
+  }
+
+  // Takes the field of the class out of the line: whatever the other fields
+  // are, they are so without it.
+  absl::Status TakeClass(std::string_view line) {
+    if (!options_.class_column.has_value()) return absl::OkStatus();
+    const auto column = static_cast<std::size_t>(*options_.class_column);
+    if (column < 1 || column > fields_.size()) {
+      return input_.Refuse(
+          "class-column-out-of-range", fields_.size(),
+          absl::StrCat("the line has ", fields_.size(),
+                       " fields, and the class is declared in field ", column,
+                       "; correct --class-column"));
+    }
+    class_ = FieldText(line, fields_[column - 1]);
+    fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(column) - 1);
+    if (!fields_.empty()) return absl::OkStatus();
+    return input_.Refuse("input-malformed", column,
+                         "the line has no field besides the class; check the "
+                         "separator");
+  }
+
+  // The number of fields_[index] in the file.
+  std::uint64_t FieldNumber(std::size_t index) const {
+    const bool behind =
+        options_.class_column.has_value() &&
+        index + 1 >= static_cast<std::size_t>(*options_.class_column);
+    return index + (behind ? 2 : 1);
+  }
+
+  // So many fields, with that of the class.
+  std::size_t InFile(std::size_t fields) const {
+    return fields + (options_.class_column.has_value() ? 1 : 0);
+  }
+
+  absl::Status AddLabel() {
+    if (!options_.class_column.has_value()) return absl::OkStatus();
+    const auto& classes = options_.classes;
+    const auto found = std::find(classes.begin(), classes.end(), class_);
+    if (found == classes.end()) {
+      return input_.Refuse(
+          "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
+          absl::StrCat("the label ", Quoted(class_),
+                       " is not declared; declare it with --classes, or "
+                       "correct it"));
+    }
+    labels_.push_back(static_cast<std::int32_t>(found - classes.begin()));
+    return absl::OkStatus();
   }
 
   // A header has no number in it. A first line of words and numbers could be a
@@ -96,7 +148,7 @@ class TextMatrixReader {
     const auto word = std::find_if_not(begin, fields_.end(), IsNumber);
     return input_.Refuse(
         "input-ambiguous",
-        static_cast<std::uint64_t>(word - fields_.begin()) + 1,
+        FieldNumber(static_cast<std::size_t>(word - fields_.begin())),
         absl::StrCat(Quoted(*word),
                      " is not a number, but other fields of the first line "
                      "are; give --header yes or --header no"));
@@ -120,8 +172,9 @@ class TextMatrixReader {
       if (!unnamed_labels && header_width_ != width_) {
         return input_.Refuse(
             "input-ragged", std::min(header_width_, width_) + 1,
-            absl::StrCat("the line has ", width_, " fields and the header has ",
-                         header_width_, "; make them equal"));
+            absl::StrCat("the line has ", InFile(width_),
+                         " fields and the header has ", InFile(header_width_),
+                         "; make them equal"));
       }
       named = std::max(header_empty_, static_cast<std::size_t>(unnamed_labels));
     }
@@ -142,40 +195,49 @@ class TextMatrixReader {
   absl::Status AddRow() {
     if (fields_.size() != width_) {
       return input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
-                           absl::StrCat("the line has ", fields_.size(),
+                           absl::StrCat("the line has ", InFile(fields_.size()),
                                         " fields and the lines before have ",
-                                        width_, "; make them equal"));
+                                        InFile(width_), "; make them equal"));
     }
     for (std::size_t i = 0; i < words_only_; ++i) {
       if (!IsNumber(fields_[i])) continue;
       return input_.Refuse(
-          "input-ambiguous", i + 1,
+          "input-ambiguous", FieldNumber(i),
           absl::StrCat("the number ", Quoted(fields_[i]),
                        " is in a column of labels; give --label-columns K"));
     }
     if (options_.id_column.has_value()) {
-      const auto at = static_cast<std::size_t>(*options_.id_column) - 1;
+      const std::size_t at = IdIndex();
       ids_.emplace_back(TrimBlanks(fields_[at]));
       if (ids_.back().empty()) {
-        return input_.Refuse("input-malformed", at + 1,
+        return input_.Refuse("input-malformed", FieldNumber(at),
                              "the id is empty; give every person one");
       }
     }
     for (std::size_t i = label_columns_; i < width_; ++i) {
       float entry = 0;
       if (const auto problem = ParseEntry(fields_[i], &entry)) {
-        return input_.Refuse(problem->code, i + 1, problem->sentence);
+        return input_.Refuse(problem->code, FieldNumber(i), problem->sentence);
       }
       values_.push_back(entry);
     }
     ++rows_;
-    return absl::OkStatus();
+    return AddLabel();
   }
 
   // As declared; an id alone declares that the fields up to it are labels.
   std::optional<int> LabelColumns() const {
-    return options_.label_columns.has_value() ? options_.label_columns
-                                              : options_.id_column;
+    if (options_.label_columns.has_value() || !options_.id_column.has_value())
+      return options_.label_columns;
+    return static_cast<int>(IdIndex()) + 1;
+  }
+
+  // Of the id in fields_, which lack the class. There must be an id column.
+  std::size_t IdIndex() const {
+    const bool behind_class = options_.class_column.has_value() &&
+                              *options_.class_column < *options_.id_column;
+    return static_cast<std::size_t>(*options_.id_column) -
+           (behind_class ? 2 : 1);
   }
 
   // Two people with one id: the column is no id, or a person has two rows.
@@ -228,6 +290,8 @@ class TextMatrixReader {
   bool guessed_ = false;           // a word decided label_columns_
   std::vector<float> values_;      // row after row
   std::vector<std::string> ids_;   // of the rows, if there is an id column
+  std::string class_;              // of the current line
+  std::vector<std::int32_t> labels_;
   std::uint64_t rows_ = 0;
 };
 

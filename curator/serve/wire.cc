@@ -85,6 +85,18 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
     scale.set_item_features(facts.ratings->item_features);
   }
   message.set_named_features(description.named_features);
+  if (facts.classes.has_value()) {
+    v1::Classes& classes = *message.mutable_classes();
+    for (const std::string& name : facts.classes->names)
+      classes.add_names(name);
+    for (const std::uint64_t size : facts.classes->sizes)
+      classes.add_sizes(size);
+  }
+  if (facts.range.has_value()) {
+    message.mutable_range()->set_low(facts.range->low);
+    message.mutable_range()->set_high(facts.range->high);
+    message.mutable_range()->set_integers(facts.range->integers);
+  }
   return message;
 }
 

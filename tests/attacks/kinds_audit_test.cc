@@ -1,10 +1,10 @@
 // Membership, audited, for every kind of release beside A and B alone: second
 // moments, a mean and then second moments, the objective, statistics with
-// outliers, gradients. The sums are those of the product's mechanisms, the
-// noise is FillGaussian's with the plan's sigmas.
+// outliers, classes, gradients. The sums are those of the product's mechanisms,
+// the noise is FillGaussian's with the plan's sigmas.
 //
 // Every verdict accuses a sound mechanism with probability at most 1e-7
-// (MuLowerBound; rules fixed before the plays); 6 claims of the product, all
+// (MuLowerBound; rules fixed before the plays); 7 claims of the product, all
 // with fixed seeds.
 #include <iostream>
 #include <string>
@@ -195,6 +195,87 @@ TEST(AuditOfMoments, SeesADiagonalNoisedLikeTheRest) {
   EXPECT_GT(Surely("twin: sigma of G's diagonal as off it", kind.plan,
                    Play(game, kPlays, 30'000'000'000)),
             MuOf(kind.plan));
+}
+
+// ------------------------------------------------------------------ classes
+
+// Three classes in the range [0, 1]. The target changes the label and the
+// column, from one corner of the range to another.
+struct ClassGame {
+  RunPlan plan;
+  LinearGame game;
+};
+
+ClassGame GameOfClasses(Adjacency adjacency, std::int32_t other_label) {
+  DatasetDescription description;
+  description.name = description.population = "people";
+  description.features = kAttackFeatures;
+  description.users = kAttackUsers;
+  description.normalisation = Normalisation::kNone;
+  description.column_bound = 3;
+  description.conversion = Conversion::kGaussian;
+  description.adjacency = adjacency;
+  description.classes = ClassFacts{.names = {"a", "b", "c"}};
+  description.range = EntryRange{.low = 0, .high = 1};
+  RunParameters parameters;
+  parameters.dataset = "people";
+  parameters.mechanism = "class_moments";
+  parameters.rank = parameters.rounds = 1;
+  parameters.epsilon = 1;
+  parameters.delta = kAttackDelta;
+  parameters.adjacency = adjacency;
+  parameters.conversion = Conversion::kGaussian;
+  ClassGame result{PlanRun(parameters, FactsOf(description)).value(), {}};
+  const std::array<Eigen::VectorXf, 2> targets = {
+      Eigen::VectorXf::Ones(kAttackFeatures),
+      Eigen::VectorXf::Zero(kAttackFeatures)};
+  for (int world = 0; world < 2; ++world) {
+    const Eigen::MatrixXf v = PeopleWith(targets[world]).cwiseAbs();
+    std::vector<std::int32_t> labels = {0, 1, 2, 0, 1, 2, 0, 1};
+    labels[kTarget] = world == 0 ? 0 : other_label;
+    const auto data =
+        Dataset::FromDense(description, {v.data(), v.data() + v.size()}, labels)
+            .value();
+    std::unique_ptr<Coefficients> none;
+    result.game.sums[world] =
+        ReleaseKindOf("class moments")
+            .sums(RoundInput(), {*data, parameters, result.plan, {}, &none})
+            .value()
+            .parts.at(0);
+  }
+  result.game.stddevs = StddevsOf(result.plan.stages[0].parts);
+  return result;
+}
+
+TEST(AuditOfClasses, TheProductsBoundComesNearTheClaimFromBelow) {
+  const ClassGame classes = GameOfClasses(Adjacency::kReplaceOne, 2);
+  const double bound =
+      Surely("product, class moments, another label", classes.plan,
+             Play(classes.game, kPlays, 40'000'000'000));
+  EXPECT_LE(bound, MuOf(classes.plan));
+  EXPECT_GT(bound, 0.85 * MuOf(classes.plan));
+}
+
+// Priced as if one person were in one block alone: a replacement that changes
+// the label moves two.
+TEST(AuditOfClasses, SeesALabelChangePricedAsOneBlock) {
+  ClassGame classes = GameOfClasses(Adjacency::kReplaceOne, 2);
+  for (std::uint64_t& stddev : classes.game.stddevs)
+    stddev = static_cast<std::uint64_t>(static_cast<double>(stddev) * 0.7071);
+  EXPECT_GT(Surely("twin: a change of label priced as one block", classes.plan,
+                   Play(classes.game, kPlays, 41'000'000'000)),
+            MuOf(classes.plan));
+}
+
+// Sizes of the classes without noise, while labels are private.
+TEST(AuditOfClasses, SeesExactSizesOfClasses) {
+  ClassGame classes = GameOfClasses(Adjacency::kReplaceOne, 2);
+  constexpr int kSide = kAttackFeatures + 1;
+  for (int c = 0; c < 3; ++c)
+    classes.game.stddevs[static_cast<std::size_t>(c) * kSide * kSide] = 0;
+  EXPECT_GT(Surely("twin: exact sizes of classes", classes.plan,
+                   Play(classes.game, kPlays, 42'000'000'000)),
+            MuOf(classes.plan));
 }
 
 // ---------------------------------------------------------------- gradients

@@ -269,8 +269,11 @@ std::string ColumnsText(const v1::Dataset& dataset) {
         "ratings ", FormatNumber(kRatingUnit * dataset.ratings().low_units()),
         " to ", FormatNumber(kRatingUnit * dataset.ratings().high_units()));
   }
-  return absl::StrCat(NameOf(dataset.normalisation()),
-                      dataset.sparse() ? ", sparse" : "");
+  return absl::StrCat(
+      NameOf(dataset.normalisation()), dataset.sparse() ? ", sparse" : "",
+      dataset.has_classes()
+          ? absl::StrCat(", ", dataset.classes().names_size(), " classes")
+          : "");
 }
 
 }  // namespace

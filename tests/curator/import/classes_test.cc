@@ -1,0 +1,295 @@
+// Classes at import: labels beside V, never in it.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/base/error.h"
+#include "curator/data/dataset.h"
+#include "curator/data/description.h"
+#include "curator/import/import.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr char kPeople[] =
+    "1,2,benign,3\n4,5,malignant,6\n7,8,benign,9\n1,1, benign ,1\n";
+
+class ClassesAtImport : public testing::Test {
+ protected:
+  ImportOptions OptionsFor(const std::string& content,
+                           const std::string& name = "d") const {
+    ImportOptions options;
+    options.data_dir = scratch_.path() + "/data";
+    options.input = scratch_.Write(name + ".csv", content);
+    options.users_are_rows = true;
+    options.name = name;
+    options.population = std::string("p");
+    options.epsilon = 2;
+    options.delta = 1e-5;
+    options.normalisation = Normalisation::kNone;
+    options.column_bound = 16;
+    options.class_column = 3;
+    options.classes = {"benign", "malignant"};
+    return options;
+  }
+
+  std::string DirectoryOf(const std::string& name = "d") const {
+    return DatasetDirectory(scratch_.path() + "/data", name);
+  }
+
+  // The code and the sentence of a refusal.
+  static std::string Refused(const ImportOptions& options) {
+    const absl::Status status = Import(options).status();
+    return absl::StrCat(ReasonCode(status), ": ",
+                        std::string(status.message()));
+  }
+  static std::string CodeOf(const ImportOptions& options) {
+    return ReasonCode(Import(options).status());
+  }
+
+  // What Open says of the data set once `change` was done to its description.
+  std::string CodeAfter(const std::string& from, const std::string& to) const {
+    const std::string path = DirectoryOf() + "/dataset.json";
+    const std::string text = ReadAll(path);
+    EXPECT_NE(text.find(from), std::string::npos) << text;
+    scratch_.Write("data/datasets/d/dataset.json",
+                   absl::StrReplaceAll(text, {{from, to}}));
+    const std::string code = ReasonCode(Dataset::Open(DirectoryOf()).status());
+    scratch_.Write("data/datasets/d/dataset.json", text);
+    return code;
+  }
+
+  Scratch scratch_;
+};
+
+std::vector<std::int32_t> LabelsOf(const Dataset& dataset) {
+  return {dataset.labels().begin(), dataset.labels().end()};
+}
+
+// Both flags count the fields of the line.
+TEST_F(ClassesAtImport, AnIdMayStandBeforeOrBehindTheClass) {
+  const auto import = [&](const std::string& content, const std::string& name,
+                          int class_column, int id_column) {
+    ImportOptions options = OptionsFor(content, name);
+    options.class_column = class_column;
+    options.id_column = id_column;
+    const auto imported = Import(options);
+    EXPECT_TRUE(imported.ok()) << imported.status();
+    return ReadAll(DirectoryOf(name) + "/people.bin");
+  };
+  const std::string before =
+      import("benign,7,1,2\nmalignant,8,3,4\nbenign,9,5,6\n", "b", 1, 2);
+  const std::string behind =
+      import("7,1,2,benign\n8,3,4,malignant\n9,5,6,benign\n", "a", 4, 1);
+  EXPECT_EQ(before, behind);
+  EXPECT_EQ(Dataset::Open(DirectoryOf("b")).value()->features(), 2u);
+  ImportOptions same = OptionsFor(kPeople, "s");
+  same.id_column = same.class_column;
+  EXPECT_EQ(CodeOf(same), "id-column-out-of-range");
+}
+
+TEST_F(ClassesAtImport, KeepsLabelsBesideTheColumns) {
+  const auto imported = Import(OptionsFor(kPeople));
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->features, 3u);
+  EXPECT_EQ(imported->classes->names,
+            (std::vector<std::string>{"benign", "malignant"}));
+  EXPECT_TRUE(imported->classes->sizes.empty());
+  const auto dataset = Dataset::Open(DirectoryOf()).value();
+  EXPECT_EQ(LabelsOf(*dataset), (std::vector<std::int32_t>{0, 1, 0, 0}));
+  const auto column = dataset->DenseColumn(1);
+  EXPECT_EQ(std::vector<float>(column.begin(), column.end()),
+            (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(dataset->description().classes, imported->classes);
+  // Nothing of the labels stands in what is public.
+  EXPECT_EQ(ReadAll(DirectoryOf() + "/dataset.json").find("sizes"),
+            std::string::npos);
+}
+
+// With a header, with labels of people, and wherever the class stands.
+TEST_F(ClassesAtImport, ReadsTheSameColumnsAsWithoutTheClass) {
+  struct Case {
+    const char* with;
+    const char* without;
+    int column;
+  };
+  const Case cases[] = {
+      {"x,y,class\n1,2,benign\n3,4,malignant\n", "x,y\n1,2\n3,4\n", 3},
+      {"class,x,y\nbenign,1,2\nmalignant,3,4\n", "x,y\n1,2\n3,4\n", 1},
+      {"id,class,x,y\nann,benign,1,2\nbob,malignant,3,4\n",
+       "id,x,y\nann,1,2\nbob,3,4\n", 2},
+      {"benign,1,2\nmalignant,3,4\n", "1,2\n3,4\n", 1},
+      {"1,\"benign\",2\n3,\"malignant\",4\n", "1,2\n3,4\n", 2},
+  };
+  for (const Case& one : cases) {
+    LoadOptions options;
+    const auto plain =
+        LoadMatrix(scratch_.Write("plain.csv", one.without), true, options);
+    options.class_column = one.column;
+    options.classes = {"benign", "malignant"};
+    const auto labelled =
+        LoadMatrix(scratch_.Write("labelled.csv", one.with), true, options);
+    ASSERT_TRUE(plain.ok() && labelled.ok()) << labelled.status();
+    EXPECT_EQ(labelled->values, plain->values) << one.with;
+    EXPECT_EQ(labelled->features, plain->features);
+    EXPECT_EQ(labelled->labels, (std::vector<std::int32_t>{0, 1}));
+  }
+}
+
+TEST_F(ClassesAtImport, ARefusedLabelIsNamedWithLineAndColumn) {
+  ImportOptions options = OptionsFor("1,2,benign,3\n4,5,other,6\n");
+  std::string refusal = Refused(options);
+  EXPECT_EQ(refusal.substr(0, refusal.find(':')), "class-unknown");
+  EXPECT_NE(refusal.find("line 2, column 3"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("'other'"), std::string::npos) << refusal;
+  // The numbers of the other fields are those of the file.
+  refusal = Refused(OptionsFor("1,2,benign,3\n4,5,malignant,x\n"));
+  EXPECT_NE(refusal.find("line 2, column 4"), std::string::npos) << refusal;
+  refusal = Refused(OptionsFor("1,2,benign,3\n4,5,malignant\n"));
+  EXPECT_EQ(refusal.substr(0, refusal.find(':')), "input-ragged");
+  EXPECT_NE(refusal.find("has 3 fields and the lines before have 4"),
+            std::string::npos)
+      << refusal;
+  options = OptionsFor(kPeople);
+  options.class_column = 5;
+  EXPECT_EQ(CodeOf(options), "class-column-out-of-range");
+  options.class_column = 0;
+  EXPECT_EQ(CodeOf(options), "class-column-out-of-range");
+  EXPECT_FALSE(std::filesystem::exists(DirectoryOf()));
+}
+
+TEST_F(ClassesAtImport, DeclarationsAreCheckedBeforeTheFile) {
+  const auto code_with = [&](const auto& change) {
+    ImportOptions options = OptionsFor(kPeople);
+    options.input = "/nowhere";
+    change(&options);
+    return CodeOf(options);
+  };
+  EXPECT_EQ(code_with([](ImportOptions*) {}), "input-not-found");
+  EXPECT_EQ(code_with([](auto* o) { o->classes.clear(); }), "classes-missing");
+  EXPECT_EQ(code_with([](auto* o) { o->class_column.reset(); }),
+            "classes-missing");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->class_column.reset();
+              o->classes.clear();
+              o->labels_public = true;
+            }),
+            "classes-missing");
+  EXPECT_EQ(code_with([](auto* o) { o->classes = {"benign"}; }),
+            "classes-malformed");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->classes = {"a", "b", "a"};
+            }),
+            "classes-malformed");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->classes = {"a", ""};
+            }),
+            "classes-malformed");
+  EXPECT_EQ(code_with([](auto* o) { o->users_are_rows = false; }),
+            "class-column-mixed");
+  EXPECT_EQ(
+      code_with([](auto* o) { o->format = MatrixFormatOfName("mtx").value(); }),
+      "class-column-mixed");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->range = EntryRange{1, 17};
+            }),
+            "range-out-of-range");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->range = EntryRange{2, 1};
+            }),
+            "range-out-of-range");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->range = EntryRange{1, 1.01};
+            }),
+            "range-out-of-range");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->range = EntryRange{.low = 0.5, .high = 9, .integers = true};
+            }),
+            "range-out-of-range");
+  EXPECT_EQ(code_with([](auto* o) {
+              o->range = EntryRange{0, 1};
+              o->normalisation = Normalisation::kL2;
+              o->column_bound.reset();
+            }),
+            "range-out-of-range");
+}
+
+TEST_F(ClassesAtImport, AFileOfAnotherKindIsRefusedOnceItIsKnown) {
+  ImportOptions options = OptionsFor(kPeople);
+  options.input = scratch_.Write(
+      "m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3\n");
+  EXPECT_EQ(CodeOf(options), "class-column-mixed");
+}
+
+TEST_F(ClassesAtImport, OnlyPublicLabelsHaveTheirSizesDescribed) {
+  ImportOptions options = OptionsFor(kPeople);
+  options.labels_public = true;
+  options.range = EntryRange{.low = 0, .high = 10, .integers = true};
+  const auto imported = Import(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->classes->sizes, (std::vector<std::uint64_t>{3, 1}));
+  const auto dataset = Dataset::Open(DirectoryOf()).value();
+  EXPECT_EQ(dataset->description().classes, imported->classes);
+  EXPECT_EQ(dataset->description().range, options.range);
+  // N is private under the other relation, and so are sizes.
+  options = OptionsFor(kPeople, "e");
+  options.labels_public = true;
+  options.adjacency = Adjacency::kAddRemoveOne;
+  options.users_count = 4;
+  EXPECT_EQ(CodeOf(options), "labels-public-mismatch");
+  options.labels_public = false;
+  EXPECT_EQ(CodeOf(options), "");
+}
+
+// The label is no part of the fingerprint: people are known with and without.
+TEST_F(ClassesAtImport, TheSamePeopleAreKnownWithAndWithoutLabels) {
+  const std::string without = "1,2,3\n4,5,6\n7,8,9\n1,1,1\n";
+  ASSERT_TRUE(Import(OptionsFor(kPeople)).ok());
+  ImportOptions plain = OptionsFor(without, "plain");
+  plain.class_column.reset();
+  plain.classes.clear();
+  plain.population = "others";
+  EXPECT_EQ(CodeOf(plain), "data-known");
+  plain.population = "p";
+  EXPECT_EQ(CodeOf(plain), "");
+  ImportOptions relabelled = OptionsFor(
+      absl::StrReplaceAll(kPeople, {{"malignant", "benign"}}), "relabelled");
+  relabelled.population = "others";
+  EXPECT_EQ(CodeOf(relabelled), "data-known");
+}
+
+TEST_F(ClassesAtImport, ADamagedLabelIsRefused) {
+  ImportOptions options = OptionsFor(kPeople);
+  options.labels_public = true;
+  options.range = EntryRange{.low = 0, .high = 10};
+  ASSERT_TRUE(Import(options).ok());
+  EXPECT_EQ(CodeAfter("format_version", "format_version"), "");
+  EXPECT_EQ(CodeAfter("\"malignant\"", "\"benign\""), "dataset-damaged");
+  EXPECT_EQ(CodeAfter("\"low\"", "\"lower\""), "dataset-damaged");
+  EXPECT_EQ(CodeAfter("\"high\": 10.0", "\"high\": 17.0"), "dataset-damaged");
+  EXPECT_EQ(CodeAfter("      3,", "      4,"), "dataset-damaged");
+  EXPECT_EQ(CodeAfter("      3,", "      -3,"), "dataset-damaged");
+  EXPECT_EQ(CodeAfter("      3,", ""), "dataset-damaged");
+  const std::string labels = ReadAll(DirectoryOf() + "/labels.npy");
+  const auto code_with = [&](std::string bytes) {
+    scratch_.Write("data/datasets/d/labels.npy", bytes);
+    return ReasonCode(Dataset::Open(DirectoryOf()).status());
+  };
+  std::string other = labels;
+  other[other.size() - 4] = 2;  // of two classes
+  EXPECT_EQ(code_with(other), "dataset-damaged");
+  other[other.size() - 4] = 1;  // other sizes
+  EXPECT_EQ(code_with(other), "dataset-damaged");
+  other[other.size() - 1] = '\xff';
+  EXPECT_EQ(code_with(other), "dataset-damaged");
+  EXPECT_EQ(code_with(labels.substr(0, labels.size() - 4)), "dataset-damaged");
+  std::filesystem::remove(DirectoryOf() + "/labels.npy");
+  EXPECT_EQ(ReasonCode(Dataset::Open(DirectoryOf()).status()),
+            "dataset-damaged");
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
