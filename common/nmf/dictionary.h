@@ -9,6 +9,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -36,12 +37,14 @@ void ProjectDictionary(Eigen::MatrixXd* w);
 // gradient W A - B:   W <- Project(W - step_size / |A|_F * (W A - B)).
 // step_size in (0, 2]. Does nothing if A is zero or not finite.
 void ProjectedGradientStep(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
-                           double step_size, Eigen::MatrixXd* w);
+                           double step_size, Eigen::MatrixXd* w,
+                           const Stop& stop = {});
 
 // The nearest symmetric positive semidefinite matrix in Frobenius norm: the
 // symmetric part without its negative eigenvalues (Higham 1988, Theorem 2.1).
 // a: K x K, finite.
-Eigen::MatrixXd NearestPositiveSemidefinite(const Eigen::MatrixXd& a);
+Eigen::MatrixXd NearestPositiveSemidefinite(const Eigen::MatrixXd& a,
+                                            const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/view.h"
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/accounting.h"
@@ -13,8 +14,6 @@
 
 namespace dpnmf {
 namespace {
-
-constexpr double kLargestEpsilon = 1000;
 
 const PartPlan* FindPart(const RunPlan& plan, std::string_view name) {
   for (const StagePlan& stage : plan.stages) {
@@ -72,7 +71,13 @@ double EpsilonForLessNoise(const RunPlan& plan, const RunParameters& parameters,
   if (!cost.has_value()) return 0;
   const absl::StatusOr<double> epsilon =
       Epsilon(parameters.conversion, *cost, parameters.delta);
-  return epsilon.ok() && *epsilon <= kLargestEpsilon ? *epsilon : 0;
+  return epsilon.ok() && *epsilon <= kLargestForecastEpsilon ? *epsilon : 0;
+}
+
+// Down to two significant digits, so that an advised epsilon has room.
+double DownToTwoDigits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::floor(value / unit) * unit;
 }
 
 // The next number of two significant digits.
@@ -86,51 +91,98 @@ std::string TwoDigits(double value) {
                      : absl::StrFormat("%.0f", value);
 }
 
-std::string Directions(std::uint32_t count) {
-  return absl::StrCat(count, count == 1 ? " direction" : " directions");
+std::string Counted(std::uint32_t count, std::string_view what) {
+  return absl::StrCat(count, " ", View(what), count == 1 ? "" : "s");
 }
 
-// `limit`: of directions, by the shape.
-std::string SentenceOf(const Forecast& forecast,
-                       const RunParameters& parameters, double limit) {
-  std::string text = absl::StrFormat(
-      "The noise reaches %s %% of the largest possible signal; at most %s can "
-      "be distinguished from the noise by their size",
-      TwoDigits(100 * forecast.noise), Directions(forecast.most_directions));
-  if (forecast.typical_directions > 0 &&
-      forecast.typical_directions < forecast.most_directions) {
-    absl::StrAppendFormat(&text, ", %s in data like faces or mutation counts",
-                          absl::StrCat(forecast.typical_directions));
+// Forecast.reliable_parts of a noise, before it is cut to the rank.
+constexpr double kPartsAtFullNoise = 0.75, kPartsExponent = 0.55;
+double PartsAt(double noise, const Reach& reach, double directions) {
+  if (std::min(directions, reach.limit) < 1) return 0;
+  return std::clamp(
+      std::round(kPartsAtFullNoise * std::pow(noise, -kPartsExponent)), 1.0,
+      std::floor(reach.limit));
+}
+
+// How many times less noise the rank needs.
+double FactorFor(double rank, double noise) {
+  // Rounded down to the half above which PartsAt rounds up.
+  return noise / std::pow(kPartsAtFullNoise / (rank - 0.5), 1 / kPartsExponent);
+}
+
+// How many times less noise the run has at that epsilon; 0: not known.
+double FactorAt(double epsilon, const RunPlan& plan,
+                const RunParameters& parameters) {
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(parameters.conversion, epsilon, parameters.delta);
+  return cost.ok() ? std::sqrt(cost->ToDouble() / plan.cost.ToDouble()) : 0;
+}
+
+// What to change, within what is left; empty if nothing helps.
+std::string AdviceOf(const Forecast& forecast, const Reach& reach,
+                     const RunPlan& plan, const RunParameters& parameters,
+                     double largest_epsilon) {
+  const std::uint32_t parts = forecast.reliable_parts;
+  std::string ways;
+  if (parts >= 1) ways = absl::StrCat("a rank of ", parts);
+  const auto or_epsilon = [&ways](double epsilon) {
+    absl::StrAppend(&ways, ways.empty() ? "" : " or ", "an epsilon of ",
+                    TwoDigits(epsilon));
+  };
+  if (forecast.epsilon_needed > 0) {
+    const double enough = UpToTwoDigits(forecast.epsilon_needed);
+    if (enough <= largest_epsilon) {
+      or_epsilon(enough);
+      return absl::StrCat(" Try ", ways, ".");
+    }
   }
-  text += ".";
+  if (largest_epsilon > parameters.epsilon) {
+    const double all = DownToTwoDigits(largest_epsilon);
+    const double factor = FactorAt(all, plan, parameters);
+    const auto more = static_cast<std::uint32_t>(std::min(
+        PartsAt(forecast.noise / factor, reach, reach.directions * factor),
+        static_cast<double>(parameters.rank)));
+    if (factor > 1 && more > parts) {
+      or_epsilon(all);
+      return absl::StrCat(" Try ", ways, ", which is about all that is left (",
+                          Counted(more, "part"), ").");
+    }
+  }
+  return ways.empty() ? " Nothing that the budget has left changes that."
+                      : absl::StrCat(" Try ", ways, ".");
+}
+
+std::string SentenceOf(const Forecast& forecast, const Reach& reach,
+                       const RunPlan& plan, const RunParameters& parameters,
+                       double largest_epsilon) {
+  std::string text =
+      forecast.reliable_parts == 0
+          ? "Expect no part that you can rely on"
+          : absl::StrCat("Expect about ",
+                         Counted(forecast.reliable_parts, "part"),
+                         " you can rely on");
+  absl::StrAppend(&text, "; you asked for ", parameters.rank, ".");
+  absl::StrAppendFormat(
+      &text,
+      " The noise reaches %s %% of the largest possible signal; at most %s can "
+      "be distinguished from the noise by their size.",
+      TwoDigits(100 * forecast.noise),
+      Counted(forecast.most_directions, "direction"));
   if (!forecast.too_small) return text;
-  if (limit < parameters.rank) {
+  if (reach.limit < parameters.rank) {
     absl::StrAppendFormat(&text,
                           " Second moments of %.0f rows cannot tell %d parts "
                           "apart: ask for more rows or a smaller rank.",
-                          limit, parameters.rank);
+                          reach.limit, parameters.rank);
     return text;
   }
-  absl::StrAppendFormat(
-      &text,
-      " That is fewer than the rank: the data set is too small for rank %d at "
-      "this epsilon, and some parts may be guesses.",
-      parameters.rank);
-  std::string ways;
-  if (forecast.most_directions >= 1)
-    ways = absl::StrCat("a rank of ", forecast.most_directions);
-  if (forecast.epsilon_needed > 0) {
-    absl::StrAppend(&ways, ways.empty() ? "" : " or ", "an epsilon of ",
-                    TwoDigits(UpToTwoDigits(forecast.epsilon_needed)));
-  }
-  if (!ways.empty()) absl::StrAppend(&text, " Try ", ways, ".");
-  return text;
+  return text + AdviceOf(forecast, reach, plan, parameters, largest_epsilon);
 }
 
 }  // namespace
 
 Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
-                    const DatasetFacts& facts) {
+                    const DatasetFacts& facts, double largest_epsilon) {
   const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism);
   if (mechanism == nullptr) return {};
   const PartPlan* const part = FindPart(plan, mechanism->forecast_part);
@@ -153,13 +205,17 @@ Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
   forecast.typical_directions =
       std::min(reach.typical, forecast.most_directions);
   const double rank = parameters.rank;
-  forecast.too_small = forecast.most_directions < parameters.rank;
+  forecast.reliable_parts = static_cast<std::uint32_t>(
+      std::min(rank, PartsAt(reach.noise, reach, reach.directions)));
+  forecast.too_small = forecast.reliable_parts < parameters.rank;
   // A rank above the rows is not a matter of noise.
   if (forecast.too_small && rank <= reach.limit) {
-    forecast.epsilon_needed =
-        EpsilonForLessNoise(plan, parameters, rank / reach.directions);
+    forecast.epsilon_needed = EpsilonForLessNoise(
+        plan, parameters,
+        std::max(FactorFor(rank, reach.noise), 1 / reach.directions));
   }
-  forecast.sentence = SentenceOf(forecast, parameters, reach.limit);
+  forecast.sentence =
+      SentenceOf(forecast, reach, plan, parameters, largest_epsilon);
   return forecast;
 }
 

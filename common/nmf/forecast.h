@@ -29,19 +29,30 @@ struct Forecast {
   // half; text and counts of many people had up to eight times as many. 0:
   // nothing is known (statistics, gradient).
   std::uint32_t typical_directions = 0;
-  // most_directions is below the rank: some parts may be guesses.
+  // Parts that can be expected to be reliable (the cosine to the part without
+  // noise is above 0.8), at most the rank: 0.75 noise^-0.55, the law of
+  // typical_directions, for every mechanism; at least 1 unless most_directions
+  // is 0. 0: the run is hopeless.
+  std::uint32_t reliable_parts = 0;
+  // reliable_parts is below the rank: the others are guesses.
   bool too_small = false;
-  // Where most_directions reaches the rank: an epsilon in the run's conversion
+  // Where reliable_parts reaches the rank: an epsilon in the run's conversion
   // and delta (0: none up to 1000).
   double epsilon_needed = 0;
-  // One to three sentences for people; what to change if it is too small.
+  // Sentences for people: what to expect first, then why, then what to change
+  // within what is left.
   std::string sentence;
+
+  bool hopeless() const { return noise > 0 && reliable_parts == 0; }
 };
 
 // `plan` is PlanRun(parameters, facts). Mechanisms with ForecastBy::kNothing
-// give an empty forecast: noise 0 and no sentence.
+// give an empty forecast: noise 0 and no sentence. `largest_epsilon`: of one
+// run that the budget still has room for; no larger one is advised.
+inline constexpr double kLargestForecastEpsilon = 1000;
 Forecast ForecastOf(const RunPlan& plan, const RunParameters& parameters,
-                    const DatasetFacts& facts);
+                    const DatasetFacts& facts,
+                    double largest_epsilon = kLargestForecastEpsilon);
 
 }  // namespace dpnmf
 

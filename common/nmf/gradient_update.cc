@@ -21,7 +21,8 @@ constexpr double kPriorScale = 0.3;
 }  // namespace
 
 void AddGradient(std::uint32_t round, const MatrixXd& w,
-                 const MatrixXd& gradient, GradientMemory* memory) {
+                 const MatrixXd& gradient, GradientMemory* memory,
+                 const Stop& stop) {
   const Eigen::Index rank = w.cols();
   if (memory->w.size() == 0 || round <= 1) {
     *memory = {w, gradient, MatrixXd::Zero(rank, rank),
@@ -35,9 +36,9 @@ void AddGradient(std::uint32_t round, const MatrixXd& w,
   memory->gradient += share * dg;
   // Weighted scatter around the new means (West 1979).
   memory->ww =
-      (1 - share) * (memory->ww + ScaledTransposeProduct(share, dw, dw));
+      (1 - share) * (memory->ww + ScaledTransposeProduct(share, dw, dw, stop));
   memory->wg =
-      (1 - share) * (memory->wg + ScaledTransposeProduct(share, dw, dg));
+      (1 - share) * (memory->wg + ScaledTransposeProduct(share, dw, dg, stop));
 }
 
 double GradientNoiseVariance(double stddev_a, double stddev_b,
@@ -47,21 +48,22 @@ double GradientNoiseVariance(double stddev_a, double stddev_b,
 }
 
 StatisticsOfGradients FitStatistics(const GradientMemory& memory,
-                                    const GradientStep& step) {
+                                    const GradientStep& step,
+                                    const Stop& stop) {
   const Eigen::Index rank = memory.ww.rows();
   const double scale =
       kPriorScale * step.largest_a_norm / static_cast<double>(rank);
   MatrixXd prior = MatrixXd::Constant(rank, rank, scale);
   prior.diagonal().array() += scale;
   // By directions q_i of W's movement: precision of the rounds s_i / noise.
-  const SymmetricEigen moved = EigenOfSymmetric(memory.ww);
+  const SymmetricEigen moved = EigenOfSymmetric(memory.ww, stop);
   const MatrixXd& q = moved.vectors;
   const double noise = step.variance * step.variance_share;
   const double ridge = noise / (scale * scale);
   // Movement below rounding tells nothing.
   const double least = 1e-12 * std::max(1.0, moved.values.maxCoeff());
-  MatrixXd rows = TransposeProduct(q, prior);
-  const MatrixXd seen = TransposeProduct(q, memory.wg);
+  MatrixXd rows = TransposeProduct(q, prior, stop);
+  const MatrixXd seen = TransposeProduct(q, memory.wg, stop);
   VectorXd deviation = VectorXd::Constant(rank, scale);
   for (Eigen::Index i = 0; i < rank; ++i) {
     const double movement = moved.values(i);
@@ -70,17 +72,17 @@ StatisticsOfGradients FitStatistics(const GradientMemory& memory,
     deviation(i) = std::sqrt(noise / (movement + ridge));
   }
   StatisticsOfGradients fitted;
-  fitted.a =
-      NearestPositiveSemidefinite(Product(q, rows)) + Conjugated(q, deviation);
-  fitted.b = (Product(memory.w, fitted.a) - memory.gradient).cwiseMax(0);
+  fitted.a = NearestPositiveSemidefinite(Product(q, rows, stop), stop) +
+             Conjugated(q, deviation, stop);
+  fitted.b = (Product(memory.w, fitted.a, stop) - memory.gradient).cwiseMax(0);
   return fitted;
 }
 
 void UpdateFromGradients(const GradientMemory& memory, const GradientStep& step,
-                         MatrixXd* w) {
-  const StatisticsOfGradients fitted = FitStatistics(memory, step);
-  for (std::uint32_t i = 0; i < step.steps; ++i)
-    ProjectedGradientStep(fitted.a, fitted.b, step.step_size, w);
+                         MatrixXd* w, const Stop& stop) {
+  const StatisticsOfGradients fitted = FitStatistics(memory, step, stop);
+  for (std::uint32_t i = 0; i < step.steps && !Stopped(stop); ++i)
+    ProjectedGradientStep(fitted.a, fitted.b, step.step_size, w, stop);
 }
 
 }  // namespace dpnmf

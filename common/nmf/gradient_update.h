@@ -8,13 +8,14 @@
 // had been released.
 //
 // Functions of released values and public facts alone: free post-processing,
-// whoever runs it.
+// whoever runs it. Results are not to be used once `stop` said so.
 #ifndef DPNMF_COMMON_NMF_GRADIENT_UPDATE_H_
 #define DPNMF_COMMON_NMF_GRADIENT_UPDATE_H_
 
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -29,7 +30,8 @@ struct GradientMemory {
 // Mixes in round t >= 1: `gradient` (D x K) was released at `w` (D x K). An
 // empty memory takes it alone, whatever t is.
 void AddGradient(std::uint32_t round, const Eigen::MatrixXd& w,
-                 const Eigen::MatrixXd& gradient, GradientMemory* memory);
+                 const Eigen::MatrixXd& gradient, GradientMemory* memory,
+                 const Stop& stop = {});
 
 // Variance of the noise in W E_A - E_B, the mean over its entries; from the
 // deviations of the noise in A (off the diagonal) and in B.
@@ -56,11 +58,12 @@ struct StatisticsOfGradients {
   Eigen::MatrixXd b;  // D x K
 };
 StatisticsOfGradients FitStatistics(const GradientMemory& memory,
-                                    const GradientStep& step);
+                                    const GradientStep& step,
+                                    const Stop& stop = {});
 
 // `steps` projected gradient steps on 1/2 tr(W'W A) - tr(W'B) of the above.
 void UpdateFromGradients(const GradientMemory& memory, const GradientStep& step,
-                         Eigen::MatrixXd* w);
+                         Eigen::MatrixXd* w, const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -22,8 +22,8 @@ struct Spectrum {
   MatrixXd vectors;
 };
 
-Spectrum SpectrumOf(const MatrixXd& symmetric) {
-  const SymmetricEigen solver = EigenOfSymmetric(symmetric);
+Spectrum SpectrumOf(const MatrixXd& symmetric, const Stop& stop) {
+  const SymmetricEigen solver = EigenOfSymmetric(symmetric, stop);
   return {solver.values.reverse(), solver.vectors.rowwise().reverse()};
 }
 
@@ -47,12 +47,12 @@ struct FeaturePair {
 };
 
 std::vector<FeaturePair> PairsOf(const MatrixXd& loadings, const MatrixXd& rest,
-                                 const VectorXd& unit) {
+                                 const VectorXd& unit, const Stop& stop) {
   const int count = static_cast<int>(rest.rows());
   std::vector<FeaturePair> pairs;
   pairs.reserve(static_cast<std::size_t>(count) * (count - 1) / 2);
   const MatrixXd rows = loadings.transpose();
-  for (int j = 0; j < count; ++j) {
+  for (int j = 0; j < count && !Stopped(stop); ++j) {
     for (int i = 0; i < j; ++i) {
       pairs.push_back({(rows.col(i) - rows.col(j)).squaredNorm(), rest(i, j),
                        unit(i) * unit(j), i, j});
@@ -124,9 +124,10 @@ void MakeFalling(std::vector<Level>* levels) {
 
 // The rest that likeness of features explains, off the diagonal (M x M).
 MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
-                             const VectorXd& unit) {
+                             const VectorXd& unit, const Stop& stop) {
   MatrixXd explained = MatrixXd::Zero(rest.rows(), rest.cols());
-  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit);
+  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit, stop);
+  if (Stopped(stop)) return explained;
   std::vector<Level> levels = BinnedLevels(pairs);
   if (levels.empty()) return explained;
   MakeFalling(&levels);
@@ -153,9 +154,10 @@ MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
 
 // Each eigenvalue x of `noised` to x - 2 s^2 M h(x), h(x) = 1/M sum_j (x - x_j)
 // / ((x - x_j)^2 + (2 s)^2): one noise eigenvalue spacing smooths the sum.
-MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev) {
+MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev,
+                                    const Stop& stop) {
   if (stddev == 0) return noised;
-  const Spectrum spectrum = SpectrumOf(noised);
+  const Spectrum spectrum = SpectrumOf(noised, stop);
   const Eigen::Index count = spectrum.values.size();
   VectorXd shrunk(count);
   for (Eigen::Index i = 0; i < count; ++i) {
@@ -164,7 +166,7 @@ MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev) {
         (gap / (gap.square() + 4 * stddev * stddev)).sum();  // M h(x)
     shrunk(i) = spectrum.values(i) - 2 * stddev * stddev * sum;
   }
-  return Conjugated(spectrum.vectors, shrunk);
+  return Conjugated(spectrum.vectors, shrunk, stop);
 }
 
 }  // namespace
@@ -173,29 +175,30 @@ double NoiseEdge(const MatrixXd& y, double stddev) {
   return 2 * stddev * std::sqrt(static_cast<double>(y.rows()));
 }
 
-SpectralEstimate EstimateBySpectrum(const MatrixXd& y, double stddev) {
+SpectralEstimate EstimateBySpectrum(const MatrixXd& y, double stddev,
+                                    const Stop& stop) {
   SpectralEstimate result;
-  const Spectrum spectrum = SpectrumOf(y);
+  const Spectrum spectrum = SpectrumOf(y, stop);
   result.spikes = ShrunkSpikes(spectrum.values, NoiseEdge(y, stddev));
   const MatrixXd loadings =  // F: M x directions
       spectrum.vectors.leftCols(result.spikes.size()) *
       result.spikes.cwiseSqrt().asDiagonal();
-  const MatrixXd base = ProductTranspose(loadings, loadings);
+  const MatrixXd base = ProductTranspose(loadings, loadings, stop);
 
   // p: what the base leaves of the diagonal, not below 1/1000 of its mean.
   const VectorXd p =
       (y.diagonal() - base.diagonal()).cwiseMax(1e-3 * base.diagonal().mean());
   MatrixXd prior =
-      base + ExplainedByLikeness(loadings, y - base, p.cwiseSqrt());
+      base + ExplainedByLikeness(loadings, y - base, p.cwiseSqrt(), stop);
   prior.diagonal() += p;
 
   const MatrixXd estimate =
-      prior + RotationInvariantShrinkage(y - prior, stddev);
+      prior + RotationInvariantShrinkage(y - prior, stddev, stop);
   result.g = (estimate + estimate.transpose()) / 2;
   return result;
 }
 
-MatrixXd EstimateByEntries(const MatrixXd& y, double stddev) {
+MatrixXd EstimateByEntries(const MatrixXd& y, double stddev, const Stop& stop) {
   constexpr std::size_t kMostGroups = 10, kPairsPerGroup = 200;
   struct Pair {
     double size;
@@ -203,6 +206,7 @@ MatrixXd EstimateByEntries(const MatrixXd& y, double stddev) {
   };
   std::vector<Pair> pairs;
   const VectorXd level = y.diagonal().cwiseMax(0.0);
+  if (Stopped(stop)) return y;
   for (Index j = 0; j < y.cols(); ++j) {
     for (Index i = 0; i < j; ++i) pairs.push_back({level(i) * level(j), i, j});
   }
@@ -212,7 +216,7 @@ MatrixXd EstimateByEntries(const MatrixXd& y, double stddev) {
   MatrixXd estimate = y;
   const std::size_t groups =
       std::clamp(pairs.size() / kPairsPerGroup, std::size_t{1}, kMostGroups);
-  for (std::size_t group = 0; group < groups; ++group) {
+  for (std::size_t group = 0; group < groups && !Stopped(stop); ++group) {
     const std::size_t first = group * pairs.size() / groups,
                       end = (group + 1) * pairs.size() / groups;
     VectorXd values(static_cast<Index>(end - first));

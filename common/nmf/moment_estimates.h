@@ -4,11 +4,13 @@
 // of DenoiseMoments (common/nmf/moments.h), which combines them.
 //
 // Post-processing; pure functions; y square and symmetric, finite, M >= 1,
-// stddev > 0 (the first takes 0 as well and gives y back).
+// stddev > 0 (the first takes 0 as well and gives y back). `stop` as in
+// common/base/stop.h.
 #ifndef DPNMF_COMMON_NMF_MOMENT_ESTIMATES_H_
 #define DPNMF_COMMON_NMF_MOMENT_ESTIMATES_H_
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -32,12 +34,14 @@ struct SpectralEstimate {
 //      moved to x - 2 s^2 M h(x), h the Hilbert transform of its spectrum: the
 //      rotationally invariant estimator of least error (Bun, Allez, Bouchaud
 //      and Potters 2016, additive noise).
-SpectralEstimate EstimateBySpectrum(const Eigen::MatrixXd& y, double stddev);
+SpectralEstimate EstimateBySpectrum(const Eigen::MatrixXd& y, double stddev,
+                                    const Stop& stop = {});
 
 // Posterior means of the entries above the diagonal (empirical_bayes.h), in up
 // to ten groups of equal count by Y_ii Y_jj, which has no noise in common with
 // Y_ij. The diagonal is Y's.
-Eigen::MatrixXd EstimateByEntries(const Eigen::MatrixXd& y, double stddev);
+Eigen::MatrixXd EstimateByEntries(const Eigen::MatrixXd& y, double stddev,
+                                  const Stop& stop = {});
 
 }  // namespace dpnmf
 

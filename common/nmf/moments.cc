@@ -59,7 +59,7 @@ struct Shares {
 // independent (Oliveira, Lei and Tibshirani 2021). Shares >= 0 that bring the
 // estimates from Y1 nearest to Y2 off the diagonal; |Y2 - .|^2 differs from the
 // error of the mix by a constant, in expectation.
-Shares SharesOf(const NoisedMoments& moments) {
+Shares SharesOf(const NoisedMoments& moments, const Stop& stop) {
   constexpr double kThinning = 0.5;
   constexpr std::uint64_t kSeed = 1;
   Draws draws(kSeed);
@@ -69,8 +69,8 @@ Shares SharesOf(const NoisedMoments& moments) {
   MatrixXd held_out = moments.g - noise / kThinning;
   const double stddev =
       moments.stddev_off * std::sqrt(1 + kThinning * kThinning);
-  MatrixXd spectral = EstimateBySpectrum(fitted, stddev).g;
-  MatrixXd entries = EstimateByEntries(fitted, stddev);
+  MatrixXd spectral = EstimateBySpectrum(fitted, stddev, stop).g;
+  MatrixXd entries = EstimateByEntries(fitted, stddev, stop);
   for (MatrixXd* matrix : {&held_out, &spectral, &entries})
     matrix->diagonal().setZero();
   const auto product = [](const MatrixXd& a, const MatrixXd& b) {
@@ -86,7 +86,14 @@ Shares SharesOf(const NoisedMoments& moments) {
 
 }  // namespace
 
-absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments) {
+absl::Status CheckNotStopped(const Stop& stop) {
+  if (!Stopped(stop)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "The computation was stopped.");
+}
+
+absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
+                                               const Stop& stop) {
   DPNMF_RETURN_IF_ERROR(CheckMoments(moments));
   const MatrixXd& y = moments.g;
   const double s = moments.stddev_off;
@@ -98,21 +105,22 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments) {
                    "The second moment is zero: there is nothing to fit.");
   }
   result.diagonal = y.diagonal().cwiseMax(0.0);
-  SpectralEstimate spectral = EstimateBySpectrum(y, s);
+  SpectralEstimate spectral = EstimateBySpectrum(y, s, stop);
   result.spikes = std::move(spectral.spikes);
   result.g = std::move(spectral.g);
   if (s > 0 && y.rows() > 1) {
-    const Shares shares = SharesOf(moments);
+    const Shares shares = SharesOf(moments, stop);
     const double sum = shares.spectral + shares.entries;
     const VectorXd diagonal =
         sum > 0 ? VectorXd((shares.spectral * result.g.diagonal() +
                             shares.entries * y.diagonal()) /
                            sum)
                 : y.diagonal();
-    result.g =
-        shares.spectral * result.g + shares.entries * EstimateByEntries(y, s);
+    result.g = shares.spectral * result.g +
+               shares.entries * EstimateByEntries(y, s, stop);
     result.g.diagonal() = diagonal;
   }
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
   result.g = result.g.cwiseMax(0.0);
   if (!(result.g.maxCoeff() > 0)) {  // all noise: no feature before another
     result.g.setZero();

@@ -15,11 +15,11 @@
 #define DPNMF_COMMON_NMF_MOMENTS_H_
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/base/stop.h"
 #include "common/privacy/run_plan.h"
 
 namespace dpnmf {
@@ -56,7 +56,9 @@ struct DenoisedMoments {
 // "moments-noise-out-of-range". FAILED_PRECONDITION "moments-empty": without
 // noise and of trace <= 0. With noise there is always an answer, if need be the
 // one that treats all features alike: what was paid for is never refused.
-absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments);
+// CANCELLED "cancelled" once `stop` says so.
+absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
+                                               const Stop& stop = {});
 
 struct FitOptions {
   int rank = 0;  // K in [1, 4096]; may exceed M and the directions that survive
@@ -65,8 +67,8 @@ struct FitOptions {
   // If not empty (M x K, entries >= 0): where the fit begins. W then keeps the
   // order of its columns, most often.
   Eigen::MatrixXd start;
-  // Asked now and then; once true the fit ends with CANCELLED "cancelled".
-  std::function<bool()> stop = {};
+  // Once true the fit ends with CANCELLED "cancelled".
+  Stop stop = {};
 };
 
 // W (M x K), entries >= 0, columns of length 1:
@@ -83,6 +85,13 @@ struct FitOptions {
 // "cancelled".
 absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
                                               const FitOptions& options);
+
+// What DenoiseMoments and FitDictionary of M rows and rank K take: numbers held
+// at once, multiplications in all. Estimates from the shapes.
+struct FitWork {
+  double entries = 0, multiplications = 0;
+};
+FitWork WorkOfFit(int rows, int rank);
 
 // Standard errors of w = FitDictionary(DenoiseMoments(moments), ...), entry by
 // entry (M x K), from the known noise alone: parametric bootstrap, `replicates`
@@ -124,6 +133,9 @@ std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
 Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
                                const std::vector<int>& rows,
                                const Eigen::VectorXd& mean, double stddev);
+
+// OK, or CANCELLED "cancelled" once `stop` says so.
+absl::Status CheckNotStopped(const Stop& stop);
 
 // What public numbers alone tell of a release of moments, replace-one, columns
 // of length at most 1 (c_v = 1; edges are fractions of c_v^2).

@@ -39,8 +39,8 @@ struct ColumnLaw {
   MatrixXd moment;      // M x M: of the law before the positive part
 };
 
-ColumnLaw LawOf(const DenoisedMoments& moments) {
-  const SymmetricEigen solver = EigenOfSymmetric(moments.g);
+ColumnLaw LawOf(const DenoisedMoments& moments, const FitOptions& options) {
+  const SymmetricEigen solver = EigenOfSymmetric(moments.g, options.stop);
   const Eigen::Index size = moments.g.rows();
   const VectorXd values = solver.values.reverse();
   MatrixXd vectors = solver.vectors.rowwise().reverse();
@@ -51,7 +51,7 @@ ColumnLaw LawOf(const DenoisedMoments& moments) {
   ColumnLaw law;
   law.directions = vectors.leftCols(kept) *
                    values.head(kept).cwiseMax(0.0).cwiseSqrt().asDiagonal();
-  law.moment = ProductTranspose(law.directions, law.directions);
+  law.moment = ProductTranspose(law.directions, law.directions, options.stop);
   VectorXd left = (moments.diagonal - law.moment.diagonal()).cwiseMax(0.0);
   const double missing = std::max(0.0, moments.trace - law.moment.trace());
   left *= left.sum() > 0 ? missing / left.sum() : 0.0;
@@ -61,10 +61,11 @@ ColumnLaw LawOf(const DenoisedMoments& moments) {
 }
 
 // M x n, divided by sqrt(n): X X' is near the law's moment.
-MatrixXd DrawColumns(const ColumnLaw& law, Draws* draws) {
+MatrixXd DrawColumns(const ColumnLaw& law, const FitOptions& options,
+                     Draws* draws) {
   const Eigen::Index count = SyntheticColumns(law.directions.rows());
   MatrixXd columns(law.directions.rows(), count);
-  for (Eigen::Index n = 0; n < count; ++n) {
+  for (Eigen::Index n = 0; n < count && !Stopped(options.stop); ++n) {
     VectorXd c =
         std::sqrt(draws->Exponential()) * draws->Normals(law.directions.cols());
     c(0) = 1;
@@ -88,16 +89,6 @@ double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
   return 1.01 * value;
 }
 
-bool Stopped(const FitOptions& options) {
-  return options.stop && options.stop();
-}
-
-absl::Status CheckNotStopped(const FitOptions& options) {
-  if (!Stopped(options)) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "The fit was stopped.");
-}
-
 // X >= 0, |X|_F^2 <= trace.
 void ProjectOntoTrace(double trace, MatrixXd* x) {
   *x = x->cwiseMax(0.0);
@@ -117,12 +108,12 @@ void MatchMoment(const MatrixXd& target, const FitOptions& options,
   VectorXd top =
       VectorXd::Constant(target.rows(), 1 / std::sqrt(double(target.rows())));
   double momentum = 1;
-  for (int step = 0; step < kMatchingSteps && !Stopped(options); ++step) {
-    MultiplyTransposed(z, z, threads, &moment);
+  for (int step = 0; step < kMatchingSteps && !Stopped(options.stop); ++step) {
+    MultiplyTransposed(z, z, threads, &moment, options.stop);
     const double lipschitz = 3 * LargestEigenvalue(moment, &top);
     if (!(lipschitz > 0)) return;
     moment -= target;
-    Multiply(moment, z, threads, &gradient);
+    Multiply(moment, z, threads, &gradient, options.stop);
     next = z - gradient / lipschitz;
     ProjectOntoTrace(trace, &next);
     if ((z - next).cwiseProduct(next - *x).sum() > 0) {
@@ -169,22 +160,23 @@ MatrixXd StartOf(const MatrixXd& x, int rank, Draws* draws) {
 double Factorise(const MatrixXd& x, const FitOptions& options, Draws* draws,
                  MatrixXd* w) {
   const int threads = options.threads;
+  const Stop& stop = options.stop;
   MatrixXd h = MatrixXd::Zero(w->cols(), x.cols()), c, a, b, wt;
   Normalise(x, draws, w, &h);
   double objective = 0;
-  for (int iteration = 0; iteration < kFitIterations && !Stopped(options);
+  for (int iteration = 0; iteration < kFitIterations && !Stopped(stop);
        ++iteration) {
     wt = w->transpose();
-    Multiply(wt, x, threads, &c);
-    SweepNonNegative(Product(wt, *w), c,
-                     iteration == 0 ? kFirstSweeps : kColumnSweeps, threads,
-                     &h);
-    MultiplyTransposed(h, h, threads, &a);
-    MultiplyTransposed(h, x, threads, &b);  // B': K x M
+    Multiply(wt, x, threads, &c, stop);
+    SweepNonNegative(Product(wt, *w, stop), c,
+                     iteration == 0 ? kFirstSweeps : kColumnSweeps, threads, &h,
+                     stop);
+    MultiplyTransposed(h, h, threads, &a, stop);
+    MultiplyTransposed(h, x, threads, &b, stop);  // B': K x M
     a.diagonal().array() += 1e-12 * a.trace();
-    SweepNonNegative(a, b, kDictionarySweeps, threads, &wt);
-    objective =
-        wt.cwiseProduct(Product(a, wt)).sum() - 2 * wt.cwiseProduct(b).sum();
+    SweepNonNegative(a, b, kDictionarySweeps, threads, &wt, stop);
+    objective = wt.cwiseProduct(Product(a, wt, stop)).sum() -
+                2 * wt.cwiseProduct(b).sum();
     *w = wt.transpose();
     Normalise(x, draws, w, &h);
   }
@@ -242,18 +234,31 @@ MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
 
 }  // namespace
 
+FitWork WorkOfFit(int rows, int rank) {
+  constexpr double kDecompositions = 50;  // in units of M^3
+  const double m = rows, k = rank;
+  const auto n = static_cast<double>(SyntheticColumns(rows));
+  const double product = k * m * n;
+  const double sweeps =
+      k * k * (kColumnSweeps * n + kDictionarySweeps * m + n + 2 * m);
+  return {14 * m * m + 6 * m * n + 3 * k * n,
+          kDecompositions * m * m * m + kMatchingSteps * 2 * m * m * n +
+              StartCount(rows, rank) * kFitIterations * (2 * product + sweeps)};
+}
+
 absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
                                        const FitOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckFit(moments, options));
   Draws draws(options.seed);
-  const ColumnLaw law = LawOf(moments);
-  MatrixXd x = DrawColumns(law, &draws);
+  const ColumnLaw law = LawOf(moments, options);
+  MatrixXd x = DrawColumns(law, options, &draws);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   MatchMoment(law.moment, options, &x);
   x *= std::sqrt(x.cols() / std::max(x.squaredNorm(), 1e-300));
   if (options.start.size() > 0) {
     MatrixXd w = options.start;
     Factorise(x, options, &draws, &w);
-    DPNMF_RETURN_IF_ERROR(CheckNotStopped(options));
+    DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
     return w;
   }
   MatrixXd best;
@@ -267,7 +272,7 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
       best = std::move(w);
     }
   }
-  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options));
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   return best;
 }
 
@@ -289,7 +294,7 @@ absl::StatusOr<MatrixXd> DictionaryStandardErrors(
   for (int replicate = 0; replicate < replicates; ++replicate) {
     DPNMF_ASSIGN_OR_RETURN(
         const DenoisedMoments again,
-        DenoiseMoments(Renoised(moments, denoised.g, &draws)));
+        DenoiseMoments(Renoised(moments, denoised.g, &draws), options.stop));
     DPNMF_ASSIGN_OR_RETURN(MatrixXd fitted, FitDictionary(again, fit));
     fitted = Matched(fitted, w);
     if (bootstrap.lift != nullptr)

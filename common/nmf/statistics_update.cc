@@ -14,8 +14,9 @@ namespace {
 // Gaussian orthogonal matrix, whose spectral norm is about 2 sigma sqrt(K);
 // adding that to the diagonal keeps directions that the noise has flattened
 // from being divided by almost nothing. Without noise nothing is added.
-Eigen::MatrixXd DenoiseA(const Eigen::MatrixXd& a, double stddev) {
-  Eigen::MatrixXd denoised = NearestPositiveSemidefinite(a);
+Eigen::MatrixXd DenoiseA(const Eigen::MatrixXd& a, double stddev,
+                         const Stop& stop) {
+  Eigen::MatrixXd denoised = NearestPositiveSemidefinite(a, stop);
   denoised.diagonal().array() +=
       2 * stddev * std::sqrt(static_cast<double>(a.rows()));
   return denoised;
@@ -41,12 +42,13 @@ double VarianceShareOfAverage(std::uint32_t round) {
 }
 
 void UpdateFromStatistics(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
-                          const StatisticsStep& step, Eigen::MatrixXd* w) {
-  const Eigen::MatrixXd denoised = DenoiseA(a, step.stddev_a);
+                          const StatisticsStep& step, Eigen::MatrixXd* w,
+                          const Stop& stop) {
+  const Eigen::MatrixXd denoised = DenoiseA(a, step.stddev_a, stop);
   // u and h are non-negative, so B is.
   const Eigen::MatrixXd positive = b.cwiseMax(0);
-  for (std::uint32_t i = 0; i < step.steps; ++i) {
-    ProjectedGradientStep(denoised, positive, step.step_size, w);
+  for (std::uint32_t i = 0; i < step.steps && !Stopped(stop); ++i) {
+    ProjectedGradientStep(denoised, positive, step.step_size, w, stop);
   }
 }
 
@@ -54,22 +56,27 @@ Eigen::MatrixXd StatisticsStandardErrors(const Eigen::MatrixXd& a,
                                          const Eigen::MatrixXd& w,
                                          const StatisticsNoise& noise,
                                          const StatisticsStep& step,
-                                         std::uint64_t seed, int replicates) {
-  const Eigen::MatrixXd center_a = NearestPositiveSemidefinite(a);
+                                         std::uint64_t seed, int replicates,
+                                         const Stop& stop) {
+  const Eigen::MatrixXd center_a = NearestPositiveSemidefinite(a, stop);
   // B of a W that is at rest where A is what UpdateFromStatistics makes of it.
   const Eigen::MatrixXd center_b =
-      Product(w, DenoiseA(center_a, step.stddev_a));
+      Product(w, DenoiseA(center_a, step.stddev_a, stop), stop);
   Draws draws(seed);
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(w.rows(), w.cols());
   Eigen::MatrixXd squares = sum;
-  for (int replicate = 0; replicate < replicates; ++replicate) {
+  for (int replicate = 0; replicate < replicates && !Stopped(stop);
+       ++replicate) {
     Eigen::MatrixXd b = center_b;
-    for (double& entry : b.reshaped()) entry += noise.stddev_b * draws.Normal();
+    for (auto column : b.colwise()) {
+      if (Stopped(stop)) break;
+      for (double& entry : column) entry += noise.stddev_b * draws.Normal();
+    }
     Eigen::MatrixXd again = w;
     UpdateFromStatistics(
         center_a + SymmetricNoise(a.rows(), noise.stddev_a,
                                   noise.diagonal_stddev_a, &draws),
-        b, step, &again);
+        b, step, &again, stop);
     again -= w;
     sum += again;
     squares += again.cwiseAbs2();

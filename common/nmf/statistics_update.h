@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -35,9 +36,10 @@ struct StatisticsStep {
 
 // a: K x K, b: D x K, *w: D x K. Makes `a` positive definite and `b`
 // non-negative, then takes `steps` projected gradient steps on
-// 1/2 tr(W'W A) - tr(W'B).
+// 1/2 tr(W'W A) - tr(W'B). *w is not to be used once `stop` said so.
 void UpdateFromStatistics(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
-                          const StatisticsStep& step, Eigen::MatrixXd* w);
+                          const StatisticsStep& step, Eigen::MatrixXd* w,
+                          const Stop& stop = {});
 
 // Deviations of the noise in the averages.
 struct StatisticsNoise {
@@ -54,7 +56,8 @@ Eigen::MatrixXd StatisticsStandardErrors(const Eigen::MatrixXd& a,
                                          const Eigen::MatrixXd& w,
                                          const StatisticsNoise& noise,
                                          const StatisticsStep& step,
-                                         std::uint64_t seed, int replicates);
+                                         std::uint64_t seed, int replicates,
+                                         const Stop& stop = {});
 
 }  // namespace dpnmf
 

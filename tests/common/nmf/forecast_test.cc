@@ -48,8 +48,12 @@ TEST(Forecast, OfMomentsIsTheNoisesEdge) {
   EXPECT_NEAR(forecast.noise, 2 * 19 / (2429 * MuOf(1)), 1e-6);
   EXPECT_EQ(forecast.most_directions, 26);
   EXPECT_EQ(forecast.typical_directions, 3);
-  EXPECT_FALSE(forecast.too_small);
-  EXPECT_EQ(forecast.epsilon_needed, 0);
+  EXPECT_EQ(forecast.reliable_parts, 3);
+  EXPECT_TRUE(forecast.too_small);
+  EXPECT_EQ(forecast.sentence.find("Expect about 3 parts you can rely on; you "
+                                   "asked for 20."),
+            0)
+      << forecast.sentence;
 }
 
 TEST(Forecast, DoesNotDependOnTheUnitOfTheData) {
@@ -67,13 +71,45 @@ TEST(Forecast, NamesTheEpsilonThatTheRankNeeds) {
   const Forecast forecast = Of(parameters, facts);
   ASSERT_TRUE(forecast.too_small);
   EXPECT_GT(forecast.epsilon_needed, 1);
-  EXPECT_NE(forecast.sentence.find("a rank of 26 or an epsilon of"),
+  EXPECT_NE(forecast.sentence.find("Try a rank of 3 or an epsilon of"),
             std::string::npos)
       << forecast.sentence;
   parameters.epsilon = forecast.epsilon_needed * 1.001;
   EXPECT_FALSE(Of(parameters, facts).too_small);
   parameters.epsilon = forecast.epsilon_needed * 0.99;
   EXPECT_TRUE(Of(parameters, facts).too_small);
+}
+
+// Faces at epsilon 2 (a measurement: 21 of 50 parts were more than one pixel).
+TEST(Forecast, AdvisesNothingThatTheBudgetHasNoRoomFor) {
+  const DatasetFacts facts = Facts(361, 2429);
+  RunParameters parameters = Parameters("moments", 50, 2, 1, 361);
+  parameters.conversion = Conversion::kGaussian;
+  const RunPlan plan = PlanRun(parameters, facts).value();
+  const Forecast all = ForecastOf(plan, parameters, facts);
+  EXPECT_EQ(all.reliable_parts, 5);
+  ASSERT_GT(all.epsilon_needed, 16);
+  const Forecast within = ForecastOf(plan, parameters, facts, 16);
+  EXPECT_EQ(within.reliable_parts, 5);
+  EXPECT_NE(within.sentence.find("Try a rank of 5 or an epsilon of 16, which "
+                                 "is about all that is left ("),
+            std::string::npos)
+      << within.sentence;
+  // Nothing is left above what is asked for.
+  const Forecast none = ForecastOf(plan, parameters, facts, 2);
+  EXPECT_NE(none.sentence.find("Try a rank of 5."), std::string::npos)
+      << none.sentence;
+}
+
+TEST(Forecast, NoPartIsReliableWhereTheNoiseIsAboveAllSignal) {
+  const Forecast forecast =
+      Of(Parameters("moments", 3, 1e-3, 1, 64), Facts(64, 1797));
+  EXPECT_EQ(forecast.reliable_parts, 0);
+  EXPECT_TRUE(forecast.hopeless());
+  EXPECT_EQ(forecast.sentence.find("Expect no part that you can rely on"), 0)
+      << forecast.sentence;
+  EXPECT_FALSE(
+      Of(Parameters("objective", 3, 1e-3, 1), Facts(64, 1797)).hopeless());
 }
 
 TEST(Forecast, OfStatisticsIsTheAveragedNoiseOfB) {
