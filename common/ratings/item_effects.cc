@@ -18,6 +18,8 @@ constexpr int kCells = 60;  // counts of the grid
 constexpr int kBins = 49;   // of the density of z on [-6, 6]
 constexpr double kBin = 0.25, kFirstBin = -6;
 constexpr Index kMostFitted = 16'384;
+// Items between two questions whether to stop: some milliseconds.
+constexpr Index kItemsBetweenStops = 1024;
 constexpr int kStartSteps = 60, kCountSteps = 10, kJointSteps = 12;
 constexpr double kCountRidge = 5, kEffectRidge = 20, kMeanRidge = 4;
 
@@ -25,8 +27,9 @@ using Cells = Eigen::Array<double, kCells, 1>;
 
 class Fit {
  public:
-  explicit Fit(const ItemEvidence& evidence)
+  Fit(const ItemEvidence& evidence, const Stop& stop)
       : evidence_(evidence),
+        stop_(stop),
         counts_noise_(std::max(evidence.counts_stddev, 1e-9)),
         features_(evidence.features.cols() + 1) {
     const double top = std::max(evidence.counts.maxCoeff(), counts_noise_);
@@ -44,12 +47,18 @@ class Fit {
 
   ItemEffects Run() {
     FitCounts();
-    for (int step = 0; step < kCountSteps; ++step) Step(false);
-    for (int step = 0; step < kJointSteps; ++step) Step(true);
+    for (int step = 0; step < kCountSteps && !over_; ++step) Step(false);
+    for (int step = 0; step < kJointSteps && !over_; ++step) Step(true);
     return Posterior();
   }
 
  private:
+  // Asked once for each item.
+  bool Over() {
+    if (asked_++ % kItemsBetweenStops == 0 && Stopped(stop_)) over_ = true;
+    return over_;
+  }
+
   VectorXd Row(Index item) const {
     VectorXd row(features_);
     row(0) = 1;
@@ -83,6 +92,7 @@ class Fit {
     for (int step = 0; step < kStartSteps; ++step) {
       Cells next = Cells::Zero();
       for (const Cells& likelihood : likelihoods) {
+        if (Over()) return;
         const Cells q = likelihood * prior;
         next += q / q.sum();
       }
@@ -168,6 +178,7 @@ class Fit {
     double squares = 0, weights = 0;
     Cells prior_mean = Cells::Zero();
     for (Index i = 0; i < evidence_.counts.size(); i += stride_) {
+      if (Over()) return;
       const VectorXd row = Row(i);
       const Cells q = CellsOf(i, row, effects, &prior_mean);
       count_gram.selfadjointView<Eigen::Lower>().rankUpdate(row);
@@ -213,7 +224,7 @@ class Fit {
     ItemEffects result{VectorXd(size), VectorXd(size), VectorXd(size),
                        VectorXd(size)};
     Cells prior_mean;
-    for (Index i = 0; i < size; ++i) {
+    for (Index i = 0; i < size && !Over(); ++i) {
       const Cells q = CellsOf(i, Row(i), true, &prior_mean);
       const Cells mean =
           prior_mean + gain * (evidence_.sums(i) - prior_mean * grid_);
@@ -227,6 +238,9 @@ class Fit {
   }
 
   const ItemEvidence& evidence_;
+  const Stop& stop_;
+  Index asked_ = 0;
+  bool over_ = false;
   const double counts_noise_;
   const Index features_;  // the constant among them
   Index stride_ = 1;
@@ -240,8 +254,8 @@ class Fit {
 
 }  // namespace
 
-ItemEffects EstimateItems(const ItemEvidence& evidence) {
-  return Fit(evidence).Run();
+ItemEffects EstimateItems(const ItemEvidence& evidence, const Stop& stop) {
+  return Fit(evidence, stop).Run();
 }
 
 }  // namespace dpnmf

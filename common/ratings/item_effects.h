@@ -3,6 +3,7 @@
 #define DPNMF_COMMON_RATINGS_ITEM_EFFECTS_H_
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -37,7 +38,7 @@ struct ItemEffects {
 // The posterior is exact over a grid of 60 counts; eta, beta, gamma, v_b and
 // the density are fitted by EM on at most 16,384 items, evenly spaced.
 // Deviations are at least 0; D >= 1.
-ItemEffects EstimateItems(const ItemEvidence& evidence);
+ItemEffects EstimateItems(const ItemEvidence& evidence, const Stop& stop = {});
 
 }  // namespace dpnmf
 

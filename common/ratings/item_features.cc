@@ -64,11 +64,13 @@ MatrixXd LeadingComponents(MatrixXd all, Index most) {
 
 }  // namespace
 
-std::vector<MatrixXd> FeatureBlocks(const MatrixXd& declared, Index most) {
+std::vector<MatrixXd> FeatureBlocks(const MatrixXd& declared, Index most,
+                                    const Stop& stop) {
   std::vector<MatrixXd> hats;
   MatrixXd marks(declared.rows(), declared.cols());
   Index mark_count = 0;
   for (Index k = 0; k < declared.cols(); ++k) {
+    if (Stopped(stop)) return {};
     const VectorXd column = declared.col(k);
     std::vector<double> sorted(column.begin(), column.end());
     std::sort(sorted.begin(), sorted.end());

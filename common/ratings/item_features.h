@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -18,7 +19,8 @@ namespace dpnmf {
 // `most` leading principal components takes the place of all.
 // declared: D x p, finite.
 std::vector<Eigen::MatrixXd> FeatureBlocks(const Eigen::MatrixXd& declared,
-                                           Eigen::Index most);
+                                           Eigen::Index most,
+                                           const Stop& stop = {});
 
 // Columns side by side; D x 0 for no blocks.
 Eigen::MatrixXd SideBySide(const std::vector<Eigen::MatrixXd>& blocks,

@@ -43,6 +43,12 @@ Index FeatureColumns(std::uint32_t declared) {
   return declared == 0 ? 0 : std::min<Index>(32, Index(declared) + 10);
 }
 
+std::vector<MatrixXd> BlocksOf(const RatingsFacts& facts) {
+  return FeatureBlocks(facts.item_features,
+                       FeatureColumns(facts.dataset.ratings->item_features),
+                       facts.stopped);
+}
+
 double QuarterOfRange(const DatasetFacts& facts) {
   return (facts.ratings->high_units - double(facts.ratings->low_units)) *
          kRatingUnit / 4;
@@ -225,9 +231,7 @@ void Assemble(const RatingsFacts& facts, Learnt* learnt) {
   const auto size = Index(facts.dataset.features);
   const double unit = QuarterOfRange(facts.dataset);
   const VectorXd counts = learnt->counts();
-  std::vector<MatrixXd> blocks =
-      FeatureBlocks(facts.item_features,
-                    FeatureColumns(facts.dataset.ratings->item_features));
+  std::vector<MatrixXd> blocks = BlocksOf(facts);
   const double feature =
       kFeatures * unit *
       std::sqrt(2.0 / std::max<double>(2, double(blocks.size())));
@@ -345,8 +349,14 @@ absl::StatusOr<MatrixXd> SumsOf(const std::vector<NoisedMatrix>& parts,
   return ToMean(part, 1);
 }
 
-void LearnItems(const RatingsFacts& facts, const VectorXd& second,
-                const VectorXd& second_stddev, Learnt* learnt) {
+absl::Status CheckNotStopped(const RatingsFacts& facts) {
+  if (!Stopped(facts.stopped)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "The fit was stopped.");
+}
+
+absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
+                        const VectorXd& second_stddev, Learnt* learnt) {
   ItemEvidence evidence;
   evidence.counts = learnt->sums.col(0);
   evidence.sums = learnt->sums.col(1);
@@ -359,9 +369,7 @@ void LearnItems(const RatingsFacts& facts, const VectorXd& second,
                             ? 1.0
                             : 1 / RootOfRatings(facts, *learnt);
   evidence.sampling = kSampling * learnt->within * weight;
-  std::vector<MatrixXd> covariates =
-      FeatureBlocks(facts.item_features,
-                    FeatureColumns(facts.dataset.ratings->item_features));
+  std::vector<MatrixXd> covariates = BlocksOf(facts);
   if (learnt->y.cols() > 0) {
     const VectorXd counts = learnt->counts();
     const double total =
@@ -372,11 +380,13 @@ void LearnItems(const RatingsFacts& facts, const VectorXd& second,
     covariates.push_back(kTaste * taste);
   }
   evidence.features = SideBySide(covariates, learnt->items.rows());
-  const ItemEffects effects = EstimateItems(evidence);
+  const ItemEffects effects = EstimateItems(evidence, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   learnt->items.col(0) = effects.counts;
   learnt->items.col(1) = effects.log_counts;
   learnt->items.col(2) = effects.effects;
   learnt->items.col(3) = effects.variances.cwiseMax(1e-12);
+  return absl::OkStatus();
 }
 
 // The variance about the person's mean, weighed with what is known before.
@@ -406,7 +416,7 @@ absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
   learnt->sums = sums;
   learnt->sums.col(0) /= bounds.a;
   learnt->has_items = true;
-  LearnItems(facts, {}, {}, learnt);
+  DPNMF_RETURN_IF_ERROR(LearnItems(facts, {}, {}, learnt));
   Assemble(facts, learnt);
   return absl::OkStatus();
 }
@@ -433,18 +443,16 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   VectorXd second, second_stddev;
   if (learnt->has_items && CountsFromCoRatings(co_ratings, learnt->counts(),
                                                &second, &second_stddev)) {
-    LearnItems(facts, second, second_stddev, learnt);
+    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learnt));
   }
-  const MatrixXd features = SideBySide(
-      FeatureBlocks(facts.item_features,
-                    FeatureColumns(facts.dataset.ratings->item_features)),
-      learnt->items.rows());
+  const MatrixXd features = SideBySide(BlocksOf(facts), learnt->items.rows());
   CoRatingModel model =
       FitCoRatings(co_ratings, learnt->counts(), features, kMostTaste);
   learnt->co_scale = model.scale;
   learnt->y = std::move(model.y);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   if (learnt->has_items && learnt->y.cols() > 0)
-    LearnItems(facts, second, second_stddev, learnt);
+    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learnt));
   Assemble(facts, learnt);
   return absl::OkStatus();
 }
@@ -513,8 +521,9 @@ absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
   const Index room = std::min<Index>(
       kMostFactors, Index(facts.parameters.rank) - learnt->loadings.cols());
   if (room < 1) return absl::OkStatus();
-  const MatrixXd factors =
-      ResidualFactors(s, Stddev(stage.parts[0]), c, sampling, room);
+  const MatrixXd factors = ResidualFactors(s, Stddev(stage.parts[0]), c,
+                                           sampling, room, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   if (factors.cols() == 0) return absl::OkStatus();
   const Index before = learnt->loadings.cols();
   MatrixXd loadings =
@@ -560,7 +569,8 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
       b, Stddev(stage.parts[0]), a / people, Stddev(stage.parts[1]) / people,
       WeightedCounts(facts, *learnt),
       learnt->items.col(3) / (kProfileConstant * kProfileConstant),
-      stddev * stddev / RootOfRatings(facts, *learnt));
+      stddev * stddev / RootOfRatings(facts, *learnt), facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   learnt->items.col(2) += kProfileConstant * corrections.mean.col(0);
   learnt->items.col(3) =
       (kProfileConstant * kProfileConstant * corrections.first_variance)
@@ -608,10 +618,7 @@ absl::Status RatingsUpdate(std::uint32_t round, const RatingsFacts& facts,
   } else {
     DPNMF_RETURN_IF_ERROR(UpdateCorrections(facts, stage, parts, &learnt));
   }
-  if (facts.stopped && facts.stopped()) {
-    return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                   "The fit was stopped.");
-  }
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   Save(learnt, memory);
   return absl::OkStatus();
 }

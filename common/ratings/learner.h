@@ -4,7 +4,6 @@
 #ifndef DPNMF_COMMON_RATINGS_LEARNER_H_
 #define DPNMF_COMMON_RATINGS_LEARNER_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/base/stop.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
@@ -32,9 +32,9 @@ struct RatingsFacts {
   // D x p: the declared public features of items as they were declared; no
   // columns if there are none.
   Eigen::MatrixXd item_features;
-  // Null, or asked between steps: if it is true, RatingsUpdate ends with
-  // CANCELLED "cancelled" and changes nothing.
-  std::function<bool()> stopped;
+  // Where it says so, RatingsUpdate ends with CANCELLED "cancelled" and changes
+  // nothing.
+  Stop stopped;
 };
 
 // What a run carries from release to release, by a name of the learner's

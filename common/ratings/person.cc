@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "common/nmf/linear_algebra.h"
@@ -21,14 +22,16 @@ namespace {
 constexpr double kLikedPart = 0.7, kLogistic = 1.702;
 // Draws of items that stand for all in the next one's probability; steps of
 // Newton.
-constexpr Index kStandIns = 512;
-constexpr int kNewtonSteps = 2;
+constexpr Index kStandIns = 256;
+constexpr int kNewtonSteps = 3;
 constexpr double kDamping = 0.7, kLargestExponent = 8;
+// Rows of RankingBasis::ranking that are looked at together.
+constexpr Index kBlock = 128;
 
 // The mode of a ~ N(0, I) given that n items were picked with probabilities in
 // proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0, where
-// the mean of y is 0, and damped steps of Newton. 0, the prior's mode, where a
-// step cannot be solved for.
+// the mean of y is 0, and damped steps of Newton with the curvature where the
+// first one ended. 0, the prior's mode, where a step cannot be solved for.
 VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
   const MatrixXd& y = basis.stand_ins;
   MatrixXd information = n * basis.covariance;
@@ -43,9 +46,11 @@ VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
         basis.weights.array();
     p /= p.sum();
     const VectorXd mean = y.transpose() * p;
-    information =
-        n * (TransposeProduct(y, p.asDiagonal() * y) - mean * mean.transpose());
-    information.diagonal().array() += 1;
+    if (step == 0) {
+      information = n * (TransposeProduct(y, p.asDiagonal() * y) -
+                         mean * mean.transpose());
+      information.diagonal().array() += 1;
+    }
     const auto change = TrySolvePositive(information, sum - n * mean - taste);
     if (!change.has_value()) return prior;
     taste += kDamping * *change;
@@ -53,14 +58,21 @@ VectorXd Taste(const RankingBasis& basis, const VectorXd& sum, double n) {
   return taste.allFinite() ? taste : prior;
 }
 
-}  // namespace
+// The taste that the own items show; empty if there is nothing to tell from.
+VectorXd TasteOf(const RankingBasis& basis,
+                 std::span<const std::int32_t> items) {
+  if (items.empty() || basis.stand_ins.rows() == 0) return {};
+  VectorXd sum = VectorXd::Zero(basis.tastes.rows());
+  for (const std::int32_t item : items) sum += basis.tastes.col(item);
+  return Taste(basis, sum, static_cast<double>(items.size()));
+}
 
 // Items drawn in proportion to their popularity, evenly (systematic sampling):
 // an item's weight is how often it is met.
-RankingBasis RankingBasisOf(const ItemModel& model) {
+void DrawStandIns(const ItemModel& model, RankingBasis* basis) {
   const VectorXd& popularity = model.popularity;
   const double total = popularity.sum();
-  if (model.ranking.cols() == 0 || !(total > 0)) return {};
+  if (model.ranking.cols() == 0 || !(total > 0)) return;
   std::vector<Index> items;
   std::vector<double> weights;
   double below = 0;
@@ -76,30 +88,29 @@ RankingBasis RankingBasisOf(const ItemModel& model) {
     weights.push_back(static_cast<double>(next - met));
     met = next;
   }
-  RankingBasis basis;
-  basis.stand_ins = model.ranking(items, Eigen::all);
-  basis.weights = Eigen::Map<VectorXd>(weights.data(), Index(weights.size()));
-  basis.weights /= basis.weights.sum();
+  basis->stand_ins = model.ranking(items, Eigen::all);
+  basis->weights = Eigen::Map<VectorXd>(weights.data(), Index(weights.size()));
+  basis->weights /= basis->weights.sum();
   // All items together have mean 0; so have these.
-  const Eigen::RowVectorXd mean = basis.weights.transpose() * basis.stand_ins;
-  basis.stand_ins.rowwise() -= mean;
-  basis.covariance = TransposeProduct(
-      basis.stand_ins, basis.weights.asDiagonal() * basis.stand_ins);
-  return basis;
+  const Eigen::RowVectorXd mean = basis->weights.transpose() * basis->stand_ins;
+  basis->stand_ins.rowwise() -= mean;
+  basis->covariance = TransposeProduct(
+      basis->stand_ins, basis->weights.asDiagonal() * basis->stand_ins);
 }
 
-// With X the rows of the own items and y = rating - base:
-//   covariance = (X'X / s^2 + I)^-1,  mean = covariance X'y / s^2.
-Profile SolveProfile(const ItemModel& model,
-                     std::span<const std::int32_t> items,
-                     std::span<const double> ratings) {
-  const Index q = model.loadings.cols();
+// loadings: q x D. With X the columns of the own items and y = rating - base:
+//   covariance = (X X' / s^2 + I)^-1,  mean = covariance X y / s^2.
+template <typename Loadings>
+Profile Solve(const ItemModel& model, const Loadings& loadings,
+              std::span<const std::int32_t> items,
+              std::span<const double> ratings) {
+  const Index q = loadings.rows();
   const auto n = static_cast<Index>(items.size());
   MatrixXd x(q, n);
   VectorXd y(n);
   for (Index j = 0; j < n; ++j) {
     const std::int32_t item = items[static_cast<std::size_t>(j)];
-    x.col(j) = model.loadings.row(item).transpose() / model.residual_stddev;
+    x.col(j) = loadings.col(item) / model.residual_stddev;
     y(j) = (ratings[static_cast<std::size_t>(j)] - model.base(item)) /
            model.residual_stddev;
   }
@@ -113,6 +124,53 @@ Profile SolveProfile(const ItemModel& model,
     if (profile.mean.allFinite()) return profile;
   }
   return {VectorXd::Zero(q), MatrixXd::Identity(q, q), false};
+}
+
+// A place in a list.
+struct Ranked {
+  double score;
+  std::int32_t item;
+  bool operator<(const Ranked& other) const {  // before the other
+    return score != other.score ? score > other.score : item < other.item;
+  }
+};
+
+}  // namespace
+
+RankingBasis RankingBasisOf(const ItemModel& model) {
+  RankingBasis basis;
+  DrawStandIns(model, &basis);
+  basis.loadings = model.loadings.transpose();
+  basis.tastes = model.ranking.transpose();
+  basis.order.resize(static_cast<std::size_t>(model.popularity.size()));
+  std::iota(basis.order.begin(), basis.order.end(), 0);
+  std::stable_sort(basis.order.begin(), basis.order.end(),
+                   [&](std::int32_t a, std::int32_t b) {
+                     return model.popularity(a) > model.popularity(b);
+                   });
+  basis.log_popularity = model.popularity(basis.order).array().log();
+  basis.ranking = model.ranking(basis.order, Eigen::all);
+  const VectorXd lengths = basis.ranking.rowwise().norm();
+  const Index size = lengths.size();
+  basis.longest.resize((size + kBlock - 1) / kBlock);
+  for (Index block = 0; block < basis.longest.size(); ++block) {
+    const Index begin = block * kBlock;
+    basis.longest(block) =
+        lengths.segment(begin, std::min(kBlock, size - begin)).maxCoeff();
+  }
+  return basis;
+}
+
+Profile SolveProfile(const ItemModel& model,
+                     std::span<const std::int32_t> items,
+                     std::span<const double> ratings) {
+  return Solve(model, model.loadings.transpose(), items, ratings);
+}
+
+Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
+                     std::span<const std::int32_t> items,
+                     std::span<const double> ratings) {
+  return Solve(model, basis.loadings, items, ratings);
 }
 
 Prediction Predict(const ItemModel& model, const Profile& profile,
@@ -143,12 +201,8 @@ VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
       (1 + ((liked - rating.array()) * (kLogistic / model.residual_stddev))
                .min(500.0)
                .exp());
-  const Index k = model.ranking.cols();
-  if (k == 0 || items.empty() || basis.stand_ins.rows() == 0) return score;
-  VectorXd sum = VectorXd::Zero(k);
-  for (const std::int32_t item : items)
-    sum += model.ranking.row(item).transpose();
-  const VectorXd taste = Taste(basis, sum, static_cast<double>(items.size()));
+  const VectorXd taste = TasteOf(basis, items);
+  if (taste.size() == 0) return score;
   VectorXd exponent = model.ranking * taste;
   score *= exponent.array().max(-kLargestExponent).min(kLargestExponent).exp();
   return score;
@@ -158,6 +212,69 @@ VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                        std::span<const std::int32_t> items,
                        std::span<const double> ratings) {
   return RankingScores(model, RankingBasisOf(model), profile, items, ratings);
+}
+
+// The logarithm of a score is
+//   log popularity_i + y_i.a - log(1 + odds against),
+// at most log popularity_i + min(8, |y_i||a|). Items are seen from the most
+// popular on; the list so far, a heap with the worst in front, says which can
+// still enter it.
+std::optional<std::vector<std::int32_t>> BestRanked(
+    const ItemModel& model, const RankingBasis& basis, const Profile& profile,
+    std::span<const std::int32_t> items, std::span<const std::int32_t> left_out,
+    std::size_t length) {
+  constexpr double kRounding = 1e-9;  // more than that of the bound
+  const VectorXd taste = TasteOf(basis, items);
+  const double taste_norm = taste.norm();
+  const double liked = model.low + kLikedPart * (model.high - model.low);
+  const double logistic = kLogistic / model.residual_stddev;
+  std::vector<Ranked> list;
+  if (length == 0) return std::vector<std::int32_t>{};
+  const Index size = basis.log_popularity.size();
+  VectorXd exponents = VectorXd::Zero(kBlock);
+  for (Index begin = 0; begin < size; begin += kBlock) {
+    const Index count = std::min(kBlock, size - begin);
+    const bool full = list.size() == length;
+    const double reach =
+        std::min(kLargestExponent, basis.longest(begin / kBlock) * taste_norm);
+    if (full &&
+        basis.log_popularity(begin) + reach + kRounding < list.front().score)
+      continue;
+    if (taste.size() > 0) {
+      exponents.head(count).noalias() =
+          basis.ranking.middleRows(begin, count) * taste;
+      if (!exponents.head(count).allFinite()) return std::nullopt;
+    }
+    for (Index i = 0; i < count; ++i) {
+      double score =
+          basis.log_popularity(begin + i) +
+          std::clamp(exponents(i), -kLargestExponent, kLargestExponent);
+      if (list.size() == length && score < list.front().score) continue;
+      const std::int32_t item =
+          basis.order[static_cast<std::size_t>(begin + i)];
+      if (std::binary_search(left_out.begin(), left_out.end(), item)) continue;
+      const double rating =
+          model.base(item) + basis.loadings.col(item).dot(profile.mean);
+      if (!std::isfinite(rating)) return std::nullopt;
+      // log(1 + exp(odds)) in two parts, of which the first is most.
+      const double odds = std::min(500.0, (liked - rating) * logistic);
+      score -= std::max(0.0, odds);
+      if (list.size() == length && score < list.front().score) continue;
+      score -= std::log1p(std::exp(-std::abs(odds)));
+      if (list.size() == length) {
+        if (!(Ranked{score, item} < list.front())) continue;
+        std::pop_heap(list.begin(), list.end());
+        list.pop_back();
+      }
+      list.push_back({score, item});
+      std::push_heap(list.begin(), list.end());
+    }
+  }
+  std::sort_heap(list.begin(), list.end());
+  std::vector<std::int32_t> best(list.size());
+  std::transform(list.begin(), list.end(), best.begin(),
+                 [](const Ranked& one) { return one.item; });
+  return best;
 }
 
 std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,

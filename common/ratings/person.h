@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,13 +38,27 @@ struct Prediction {
 Prediction Predict(const ItemModel& model, const Profile& profile,
                    std::int32_t item);
 
-// What RankingScores reads of a model for every person: made once for a model.
+// What lists read of a model for every person: made once for a model. Takes as
+// much memory as the model again.
 struct RankingBasis {
   Eigen::MatrixXd stand_ins;   // rows x k: of items that stand for all
   Eigen::VectorXd weights;     // rows: at least 0, they sum to 1
   Eigen::MatrixXd covariance;  // k x k: of the rows under the weights
+  // q x D and k x D: those of an item are side by side.
+  Eigen::MatrixXd loadings, tastes;
+  // D, popular items first: the items, the logarithms of their popularity,
+  // their rows of `ranking`, and the longest of each block of these rows.
+  std::vector<std::int32_t> order;
+  Eigen::VectorXd log_popularity;
+  Eigen::MatrixXd ranking;
+  Eigen::VectorXd longest;
 };
 RankingBasis RankingBasisOf(const ItemModel& model);
+
+// As SolveProfile of the model, in less time; the same bits.
+Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
+                     std::span<const std::int32_t> items,
+                     std::span<const double> ratings);
 
 // D scores by which a list is ordered: higher is better. The own items are not
 // left out. Finite unless the model's numbers overflow.
@@ -55,6 +70,13 @@ Eigen::VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
 Eigen::VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                               std::span<const std::int32_t> items,
                               std::span<const double> ratings);
+
+// TopItems of RankingScores, without the scores of items that cannot be among
+// them. Nothing if the model's numbers overflow.
+std::optional<std::vector<std::int32_t>> BestRanked(
+    const ItemModel& model, const RankingBasis& basis, const Profile& profile,
+    std::span<const std::int32_t> items, std::span<const std::int32_t> left_out,
+    std::size_t length);
 
 // The best `length` items by score that are not among `own` (ascending), the
 // highest first; equal scores: the smaller index first. Fewer if there are not

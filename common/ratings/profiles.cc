@@ -72,7 +72,7 @@ MatrixXd PriorCovariance(const MatrixXd& mean, double stddev,
 }
 
 MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
-                         double sampling, Index most) {
+                         double sampling, Index most, const Stop& stop) {
   const Index size = s.rows();
   MatrixXd start = s;
   start.diagonal().setZero();
@@ -93,7 +93,7 @@ MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
   weights.diagonal().setZero();
   targets.diagonal().setZero();
   MatrixXd products(size, factors * (factors + 1) / 2);
-  for (int step = 0; step < kFactorSteps; ++step) {
+  for (int step = 0; step < kFactorSteps && !Stopped(stop); ++step) {
     Index column = 0;
     for (Index j = 0; j < factors; ++j)
       for (Index i = 0; i <= j; ++i)
@@ -120,7 +120,8 @@ MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
 Corrections EstimateCorrections(const MatrixXd& b, double stddev,
                                 const MatrixXd& a, double a_stddev,
                                 const VectorXd& counts,
-                                const VectorXd& first_scale, double sampling) {
+                                const VectorXd& first_scale, double sampling,
+                                const Stop& stop) {
   const Index size = b.rows(), k = b.cols();
   // A, its eigenvalues within its noise cut to 0.
   const SymmetricEigen eigen = EigenOfSymmetric(a);
@@ -148,7 +149,7 @@ Corrections EstimateCorrections(const MatrixXd& b, double stddev,
   for (int step = 0; step < kCorrectionSteps; ++step) {
     VectorXd sum = VectorXd::Constant(k, 1e-9);
     double weight = 1e-12;
-    for (Index i = 0; i < size; i += stride) {
+    for (Index i = 0; i < size && !Stopped(stop); i += stride) {
       posterior(i, v, &mean, &variance);
       VectorXd square = mean.cwiseAbs2() + variance;
       square(0) /= first_scale(i);
@@ -158,7 +159,7 @@ Corrections EstimateCorrections(const MatrixXd& b, double stddev,
     v = (sum / weight).cwiseMax(1e-9);
   }
   Corrections result{MatrixXd(size, k), VectorXd(size)};
-  for (Index i = 0; i < size; ++i) {
+  for (Index i = 0; i < size && !Stopped(stop); ++i) {
     posterior(i, v, &mean, &variance);
     result.mean.row(i) = mean.transpose();
     result.first_variance(i) = variance(0);

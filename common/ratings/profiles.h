@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -24,7 +25,7 @@ Eigen::MatrixXd PriorCovariance(const Eigen::MatrixXd& mean, double stddev,
 // S_ij - C_ij F_i.F_j without noise, divided by C_ij.
 Eigen::MatrixXd ResidualFactors(const Eigen::MatrixXd& s, double stddev,
                                 const Eigen::MatrixXd& c, double sampling,
-                                Eigen::Index most);
+                                Eigen::Index most, const Stop& stop = {});
 
 // B_i = counts_i A d_i + N(0, stddev^2 I + sampling counts_i A), rows B_i of b
 // (D x k). d_i ~ N(0, diag(v)), the first variance times first_scale_i; v is
@@ -38,7 +39,7 @@ Corrections EstimateCorrections(const Eigen::MatrixXd& b, double stddev,
                                 const Eigen::MatrixXd& a, double a_stddev,
                                 const Eigen::VectorXd& counts,
                                 const Eigen::VectorXd& first_scale,
-                                double sampling);
+                                double sampling, const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/ratings/item_list.h"
 #include "curator/data/dataset.h"
 #include "curator/data/rated_users.h"
 #include "curator/recommend/recommender.h"
@@ -18,10 +19,12 @@ struct OpenedRecommender {
 
 // `dataset` lies in DATA_DIR under its name. FAILED_PRECONDITION
 // "dataset-not-ratings"; errors of RatedUsers::Read, ReadItemTable,
-// ReadItemModel and Recommender::Create.
+// ReadItemModel and Recommender::Create. `known`: the data set's items, or
+// null: they are read.
 absl::StatusOr<OpenedRecommender> OpenRecommender(const std::string& data_dir,
                                                   const Dataset& dataset,
-                                                  const std::string& model);
+                                                  const std::string& model,
+                                                  const ItemList* known);
 
 }  // namespace dpnmf::curator
 

@@ -243,7 +243,7 @@ absl::StatusOr<ExitCode> Run(const RecommendFlags& flags) {
       Dataset::Open(DatasetDirectory(flags.data_dir, flags.name)));
   DPNMF_ASSIGN_OR_RETURN(
       const OpenedRecommender opened,
-      OpenRecommender(flags.data_dir, *dataset, flags.model));
+      OpenRecommender(flags.data_dir, *dataset, flags.model, nullptr));
   const ListOptions options = {.top = flags.top,
                                .by_rating = flags.order == "rating",
                                .explain = flags.explain};

@@ -162,7 +162,8 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   DPNMF_ASSIGN_OR_RETURN(TokenGate::Options tokens, TokenOptionsOf(options));
   DPNMF_ASSIGN_OR_RETURN(
       OpenedRecommender opened,
-      OpenRecommender(options.data_dir, *dataset, recommend.model));
+      OpenRecommender(options.data_dir, *dataset, recommend.model,
+                      curator.catalog.ItemsOf(recommend.dataset)));
   auto served = std::make_unique<RecommendServer>(std::move(opened));
   served->tokens.emplace(std::move(tokens));
   RecommendServiceOptions service_options;

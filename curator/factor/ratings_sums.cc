@@ -16,7 +16,7 @@ namespace dpnmf::curator {
 namespace {
 
 // People that one thread takes at a time.
-constexpr std::uint64_t kBlockUsers = 64;
+constexpr std::uint64_t kBlockUsers = 256;
 
 using Sums = std::vector<std::int64_t>;
 
@@ -53,6 +53,14 @@ struct Worker {
   std::vector<Sums> sums;  // by part
 };
 
+// Multiplications between two questions whether to stop, some milliseconds. A
+// question asks gRPC and the system, and takes as long as a small solve.
+constexpr double kWorkBetweenStops = 1 << 24;
+
+double SolveWork(std::size_t ratings, int rank) {
+  return (static_cast<double>(ratings) + rank) * rank * rank;
+}
+
 // add(ratings, worker) for every person with ratings; then the parts' sums.
 template <typename Add>
 absl::StatusOr<std::vector<Sums>> SumOverPeople(
@@ -73,11 +81,15 @@ absl::StatusOr<std::vector<Sums>> SumOverPeople(
                 const std::uint64_t first = block * width;
                 if (first >= users || execution.Stopped()) return;
                 const std::uint64_t end = std::min(first + width, users);
+                double work = 0;
                 for (std::uint64_t user = first; user < end; ++user) {
-                  // A solve of a thousand columns takes half a second.
-                  if (model != nullptr && execution.Stopped()) return;
+                  if (work > kWorkBetweenStops) {
+                    if (execution.Stopped()) return;
+                    work = 0;
+                  }
                   const RatedItems ratings = data.RatingsOf(user);
                   const std::size_t n = ratings.items.size();
+                  if (model != nullptr) work += SolveWork(n, model->rank());
                   if (n == 0 || n > kMostGatedRatings) continue;
                   add(ratings, &workers[static_cast<std::size_t>(worker)]);
                 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -107,17 +107,20 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
   std::vector<double> ratings(own.units.size());
   std::transform(own.units.begin(), own.units.end(), ratings.begin(),
                  [](std::int32_t units) { return units * kRatingUnit; });
-  const Profile profile = SolveProfile(model, own.items, ratings);
+  const Profile profile = SolveProfile(model, basis_, own.items, ratings);
   if (!profile.solved) return Degenerate();
-  const bool by_prediction = options.by_rating && !own.items.empty();
-  const Eigen::VectorXd scores =
-      by_prediction
-          ? Eigen::VectorXd(model.base + model.loadings * profile.mean)
-          : RankingScores(model, basis_, profile, own.items, ratings);
-  if (!scores.allFinite()) return Degenerate();
+  std::optional<std::vector<std::int32_t>> best;
+  if (options.by_rating && !own.items.empty()) {
+    const Eigen::VectorXd scores = model.base + model.loadings * profile.mean;
+    if (scores.allFinite())
+      best = TopItems(scores, left_out.items, options.top);
+  } else {
+    best = BestRanked(model, basis_, profile, own.items, left_out.items,
+                      options.top);
+  }
+  if (!best.has_value()) return Degenerate();
   std::vector<Recommendation> list;
-  for (const std::int32_t item :
-       TopItems(scores, left_out.items, options.top)) {
+  for (const std::int32_t item : *best) {
     const Prediction prediction = Predict(model, profile, item);
     if (!std::isfinite(prediction.rating) || !std::isfinite(prediction.stddev))
       return Degenerate();

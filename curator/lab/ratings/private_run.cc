@@ -211,14 +211,16 @@ absl::StatusOr<PrivateRun> RunPrivately(std::span<const WeightedPeople> groups,
 
 Recommender RecommenderOf(ItemModel model) {
   const auto kept = std::make_shared<const ItemModel>(std::move(model));
-  return [kept](std::size_t, RatedItems own) {
+  const auto basis =
+      std::make_shared<const RankingBasis>(RankingBasisOf(*kept));
+  return [kept, basis](std::size_t, RatedItems own) {
     std::vector<double> ratings(own.units.size());
     std::transform(own.units.begin(), own.units.end(), ratings.begin(),
                    RatingOf);
-    const Profile profile = SolveProfile(*kept, own.items, ratings);
+    const Profile profile = SolveProfile(*kept, *basis, own.items, ratings);
     Opinion opinion;
     opinion.ratings = kept->base + kept->loadings * profile.mean;
-    opinion.scores = RankingScores(*kept, profile, own.items, ratings);
+    opinion.scores = RankingScores(*kept, *basis, profile, own.items, ratings);
     return opinion;
   };
 }

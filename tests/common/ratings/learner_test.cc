@@ -276,6 +276,49 @@ TEST(RatingsLearnerTest, AStoppedUpdateChangesNothing) {
   EXPECT_TRUE(memory.empty());
 }
 
+// Whenever the answer comes, and it is asked for during the steps, not between
+// releases alone.
+TEST(RatingsLearnerTest, AnUpdateAsksOftenWhetherToStop) {
+  constexpr int kItems = 3000;
+  const Generated data = Generate({.people = 60, .items = kItems});
+  SimulatedRun run(AllStages(data, 4), data.people);
+  RatingsMemory memory;
+  for (std::uint32_t round = 1; round <= run.facts().parameters.rounds;
+       ++round) {
+    RatingsFacts facts = run.facts();
+    const std::string& release = facts.plan.StageOf(round).release;
+    SCOPED_TRACE(release);
+    const auto parts =
+        run.Release(round, RatingsInput(round, facts, memory).value());
+    int questions = 0, last = 0;
+    facts.stopped = [&] { return ++questions == last; };
+    const auto update = [&](int stop_at) {
+      questions = 0;
+      last = stop_at;
+      RatingsMemory after = memory;
+      const absl::Status status = RatingsUpdate(round, facts, parts, &after);
+      if (stop_at != 0) {
+        EXPECT_EQ(ReasonCode(status), "cancelled");
+        EXPECT_TRUE(after == memory);
+      }
+      return after;
+    };
+    const RatingsMemory after = update(0);
+    const int all = questions;
+    // Once for 1,024 items of each of 82 steps; once for an item of each of 13.
+    EXPECT_GT(all, release == "items"         ? 82 * kItems / 1024
+                   : release == "corrections" ? 13 * kItems
+                                              : 0);
+    facts.stopped = [&] { return ++questions >= last; };
+    for (const int stop_at : {1, 2, (all + 1) / 2, all - 1, all}) {
+      if (stop_at < 1 || stop_at > all) continue;
+      update(stop_at);
+      EXPECT_LT(questions, stop_at + 200);
+    }
+    memory = after;
+  }
+}
+
 TEST(RatingsLearnerTest, MemoryThatIsNoneIsRefused) {
   const Generated data = Generate({.people = 300, .items = 60});
   SimulatedRun run(AllStages(data, 4), data.people);

@@ -152,5 +152,50 @@ TEST(PersonTest, ScoresAreFiniteForHostileModels) {
       RankingScores(model, profile, kOwnItems, kOwnRatings).allFinite());
 }
 
+TEST(PersonTest, WithABasisTheProfileHasTheSameBits) {
+  const ItemModel model = SomeModel(30, 6, 3);
+  const Profile one = SolveProfile(model, kOwnItems, kOwnRatings);
+  const Profile other =
+      SolveProfile(model, RankingBasisOf(model), kOwnItems, kOwnRatings);
+  EXPECT_EQ(one.mean, other.mean);
+  EXPECT_EQ(one.covariance, other.covariance);
+}
+
+// The items that are passed over cannot be in the list: the same list as by all
+// scores, whatever the spread of popularity, with and without tastes, equal
+// popularity and items of none.
+TEST(PersonTest, TheBestRankedAreTheTopOfAllScores) {
+  constexpr Index kMany = 1000;
+  for (const double spread : {0.0, 0.5, 3.0}) {
+    for (const Index taste : {0, 1, 5}) {
+      ItemModel model = SomeModel(kMany, 6, taste);
+      model.popularity = model.popularity.array().pow(spread);
+      if (spread == 0.5) model.popularity.tail(600).setZero();
+      const RankingBasis basis = RankingBasisOf(model);
+      for (const std::vector<std::int32_t>& own :
+           {std::vector<std::int32_t>{}, {7}, {0, 3, 4, 9, 17, 500, 999}}) {
+        const std::vector<double> ratings(own.size(), 4);
+        const Profile profile = SolveProfile(model, basis, own, ratings);
+        const VectorXd scores =
+            RankingScores(model, basis, profile, own, ratings);
+        for (const std::size_t length : {0u, 1u, 20u, 700u, 2000u}) {
+          const auto best = BestRanked(model, basis, profile, own, own, length);
+          ASSERT_TRUE(best.has_value());
+          EXPECT_EQ(*best, TopItems(scores, own, length))
+              << spread << " " << taste << " " << own.size() << " " << length;
+        }
+      }
+    }
+  }
+}
+
+TEST(PersonTest, NothingIsRankedWhereTheNumbersOverflow) {
+  ItemModel model = SomeModel(30, 6, 3);
+  model.loadings.setConstant(1e308);
+  const Profile profile{VectorXd::Constant(6, 1e10), MatrixXd::Identity(6, 6)};
+  EXPECT_FALSE(
+      BestRanked(model, RankingBasisOf(model), profile, {}, {}, 5).has_value());
+}
+
 }  // namespace
 }  // namespace dpnmf

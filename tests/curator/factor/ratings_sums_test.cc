@@ -136,6 +136,33 @@ TEST(RatingsSums, StopsWhenToldTo) {
   }
 }
 
+// A question costs as much as a small person's solve: many people share one,
+// and a person of much work has one.
+TEST(RatingsSums, AsksForWorkNotForPeople) {
+  constexpr int kPeople = 1000;
+  const auto small =
+      RatingsOf(RandomPeople(kPeople, kRatedItems, 2), kRatedItems);
+  int questions = 0;
+  Execution execution{.threads = 1, .block_users = kPeople};
+  execution.stop = [&questions] {
+    ++questions;
+    return false;
+  };
+  for (const Release& release : Releases(Adjacency::kReplaceOne)) {
+    questions = 0;
+    ASSERT_TRUE(release.sums(*small, execution).ok());
+    EXPECT_LE(questions, 10) << release.name;
+  }
+  constexpr int kColumns = 400;
+  const Eigen::MatrixXd wide =
+      Eigen::MatrixXd::Constant(kRatedItems, 1 + kColumns, 0.01);
+  const auto few = RatingsOf(RandomPeople(10, kRatedItems, 2), kRatedItems);
+  questions = 0;
+  ASSERT_TRUE(
+      ComputeProfileMoments(*few, {&wide, 1}, kColumns, 20, execution).ok());
+  EXPECT_GE(questions, 9);
+}
+
 // ---------------------------------------------------------------------- items
 
 ItemShare ShareOf(const Ratings& person, const ItemsLattice& lattice,
