@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -139,7 +140,7 @@ class Run {
     if (!flags_.data_dir.empty()) {
       DPNMF_ASSIGN_OR_RETURN(key_, LoadOrCreateFingerprintKey(flags_.data_dir));
     }
-    absl::PrintF("%s\n", std::string(kCompleteWarning));
+    absl::PrintF("%s\n", std::string(kPublicationWarning));
     std::fflush(stdout);
     InterruptGently();
     return absl::OkStatus();
@@ -191,40 +192,57 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status WriteDraft(const std::string& method, const Json& parameters,
-                          const std::vector<std::string>& people,
-                          const std::vector<std::string>& items,
-                          const SparseRatings& ratings,
-                          const CompletedRow& row) {
+  // Attacks the last result's table, and writes it as a draft if it is to be
+  // published. Too large a table is neither attacked nor written, said.
+  absl::Status Judge(const std::vector<std::string>& people,
+                     const std::vector<std::string>& items,
+                     const SparseRatings& ratings, const CompletedRow& row,
+                     const Json* parameters) {
+    CompletionResult& result = results_.back();
+    if (ratings.rows() * ratings.columns > kMostDraftCells) {
+      said_.push_back(absl::StrCat("The table of ", result.method,
+                                   " was not attacked, and no draft was "
+                                   "written: it has more than ",
+                                   kMostDraftCells, " cells."));
+      return absl::OkStatus();
+    }
+    const Table table = PublishedTable(people, items, row);
+    AttackOptions options;
+    options.seed = flags_.seed;
+    options.threads = flags_.dp.threads;
+    options.stop = Interrupted;
+    DPNMF_ASSIGN_OR_RETURN(result.attacks,
+                           AttackCompleted(ratings, table, options));
+    if (parameters == nullptr) return absl::OkStatus();
     DraftRequest request;
     request.output = flags_.output;
-    request.method = method;
-    request.parameters = parameters;
+    request.method = result.method;
+    request.parameters = *parameters;
+    request.attacks = result.attacks;
     request.key = key_;
     request.items_declared = !flags_.files.items.empty();
-    return WriteCompletedDraft(request, people, items, ratings, row, &attacks_,
-                               &said_);
+    return WriteCompletedDraft(request, ratings, table);
   }
 
-  // metrics.csv, results.json and the terminal.
-  absl::StatusOr<ExitCode> Finish(const Json& more) {
+  // metrics.csv, results.json, report.html and the terminal.
+  absl::StatusOr<ExitCode> Finish(const SparseRatings& ratings, Json more) {
+    more["subcommand"] = command_;
+    more["public"] = flags_.is_public;
+    more["said"] = said_;
     DPNMF_RETURN_IF_ERROR(
         ReplaceDurably(flags_.output + "/metrics.csv", MetricsCsv(results_)));
-    Json json = {{"warning", kCompleteWarning},
-                 {"command", command_},
-                 {"public", flags_.is_public}};
-    Json results = Json::array();
-    for (const CompletionResult& result : results_)
-      results.push_back(lab::JsonOf(result));
-    json["results"] = results;
-    json["said"] = said_;
-    json["attacks"] = attacks_;
-    json.update(more);
-    DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags_.output + "/results.json",
-                                         TextOf(json, 1) + "\n"));
-    if (!results_.empty()) PrintResults(results_);
+    const std::string& data =
+        flags_.files.ratings.empty() ? flags_.model : flags_.files.ratings;
+    const PublicationReport report =
+        ReportOf(std::filesystem::path(data).filename(), ratings, results_,
+                 std::move(more));
+    DPNMF_RETURN_IF_ERROR(WriteReport(flags_.output, report));
+    PrintResults(results_);
     for (const std::string& sentence : said_) absl::PrintF("%s\n", sentence);
-    absl::PrintF("wrote metrics.csv and results.json to %s\n", flags_.output);
+    for (const std::string& sentence : Findings(report))
+      absl::PrintF("%s\n", sentence);
+    absl::PrintF("wrote metrics.csv, results.json and report.html to %s\n",
+                 flags_.output);
     return kExitOk;
   }
 
@@ -235,7 +253,6 @@ class Run {
   LoadedCompletion loaded_;
   CompletedRow svd_;
   std::vector<CompletionResult> results_;
-  Json attacks_ = nullptr;
   std::vector<std::string> said_;
 };
 
@@ -259,6 +276,10 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(
       const FitOutcome fit,
       FitCompletion(loaded.input, options, &run.draws_, Interrupted));
+  // What may refuse comes before anything is written.
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<CompletionResult> dp,
+      PrivateResults(loaded, flags.dp, &run.draws_, Interrupted));
   const Completion& completion = fit.completion;
   SayClusters("people", completion.people, &run.said_);
   SayClusters("items", completion.items, &run.said_);
@@ -267,22 +288,23 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   if (fit.undone)
     run.said_.push_back("The last round raised L: it was undone and ended it.");
   const CompletedRow rows = completion.Rows();
-  run.Add("aux-nmf", Measure(loaded.input.ratings, loaded.test, rows),
-          fit.seconds);
-  DPNMF_RETURN_IF_ERROR(run.AddBaselines(loaded.input.ratings, loaded.test,
-                                         /*rank_is_asked=*/false));
-  DPNMF_ASSIGN_OR_RETURN(
-      const std::vector<CompletionResult> dp,
-      PrivateResults(loaded, flags.dp, &run.draws_, Interrupted));
-  run.results_.insert(run.results_.end(), dp.begin(), dp.end());
+  const SparseRatings& ratings = loaded.input.ratings;
+  const Json parameters = ParametersOf(completion);
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(
       WriteCompletion(flags.output + "/model.bin", completion, run.key_));
-  const Json parameters = ParametersOf(completion);
-  DPNMF_RETURN_IF_ERROR(run.WriteDraft("aux-nmf", parameters,
-                                       loaded.input.people, loaded.input.items,
-                                       loaded.input.ratings, rows));
-  return run.Finish({{"data", SizesOf(loaded)},
+  run.Add("aux-nmf", Measure(ratings, loaded.test, rows), fit.seconds);
+  DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+                                  ratings, rows, &parameters));
+  DPNMF_RETURN_IF_ERROR(run.AddBaselines(ratings, loaded.test,
+                                         /*rank_is_asked=*/false));
+  if (run.svd_) {
+    DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+                                    ratings, run.svd_, nullptr));
+  }
+  run.results_.insert(run.results_.end(), dp.begin(), dp.end());
+  return run.Finish(ratings,
+                    {{"sizes", SizesOf(loaded)},
                      {"parameters", parameters},
                      {"objective", fit.objective},
                      {"undone", fit.undone},
@@ -364,10 +386,10 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(
       WriteCompletion(flags.output + "/model.bin", completion, run.key_));
   const Json parameters = ParametersOf(completion);
-  DPNMF_RETURN_IF_ERROR(
-      run.WriteDraft("aux-nmf", parameters, completion.people.ids,
-                     completion.items.ids, completion.ratings, rows));
+  DPNMF_RETURN_IF_ERROR(run.Judge(completion.people.ids, completion.items.ids,
+                                  completion.ratings, rows, &parameters));
   return run.Finish(
+      completion.ratings,
       {{"parameters", parameters},
        {"direction", by_people ? "rows" : "columns"},
        {"added", outcome.added},
@@ -399,10 +421,10 @@ absl::StatusOr<ExitCode> RunSvd(const CompleteFlags& flags) {
                                          /*rank_is_asked=*/true));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   const Json parameters = {{"rank", flags.rank}, {"missing", "item means"}};
-  DPNMF_RETURN_IF_ERROR(run.WriteDraft("svd", parameters, loaded.input.people,
-                                       loaded.input.items, loaded.input.ratings,
-                                       run.svd_));
-  return run.Finish({{"data", SizesOf(loaded)}, {"parameters", parameters}});
+  DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+                                  loaded.input.ratings, run.svd_, &parameters));
+  return run.Finish(loaded.input.ratings,
+                    {{"sizes", SizesOf(loaded)}, {"parameters", parameters}});
 }
 
 void PrintProgress(const std::string& title, int number, int count) {
@@ -454,10 +476,10 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/weights.csv", csv));
-  return run.Finish({{"data", SizesOf(run.loaded_)},
-                     {"holdout", flags.holdout},
-                     {"best", JsonOf(best.weights)},
-                     {"grid", grid}});
+  return run.Finish(run.loaded_.input.ratings, {{"sizes", SizesOf(run.loaded_)},
+                                                {"holdout", flags.holdout},
+                                                {"best", JsonOf(best.weights)},
+                                                {"grid", grid}});
 }
 
 // "10:90": 10, 20 ... 90.
@@ -526,10 +548,10 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/experiment.csv", csv));
-  return run.Finish({{"data", SizesOf(run.loaded_)},
-                     {"step", flags.step},
-                     {"rank", flags.rank},
-                     {"experiment", all}});
+  return run.Finish(run.loaded_.input.ratings, {{"sizes", SizesOf(run.loaded_)},
+                                                {"step", flags.step},
+                                                {"rank", flags.rank},
+                                                {"experiment", all}});
 }
 
 // ---- Flags

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "common/base/error.h"
@@ -12,17 +11,6 @@ namespace dpnmf::curator::lab {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-RatingTable TableOf(const SparseRatings& ratings, const RatingScale& scale) {
-  RatingTable table;
-  table.scale = scale;
-  table.item_count = static_cast<std::uint64_t>(ratings.columns);
-  table.indptr = ratings.indptr;
-  table.items = ratings.indices;
-  for (const double value : ratings.values)
-    table.units.push_back(static_cast<std::int32_t>(std::lround(value * 1e4)));
-  return table;
-}
 
 }  // namespace
 
@@ -42,7 +30,7 @@ absl::StatusOr<std::vector<CompletionResult>> PrivateResults(
           ? loaded.input.of_items.features
           : Eigen::MatrixXd(loaded.input.ratings.columns, 0);
   scale.item_features = static_cast<std::uint32_t>(features.cols());
-  const RatingTable table = TableOf(loaded.input.ratings, scale);
+  const RatingTable table = ToRatingTable(loaded.input.ratings, scale);
   Execution execution;
   execution.threads = options.threads;
   execution.stop = stop;

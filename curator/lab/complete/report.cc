@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "curator/draft/draft.h"
 #include "curator/import/people.h"
+#include "curator/lab/attack/rating_linkage.h"
 #include "curator/lab/evaluate/page.h"
 
 namespace dpnmf::curator::lab {
@@ -119,28 +120,68 @@ absl::Status CheckNoDraft(const std::string& output,
 }
 
 absl::Status WriteCompletedDraft(const DraftRequest& request,
-                                 const std::vector<std::string>& people,
-                                 const std::vector<std::string>& items,
                                  const SparseRatings& ratings,
-                                 const CompletedRow& row, Json* attacks,
-                                 std::vector<std::string>* said) {
-  *attacks = nullptr;
-  if (ratings.rows() * ratings.columns > kMostDraftCells) {
-    said->push_back(
-        absl::StrCat("No draft was written: the table has more than ",
-                     kMostDraftCells, " cells."));
-    return absl::OkStatus();
-  }
+                                 const Table& table) {
   Draft draft;
   draft.kind = DraftKind::kCompleted;
   draft.method = request.method;
   draft.parameters = request.parameters;
+  if (request.attacks.has_value()) {
+    draft.attacks = ToJson(*request.attacks);
+    draft.largest_linkage = request.attacks->largest_linkage;
+  }
   if (request.key.has_value())
-    draft.people = PeopleOf(request, people, ratings);
-  const Table table = PublishedTable(people, items, row);
-  draft.attacks = *attacks;
+    draft.people = PeopleOf(request, table.ids, ratings);
   return WriteDraft(DraftDirectory(request.output, request.method), draft,
                     TableCsv(table));
+}
+
+absl::StatusOr<AttackReport> AttackCompleted(const SparseRatings& ratings,
+                                             const Table& table,
+                                             const AttackOptions& options) {
+  return AttackRatings(ToRatingTable(ratings, ScaleOf(ratings)), table.values,
+                       options);
+}
+
+PublicationReport ReportOf(const std::string& data,
+                           const SparseRatings& ratings,
+                           const std::vector<CompletionResult>& results,
+                           Json more) {
+  PublicationReport report;
+  report.command = "complete";
+  report.data = data;
+  report.people = ratings.rows();
+  report.columns = ratings.columns;
+  // The shape of MovieLens 100K.
+  if (report.people == 943 && report.columns == 1682)
+    report.published = PublishedFigures::kMovieLens100K;
+  const auto figure = [](double value) {
+    return std::isnan(value) ? std::nullopt : std::optional<double>(value);
+  };
+  Json all = Json::array();
+  for (const CompletionResult& result : results) {
+    all.push_back(JsonOf(result));
+    PublicationRow row;
+    row.method = result.method;
+    row.kind = result.epsilon.has_value() ? "synthetic" : "completed";
+    row.epsilon = result.epsilon;
+    row.mae = figure(result.measures.mae);
+    row.pi_all = figure(result.measures.pi_all);
+    row.pi_rated = figure(result.measures.pi_rated);
+    row.attacks = result.attacks;
+    if (result.epsilon.has_value()) {
+      row.note =
+          "No table: each person's row is made from the private model and that "
+          "person's own ratings, for this person alone.";
+    } else if (result.method == "mean") {
+      row.note =
+          "Every cell is the mean of all ratings: its Pi is the ceiling.";
+    }
+    report.rows.push_back(std::move(row));
+  }
+  report.more = std::move(more);
+  report.more["results"] = all;
+  return report;
 }
 
 }  // namespace dpnmf::curator::lab

@@ -4,29 +4,26 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "curator/import/fingerprint.h"
+#include "curator/lab/attack/attack.h"
 #include "curator/lab/complete/completion.h"
 #include "curator/lab/complete/measures.h"
+#include "curator/lab/publication_report/report.h"
 #include "curator/lab/tables/table.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {
-
-// What the terminal and results.json say.
-inline constexpr std::string_view kCompleteWarning =
-    "Not private: a completed table is a function of the ratings that no noise "
-    "protects, and all figures are exact functions of them. The operator must "
-    "keep them; `dpnmf-curator publish` alone lets a table out.";
 
 struct CompletionResult {
   std::string method;  // "aux-nmf", "svd", "mean", "dp-item-effects", ...
   std::optional<double> epsilon;  // of the DP methods
   CompletionMeasures measures;
   double seconds = 0;
+  std::optional<AttackReport> attacks;  // of the table
 };
 
 // "method,mae,pi_all,pi_rated" and a line for each; a method with an epsilon is
@@ -56,6 +53,7 @@ absl::Status CheckNoDraft(const std::string& output, const std::string& method);
 struct DraftRequest {
   std::string output, method;
   nlohmann::ordered_json parameters;
+  std::optional<AttackReport> attacks;
   // Of the operator; fingerprints of the people go into the draft.
   std::optional<FingerprintKey> key;
   // The items are in the order of an import (--items): people are then also
@@ -63,15 +61,20 @@ struct DraftRequest {
   bool items_declared = false;
 };
 
-// Writes the draft, with what attacks find in it, which is also put into
-// *attacks; null, with a sentence in *said, where the table is too large.
 absl::Status WriteCompletedDraft(const DraftRequest& request,
-                                 const std::vector<std::string>& people,
-                                 const std::vector<std::string>& items,
                                  const SparseRatings& ratings,
-                                 const CompletedRow& row,
-                                 nlohmann::ordered_json* attacks,
-                                 std::vector<std::string>* said);
+                                 const Table& table);
+
+// Linkage with known ratings (curator/lab/attack/rating_linkage.h).
+absl::StatusOr<AttackReport> AttackCompleted(const SparseRatings& ratings,
+                                             const Table& table,
+                                             const AttackOptions& options);
+
+// For results.json and report.html. `more`: members of results.json.
+PublicationReport ReportOf(const std::string& data,
+                           const SparseRatings& ratings,
+                           const std::vector<CompletionResult>& results,
+                           nlohmann::ordered_json more);
 
 }  // namespace dpnmf::curator::lab
 

@@ -1,6 +1,14 @@
 #include "curator/lab/complete/sparse_ratings.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace dpnmf::curator::lab {
+namespace {
+
+constexpr int kUnitsOfOne = 10'000;
+
+}  // namespace
 
 using Eigen::Index;
 
@@ -58,6 +66,34 @@ Eigen::VectorXd ColumnMeans(const SparseRatings& ratings) {
   return (counts.array() > 0)
       .select(sums.array() / counts.array().max(1), all)
       .matrix();
+}
+
+RatingScale ScaleOf(const SparseRatings& ratings) {
+  RatingScale scale = {.low_units = 0, .high_units = kUnitsOfOne};
+  if (ratings.values.empty()) return scale;
+  const auto [low, high] =
+      std::minmax_element(ratings.values.begin(), ratings.values.end());
+  scale.low_units = static_cast<std::int32_t>(std::lround(*low * kUnitsOfOne));
+  scale.high_units =
+      static_cast<std::int32_t>(std::lround(*high * kUnitsOfOne));
+  if (scale.low_units == scale.high_units)
+    scale.high_units = scale.low_units + kUnitsOfOne;
+  return scale;
+}
+
+RatingTable ToRatingTable(const SparseRatings& ratings,
+                          const RatingScale& scale) {
+  RatingTable table;
+  table.scale = scale;
+  table.item_count = static_cast<std::uint64_t>(ratings.columns);
+  table.indptr = ratings.indptr;
+  table.items = ratings.indices;
+  table.units.reserve(ratings.size());
+  for (const double value : ratings.values) {
+    table.units.push_back(
+        static_cast<std::int32_t>(std::lround(value * kUnitsOfOne)));
+  }
+  return table;
 }
 
 }  // namespace dpnmf::curator::lab

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "curator/lab/ratings/rating_table.h"
 
 namespace dpnmf::curator::lab {
 
@@ -41,6 +42,12 @@ SparseRatings RowRange(const SparseRatings& ratings, Eigen::Index begin,
 
 // Mean of each column; that of all ratings where a column has none.
 Eigen::VectorXd ColumnMeans(const SparseRatings& ratings);
+
+// The least and the largest rating; 0 to 1 if there are not two.
+RatingScale ScaleOf(const SparseRatings& ratings);
+// The same ratings in units (curator/lab/ratings). Each lies within the scale.
+RatingTable ToRatingTable(const SparseRatings& ratings,
+                          const RatingScale& scale);
 
 }  // namespace dpnmf::curator::lab
 

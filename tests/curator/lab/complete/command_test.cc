@@ -81,8 +81,8 @@ TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
   EXPECT_THAT(metrics, HasSubstr("\nmean,"));
   const Json json = Results("out");
   EXPECT_THAT(json["warning"].get<std::string>(), HasSubstr("Not private"));
-  EXPECT_EQ(json["data"]["people"], 50);
-  EXPECT_EQ(json["data"]["items"], 24);
+  EXPECT_EQ(json["sizes"]["people"], 50);
+  EXPECT_EQ(json["sizes"]["items"], 24);
   EXPECT_EQ(json["objective"].size(), 11u);
   // Of item 23, which nobody has rated yet, its cluster's.
   EXPECT_EQ(json["cold_items"]["by_weight"], 1);
@@ -90,7 +90,7 @@ TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
             json["results"][1]["mae"].get<double>());
   for (const char* file :
        {"out/model.bin", "out/metrics.csv", "out/results.json",
-        "out/aux-nmf/draft.json", "out/aux-nmf/table.csv"}) {
+        "out/report.html", "out/aux-nmf/draft.json", "out/aux-nmf/table.csv"}) {
     ASSERT_TRUE(Exists(file)) << file;
     EXPECT_EQ(
         static_cast<int>(std::filesystem::status(scratch_.path() + "/" + file)
