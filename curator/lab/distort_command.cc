@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,16 +25,12 @@
 #include "curator/lab/distort/study.h"
 #include "curator/lab/evaluate/page.h"
 #include "curator/lab/evaluate_ratings_command.h"
+#include "curator/lab/publication_report/report.h"
 #include "curator/lab/tables/table.h"
 #include "curator/lab/tables/table_people.h"
 
 namespace dpnmf::curator::lab {
 namespace {
-
-constexpr std::string_view kDistortWarning =
-    "Not private: every table and figure here is a function of the people's "
-    "exact data and gives some of them away. A draft leaves the house through "
-    "`dpnmf-curator publish` alone.";
 
 struct DistortFlags {
   std::string input, users, header, output, data_dir;
@@ -90,16 +88,44 @@ absl::StatusOr<std::optional<PeopleFingerprints>> PeopleFor(
   return PeopleOf(table, flags.table, key);
 }
 
-nlohmann::ordered_json ResultsOf(const DistortFlags& flags,
-                                 const DistortStudy& study,
-                                 const std::vector<NmfTrial>& trials) {
-  nlohmann::ordered_json json = {{"warning", kDistortWarning},
-                                 {"kind", "distort"},
-                                 {"input", AbsolutePath(flags.input)},
-                                 {"public", flags.is_public}};
-  if (flags.study.seed.has_value()) json["seed"] = *flags.study.seed;
-  json.update(ToJson(study, trials));
-  return json;
+// The publication's own data, whose figures stand beside.
+bool IsWisconsin(const DistortStudy& study) {
+  return study.people == 699 && study.columns == 9 &&
+         std::abs(study.length - std::sqrt(114012.0)) < 1e-9;
+}
+
+PublicationReport ReportOf(const DistortFlags& flags, const DistortStudy& study,
+                           const std::vector<NmfTrial>& trials) {
+  PublicationReport report;
+  report.command = "distort";
+  report.data = std::filesystem::path(flags.input).filename().string();
+  report.people = study.people;
+  report.columns = study.columns;
+  report.options = {{"input", AbsolutePath(flags.input)},
+                    {"rank", flags.study.distort.rank},
+                    {"public", flags.is_public}};
+  if (flags.study.seed.has_value()) report.options["seed"] = *flags.study.seed;
+  if (IsWisconsin(study)) report.published = PublishedFigures::kWisconsin;
+  for (const DistortOutcome& outcome : study.outcomes) {
+    const DistortFigures& figures = outcome.figures;
+    const PlaceChanges& places = figures.by_sort_index;
+    PublicationRow row;
+    row.method = std::string(outcome.method->name);
+    row.vd = figures.vd;
+    row.rp = places.rp;
+    row.rk = places.rk;
+    row.cp = places.cp;
+    row.ck = places.ck;
+    if (figures.accuracy.has_value()) {
+      row.accuracy = figures.accuracy->distorted;
+      row.accuracy_on_original = figures.accuracy->original;
+    }
+    row.attacks = outcome.attack;
+    if (outcome.method->transposed) row.note = kTransposedSentence;
+    report.rows.push_back(std::move(row));
+  }
+  report.more = ToJson(study, trials);
+  return report;
 }
 
 std::string PercentOf(const std::optional<Share>& share) {
@@ -154,7 +180,8 @@ void PrintStudy(const DistortFlags& flags, const DistortStudy& study,
         trial.result.last_gradient, trial.result.objective);
   }
   absl::PrintF(
-      "wrote metrics.csv, results.json and a draft for each method "
+      "wrote metrics.csv, results.json, report.html and a draft for each "
+      "method "
       "to %s\n",
       flags.output);
 }
@@ -182,7 +209,7 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
                          ReadTable(flags.input, flags.table));
   flags.study.stop = Interrupted;
   flags.study.progress = std::ref(progress);
-  absl::PrintF("%s\n", std::string(kDistortWarning));
+  absl::PrintF("%s\n", std::string(kPublicationWarning));
   std::fflush(stdout);
   std::optional<PeopleFingerprints> people;
   const auto keep = [&](const DistortOutcome& outcome,
@@ -213,15 +240,14 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
   }
   progress.Clear();
   DPNMF_RETURN_IF_ERROR(study.status());
-  const nlohmann::ordered_json results = ResultsOf(flags, *study, trials);
   DPNMF_RETURN_IF_ERROR(
       ReplaceAtomically(flags.output + "/metrics.csv", DistortCsv(*study)));
   if (flags.experiment) {
     DPNMF_RETURN_IF_ERROR(ReplaceAtomically(flags.output + "/iterations.csv",
                                             NmfTrialsCsv(trials)));
   }
-  DPNMF_RETURN_IF_ERROR(ReplaceAtomically(flags.output + "/results.json",
-                                          TextOf(results, 2) + "\n"));
+  DPNMF_RETURN_IF_ERROR(
+      WriteReport(flags.output, ReportOf(flags, *study, trials)));
   PrintStudy(flags, *study, trials);
   return kExitOk;
 }
@@ -241,8 +267,9 @@ Command DistortCommand() {
       .footer =
           "None of the methods is private, whatever its measures say: an "
           "attack is run on\n"
-          "each table. Writes metrics.csv, results.json and a draft for each "
-          "method; a draft\n"
+          "each table. Writes metrics.csv, results.json, report.html and a "
+          "draft "
+          "for each method; a draft\n"
           "leaves the house through `dpnmf-curator publish` alone, which needs "
           "--data-dir.\n"
           "Randomness comes from the operating system and is not kept.\n"
@@ -306,7 +333,8 @@ Command DistortCommand() {
            Flag("--threads", &study.attack.threads,
                 "Number of threads of the attacks", {.shown = true}),
            Flag("--output", &flags->output,
-                "Directory for metrics.csv, results.json and the drafts",
+                "Directory for metrics.csv, results.json, report.html and the "
+                "drafts",
                 {.required = true})},
       .run = [flags] { return RunDistort(*flags); }};
 }

@@ -368,7 +368,6 @@ ordered_json ToJson(const DistortOutcome& outcome) {
   }
   if (outcome.method->transposed)
     json["note"] = std::string(kTransposedSentence);
-  json["attack"] = ToJson(outcome.attack);
   return json;
 }
 
