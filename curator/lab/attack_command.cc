@@ -36,6 +36,7 @@ struct AttackFlags {
   std::optional<int> class_column, id_column;
   std::optional<int> published_class_column, published_id_column;
   bool is_public = false;
+  std::vector<std::string> beside;
   std::optional<std::uint64_t> seed;
   std::uint32_t people = 2000;
   AttackOptions options;
@@ -277,6 +278,9 @@ PublicationReport PublicationOf(const AttackFlags& flags, Attacked attacked) {
 
 absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckAttackFlags(flags));
+  PublicationReport others;
+  for (const std::string& directory : flags.beside)
+    DPNMF_RETURN_IF_ERROR(AddTablesOf(directory, &others));
   absl::PrintF("%s\n", std::string(kPublicationWarning));
   std::fflush(stdout);
   InterruptGently();
@@ -298,8 +302,9 @@ absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
   const std::vector<std::string> words = InWords(attacked->report);
   const nlohmann::ordered_json people = attacked->report.others["people"];
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/attack.csv", csv));
-  DPNMF_RETURN_IF_ERROR(
-      WriteReport(flags.output, PublicationOf(flags, *std::move(attacked))));
+  PublicationReport report = PublicationOf(flags, *std::move(attacked));
+  report.beside = std::move(others.beside);
+  DPNMF_RETURN_IF_ERROR(WriteReport(flags.output, report));
   absl::PrintF("\nattacked %d of %d people (%s)\n",
                people["attacked"].get<std::int64_t>(),
                people["people"].get<std::int64_t>(),
@@ -358,6 +363,9 @@ Command AttackCommand() {
            Flag("--people", &flags->people,
                 "Most people that are attacked, drawn at random",
                 {.shown = true}),
+           Flag("--beside", &flags->beside,
+                "Output directories of distort, complete, synthesise or attack "
+                "whose tables stand on the same page, separated by commas"),
            Flag("--public", &flags->is_public,
                 "Declare the tables public or generated"),
            Flag("--seed", &flags->seed,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "curator/lab/evaluate/page.h"
 #include "curator/lab/publication_report/assets.h"
 
@@ -88,27 +89,65 @@ Json PublishedOf(PublishedFigures published) {
   return figures;
 }
 
+Json TablesOf(const PublicationReport& report) {
+  Json tables = Json::array();
+  for (const PublicationRow& row : report.rows) tables.push_back(JsonOf(row));
+  for (const Json& table : report.beside) tables.push_back(table);
+  return tables;
+}
+
+double LinkedIn(const Json& linkage) {
+  return linkage.at("linked").at("value");
+}
+
 // The linkage that finds most; null without one.
-const Linkage* StrongestOf(const PublicationRow& row) {
-  const Linkage* strongest = nullptr;
-  if (!row.attacks.has_value()) return strongest;
-  for (const Linkage& one : row.attacks->linkage)
-    if (strongest == nullptr || one.linked.value > strongest->linked.value)
+const Json* StrongestOf(const Json& table) {
+  const Json* strongest = nullptr;
+  if (!table.at("attacks").is_object()) return strongest;
+  for (const Json& one : table.at("attacks").at("linkage"))
+    if (strongest == nullptr || LinkedIn(one) > LinkedIn(*strongest))
       strongest = &one;
   return strongest;
 }
 
+std::vector<std::string> FindingsOf(const Json& tables) {
+  std::vector<std::pair<const Json*, const Json*>> attacked;
+  for (const Json& table : tables)
+    if (const Json* strongest = StrongestOf(table); strongest != nullptr)
+      attacked.emplace_back(&table, strongest);
+  if (attacked.empty()) return {"No table of this report was attacked."};
+  std::stable_sort(attacked.begin(), attacked.end(),
+                   [](const auto& a, const auto& b) {
+                     return LinkedIn(*a.second) > LinkedIn(*b.second);
+                   });
+  std::vector<std::string> findings;
+  for (const auto& [table, strongest] : attacked) {
+    const Json& linked = strongest->at("linked");
+    const double chance = strongest->at("chance");
+    const double low = linked.at("low"), high = linked.at("high");
+    std::string sentence = absl::StrFormat(
+        "%s: an attacker who knows %s finds %.1f %% of the people (%.1f to "
+        "%.1f %%; %d attacked; guessing finds %.2g %%)",
+        table->at("method").get<std::string>(),
+        strongest->at("knows").get<std::string>(), 100 * LinkedIn(*strongest),
+        100 * low, 100 * high, linked.at("of").get<std::int64_t>(),
+        100 * chance);
+    absl::StrAppend(&sentence, low > chance ? "." : ": no more than chance.");
+    findings.push_back(std::move(sentence));
+  }
+  return findings;
+}
+
 Json PublicationJson(const PublicationReport& report) {
-  Json rows = Json::array();
-  for (const PublicationRow& row : report.rows) rows.push_back(JsonOf(row));
+  Json tables = TablesOf(report);
   Json json = {{"warning", kPublicationWarning},
                {"command", report.command},
                {"data", report.data},
                {"people", report.people},
                {"columns", report.columns},
                {"options", report.options},
-               {"findings", Findings(report)},
-               {"tables", std::move(rows)},
+               {"findings", FindingsOf(tables)},
+               {"tables", std::move(tables)},
                {"published", PublishedOf(report.published)}};
   if (report.more.is_object()) json.update(report.more);
   return json;
@@ -117,30 +156,38 @@ Json PublicationJson(const PublicationReport& report) {
 }  // namespace
 
 std::vector<std::string> Findings(const PublicationReport& report) {
-  std::vector<std::pair<const PublicationRow*, const Linkage*>> attacked;
-  for (const PublicationRow& row : report.rows)
-    if (const Linkage* strongest = StrongestOf(row); strongest != nullptr)
-      attacked.emplace_back(&row, strongest);
-  if (attacked.empty()) return {"No table of this report was attacked."};
-  std::stable_sort(attacked.begin(), attacked.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.second->linked.value > b.second->linked.value;
-                   });
-  std::vector<std::string> findings;
-  for (const auto& [row, strongest] : attacked) {
-    const Share& linked = strongest->linked;
-    std::string sentence = absl::StrFormat(
-        "%s: an attacker who knows %s finds %.1f %% of the people (%.1f to "
-        "%.1f %%; %d attacked; guessing finds %.2g %%)",
-        row->method, strongest->knows, 100 * linked.value, 100 * linked.low,
-        100 * linked.high, linked.of, 100 * strongest->chance.value);
-    // Below the interval's end a finding is what chance finds as well.
-    absl::StrAppend(&sentence, linked.low > strongest->chance.value
-                                   ? "."
-                                   : ": no more than chance.");
-    findings.push_back(std::move(sentence));
+  return FindingsOf(TablesOf(report));
+}
+
+absl::Status AddTablesOf(const std::string& directory,
+                         PublicationReport* report) {
+  const std::string path = directory + "/results.json";
+  const absl::StatusOr<std::string> text = ReadFile(path, kOwnFileLimit);
+  if (!text.ok())
+    return Refusal(absl::StatusCode::kNotFound, "report-missing",
+                   absl::StrCat("There is no report ", path,
+                                " that can be read: give the output directory "
+                                "of distort, complete, synthesise or attack."));
+  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  bool whole = json.is_object() && json.contains("tables");
+  try {  // what another program wrote must not stop this one
+    const Json needed = JsonOf(PublicationRow());
+    if (whole) {
+      for (const Json& table : json.at("tables"))
+        for (const auto& [key, value] : needed.items())
+          whole = whole && table.is_object() && table.contains(key);
+      if (whole) FindingsOf(json.at("tables"));
+    }
+  } catch (const Json::exception&) {
+    whole = false;
   }
-  return findings;
+  if (!whole)
+    return Refusal(absl::StatusCode::kInvalidArgument, "report-malformed",
+                   absl::StrCat(path,
+                                " is no report of distort, complete, "
+                                "synthesise or attack."));
+  for (const Json& table : json["tables"]) report->beside.push_back(table);
+  return absl::OkStatus();
 }
 
 std::string ResultsJson(const PublicationReport& report) {

@@ -53,6 +53,8 @@ struct PublicationReport {
   std::int64_t people = 0, columns = 0;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
   std::vector<PublicationRow> rows;
+  // "tables" of other reports' results.json, which stand on the same page.
+  nlohmann::ordered_json beside = nlohmann::ordered_json::array();
   PublishedFigures published = PublishedFigures::kNone;
   // Members of results.json that the command adds (an object, or null).
   nlohmann::ordered_json more = nullptr;
@@ -60,6 +62,12 @@ struct PublicationReport {
 
 // Sentences: what an attacker found, the table that gives away most first.
 std::vector<std::string> Findings(const PublicationReport& report);
+
+// Appends the tables of DIRECTORY/results.json to `beside`. NOT_FOUND
+// "report-missing" without such a file; INVALID_ARGUMENT "report-malformed" if
+// it is none that WriteReport wrote.
+absl::Status AddTablesOf(const std::string& directory,
+                         PublicationReport* report);
 
 std::string ResultsJson(const PublicationReport& report);
 // One file that loads nothing (curator/lab/evaluate/page.h).

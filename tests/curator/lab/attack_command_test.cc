@@ -1,6 +1,7 @@
 // `dpnmf-lab attack` as an operator types it.
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,32 @@ TEST_F(AttackCommandTest, IsTheSameForASeed) {
   const std::string first = json();
   ASSERT_EQ(Run(std::string(kTables) + "--public --seed 1"), kExitOk) << err_;
   EXPECT_EQ(json(), first);
+}
+
+TEST_F(AttackCommandTest, TablesOfOtherReportsStandBeside) {
+  ASSERT_EQ(Run(std::string(kTables) + "--public --seed 1"), kExitOk) << err_;
+  const std::string again =
+      "attack --original original.csv --published original.csv --id-column 1 "
+      "--class-column 5 --output both --beside ";
+  ASSERT_EQ(Run(again + "judged"), kExitOk) << err_;
+  const Json json =
+      Json::parse(ReadAll(scratch_.path() + "/both/results.json"));
+  ASSERT_EQ(json["tables"].size(), 2u);
+  EXPECT_EQ(json["tables"][0]["method"], "original.csv");
+  EXPECT_EQ(json["tables"][1]["method"], "published.csv");
+  EXPECT_EQ(json["findings"].size(), 2u);
+  EXPECT_EQ(Run(again + "nowhere"), kExitNotFound);
+  EXPECT_THAT(err_, HasSubstr("[report-missing]"));
+  std::filesystem::create_directory(scratch_.path() + "/other");
+  scratch_.Write("other/results.json", "{\"tables\": [{}]}");
+  EXPECT_EQ(Run(again + "other"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[report-malformed]"));
+  // A report whose linkage has no figures.
+  Json broken = json;
+  broken["tables"][0]["attacks"]["linkage"][0].erase("linked");
+  scratch_.Write("other/results.json", broken.dump());
+  EXPECT_EQ(Run(again + "other"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[report-malformed]"));
 }
 
 TEST_F(AttackCommandTest, ASeedNeedsPublicTables) {

@@ -162,7 +162,7 @@ function addLinkage() {
   ];
   for (const [title, isOf] of ways) {
     const lines = attacked.map((row, i) => ({label: nameOf(row), color: RAMP[i % RAMP.length],
-      dash: i < RAMP.length ? kindOf(row).dash : [4, 2, 1, 2],
+      dash: attacked.length === 1 ? [] : i < RAMP.length ? kindOf(row).dash : [4, 2, 1, 2],
       points: row.attacks.linkage.filter(isOf).map((one) => ({x: one.known, y: one.linked.value, low: one.linked.low, high: one.linked.high}))}));
     if (lines.some((line) => line.points.length > 1))
       addPlot(plots, {title: 'People found: ' + title, xLabel: 'known (log scale)', xShort: 'known', yLabel: 'share of people',
@@ -256,7 +256,7 @@ function addMeasures() {
 }
 
 addHead();
-addAgainstLinkage();
+if (attacked.length > 1) addAgainstLinkage();
 addLinkage();
 addOtherAttacks();
 addMeasures();

@@ -102,7 +102,7 @@ TEST(RatingLinkage, DifferencesFromTheItemsMeansSeeThroughAScale) {
   const auto report = AttackRatings(table, completed, {.seed = 1});
   ASSERT_TRUE(report.ok());
   EXPECT_LT(LinkedBy(*report, "all ratings"), 0.6);
-  EXPECT_GT(LinkedBy(*report, "all ratings, less the items' means"), 0.9);
+  EXPECT_GT(LinkedBy(*report, "all ratings, less the items' means"), 0.75);
 }
 
 TEST(RatingLinkage, OtherPeopleOrItemsAreRefused) {
