@@ -43,9 +43,11 @@ MatrixXd PrincipalDirections(const MatrixXd& y, const VectorXd& p, Index most) {
 
 double AboveEdge(Index size) { return 1 + std::pow(double(size), -2.0 / 3); }
 
-Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most) {
-  const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most,
+                const Stop& stop) {
+  const SymmetricEigen eigen = EigenOfSymmetric(matrix, stop);
   const Index size = matrix.rows();
+  if (Stopped(stop)) return {VectorXd(0), VectorXd(0), MatrixXd(size, 0)};
   const double edge = 2 * stddev * std::sqrt(double(size));
   const double least = AboveEdge(size) * edge;
   Index kept = 0;
@@ -66,8 +68,8 @@ Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most) {
 
 bool CountsFromCoRatings(const NoisedCoRatings& co_ratings,
                          const VectorXd& counts, VectorXd* second,
-                         VectorXd* stddev) {
-  const Spikes first = SpikesOf(co_ratings.c, co_ratings.stddev, 1);
+                         VectorXd* stddev, const Stop& stop) {
+  const Spikes first = SpikesOf(co_ratings.c, co_ratings.stddev, 1, stop);
   if (first.values.size() == 0) return false;
   VectorXd direction = first.vectors.col(0);
   if (direction.sum() < 0) direction *= -1;
@@ -86,7 +88,7 @@ bool CountsFromCoRatings(const NoisedCoRatings& co_ratings,
 
 CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
                            const VectorXd& counts, const MatrixXd& features,
-                           Index most) {
+                           Index most, const Stop& stop) {
   const Index size = counts.size();
   const VectorXd p = counts / counts.sum();
   const VectorXd popularity = StandardisedBy(
@@ -97,7 +99,8 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
   // Q: an orthonormal basis of the rows of c_i (1, features_i, popularity_i).
   const MatrixXd weighted = RowsOf(counts.asDiagonal() * wide, co_ratings.rows);
   const SymmetricEigen gram =
-      EigenOfSymmetric(TransposeProduct(weighted, weighted));
+      EigenOfSymmetric(TransposeProduct(weighted, weighted, stop), stop);
+  if (Stopped(stop)) return {0, MatrixXd::Zero(size, 0)};
   Index rank = 0;
   const Index all = gram.values.size();
   while (rank < all &&
@@ -108,8 +111,9 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
       gram.vectors.rightCols(rank) *
       gram.values.tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
   const MatrixXd basis = Product(weighted, turn);
-  Spikes known = SpikesOf(TransposeProduct(basis, Product(co_ratings.c, basis)),
-                          co_ratings.stddev, rank);
+  Spikes known = SpikesOf(
+      TransposeProduct(basis, Product(co_ratings.c, basis, stop), stop),
+      co_ratings.stddev, rank, stop);
   CoRatingModel model;
   if (known.values.size() == 0) {
     model.y = MatrixXd::Zero(size, 0);
@@ -124,7 +128,8 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
   // toward 0 by the mean square that the column shows beyond its noise.
   const Spikes rest =
       SpikesOf(co_ratings.c - Conjugated(directions, known.shrunk),
-               co_ratings.stddev, most);
+               co_ratings.stddev, most, stop);
+  if (Stopped(stop)) return {0, MatrixXd::Zero(size, 0)};
   MatrixXd y = MatrixXd::Zero(size, explained.cols() + rest.values.size());
   y.leftCols(explained.cols()) = explained;
   double squared_counts = 0;

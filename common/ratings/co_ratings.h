@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "common/base/stop.h"
 
 namespace dpnmf {
 
@@ -25,8 +26,8 @@ struct Spikes {
 };
 // Eigenvalues above AboveEdge(M) times the noise's edge 2 stddev sqrt(M), at
 // most `most` of them (common/nmf/moment_estimates.h has the theorems).
-Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev,
-                Eigen::Index most);
+Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev, Eigen::Index most,
+                const Stop& stop = {});
 
 struct NoisedCoRatings {
   Eigen::MatrixXd c;  // M x M
@@ -38,7 +39,7 @@ struct NoisedCoRatings {
 // `counts`. False if noise covers it.
 bool CountsFromCoRatings(const NoisedCoRatings& co_ratings,
                          const Eigen::VectorXd& counts, Eigen::VectorXd* second,
-                         Eigen::VectorXd* stddev);
+                         Eigen::VectorXd* stddev, const Stop& stop = {});
 
 struct CoRatingModel {
   double scale = 0;
@@ -49,7 +50,8 @@ struct CoRatingModel {
 // items outside the rows; then those of the rest. k <= most.
 CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
                            const Eigen::VectorXd& counts,
-                           const Eigen::MatrixXd& features, Eigen::Index most);
+                           const Eigen::MatrixXd& features, Eigen::Index most,
+                           const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -56,10 +56,11 @@ MatrixXd Hats(const VectorXd& column, const std::vector<double>& knots) {
   return block;
 }
 
-MatrixXd LeadingComponents(MatrixXd all, Index most) {
+MatrixXd LeadingComponents(MatrixXd all, Index most, const Stop& stop) {
   all.rowwise() -= all.colwise().mean();
-  const SymmetricEigen eigen = EigenOfSymmetric(TransposeProduct(all, all));
-  return Product(all, eigen.vectors.rightCols(most).rowwise().reverse());
+  const SymmetricEigen eigen =
+      EigenOfSymmetric(TransposeProduct(all, all, stop), stop);
+  return Product(all, eigen.vectors.rightCols(most).rowwise().reverse(), stop);
 }
 
 }  // namespace
@@ -90,7 +91,8 @@ std::vector<MatrixXd> FeatureBlocks(const MatrixXd& declared, Index most,
   }
   for (MatrixXd& block : hats) blocks.push_back(std::move(block));
   MatrixXd all = SideBySide(blocks, declared.rows());
-  if (all.cols() > most) blocks = {LeadingComponents(std::move(all), most)};
+  if (all.cols() > most)
+    blocks = {LeadingComponents(std::move(all), most, stop)};
   return blocks;
 }
 

@@ -194,15 +194,15 @@ VectorXd Base(const RatingsFacts& facts, const Learnt& learnt) {
 // important first; a person's prior is the same in any. Keeps those that make
 // up all but `left_out` of their variance, at most `most`.
 MatrixXd Turned(const MatrixXd& loadings, const VectorXd& counts,
-                double left_out, Index most) {
+                double left_out, Index most, const Stop& stop = {}) {
   const Index rest = loadings.cols() - 1;
   if (rest < 1) return loadings;
   const MatrixXd x = loadings.rightCols(rest);
   const VectorXd p = counts / counts.sum();
   const VectorXd mean = x.transpose() * p;
-  const MatrixXd moment =
-      TransposeProduct(x, p.asDiagonal() * x) - ProductTranspose(mean, mean);
-  const SymmetricEigen eigen = EigenOfSymmetric(moment);
+  const MatrixXd moment = TransposeProduct(x, p.asDiagonal() * x, stop) -
+                          ProductTranspose(mean, mean);
+  const SymmetricEigen eigen = EigenOfSymmetric(moment, stop);
   const double total = std::max(eigen.values.cwiseMax(0.0).sum(), 1e-300);
   Index kept = rest;
   double dropped = 0;
@@ -215,7 +215,7 @@ MatrixXd Turned(const MatrixXd& loadings, const VectorXd& counts,
   MatrixXd turned(loadings.rows(), 1 + kept);
   turned.col(0) = loadings.col(0);
   turned.rightCols(kept) =
-      Product(x, eigen.vectors.rightCols(kept).rowwise().reverse());
+      Product(x, eigen.vectors.rightCols(kept).rowwise().reverse(), stop);
   return turned;
 }
 
@@ -263,7 +263,8 @@ void Assemble(const RatingsFacts& facts, Learnt* learnt) {
     column += blocks[k].cols();
   }
   if (learnt->loadings.cols() > most) {
-    learnt->loadings = Turned(learnt->loadings, counts, 0, most - 1);
+    learnt->loadings =
+        Turned(learnt->loadings, counts, 0, most - 1, facts.stopped);
     learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
     learnt->group(0) = 0;
   }
@@ -315,8 +316,9 @@ void AddModel(const RatingsFacts& facts, const Learnt& learnt,
   input->numbers = {stddev};
 }
 
-MatrixXd LoadingsForCorrections(const Learnt& learnt) {
-  return Turned(learnt.loadings, learnt.counts(), 1e-6, learnt.loadings.cols());
+MatrixXd LoadingsForCorrections(const Learnt& learnt, const Stop& stop = {}) {
+  return Turned(learnt.loadings, learnt.counts(), 1e-6, learnt.loadings.cols(),
+                stop);
 }
 
 // ------------------------------------------------------------------ updates
@@ -441,13 +443,14 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   co_ratings.stddev = std::hypot(
       co_ratings.stddev, std::sqrt(mean) / RootOfRatings(facts, *learnt));
   VectorXd second, second_stddev;
-  if (learnt->has_items && CountsFromCoRatings(co_ratings, learnt->counts(),
-                                               &second, &second_stddev)) {
+  if (learnt->has_items &&
+      CountsFromCoRatings(co_ratings, learnt->counts(), &second, &second_stddev,
+                          facts.stopped)) {
     DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learnt));
   }
   const MatrixXd features = SideBySide(BlocksOf(facts), learnt->items.rows());
-  CoRatingModel model =
-      FitCoRatings(co_ratings, learnt->counts(), features, kMostTaste);
+  CoRatingModel model = FitCoRatings(co_ratings, learnt->counts(), features,
+                                     kMostTaste, facts.stopped);
   learnt->co_scale = model.scale;
   learnt->y = std::move(model.y);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
@@ -457,7 +460,7 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   return absl::OkStatus();
 }
 
-absl::Status UpdateProfiles(const StagePlan& stage,
+absl::Status UpdateProfiles(const RatingsFacts& facts, const StagePlan& stage,
                             const std::vector<NoisedMatrix>& parts,
                             Learnt* learnt) {
   const Index size = learnt->loadings.cols();
@@ -468,7 +471,7 @@ absl::Status UpdateProfiles(const StagePlan& stage,
                       // Which people there are is chance as well.
                       std::hypot(Stddev(stage.parts[0]) / learnt->people,
                                  1 / std::sqrt(learnt->people)),
-                      learnt->group.col(0).cast<int>());
+                      learnt->group.col(0).cast<int>(), facts.stopped);
   learnt->loadings = Product(learnt->loadings, UpperFactor(covariance));
   return absl::OkStatus();
 }
@@ -543,7 +546,8 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
                                const StagePlan& stage,
                                const std::vector<NoisedMatrix>& parts,
                                Learnt* learnt) {
-  MatrixXd loadings = LoadingsForCorrections(*learnt);
+  MatrixXd loadings = LoadingsForCorrections(*learnt, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   const Index r =
       std::min<Index>(facts.parameters.profile_directions, loadings.cols() - 1);
   DPNMF_ASSIGN_OR_RETURN(MatrixXd b,
@@ -612,7 +616,7 @@ absl::Status RatingsUpdate(std::uint32_t round, const RatingsFacts& facts,
   } else if (stage.release == "co-ratings") {
     DPNMF_RETURN_IF_ERROR(UpdateCoRatings(facts, stage, parts, &learnt));
   } else if (stage.release == "profiles") {
-    DPNMF_RETURN_IF_ERROR(UpdateProfiles(stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateProfiles(facts, stage, parts, &learnt));
   } else if (stage.release == "residuals") {
     DPNMF_RETURN_IF_ERROR(UpdateResiduals(facts, stage, parts, &learnt));
   } else {

@@ -22,8 +22,8 @@ constexpr int kFactorSteps = 15, kCorrectionSteps = 12;
 constexpr Index kMostCorrected = 8'192;
 
 // Eigenvalues of either sign above the noise's edge, shrunk; the rest 0.
-MatrixXd AboveNoise(const MatrixXd& matrix, double stddev) {
-  const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+MatrixXd AboveNoise(const MatrixXd& matrix, double stddev, const Stop& stop) {
+  const SymmetricEigen eigen = EigenOfSymmetric(matrix, stop);
   const double size = double(matrix.rows());
   const double edge = 2 * stddev * std::sqrt(size);
   VectorXd values(eigen.values.size());
@@ -38,15 +38,15 @@ MatrixXd AboveNoise(const MatrixXd& matrix, double stddev) {
   return Conjugated(eigen.vectors, values);
 }
 
-MatrixXd WithLeast(double least, const MatrixXd& matrix) {
-  const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+MatrixXd WithLeast(double least, const MatrixXd& matrix, const Stop& stop) {
+  const SymmetricEigen eigen = EigenOfSymmetric(matrix, stop);
   return Conjugated(eigen.vectors, eigen.values.cwiseMax(least));
 }
 
 }  // namespace
 
 MatrixXd PriorCovariance(const MatrixXd& mean, double stddev,
-                         const VectorXi& group) {
+                         const VectorXi& group, const Stop& stop) {
   const Index size = mean.rows();
   VectorXd multiplier = VectorXd::Ones(size);
   for (int g = 0; g <= group.maxCoeff(); ++g) {
@@ -66,9 +66,9 @@ MatrixXd PriorCovariance(const MatrixXd& mean, double stddev,
   }
   MatrixXd rest = mean;
   rest.diagonal() -= multiplier;
-  MatrixXd covariance = AboveNoise(rest, stddev);
+  MatrixXd covariance = AboveNoise(rest, stddev, stop);
   covariance.diagonal() += multiplier;
-  return WithLeast(kLeastVariance, covariance);
+  return WithLeast(kLeastVariance, covariance, stop);
 }
 
 MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
@@ -78,7 +78,7 @@ MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
   start.diagonal().setZero();
   const Spikes spikes = SpikesOf(
       start, std::sqrt(stddev * stddev + sampling * std::max(0.0, c.mean())),
-      most);
+      most, stop);
   const Index factors = spikes.values.size();
   if (factors == 0) return MatrixXd::Zero(size, 0);
   // F ~ V sqrt(l) / q with C ~ q q'.
@@ -98,8 +98,8 @@ MatrixXd ResidualFactors(const MatrixXd& s, double stddev, const MatrixXd& c,
     for (Index j = 0; j < factors; ++j)
       for (Index i = 0; i <= j; ++i)
         products.col(column++) = f.col(i).cwiseProduct(f.col(j));
-    const MatrixXd grams = Product(weights, products);
-    const MatrixXd rights = Product(targets, f);
+    const MatrixXd grams = Product(weights, products, stop);
+    const MatrixXd rights = Product(targets, f, stop);
     const VectorXd prior =
         (f.colwise().squaredNorm().transpose() / double(size)).cwiseMax(1e-4);
     for (Index m = 0; m < size; ++m) {

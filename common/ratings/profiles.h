@@ -17,7 +17,8 @@ namespace dpnmf {
 // each group of columns about 1, and directions beyond them. group(k) >= 0:
 // k's group. Positive definite.
 Eigen::MatrixXd PriorCovariance(const Eigen::MatrixXd& mean, double stddev,
-                                const Eigen::VectorXi& group);
+                                const Eigen::VectorXi& group,
+                                const Stop& stop = {});
 
 // Factors F (M x k) with S_ij ~ C_ij F_i.F_j off the diagonal, weighted least
 // squares with a prior for each column; k: directions of S above its noise, at

@@ -305,8 +305,10 @@ TEST(RatingsLearnerTest, AnUpdateAsksOftenWhetherToStop) {
     };
     const RatingsMemory after = update(0);
     const int all = questions;
-    // Once for 1,024 items of each of 82 steps; once for an item of each of 13.
+    // Once for 1,024 items of each of 82 steps; for each row of C; for an item
+    // of each of 13 steps.
     EXPECT_GT(all, release == "items"         ? 82 * kItems / 1024
+                   : release == "co-ratings"  ? 100
                    : release == "corrections" ? 13 * kItems
                                               : 0);
     facts.stopped = [&] { return ++questions >= last; };
