@@ -13,15 +13,15 @@ namespace dpnmf::curator {
 using MakeCommand = Command();
 
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
-    RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand, HealthCommand,
-    RecommendCommand, TokenCommand;
+    RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
+    HealthCommand, RecommendCommand, TokenCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
   for (MakeCommand* make :
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
-        RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand,
-        HealthCommand, RecommendCommand, TokenCommand})
+        RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
+        DoctorCommand, HealthCommand, RecommendCommand, TokenCommand})
     commands.push_back(make());
   return commands;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +24,8 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
+  // The first entries of the first people; before Write.
+  virtual std::vector<std::vector<float>> First() const = 0;
   virtual Digest Fingerprint(const FingerprintKey& key) const = 0;
   // Every file of the data set but dataset.json, into a directory that exists.
   // Once only, last: columns are normalised in place.
