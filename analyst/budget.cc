@@ -109,14 +109,14 @@ std::string MissingInMirror(const Record& record, const MirrorView& after,
   std::set<std::string> mirrored;
   for (const MirroredCharge& mine : after.charges)
     mirrored.insert(mine.row_hash);
-  std::set<std::pair<std::string, std::uint32_t>> under_way;
+  std::set<std::pair<std::string, std::uint32_t>> explained;
   for (const OpenRound& open : open_rounds)
-    under_way.insert({open.run_id, open.round});
+    explained.insert({open.run_id, open.round});
   std::size_t unknown = 0;
   std::string first;
   for (const v1::LedgerCharge& charge : record.charges) {
     if (mirrored.contains(charge.row_hash()) ||
-        under_way.contains({charge.run_id(), charge.round()})) {
+        explained.contains({charge.run_id(), charge.round()})) {
       continue;
     }
     if (unknown++ == 0) first = RoundName(charge.run_id(), charge.round());
@@ -129,15 +129,37 @@ std::string MissingInMirror(const Record& record, const MirrorView& after,
                       "is also used elsewhere.");
 }
 
+// Of runs that are deleted: their charges stay in the mirror.
+absl::StatusOr<std::vector<OpenRound>> ForgottenRounds(RunStore* store) {
+  DPNMF_ASSIGN_OR_RETURN(const auto runs, store->ForgottenRuns());
+  std::vector<OpenRound> rounds;
+  for (const auto& [run_id, last_round] : runs)
+    rounds.push_back({run_id, last_round + 1, true});
+  return rounds;
+}
+
 absl::StatusOr<std::vector<OpenRound>> OpenRoundsOf(RunStore* store) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<RunRecord> records, store->List());
   std::vector<OpenRound> rounds;
   for (const RunRecord& record : records) {
     const v1::Run& run = record.run;
-    if (!IsFinal(run.state()))
-      rounds.push_back({run.run_id(), run.rounds_done() + 1});
+    rounds.push_back(
+        {run.run_id(), run.rounds_done() + 1, IsFinal(run.state())});
   }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<OpenRound> forgotten,
+                         ForgottenRounds(store));
+  rounds.insert(rounds.end(), forgotten.begin(), forgotten.end());
   return rounds;
+}
+
+void AddCharges(const std::vector<v1::LedgerCharge>& charges,
+                google::protobuf::RepeatedPtrField<v1::UnmirroredCharge>* to) {
+  for (const v1::LedgerCharge& charge : charges) {
+    v1::UnmirroredCharge* const added = to->Add();
+    added->set_run_id(charge.run_id());
+    added->set_round(charge.round());
+    *added->mutable_charged() = charge.charged();
+  }
 }
 
 absl::Status AddReadings(v1::GetBudgetReply* reply) {
@@ -184,6 +206,24 @@ absl::StatusOr<Record> ReadRecord(CuratorConnection* curator,
   return RecordMalformed();
 }
 
+Unmirrored ExplainedCharges(const Record& record, const MirrorView& after,
+                            const std::vector<OpenRound>& open_rounds) {
+  std::set<std::string> mirrored;
+  for (const MirroredCharge& mine : after.charges)
+    mirrored.insert(mine.row_hash);
+  Unmirrored result;
+  for (const v1::LedgerCharge& charge : record.charges) {
+    if (mirrored.contains(charge.row_hash())) continue;
+    for (const OpenRound& open : open_rounds) {
+      if (open.run_id != charge.run_id() || open.round != charge.round())
+        continue;
+      (open.ended ? result.never_fetched : result.under_way).push_back(charge);
+      break;
+    }
+  }
+  return result;
+}
+
 std::string Disagreement(const MirrorView& before, const Record& record,
                          const MirrorView& after,
                          const std::vector<OpenRound>& open_rounds) {
@@ -224,6 +264,9 @@ absl::StatusOr<v1::GetBudgetReply> ReadBudget(const std::string& dataset,
   mirror.set_head(after.head);
   reply.set_disagreement(Disagreement(before, record, after, open_rounds));
   reply.set_agree(reply.disagreement().empty());
+  const Unmirrored unmirrored = ExplainedCharges(record, after, open_rounds);
+  AddCharges(unmirrored.under_way, reply.mutable_under_way());
+  AddCharges(unmirrored.never_fetched, reply.mutable_never_fetched());
   DPNMF_RETURN_IF_ERROR(AddReadings(&reply));
   return reply;
 }

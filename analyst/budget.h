@@ -20,12 +20,22 @@ struct Record {
 absl::StatusOr<Record> ReadRecord(CuratorConnection* curator,
                                   const std::string& dataset);
 
-// A round that is charged on the other side may not be stored here yet. It is
-// counted as under way if its run has not ended and it is that run's next.
+// The round after the last stored one of a run of this analyst: it may be
+// charged on the other side and not stored here. It is under way if the run has
+// not ended; else its release was never fetched (the curator's operator closed
+// the run, or it failed).
 struct OpenRound {
   std::string run_id;
   std::uint32_t round = 0;
+  bool ended = false;
 };
+
+// The charges of the record that the mirror lacks and that are such a round.
+struct Unmirrored {
+  std::vector<v1::LedgerCharge> under_way, never_fetched;
+};
+Unmirrored ExplainedCharges(const Record& record, const MirrorView& after,
+                            const std::vector<OpenRound>& open_rounds);
 
 // What differs between the mirror and the record, one sentence; empty if
 // nothing. `before` was read before the record and `after` after it, so that

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
@@ -45,6 +46,23 @@ absl::Status Ended() {
 // The client of this analyst must not take the curator's silence for ours.
 absl::Status FromCurator(const grpc::Status& status) {
   const absl::Status converted = FromGrpc(status);
+  // Nor the curator's doubts about this server for doubts about the client.
+  if (absl::IsPermissionDenied(converted) ||
+      absl::IsUnauthenticated(converted)) {
+    LogWarning("the curator does not admit this server: {}",
+               std::string(converted.message()));
+    return Refusal(
+        absl::IsUnauthenticated(converted)
+            ? absl::StatusCode::kUnauthenticated
+            : absl::StatusCode::kFailedPrecondition,
+        "analyst-not-admitted",
+        absl::StrCat("The curator refuses the analyst's server, not your "
+                     "certificate (",
+                     ReasonCode(converted),
+                     "): the curator's operator must admit the server's "
+                     "identity to this data set; the server's log has the "
+                     "curator's sentence."));
+  }
   if (ReasonCode(converted) != "unreachable") return converted;
   LogWarning("the curator: {}", std::string(converted.message()));
   return Refusal(absl::StatusCode::kUnavailable, "curator-unreachable",

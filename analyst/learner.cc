@@ -175,9 +175,8 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
 absl::Status Learner::PrepareItems(const OpenedRun& opened) {
   const Mechanism* const mechanism =
       Mechanisms().Find(record_.run.specification().parameters().mechanism());
-  const auto stopped = [this] { return control_->stopped(); };
   const auto breaks_off = [&] {
-    return stopped() || (control_->cancelled() && !cancel_noticed_);
+    return control_->stopped() || (control_->cancelled() && !cancel_noticed_);
   };
   if (mechanism == nullptr || !mechanism->needs_items)
     return PrepareNames(breaks_off);
@@ -186,7 +185,6 @@ absl::Status Learner::PrepareItems(const OpenedRun& opened) {
       RunItems items, FetchItems(run_id_, record_.run.specification(), store_,
                                  curator_, breaks_off));
   DPNMF_RETURN_IF_ERROR(CheckPlan(items.facts, opened.plan));
-  items.facts.stopped = stopped;
   items_ = std::move(items);
   return absl::OkStatus();
 }
@@ -207,7 +205,13 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
       FactsOfRound(record_.run.specification(), opened.plan, kind.at,
                    static_cast<double>(opened.users), settings_.average);
   facts.round_of_run = round;
-  if (items_.has_value()) facts.ratings = &items_->facts;
+  // A request is computed also for a run that is being ended: it fetches what
+  // it has paid for.
+  facts.stopped = [this] { return control_->stopped(); };
+  if (items_.has_value()) {
+    items_->facts.stopped = facts.stopped;
+    facts.ratings = &items_->facts;
+  }
   DPNMF_ASSIGN_OR_RETURN(const RoundInput input,
                          kind.release->input(facts, state_));
   DPNMF_RETURN_IF_ERROR(Audit("round-asked", {{"round", std::int64_t{round}}}));
@@ -229,10 +233,19 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                      result.receipt};
   finished.state = state_;
   absl::Status updated;
+  bool unlearnt = false;
   if (!result.lost) {
+    facts.stopped = [this] { return control_->stopped() || ending(); };
+    if (items_.has_value()) items_->facts.stopped = facts.stopped;
     updated = kind.release->update(result.parts, facts, &finished.state);
     // Broken off: the same request gets the same bytes later.
     if (control_->stopped() && absl::IsCancelled(updated)) return updated;
+    unlearnt = ending() && absl::IsCancelled(updated);
+    if (unlearnt) {
+      finished.state.w = state_.w;
+      finished.state.memory[kUnlearnt] = Eigen::MatrixXd::Ones(1, 1);
+      updated = absl::OkStatus();
+    }
     // A release that cannot be used is recorded all the same: it was charged.
     if (!updated.ok()) finished.lost = true;
   }
@@ -258,6 +271,11 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                         "is no answer; start another run.");
     }
   }
+  if (unlearnt) {
+    finished.event.set_message(
+        absl::StrCat("The run was ended before it had learnt from round ",
+                     round, ": W is that of the round before."));
+  }
   DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
   ShowRound(result, finished.event.round_seconds());
   state_ = std::move(finished.state);
@@ -272,7 +290,8 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
   const bool failing = !record_.run.error_code().empty() &&
                        record_.run.state() == v1::RUN_STATE_CANCELLING;
   const v1::RunState state =
-      StateAtClosed(failing, record_.run.rounds_done() >= rounds());
+      StateAtClosed(failing, record_.run.rounds_done() >= rounds() &&
+                                 Kept(state_, kUnlearnt) == nullptr);
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));
   StateChange change;

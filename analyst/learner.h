@@ -10,7 +10,8 @@
 //
 //   curator unreachable: WAITING, tried again with growing pauses.
 //   round lost: W stays, the run continues with the next round.
-//   cancelled: Close, then CANCELLED; CANCELLING until that is confirmed.
+//   cancelled: learning is broken off, what is charged is fetched, Close, then
+//   CANCELLED; CANCELLING until that is confirmed.
 //   refused or broken: Close, then FAILED with a sentence and a code.
 //   stopped (shutdown): left as it is stored.
 #ifndef DPNMF_ANALYST_LEARNER_H_

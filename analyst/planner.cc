@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyst/epsilon_text.h"
+#include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
@@ -127,6 +128,7 @@ v1::Forecast ToProto(const Forecast& forecast) {
   message.set_too_small(forecast.too_small);
   message.set_epsilon_needed(forecast.epsilon_needed);
   message.set_sentence(forecast.sentence);
+  message.set_reliable_parts(forecast.reliable_parts);
   return message;
 }
 
@@ -199,11 +201,24 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));
-  const Forecast forecast = ForecastOf(plan, parameters, facts);
+  DPNMF_ASSIGN_OR_RETURN(
+      const double largest_run,
+      LargestRunOf(reply.guarantee(), position, parameters.delta));
+  const Forecast forecast = ForecastOf(plan, parameters, facts, largest_run);
   if (forecast.noise > 0) *reply.mutable_forecast() = ToProto(forecast);
   if (facts.ratings.has_value())
     reply.mutable_forecast()->set_sentence(RatingsOutlook(plan, facts));
+  *reply.mutable_learning() =
+      EstimateLearning(reply.specification(), reply.plan(), facts.features);
   DPNMF_RETURN_IF_ERROR(CompareWithBudget(plan.cost, &reply));
+  if (!reply.would_be_refused() && forecast.hopeless() &&
+      !specification.hopeless()) {
+    reply.set_would_be_refused(true);
+    reply.set_refusal_code("run-hopeless");
+    reply.set_refusal(
+        "No part of this run can be expected to be reliable: ask for a larger "
+        "epsilon, or for this one all the same with --hopeless.");
+  }
   return planned;
 }
 
@@ -230,8 +245,12 @@ absl::StatusOr<PlannedRun> PlanWithCurator(
 
 absl::Status RefusalOf(const v1::PlanRunReply& reply) {
   if (!reply.would_be_refused()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kResourceExhausted, reply.refusal_code(),
-                 reply.refusal());
+  const std::string& code = reply.refusal_code();
+  const bool by_budget =
+      code == "budget-exhausted" || code == "identity-budget-exhausted";
+  return Refusal(by_budget ? absl::StatusCode::kResourceExhausted
+                           : absl::StatusCode::kFailedPrecondition,
+                 code, reply.refusal());
 }
 
 }  // namespace dpnmf::analyst

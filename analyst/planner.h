@@ -22,14 +22,16 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
 absl::Status CheckLearnerOptions(const v1::LearnerOptions& options);
 
 struct PlannedRun {
-  v1::PlanRunReply reply;  // would_be_refused concerns the budget alone
+  // would_be_refused: over the budget, or hopeless.
+  v1::PlanRunReply reply;
   v1::Dataset dataset;
 };
 
 // Pure: what follows from the data set's facts and the ledger's position. A
 // specification that no curator would accept is an error (those of
 // CheckRunParameters, PlanRun and CheckLearnerOptions); one that exceeds the
-// budget is a plan that would be refused, "budget-exhausted".
+// budget or is hopeless is a plan that would be refused ("budget-exhausted",
+// "identity-budget-exhausted", "run-hopeless").
 absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                                    const v1::Dataset& dataset,
                                    const v1::LedgerPosition& position);

@@ -14,7 +14,7 @@ namespace dpnmf::analyst {
 // Thread-safe.
 class RunControl {
  public:
-  // Ends the run; the round under way may finish.
+  // Ends the run: learning is broken off, the round under way is fetched.
   void Cancel();
   // Leaves the run as it is stored; the call under way is broken off.
   void Stop();

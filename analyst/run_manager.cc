@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyst/epsilon_text.h"
+#include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
@@ -32,6 +33,11 @@ absl::Status TooManyRuns(int open) {
                  absl::StrCat("This client has ", open,
                               " runs that have not ended, which is its limit; "
                               "wait for one or cancel one."));
+}
+
+std::string Mebibytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kMebibyte = 1 << 20;
+  return absl::StrCat(bytes / kMebibyte + (bytes % kMebibyte != 0), " MiB");
 }
 
 // 128 random bits as 32 hexadecimal digits.
@@ -116,7 +122,7 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
     MutexLock lock(&manager->mutex_);
     for (const RunRecord& record : records) {
       if (!IsFinal(record.run.state()))
-        manager->queue_.push_front(record.run.run_id());
+        manager->queue_.push_front(QueuedOf(record.run));
     }
   }
   for (int i = 0; i < manager->settings_.max_running; ++i) {
@@ -128,7 +134,9 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
 absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
                                           std::optional<Eigen::MatrixXd> w0,
                                           const std::string& started_by) {
-  DPNMF_RETURN_IF_ERROR(RefusalOf(planned.reply));
+  v1::PlanRunReply reply = planned.reply;
+  RefuseTooLarge(&reply);
+  DPNMF_RETURN_IF_ERROR(RefusalOf(reply));
   LearnerState learner;
   DPNMF_ASSIGN_OR_RETURN(learner.w, FirstDictionary(planned, std::move(w0)));
   RunRecord record;
@@ -149,12 +157,49 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
       DPNMF_RETURN_IF_ERROR(
           store_->PutDataset(record.run.run_id(), planned.dataset));
     }
-    queue_.push_back(record.run.run_id());
+    queue_.push_back(QueuedOf(record.run));
     untouched_.insert(record.run.run_id());
     ++announcements_;
     changed_.notify_all();
   }
   return Get(record.run.run_id());
+}
+
+void RunManager::RefuseTooLarge(v1::PlanRunReply* reply) const {
+  const std::uint64_t bytes = reply->learning().memory_bytes();
+  if (settings_.run_memory == 0 || bytes <= settings_.run_memory ||
+      reply->would_be_refused())
+    return;
+  reply->set_would_be_refused(true);
+  reply->set_refusal_code("learning-too-large");
+  reply->set_refusal(
+      absl::StrCat("Learning needs ", Mebibytes(bytes),
+                   " of the analyst's memory, and a client may take ",
+                   Mebibytes(settings_.run_memory),
+                   ": ask for a lower rank, or the analyst's operator for a "
+                   "larger --run-memory."));
+}
+
+RunManager::Queued RunManager::QueuedOf(const v1::Run& run) {
+  return {
+      run.run_id(), run.started_by(),
+      EstimateLearning(run.specification(), run.plan(), FeaturesOf(run.plan()))
+          .memory_bytes()};
+}
+
+std::deque<RunManager::Queued>::iterator RunManager::NextToRun() {
+  const std::uint64_t limit = settings_.run_memory;
+  if (limit == 0 || active_.empty()) return queue_.begin();
+  std::uint64_t all = 0;
+  std::map<std::string, std::uint64_t> of_client;
+  for (const auto& [run_id, active] : active_) {
+    all += active.bytes;
+    of_client[active.client] += active.bytes;
+  }
+  return std::find_if(queue_.begin(), queue_.end(), [&](const Queued& run) {
+    return of_client[run.client] + run.bytes <= limit &&
+           (all + run.bytes) / 2 <= limit;
+  });
 }
 
 absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
@@ -174,12 +219,14 @@ absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
       // It may have ended by itself meanwhile.
       if (!stored.ok() && ReasonCode(stored) != "run-ended") return stored;
       if (untouched) {
-        std::erase(queue_, run_id);
+        std::erase_if(queue_, [&](const Queued& queued) {
+          return queued.run_id == run_id;
+        });
         untouched_.erase(run_id);
       }
     }
     // Stored first, then told: the learner finds it however it is woken.
-    if (active != active_.end()) active->second->Cancel();
+    if (active != active_.end()) active->second.control->Cancel();
     ++announcements_;
     changed_.notify_all();
   }
@@ -294,12 +341,13 @@ void RunManager::Work() {
     RunControl control;
     {
       MutexLock lock(&mutex_);
-      while (!stopped_ && queue_.empty()) changed_.wait(mutex_);
+      while (!stopped_ && NextToRun() == queue_.end()) changed_.wait(mutex_);
       if (stopped_) return;
-      run_id = queue_.front();
-      queue_.pop_front();
+      const auto next = NextToRun();
+      run_id = next->run_id;
+      active_[run_id] = {&control, next->client, next->bytes};
+      queue_.erase(next);
       untouched_.erase(run_id);
-      active_[run_id] = &control;
     }
     ShowRuns(1);
     Learner(run_id, store_, curator_, &control, settings_.learner, [this] {
@@ -318,7 +366,7 @@ void RunManager::Stop() {
   {
     MutexLock lock(&mutex_);
     stopped_ = true;
-    for (const auto& [run_id, control] : active_) control->Stop();
+    for (const auto& [run_id, active] : active_) active.control->Stop();
     changed_.notify_all();
   }
   for (std::thread& worker : workers_) {

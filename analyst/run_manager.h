@@ -34,6 +34,9 @@ class RunManager {
     // Runs that ended this many seconds ago are forgotten, at start and
     // whenever a run ends; 0: kept.
     std::int64_t retain_seconds = 0;
+    // Bytes, by EstimateLearning, of the runs of one client that learn at the
+    // same time; all together may take twice as many. Others wait. 0: no limit.
+    std::uint64_t run_memory = 0;
   };
 
   // Every stored run that has not ended goes on, oldest first.
@@ -48,11 +51,15 @@ class RunManager {
   // exactly if the initialisation is public: D x K, checked and projected here.
   // Errors of RefusalOf(planned) and CheckDictionary; INVALID_ARGUMENT
   // "dictionary-missing", "dictionary-unexpected", "matrix-shape";
-  // FAILED_PRECONDITION "too-many-runs"; UNAVAILABLE "shutting-down"; those of
-  // the store.
+  // FAILED_PRECONDITION "too-many-runs", "learning-too-large"; UNAVAILABLE
+  // "shutting-down"; those of the store.
   absl::StatusOr<v1::Run> Start(const PlannedRun& planned,
                                 std::optional<Eigen::MatrixXd> w0,
                                 const std::string& started_by);
+
+  // Makes a plan one that would be refused if it needs more memory than a
+  // client may have ("learning-too-large").
+  void RefuseTooLarge(v1::PlanRunReply* reply) const;
 
   // Idempotent; a run that has ended is returned as it is.
   absl::StatusOr<v1::Run> Cancel(const std::string& run_id);
@@ -76,7 +83,22 @@ class RunManager {
   void Stop();
 
  private:
+  struct Queued {
+    std::string run_id, client;
+    std::uint64_t bytes = 0;
+  };
+  struct Active {
+    RunControl* control = nullptr;
+    std::string client;
+    std::uint64_t bytes = 0;
+  };
+  static Queued QueuedOf(const v1::Run& run);
+
   RunManager(RunStore* store, CuratorConnection* curator, Settings settings);
+  // The first run of the queue that the memory has room for; a run that is
+  // alone always fits.
+  std::deque<Queued>::iterator NextToRun()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A worker's life: takes runs from the queue, one at a time.
   void Work();
   void Announce();
@@ -95,12 +117,12 @@ class RunManager {
   std::condition_variable_any changed_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::uint64_t announcements_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);
   // Started in this process and never given to a learner. A run that an earlier
   // process left QUEUED may be open at the curator all the same.
   std::set<std::string> untouched_ ABSL_GUARDED_BY(mutex_);
   // The runs at work; each control belongs to its worker.
-  std::map<std::string, RunControl*> active_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Active> active_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;  // made by Create, joined by Stop
 };
 

@@ -15,10 +15,10 @@ v1::RunState StateAtCancel(bool untouched) {
   return untouched ? v1::RUN_STATE_CANCELLED : v1::RUN_STATE_CANCELLING;
 }
 
-v1::RunState StateAtClosed(bool failing, bool all_rounds_done) {
+v1::RunState StateAtClosed(bool failing, bool all_learnt) {
   if (failing) return v1::RUN_STATE_FAILED;
-  // A cancel that came while the last round was under way changes nothing.
-  return all_rounds_done ? v1::RUN_STATE_COMPLETED : v1::RUN_STATE_CANCELLED;
+  // A cancel that came after the last round was learnt changes nothing.
+  return all_learnt ? v1::RUN_STATE_COMPLETED : v1::RUN_STATE_CANCELLED;
 }
 
 v1::RunState StateAtRefusal(const Refused& refused) {

@@ -21,8 +21,9 @@ v1::RunState NextState(v1::RunState stored, v1::RunState asked);
 v1::RunState StateAtCancel(bool untouched);
 
 // The curator has confirmed that the run is closed. `failing`: an error was
-// stored and the run was being ended for it.
-v1::RunState StateAtClosed(bool failing, bool all_rounds_done);
+// stored and the run was being ended for it. `all_learnt`: W follows from all
+// rounds.
+v1::RunState StateAtClosed(bool failing, bool all_learnt);
 
 // A refusal that is not worth trying again.
 struct Refused {

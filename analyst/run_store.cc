@@ -528,10 +528,13 @@ absl::StatusOr<Model> RunStore::ReadModel(const std::string& run_id) {
   return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<Model> {
     SQLite::Statement row(
         *db,
-        "SELECT runs.rounds_done, runs.state, rows, columns, entries FROM runs "
-        "JOIN matrices USING (run_id) WHERE run_id = ? AND name = ?");
+        "SELECT runs.rounds_done - (SELECT count(*) FROM matrices AS other "
+        "WHERE other.run_id = runs.run_id AND other.name = ?3), runs.state, "
+        "rows, columns, entries FROM runs JOIN matrices USING (run_id) WHERE "
+        "run_id = ?1 AND name = ?2");
     row.bind(1, run_id);
     row.bind(2, kDictionary);
+    row.bind(3, absl::StrCat(kMemoryPrefix, kUnlearnt));
     if (!row.executeStep()) return RunUnknown();
     Model model;
     model.rounds_done = row.getColumn(0).getUInt();
@@ -814,6 +817,23 @@ absl::StatusOr<std::uint64_t> RunStore::Forget(
         count.executeStep();
         return static_cast<std::uint64_t>(count.getColumn(0).getInt64());
       });
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::uint32_t>>>
+RunStore::ForgottenRuns() {
+  using Runs = std::vector<std::pair<std::string, std::uint32_t>>;
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<Runs> {
+    Runs runs;
+    SQLite::Statement row(
+        *db,
+        "SELECT run_id, coalesce(max(round), 0) FROM forgotten LEFT JOIN "
+        "mirror USING (run_id) GROUP BY run_id");
+    while (row.executeStep()) {
+      runs.emplace_back(row.getColumn(0).getString(),
+                        row.getColumn(1).getUInt());
+    }
+    return runs;
+  });
 }
 
 absl::StatusOr<std::vector<std::string>> RunStore::EndedBefore(

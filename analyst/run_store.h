@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -66,8 +67,8 @@ struct StateChange {
 };
 
 struct Model {
-  Eigen::MatrixXd w;  // D x K
-  std::uint32_t rounds_done = 0;
+  Eigen::MatrixXd w;              // D x K
+  std::uint32_t rounds_done = 0;  // that W follows from
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
 };
 
@@ -131,6 +132,10 @@ class RunStore {
   // of it. FAILED_PRECONDITION "run-not-ended".
   absl::StatusOr<std::uint64_t> Forget(const std::string& run_id,
                                        const std::string& forgotten_by);
+  // The deleted runs, each with the last of its rounds that the mirror has (0:
+  // none).
+  absl::StatusOr<std::vector<std::pair<std::string, std::uint32_t>>>
+  ForgottenRuns();
   // The runs that ended before `unix_seconds`, oldest first.
   absl::StatusOr<std::vector<std::string>> EndedBefore(
       std::int64_t unix_seconds);

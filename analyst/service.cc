@@ -86,6 +86,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
           DPNMF_ASSIGN_OR_RETURN(
               PlannedRun planned,
               PlanWithCurator(request->specification(), parts_.curator));
+          parts_.runs->RefuseTooLarge(&planned.reply);
           return std::move(planned.reply);
         });
   }
@@ -227,6 +228,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            Admit(context, Permission::kRead, record));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
                            parts_.store->ReadModel(request.run_id()));
+    // W is still what it was drawn as, and always will be.
+    if (model.rounds_done == 0 && IsFinal(model.state)) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
+                     "The run ended before it had learnt from a release; "
+                     "start another run.");
+    }
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
     DPNMF_ASSIGN_OR_RETURN(const std::optional<NamedItemModel> items,

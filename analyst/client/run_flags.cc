@@ -253,6 +253,9 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
       Flag("--steps-per-round", &flags->steps_per_round,
            "W steps on each release; they cost no budget [200]",
            {.value = "N"}),
+      Flag("--hopeless", &flags->hopeless,
+           "Start the run even if no part of it can be expected to be "
+           "reliable"),
   };
 }
 
@@ -293,6 +296,7 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
   learner->set_seed(flags.seed);
   learner->set_step_size(flags.step_size.value_or(0));
   learner->set_steps_per_round(flags.steps_per_round.value_or(0));
+  specification.set_hopeless(flags.hopeless);
   return specification;
 }
 

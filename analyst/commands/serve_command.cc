@@ -14,6 +14,7 @@
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/machine_memory.h"
 #include "common/base/sha256.h"
 #include "common/server/metrics.h"
 #include "common/server/peer_authorizer.h"
@@ -81,6 +82,9 @@ absl::Status Serve(const ServeFlags& flags) {
   settings.retain_seconds = std::int64_t{86'400} * flags.retain_days;
   settings.max_running = flags.max_running;
   settings.max_open_runs = flags.max_open_runs;
+  settings.run_memory = flags.run_memory_mebibytes > 0
+                            ? flags.run_memory_mebibytes << 20
+                            : MachineMemory() / 4;
   DPNMF_ASSIGN_OR_RETURN(
       const auto runs,
       RunManager::Create(store.get(), curator.get(), settings));
@@ -107,8 +111,9 @@ absl::Status Serve(const ServeFlags& flags) {
   const int signal = WaitForSignal(signals);
   LogInfo("signal {}: shutting down; runs continue after the next start",
           signal);
-  // Ends watches too. Standard errors that are computed for a client may keep
-  // the server for its shutdown time.
+  // Ends watches too, and breaks learning off. Standard errors that are
+  // computed for a client end with their call, after the server's shutdown
+  // time.
   runs->Stop();
   server->Shutdown();
   server.reset();

@@ -55,6 +55,11 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
       Flag("--max-open-runs", &flags->max_open_runs,
            "Most runs that one client may have that have not ended",
            {.range = {1, 100'000}, .env = true, .shown = true}),
+      Flag("--run-memory", &flags->run_memory_mebibytes,
+           "MiB that the runs of one client may take to learn at the same "
+           "time, by the plans' estimates; all together may take twice as many "
+           "[a quarter of the machine's or the container's]",
+           {.range = {1, 1 << 30}, .env = true}),
       Flag("--max-calls", &flags->limits.calls,
            "Most calls that one client may have open at once",
            {.range = {1, 100'000}, .env = true, .shown = true}),

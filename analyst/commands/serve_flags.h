@@ -2,6 +2,7 @@
 #ifndef DPNMF_ANALYST_COMMANDS_SERVE_FLAGS_H_
 #define DPNMF_ANALYST_COMMANDS_SERVE_FLAGS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct ServeFlags {
   int retain_days = 0;         // 0: for good
   int max_running = 16;
   int max_open_runs = 64;
+  std::uint64_t run_memory_mebibytes = 0;  // 0: a quarter of the memory
   Quota::Limits limits = {.calls = 256};
   int silence_seconds = 600;
 };

@@ -54,7 +54,8 @@ absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
     return absl::OkStatus();
   }
   GradientMemory memory = MemoryOf(*state);
-  AddGradient(facts.round, state->w, gradient, &memory);
+  AddGradient(facts.round, state->w, gradient, &memory, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckLearning(facts));
   UpdateFromGradients(
       memory,
       {.variance = GradientNoiseVariance(StddevOf(facts, "A"),
@@ -63,19 +64,27 @@ absl::Status UpdateFromGradient(const std::vector<NoisedMatrix>& parts,
        .largest_a_norm = facts.largest_a_norm,
        .step_size = facts.step_size,
        .steps = facts.steps_per_round},
-      &state->w);
+      &state->w, facts.stopped);
   state->memory[kMeanW] = std::move(memory.w);
   state->memory[kMeanGradient] = std::move(memory.gradient);
   state->memory[kWw] = std::move(memory.ww);
   state->memory[kWg] = std::move(memory.wg);
-  return absl::OkStatus();
+  return CheckLearning(facts);
 }
 
 namespace {
 
+// The release, the moments of all rounds and W, before and after.
+LearningWork Work(const LearningShape& shape) {
+  const double w = shape.features * shape.rank, a = shape.rank * shape.rank;
+  return {14 * w + 12 * a,
+          (shape.steps_per_round + 3) * w * shape.rank + 30 * a * shape.rank};
+}
+
 constexpr ReleaseKind kReleases[] = {{.name = "gradient",
                                       .input = SendDictionary,
-                                      .update = UpdateFromGradient}};
+                                      .update = UpdateFromGradient,
+                                      .work = Work}};
 
 }  // namespace
 

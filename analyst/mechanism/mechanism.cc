@@ -35,6 +35,12 @@ void FillDefaultRounds(const DatasetFacts&, RunParameters* parameters) {
   if (parameters->rounds == 0) parameters->rounds = kDefaultRounds;
 }
 
+absl::Status CheckLearning(const RoundFacts& facts) {
+  if (!Stopped(facts.stopped)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "Learning was stopped.");
+}
+
 absl::Status ErrorsUnavailable() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
                  "Standard errors exist only for completed runs of `moments` "

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/name_table.h"
+#include "common/base/stop.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
@@ -35,6 +36,10 @@ struct LearnerState {
   // What a mechanism carries from round to round, by a name of its choice.
   std::map<std::string, Eigen::MatrixXd> memory;
 };
+
+// In LearnerState::memory of a run that was ended while it learned from its
+// last round: the memory has that release, and W is that of the round before.
+inline constexpr char kUnlearnt[] = "unlearnt";
 
 // Noise of one released part, as a mean over users.
 struct PartNoise {
@@ -63,12 +68,15 @@ struct RoundFacts {
   std::uint32_t round_of_run = 1;  // 1 to the rounds of the run
   // Of mechanisms that need items; else null.
   const RatingsFacts* ratings = nullptr;
+  // Learning is broken off once it says so (common/base/stop.h).
+  Stop stopped = {};
 };
 
 // Updates the state with the parts of one release. INVALID_ARGUMENT
 // "release-malformed" if the parts are not those of the mechanism or do not fit
-// W; the state is then unchanged. CANCELLED "cancelled" once
-// RatingsFacts::stopped says so.
+// W; the state is then unchanged. CANCELLED "cancelled" once facts.stopped says
+// so: the memory then has what was released (where it is kept at all), and W is
+// not to be used.
 using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
                                         const RoundFacts& facts,
                                         LearnerState* state);
@@ -86,6 +94,16 @@ using ErrorsFunction = absl::StatusOr<Eigen::MatrixXd> (*)(
     const RoundFacts& facts, const LearnerState& state,
     const std::function<bool()>& stopped);
 
+// What learning from one release takes, estimated.
+struct LearningWork {
+  double entries = 0;          // numbers of 8 bytes held at once
+  double multiplications = 0;  // of the whole
+  bool all_cores = false;
+};
+struct LearningShape {
+  double features = 0, rank = 0, moment_rows = 0, steps_per_round = 0;
+};
+
 // The rounds of a stage.
 struct ReleaseKind {
   std::string_view name;  // StagePlan.release
@@ -94,6 +112,8 @@ struct ReleaseKind {
   // A run whose last release is of this kind has no answer without it.
   bool is_answer = false;
   ErrorsFunction standard_errors = nullptr;  // null: not known
+  // Null: W and the release alone.
+  LearningWork (*work)(const LearningShape& shape) = nullptr;
 };
 
 // What a run is for that learns no dictionary.
@@ -156,6 +176,9 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
 // "objective" (1 x 2). objective.cc.
 absl::Status UpdateFromObjective(const std::vector<NoisedMatrix>& parts,
                                  const RoundFacts& facts, LearnerState* state);
+
+// OK, or the CANCELLED "cancelled" of UpdateFunction.
+absl::Status CheckLearning(const RoundFacts& facts);
 
 // "errors-unavailable" and "state-damaged" of ErrorsFunction.
 absl::Status ErrorsUnavailable();

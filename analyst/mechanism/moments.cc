@@ -105,12 +105,15 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
                          MeanOfPart(parts, "G", count, count, facts.users));
   moments.stddev_off = noise.stddev;
   moments.stddev_diagonal = noise.diagonal_stddev;
+  // It was paid for: kept whether or not the fit ends.
+  state->memory["G"] = moments.g;
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments));
+                         DenoiseMoments(moments, facts.stopped));
   FitOptions options;
   options.rank = static_cast<int>(state->w.cols());
   options.seed = facts.seed;
   options.threads = DefaultThreads();
+  options.stop = facts.stopped;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
   if (count < state->w.rows()) {
     const auto mean = state->memory.find(kMean);
@@ -122,7 +125,6 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
     w = LiftDictionary(w, rows, level, facts.stddev_of_mean);
   }
   state->w = std::move(w);
-  state->memory["G"] = std::move(moments.g);
   return absl::OkStatus();
 }
 
@@ -170,7 +172,7 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   const NoisedMoments moments{*g, part->second.stddev,
                               part->second.diagonal_stddev};
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments));
+                         DenoiseMoments(moments, stopped));
   FitOptions options;
   options.rank = static_cast<int>(state.w.cols());
   options.seed = facts.seed;
@@ -198,13 +200,21 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
                                   options, bootstrap);
 }
 
+LearningWork Work(const LearningShape& shape) {
+  const FitWork fit = WorkOfFit(static_cast<int>(shape.moment_rows),
+                                static_cast<int>(shape.rank));
+  return {fit.entries + 3 * shape.features * shape.rank, fit.multiplications,
+          true};
+}
+
 constexpr ReleaseKind kReleases[] = {
     {.name = "mean", .input = SendNothing, .update = UpdateFromMean},
     {.name = "moments",
      .input = SendRows,
      .update = UpdateFromMoments,
      .is_answer = true,
-     .standard_errors = StandardErrors}};
+     .standard_errors = StandardErrors,
+     .work = Work}};
 
 }  // namespace
 

@@ -48,12 +48,20 @@ absl::StatusOr<ItemModel> Model(const RatingsFacts& facts,
   return RatingsModel(facts, state.memory);
 }
 
+// Decompositions of the second moment of the named items, and solves of the
+// size of a model for each item.
+LearningWork Work(const LearningShape& shape) {
+  const double m = shape.moment_rows, model = 1 + shape.rank;
+  return {10 * m * m + 8 * shape.features * model,
+          60 * m * m * m + 100 * shape.features * model * model};
+}
+
 constexpr ReleaseKind kReleases[] = {
     {.name = "items", .input = Input, .update = Update},
-    {.name = "co-ratings", .input = Input, .update = Update},
-    {.name = "profiles", .input = Input, .update = Update},
-    {.name = "residuals", .input = Input, .update = Update},
-    {.name = "corrections", .input = Input, .update = Update}};
+    {.name = "co-ratings", .input = Input, .update = Update, .work = Work},
+    {.name = "profiles", .input = Input, .update = Update, .work = Work},
+    {.name = "residuals", .input = Input, .update = Update, .work = Work},
+    {.name = "corrections", .input = Input, .update = Update, .work = Work}};
 
 }  // namespace
 

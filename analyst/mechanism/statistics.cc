@@ -4,6 +4,7 @@
 
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
+#include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 
 namespace dpnmf::analyst {
@@ -24,8 +25,8 @@ absl::Status UpdateFromStatistics(const std::vector<NoisedMatrix>& parts,
       {.stddev_a = facts.stddev_a * std::sqrt(VarianceShare(facts)),
        .step_size = facts.step_size,
        .steps = facts.steps_per_round},
-      &state->w);
-  return absl::OkStatus();
+      &state->w, facts.stopped);
+  return CheckLearning(facts);
 }
 
 namespace {
@@ -35,7 +36,7 @@ constexpr int kReplicates = 16;
 // Of the averages that the last round left.
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(const RoundFacts& facts,
                                                const LearnerState& state,
-                                               const std::function<bool()>&) {
+                                               const Stop& stopped) {
   const auto part_a = facts.noise.find("A"), part_b = facts.noise.find("B");
   const Eigen::MatrixXd* const a = Kept(state, "A");
   const Eigen::Index rank = state.w.cols();
@@ -46,7 +47,7 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(const RoundFacts& facts,
     return ErrorsDamaged();
   const double shrinkage = std::sqrt(VarianceShareOfAverage(facts.rounds));
   const double stddev_a = shrinkage * part_a->second.stddev;
-  return StatisticsStandardErrors(
+  Eigen::MatrixXd errors = StatisticsStandardErrors(
       *a, state.w,
       {.stddev_a = stddev_a,
        .diagonal_stddev_a = shrinkage * part_a->second.diagonal_stddev,
@@ -54,13 +55,23 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(const RoundFacts& facts,
       {.stddev_a = stddev_a,
        .step_size = facts.step_size,
        .steps = facts.steps_per_round},
-      facts.seed, kReplicates);
+      facts.seed, kReplicates, stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(stopped));
+  return errors;
+}
+
+// The release, its means, their averages and W, before and after.
+LearningWork Work(const LearningShape& shape) {
+  const double w = shape.features * shape.rank, a = shape.rank * shape.rank;
+  return {8 * w + 8 * a,
+          shape.steps_per_round * w * shape.rank + 20 * a * shape.rank};
 }
 
 constexpr ReleaseKind kReleases[] = {{.name = "statistics",
                                       .input = SendDictionary,
                                       .update = UpdateFromStatistics,
-                                      .standard_errors = StandardErrors}};
+                                      .standard_errors = StandardErrors,
+                                      .work = Work}};
 
 }  // namespace
 

@@ -7,7 +7,9 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
@@ -16,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/cli/flag_value.h"
 #include "common/cli/usage.h"
+#include "nlohmann/json.hpp"
 
 namespace dpnmf {
 namespace {
@@ -261,6 +264,44 @@ std::string UsageText(const Program& program, const CommandPath& path,
                       PathText(path), " --help'. [", kUsageCode, "]\n");
 }
 
+// Whether the words ask for JSON. They may be no command line at all.
+bool AsksForJson(const std::vector<const char*>& arguments) {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--format=json") return true;
+    if (word == "--format" && i + 1 < arguments.size() &&
+        std::string_view(arguments[i + 1]) == "json")
+      return true;
+  }
+  return false;
+}
+
+// Whether a flag, a variable or the configuration file has set --format json.
+bool FormatIsJson(const CommandPath& path) {
+  for (const Command* command : path) {
+    for (const Flag& flag : command->flags) {
+      const auto* const text = std::get_if<std::string*>(&flag.target);
+      if (LongName(flag) == "--format" && text != nullptr && **text == "json")
+        return true;
+    }
+  }
+  return false;
+}
+
+// "PROGRAM: SENTENCE [CODE]\n" as a line of JSON.
+std::string JsonOfErrorText(const std::string& program, const std::string& text,
+                            ExitCode exit_code) {
+  const std::size_t code = text.rfind(" [");
+  const std::size_t sentence = program.size() + 2;
+  const nlohmann::ordered_json error = {
+      {"code", text.substr(code + 2, text.size() - code - 4)},
+      {"message", text.substr(sentence, code - sentence)},
+      {"exit_code", static_cast<int>(exit_code)}};
+  return nlohmann::ordered_json{{"error", error}}.dump(
+             -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
 // Memory that the system does not give, and what a library throws.
 absl::StatusOr<ExitCode> WithoutExceptions(const Command& command) {
   try {
@@ -279,12 +320,17 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   if (argc > 1 && std::string_view(argv[1]) == "--health" && HasHealth(program))
     arguments[1] = "health";
   Parser parser(program);
+  const auto refuse = [&](const std::string& text, ExitCode code) {
+    *err << (AsksForJson(arguments) || FormatIsJson(parser.Path())
+                 ? JsonOfErrorText(program.root.name, text, code)
+                 : text)
+         << std::flush;
+    return code;
+  };
   try {
     const std::string problem = parser.Parse(argc, arguments.data());
-    if (!problem.empty()) {
-      *err << UsageText(program, parser.Path(), problem) << std::flush;
-      return kExitUsage;
-    }
+    if (!problem.empty())
+      return refuse(UsageText(program, parser.Path(), problem), kExitUsage);
   } catch (const CLI::CallForVersion& version) {
     *out << version.what() << '\n' << std::flush;
     return kExitOk;
@@ -295,8 +341,8 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   const absl::StatusOr<ExitCode> done =
       WithoutExceptions(*parser.Path().back());
   if (done.ok()) return *done;
-  *err << ErrorText(program.root.name, done.status()) << std::flush;
-  return ExitCodeOf(done.status());
+  return refuse(ErrorText(program.root.name, done.status()),
+                ExitCodeOf(done.status()));
 }
 
 ExitCode Main(const Program& program, int argc, const char* const* argv) {

@@ -35,7 +35,8 @@ class RpcServer {
     // Stands before every call, health and reflection included; null: nothing
     // does (MakePeerAuthorizer).
     std::shared_ptr<grpc::AuthMetadataProcessor> gate = {};
-    int shutdown_seconds = 20;  // calls under way get this long
+    // Calls under way get this long, so that a server has ended within 5 s.
+    int shutdown_seconds = 3;
     // Threads for calls, one each; a call beyond them is refused ("busy").
     int most_threads = 512;
   };
@@ -58,7 +59,7 @@ class RpcServer {
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
   int port_ = 0;
-  int shutdown_seconds_ = 20;
+  int shutdown_seconds_ = 3;
 };
 
 }  // namespace dpnmf

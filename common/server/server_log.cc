@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/base/trace.h"
 #include "common/tls/tls.h"
+#include "grpc/support/log.h"
 #include "nlohmann/json.hpp"
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
@@ -54,6 +55,20 @@ class JsonFormatter final : public spdlog::formatter {
   }
 };
 
+// What gRPC would write to standard error by itself.
+void LogOfGrpc(gpr_log_func_args* line) {
+  const std::string message = line->message;
+  switch (line->severity) {
+    case GPR_LOG_SEVERITY_ERROR:
+      LogError("gRPC: {}", message);
+      break;
+    case GPR_LOG_SEVERITY_INFO:
+    case GPR_LOG_SEVERITY_DEBUG:  // only with GRPC_VERBOSITY
+      LogInfo("gRPC: {}", message);
+      break;
+  }
+}
+
 }  // namespace
 
 void SetUpLog(const std::string& program, const std::string& level,
@@ -67,6 +82,7 @@ void SetUpLog(const std::string& program, const std::string& level,
   }
   SetLogLevel(level);
   spdlog::flush_on(spdlog::level::info);
+  gpr_set_log_function(LogOfGrpc);
 }
 
 void LogRefusedPeers(Metrics* metrics) {

@@ -13,16 +13,17 @@ namespace dpnmf::curator {
 using MakeCommand = Command();
 
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
-    RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand, HealthCommand,
-    RecommendCommand, TokenCommand, PeopleCommand, PublishCommand;
+    RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
+    HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
+    PublishCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
   for (MakeCommand* make :
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
-        RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand,
-        HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
-        PublishCommand})
+        RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
+        DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
+        PeopleCommand, PublishCommand})
     commands.push_back(make());
   return commands;
 }

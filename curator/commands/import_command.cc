@@ -22,16 +22,25 @@
 #include "curator/commands/commands.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/dataset_people.h"
+#include "curator/import/fields.h"
 #include "curator/import/import.h"
 #include "curator/import/item_table.h"
 #include "curator/import/ratings.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
+#include "curator/maintenance/remove_dataset.h"
 #include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
 namespace {
+
+constexpr std::pair<std::string_view, char> kDelimiters[] = {
+    {"comma", ','},
+    {"tab", '\t'},
+    {"semicolon", ';'},
+    {"bar", '|'},
+    {"blank", kBlanks}};
 
 // The flags as typed; words become values in ImportOptionsOf.
 struct ImportFlags {
@@ -39,6 +48,8 @@ struct ImportFlags {
   std::string users;
   std::string format_in = "auto";
   std::string header = "auto";
+  std::string delimiter;
+  bool dry_run = false;
   std::string conversion = "gaussian";
   std::string adjacency = "replace_one";
   std::string normalise;
@@ -70,6 +81,8 @@ absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags) {
   ImportOptions options = flags.import;
   if (!flags.users.empty()) options.users_are_rows = flags.users == "rows";
   if (flags.header != "auto") options.header = flags.header == "yes";
+  for (const auto& [name, character] : kDelimiters)
+    if (flags.delimiter == name) options.delimiter = character;
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.conversion = ConversionOfName(flags.conversion).value();
   options.adjacency = AdjacencyOfName(flags.adjacency).value();
@@ -267,6 +280,13 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     report.add_notes(sentence);
   };
   options.note = note;
+  std::vector<LedgerRow> rows;
+  if (ledger != nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(rows, Ledger::ReadRows(places));
+  }
+  options.population_is_used = [&rows](const std::string& population) {
+    return PopulationIsUsed(rows, population);
+  };
   options.before_publish =
       [&](const DatasetDescription& description) -> absl::Status {
     const bool known =
@@ -311,7 +331,38 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   return report;
 }
 
+// The first people as they would be stored, before they are normalised.
+std::string PreviewText(const ImportPreview& preview) {
+  const DatasetDescription& description = preview.description;
+  std::string text = absl::StrFormat(
+      "would import %s: %d features (D) x %d users in the file, %s\n",
+      description.name, description.features, preview.people,
+      description.sparse ? "sparse" : "dense");
+  for (std::size_t n = 0; n < preview.first.size(); ++n) {
+    absl::StrAppend(
+        &text, "  person ", n + 1, ": ", absl::StrJoin(preview.first[n], " "),
+        preview.first[n].size() < description.features ? " ...\n" : "\n");
+  }
+  return text + "Nothing was written.\n";
+}
+
+absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
+  options.note = [](const std::string& sentence) {
+    absl::FPrintF(stderr, "dpnmf-curator: note: %s.\n", sentence);
+  };
+  options.refused = [](const absl::Status& status) {
+    std::fputs(ErrorText("dpnmf-curator", status).c_str(), stderr);
+  };
+  options.dry_run = [](const ImportPreview& preview) {
+    std::fputs(PreviewText(preview).c_str(), stdout);
+  };
+  DPNMF_RETURN_IF_ERROR(Import(options).status());
+  return kExitOk;
+}
+
 absl::StatusOr<ExitCode> ImportAndPrint(const ImportFlags& flags) {
+  if (flags.dry_run) return ShowDryRun(flags);
   DPNMF_ASSIGN_OR_RETURN(const v1::ImportReport report, RunImport(flags));
   for (const std::string& note : report.notes())
     absl::FPrintF(stderr, "dpnmf-curator: note: %s.\n", note);
@@ -392,6 +443,16 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            {.value = "LOW,HIGH"}),
       Flag("--integers", &flags->integers,
            "For --range: declare that entries are whole numbers"),
+      Flag("--columns", &options.columns,
+           "Columns of a text file that hold entries: numbers from 1, ranges "
+           "and names of the header, as 2-65,total; or all [all but labels]",
+           {.value = "LIST"}),
+      Flag("--delimiter", &flags->delimiter,
+           "What separates the fields of a text file [by its format]",
+           {.one_of = "comma|tab|semicolon|bar|blank"}),
+      Flag("--dry-run", &flags->dry_run,
+           "Only read and check the file and show its first people as they "
+           "would be taken; they are private"),
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
            "analysts will see; for triples: the items"),

@@ -1,4 +1,4 @@
-// dpnmf-curator backup, restore, forget and close.
+// dpnmf-curator backup, restore, forget, close and remove.
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
+#include "curator/maintenance/remove_dataset.h"
 #include "curator/maintenance/retention.h"
 
 namespace dpnmf::curator {
@@ -24,7 +25,8 @@ struct KeepOptions : DataPaths {
   bool check = false, dry_run = false;
   std::vector<std::string> runs;
   int older_than_days = 0;
-  std::string run;  // of close
+  std::string run;   // of close
+  std::string name;  // of remove
 };
 
 // "1 run", "2 runs".
@@ -101,6 +103,24 @@ absl::Status Close(const KeepOptions& options) {
       run.charged_rounds == 1
           ? std::string("1 round stays")
           : absl::StrFormat("%u rounds stay", run.charged_rounds)));
+  return absl::OkStatus();
+}
+
+absl::Status Remove(const KeepOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
+  DPNMF_ASSIGN_OR_RETURN(
+      const RemovedDataset removed,
+      RemoveDataset(options.data_dir, places, options.name,
+                    absl::StrFormat("operator, uid %d", ::getuid()),
+                    log.get()));
+  Print(absl::StrFormat(
+      "removed %s of population %s; its name is never used again%s.\n",
+      options.name, removed.population,
+      removed.population_is_used
+          ? ", and its people stay people of this population"
+          : ""));
   return absl::OkStatus();
 }
 
@@ -222,6 +242,20 @@ Command CloseCommand() {
            {.required = true}));
   close.flags.push_back(AuditLogFlag(options.get()));
   return close;
+}
+
+Command RemoveCommand() {
+  const auto options = std::make_shared<KeepOptions>();
+  Command remove = KeepCommand(
+      "remove", "Remove a wrong import on which no run was ever opened",
+      "Stop the server first. The data are deleted; the name is never used "
+      "again.\nExample:\n  dpnmf-curator remove --data-dir /var/lib/dpnmf "
+      "--name visits",
+      options, Remove);
+  remove.flags.push_back(
+      Flag("--name", &options->name, "Data set to remove", {.required = true}));
+  remove.flags.push_back(AuditLogFlag(options.get()));
+  return remove;
 }
 
 }  // namespace dpnmf::curator

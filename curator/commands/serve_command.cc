@@ -247,7 +247,7 @@ absl::Status Serve(const ServeOptions& options) {
     LogWarning("no anchor: a rollback of the ledger would not be detected");
   }
   const int signal = WaitForSignal(signals);
-  LogInfo("signal {}: finishing the current rounds", signal);
+  LogInfo("signal {}: rounds that are charged are finished", signal);
   if (recommend != nullptr) recommend->server->Shutdown();
   recommend.reset();
   served.begin_shutdown();
@@ -270,19 +270,20 @@ absl::StatusOr<ExitCode> ServeAndLog(const ServeOptions& options) {
 
 Command ServeCommand() {
   const auto options = std::make_shared<ServeOptions>();
-  return {.name = "serve",
-          .summary = "Serve analysts over mutual TLS",
-          .footer =
-              "The allow-list maps a certificate's subject alternative name to "
-              "roles and data sets:\n  {\"peers\": [{\"identity\": "
-              "\"dns:analyst\", \"roles\": [\"analyst\"],\n              "
-              "\"datasets\": [\"digits\"]}]}\nSIGTERM finishes the current "
-              "rounds and stops. Runs continue after a restart.\nExample:\n  "
-              "dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
-              "/mnt/anchor \\\n    --listen 0.0.0.0:7431 --ca ca.pem --cert "
-              "curator.pem --key curator.key --allow allow.json",
-          .flags = ServeFlags(options.get()),
-          .run = [options] { return ServeAndLog(*options); }};
+  return {
+      .name = "serve",
+      .summary = "Serve analysts over mutual TLS",
+      .footer =
+          "The allow-list maps a certificate's subject alternative name to "
+          "roles and data sets:\n  {\"peers\": [{\"identity\": "
+          "\"dns:analyst\", \"roles\": [\"analyst\"],\n              "
+          "\"datasets\": [\"digits\"]}]}\nSIGTERM finishes rounds that "
+          "are charged and stops. Runs continue after a restart.\nExample:\n  "
+          "dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
+          "/mnt/anchor \\\n    --listen 0.0.0.0:7431 --ca ca.pem --cert "
+          "curator.pem --key curator.key --allow allow.json",
+      .flags = ServeFlags(options.get()),
+      .run = [options] { return ServeAndLog(*options); }};
 }
 
 }  // namespace dpnmf::curator

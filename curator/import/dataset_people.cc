@@ -81,7 +81,7 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
                          LoadImportSource(options, progress));
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, LockDatasets(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
   PeopleFingerprints people;

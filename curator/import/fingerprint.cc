@@ -14,6 +14,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "curator/data/removed.h"
 #include "curator/import/people.h"
 
 namespace dpnmf::curator {
@@ -144,7 +145,9 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
   if (absl::IsNotFound(text.status())) {
     // A new key would not recognise what the old one saw.
     DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
-    if (!names.empty()) return KeyDamaged(path, "is missing");
+    DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(data_dir));
+    if (!names.empty() || !removed.empty())
+      return KeyDamaged(path, "is missing");
     DPNMF_RETURN_IF_ERROR(CreateKey(path));
     text = ReadFile(path, kSettingsFileLimit);
   }

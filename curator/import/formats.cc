@@ -19,7 +19,8 @@ namespace {
 template <char kSeparator>
 absl::StatusOr<LoadedMatrix> ReadText(InputFile* input, bool users_are_rows,
                                       const LoadOptions& options) {
-  return ReadTextMatrix(input, kSeparator, users_are_rows, options);
+  return ReadTextMatrix(input, options.delimiter.value_or(kSeparator),
+                        users_are_rows, options);
 }
 
 constexpr InputFormat kFormats[] = {

@@ -1,5 +1,6 @@
 #include "curator/import/import.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
+#include "curator/data/removed.h"
 #include "curator/import/assemble.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
@@ -53,7 +55,15 @@ absl::Status CheckNameIsFree(const ImportOptions& options) {
   std::error_code error;
   const auto status = std::filesystem::symlink_status(
       DatasetDirectory(options.data_dir, options.name), error);
-  if (!std::filesystem::exists(status)) return absl::OkStatus();
+  if (!std::filesystem::exists(status)) {
+    DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(options.data_dir));
+    if (!std::binary_search(removed.begin(), removed.end(), options.name))
+      return absl::OkStatus();
+    return Refusal(absl::StatusCode::kAlreadyExists, "dataset-exists",
+                   absl::StrCat("A data set named ", options.name,
+                                " was removed, and names are never used "
+                                "again; choose another --name."));
+  }
   return Refusal(
       absl::StatusCode::kAlreadyExists, "dataset-exists",
       absl::StrCat(
@@ -78,6 +88,14 @@ absl::Status CheckUserCount(const DatasetDescription& description,
                    "; raise --users-count."));
 }
 
+absl::Status DataKnown(const std::string& name, const std::string& population) {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "data-known",
+                 absl::StrCat("The same data were imported as data set ", name,
+                              " of population ", population,
+                              "; people have one budget: give --population ",
+                              population, "."));
+}
+
 absl::Status CheckPopulationOf(const ImportOptions& options,
                                const Digest& fingerprint) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -89,11 +107,19 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
     const std::string& population = stored.description.population;
     if (stored.fingerprint != fingerprint || population == options.population)
       continue;
-    return Refusal(absl::StatusCode::kFailedPrecondition, "data-known",
-                   absl::StrCat("The same data were imported as data set ",
-                                name, " of population ", population,
-                                "; people have one budget: give --population ",
-                                population, "."));
+    return DataKnown(name, population);
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
+                         RemovedNames(options.data_dir));
+  for (const std::string& name : removed) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const StoredDescription stored,
+        ReadDescription(RemovedDirectory(options.data_dir, name)));
+    const std::string& population = stored.description.population;
+    if (stored.fingerprint != fingerprint || population == options.population)
+      continue;
+    if (!options.population_is_used || options.population_is_used(population))
+      return DataKnown(name, population);
   }
   return absl::OkStatus();
 }
@@ -127,6 +153,8 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.header.has_value(), "--header"},
       {options.label_columns.has_value(), "--label-columns"},
       {options.id_column.has_value(), "--id-column"},
+      {!options.columns.empty(), "--columns"},
+      {options.delimiter.has_value(), "--delimiter"},
       {!options.features_file.empty(), "--features"},
       {options.class_column.has_value(), "--class-column"},
       {!options.classes.empty(), "--classes"},
@@ -233,11 +261,6 @@ void NoteSharedPeople(const ImportOptions& options,
 
 }  // namespace
 
-absl::StatusOr<FileLock> LockDatasets(const std::string& data_dir) {
-  return FileLock::Take(absl::StrCat(data_dir, "/datasets/.lock"),
-                        ImportRunning());
-}
-
 absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
   DPNMF_RETURN_IF_ERROR(ratings ? CheckRatingsOptions(options)
@@ -303,6 +326,12 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
+  const std::string directory = absl::StrCat(data_dir, "/datasets");
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
+  return FileLock::Take(directory + "/.lock", ImportRunning());
+}
+
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress) {
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
@@ -320,9 +349,12 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
     description.users = source->people();
   DPNMF_RETURN_IF_ERROR(CheckUserCount(description, source->people()));
 
+  if (options.dry_run) {
+    options.dry_run({description, source->people(), source->First()});
+    return description;
+  }
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
-  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, LockDatasets(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
   RemoveDrafts(parent);
   if (progress) progress("checking", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,

@@ -18,6 +18,14 @@
 
 namespace dpnmf::curator {
 
+// What an import would take, for the operator's terminal only.
+struct ImportPreview {
+  DatasetDescription description;
+  std::uint64_t people = 0;  // columns
+  // Of the first people: the entries of the first features.
+  std::vector<std::vector<float>> first;
+};
+
 struct ImportOptions {
   std::string data_dir;
   std::string input;
@@ -46,6 +54,8 @@ struct ImportOptions {
   bool labels_public = false;
   // Under kNone alone: a declared range of all entries.
   std::optional<EntryRange> range;
+  std::string columns;            // as in LoadOptions
+  std::optional<char> delimiter;  // as in LoadOptions
 
   std::string name;
   std::string population;
@@ -70,6 +80,12 @@ struct ImportOptions {
   // Called when everything is written and synced, before the data set gets its
   // name: what it refuses leaves nothing behind.
   std::function<absl::Status(const DatasetDescription&)> before_publish;
+  // Whether anything was ever released about a population. Empty: taken to be
+  // so of every population.
+  std::function<bool(const std::string& population)> population_is_used;
+  // Given the first people as they would be stored, before normalisation; the
+  // import then ends without a change anywhere, not even a lock.
+  std::function<void(const ImportPreview& preview)> dry_run;
   // Asked while the file is read and before the next step; once true, Import
   // ends with CANCELLED "cancelled" and leaves nothing behind.
   std::function<bool()> interrupted;
@@ -93,7 +109,8 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // "dataset-exists"); loads and validates the file (errors of LoadMatrix, or of
 // LoadItemTable and LoadRatings); refuses more users than LargestUserCount
 // (INVALID_ARGUMENT "users-too-many") and data known under another population
-// (FAILED_PRECONDITION "data-known"); normalises; writes and syncs a temporary
+// (FAILED_PRECONDITION "data-known"; of removed data sets as well, if that
+// population is used); normalises; writes and syncs a temporary
 // directory in DATA_DIR/datasets; before_publish; renames it to its name and
 // syncs again. Whatever is refused, and a process killed at any point, leaves
 // no data set behind; what a killed import left unnamed is removed by the next
@@ -107,9 +124,9 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress = {});
 
-// Keeps imports away from a data directory. FAILED_PRECONDITION
-// "import-running", UNAVAILABLE "storage-failed".
-absl::StatusOr<FileLock> LockDatasets(const std::string& data_dir);
+// The lock that an import holds; makes the directory if it is missing.
+// FAILED_PRECONDITION "import-running"; UNAVAILABLE "storage-failed".
+absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir);
 
 }  // namespace dpnmf::curator
 

@@ -1,5 +1,7 @@
 #include "curator/import/import_source.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -71,6 +73,55 @@ Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
   return whole;
 }
 
+constexpr std::uint64_t kShownPeople = 5, kShownFeatures = 8;
+
+// Column by column of a sparse matrix: the entries of the first rows.
+template <typename Values, typename ValueOf>
+std::vector<std::vector<float>> FirstOfSparse(
+    const Values& values, const std::vector<std::int32_t>& indices,
+    const std::vector<std::int64_t>& indptr, std::uint64_t features,
+    const ValueOf& value_of) {
+  std::vector<std::vector<float>> first(
+      std::min<std::uint64_t>(kShownPeople, indptr.size() - 1),
+      std::vector<float>(std::min(kShownFeatures, features)));
+  for (std::size_t n = 0; n < first.size(); ++n) {
+    for (auto at = static_cast<std::size_t>(indptr[n]);
+         at < static_cast<std::size_t>(indptr[n + 1]); ++at) {
+      const auto row = static_cast<std::size_t>(indices[at]);
+      if (row < first[n].size()) first[n][row] = value_of(values[at]);
+    }
+  }
+  return first;
+}
+
+// All-zero people and features are allowed and often a slip.
+void NoteZeros(const LoadedMatrix& matrix,
+               const std::function<void(const std::string&)>& note) {
+  std::vector<bool> used(matrix.features);
+  std::uint64_t empty = 0;
+  for (std::uint64_t n = 0; n < matrix.users; ++n) {
+    const auto begin = matrix.sparse
+                           ? static_cast<std::uint64_t>(matrix.indptr[n])
+                           : n * matrix.features;
+    const auto end = matrix.sparse
+                         ? static_cast<std::uint64_t>(matrix.indptr[n + 1])
+                         : begin + matrix.features;
+    bool any = false;
+    for (std::uint64_t at = begin; at < end; ++at) {
+      if (matrix.values[at] == 0) continue;
+      any = true;
+      used[matrix.sparse ? static_cast<std::uint64_t>(matrix.indices[at])
+                         : at - begin] = true;
+    }
+    if (!any) ++empty;
+  }
+  const auto unused =
+      static_cast<std::uint64_t>(std::count(used.begin(), used.end(), false));
+  if (empty > 0) note(absl::StrCat("People whose entries are all 0: ", empty));
+  if (unused > 0)
+    note(absl::StrCat("Features that are 0 for everybody: ", unused));
+}
+
 class MatrixSource : public ImportSource {
  public:
   MatrixSource(LoadedMatrix matrix, std::vector<std::string> feature_names)
@@ -89,6 +140,9 @@ class MatrixSource : public ImportSource {
     load.id_column = options.id_column;
     load.class_column = options.class_column;
     load.classes = options.classes;
+    load.columns = options.columns;
+    load.delimiter = options.delimiter;
+    load.refused = options.refused;
     load.interrupted = options.interrupted;
     load.note = options.note;
     load.users_count = DeclaredColumns(options);
@@ -96,6 +150,7 @@ class MatrixSource : public ImportSource {
     DPNMF_ASSIGN_OR_RETURN(
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
+    if (options.note) NoteZeros(matrix, options.note);
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
     source->classes_ = options.classes.size();
@@ -117,6 +172,20 @@ class MatrixSource : public ImportSource {
     for (const std::int32_t label : matrix_.labels)
       ++sizes[static_cast<std::size_t>(label)];
     return sizes;
+  }
+  std::vector<std::vector<float>> First() const override {
+    if (matrix_.sparse) {
+      return FirstOfSparse(matrix_.values, matrix_.indices, matrix_.indptr,
+                           matrix_.features, [](float value) { return value; });
+    }
+    std::vector<std::vector<float>> first;
+    for (std::uint64_t n = 0; n < std::min(kShownPeople, matrix_.users); ++n) {
+      const auto begin = matrix_.values.begin() +
+                         static_cast<std::ptrdiff_t>(n * matrix_.features);
+      first.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(std::min(
+                                            kShownFeatures, matrix_.features)));
+    }
+    return first;
   }
   absl::Status Write(const DatasetDescription& description,
                      const std::string& directory) override {
@@ -187,6 +256,12 @@ class RatingsSource : public ImportSource {
         static_cast<std::uint32_t>(items_.feature_names.size());
   }
   std::uint64_t people() const override { return ratings_.people(); }
+  std::vector<std::vector<float>> First() const override {
+    return FirstOfSparse(ratings_.units, ratings_.indices, ratings_.indptr,
+                         ratings_.items, [](std::int32_t units) {
+                           return static_cast<float>(kRatingUnit * units);
+                         });
+  }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
     return FingerprintsOf(ratings_, ratings_.users, key, people);

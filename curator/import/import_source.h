@@ -25,6 +25,8 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
+  // The first entries of the first people; before Write.
+  virtual std::vector<std::vector<float>> First() const = 0;
   // Of the whole, and of the people; not of labels: the same people without
   // them are recognised.
   virtual Digest Fingerprint(const FingerprintKey& key,

@@ -7,11 +7,14 @@
 #include <unordered_set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "curator/import/entry.h"
 
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::size_t kLeastRows = 10;  // fewer may differ by chance
+// In another column than the first fewer may come about by chance.
+constexpr std::size_t kManyRows = 10;
 // Above it floats no longer tell neighbouring integers apart, and hardly
 // anything is counted.
 constexpr float kLargestCount = 0x1p24f;
@@ -39,18 +42,39 @@ bool AreDistinctIntegers(const std::vector<float>& values, std::size_t width,
   return true;
 }
 
+bool HasConstantStep(const std::vector<float>& values, std::size_t width,
+                     std::size_t column) {
+  const float step = values[column + width] - values[column];
+  if (step == 0) return false;
+  for (std::size_t i = column + width; i < values.size(); i += width)
+    if (values[i] - values[i - width] != step) return false;
+  return true;
+}
+
 }  // namespace
 
-bool LooksLikeNames(std::string_view header, const std::vector<float>& values,
-                    std::size_t width) {
-  if (width < 2) return false;  // it would be all that there is
-  if (IsUsualHeader(header)) return true;
-  if (values.size() / width < kLeastRows ||
-      !AreDistinctIntegers(values, width, 0))
-    return false;
-  for (std::size_t column = 1; column < width; ++column)
-    if (AreDistinctIntegers(values, width, column)) return false;
-  return true;
+std::optional<LikelyNames> FindNames(const std::vector<std::string>& header,
+                                     const std::vector<float>& values,
+                                     std::size_t width) {
+  if (width < 2) return std::nullopt;  // it would be all that there is
+  for (std::size_t column = 0; column < header.size(); ++column) {
+    if (IsUsualHeader(header[column])) {
+      return LikelyNames{
+          column, absl::StrCat("its header is ", Quoted(header[column]))};
+    }
+  }
+  const std::size_t rows = values.size() / width;
+  std::vector<std::size_t> distinct;
+  for (std::size_t column = 0; column < width && rows >= 2; ++column) {
+    const bool is_first = column == 0;
+    if (rows >= (is_first ? 3 : kManyRows) &&
+        HasConstantStep(values, width, column))
+      return LikelyNames{column, "its entries have a constant step"};
+    if (AreDistinctIntegers(values, width, column)) distinct.push_back(column);
+  }
+  if (distinct.size() == 1 && (distinct[0] == 0 || rows >= kManyRows))
+    return LikelyNames{distinct[0], "its entries are integers, no two alike"};
+  return std::nullopt;
 }
 
 }  // namespace dpnmf::curator

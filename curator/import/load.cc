@@ -97,7 +97,9 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
       const std::unique_ptr<InputFile> input,
       InputFile::Open(path, options.progress, options.interrupted));
   MatrixFormat format = options.format;
-  if (format == nullptr) {
+  if (format == nullptr && options.delimiter.has_value()) {
+    format = InputFormats().Find("text");
+  } else if (format == nullptr) {
     DPNMF_ASSIGN_OR_RETURN(format, DetectFormat(input.get()));
   }
   if (options.class_column.has_value() &&

@@ -59,17 +59,32 @@ struct LoadedMatrix {
 using LoadProgress =
     std::function<void(std::uint64_t done, std::uint64_t total)>;
 
+// Entries and lines of a text matrix that are told one by one.
+inline constexpr std::size_t kShownTextRefusals = 20;
+
 struct LoadOptions {
   MatrixFormat format = nullptr;  // null: "auto"
   // Text matrices. Not set: the first line is a header if none of its fields is
-  // a number (some: "input-ambiguous"); leading columns are labels if no entry
-  // of theirs is a number or their header is empty.
+  // a number (some, or 0 to D - 1, as pandas writes it: "input-ambiguous");
+  // leading columns are labels if no entry of theirs is a number or their
+  // header is empty, and a column that looks like names (label_guess.h) is
+  // "input-ambiguous".
   std::optional<bool> header;
   std::optional<int> label_columns;
   // Text matrices with people in rows: the field, counted from 1, that is the
   // person's id. It must be one of the label columns; not set label_columns are
   // then so many.
   std::optional<int> id_column;
+  // Text matrices. The columns that hold entries: "all", or numbers, ranges and
+  // names of the header with commas between, as "2-65,total". Empty: all but
+  // labels.
+  std::string columns;
+  // Text matrices. Not set: that of the format.
+  std::optional<char> delimiter;
+  // Text matrices. Told the first kShownTextRefusals of the entries and lines
+  // that are refused, if there are two or more; the error that is returned
+  // counts them.
+  std::function<void(const absl::Status&)> refused;
   // Names of the features, in order. If not empty their count must be D.
   // Triples: the item names; another item is refused. Empty: items in the order
   // of their first appearance, which makes D a function of the data: never for
@@ -83,8 +98,7 @@ struct LoadOptions {
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
   LoadProgress progress;
-  // Told what is allowed and looks like a slip: a first column of a text matrix
-  // that looks like the names or numbers of people and is read as data.
+  // Told what is allowed and looks like a slip.
   std::function<void(const std::string& sentence)> note;
   // Asked after every piece of the file; once true, reading ends with CANCELLED
   // "cancelled".
@@ -96,9 +110,9 @@ struct LoadOptions {
 // "input-malformed", "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-negative", "input-duplicate", "input-out-of-range", "input-too-large",
 // "input-ambiguous" (the format must be said), "features-mismatch",
-// "users-mismatch", "item-unknown", "class-column-out-of-range",
-// "class-unknown" (a label is not declared), "class-column-mixed" (the file is
-// no text matrix of users in rows).
+// "users-mismatch", "item-unknown", "columns-unknown",
+// "class-column-out-of-range", "class-unknown" (a label is not declared),
+// "class-column-mixed" (the file is no text matrix of users in rows).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

@@ -1,12 +1,16 @@
 #include "curator/import/text_matrix.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
@@ -21,6 +25,14 @@ using Fields = std::vector<std::string_view>;
 std::size_t LeadingNonNumbers(const Fields& fields) {
   return static_cast<std::size_t>(
       std::find_if(fields.begin(), fields.end(), IsNumber) - fields.begin());
+}
+
+// Whether the fields are 0, 1, 2 and so on, two at least.
+bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
+  if (end - at < 2) return false;
+  for (double expected = 0; at != end; ++at, ++expected)
+    if (ParseNumber(*at) != expected) return false;
+  return true;
 }
 
 class TextMatrixReader {
@@ -48,11 +60,12 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
     }
+    DPNMF_RETURN_IF_ERROR(Verdict());
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
-    NoteNames();
-    LoadedMatrix matrix = DenseOfRows(std::move(values_), rows_,
-                                      width_ - label_columns_, users_are_rows);
+    DPNMF_RETURN_IF_ERROR(CheckNames());
+    LoadedMatrix matrix =
+        DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
     return matrix;
@@ -72,17 +85,22 @@ class TextMatrixReader {
         continue;
       }
       if (empty_line != 0) {
-        return input_.RefuseAt(
+        Note(input_.RefuseAt(
             "input-ragged", empty_line, 1,
-            "the line is empty; remove it or write its numbers");
+            "the line is empty; remove it or write its numbers"));
+        empty_line = 0;
       }
+      if (AddPlainRow(line)) continue;
       if (SplitFields(line, separator_, &fields_)) {
         DPNMF_RETURN_IF_ERROR(TakeClass(line));
         return true;
       }
-      return input_.Refuse("input-malformed", fields_.size() + 1,
-                           "a quoted field must end with a quote before the "
-                           "separator; correct or remove the quotes");
+      absl::Status malformed =
+          input_.Refuse("input-malformed", fields_.size() + 1,
+                        "a quoted field must end with a quote before the "
+                        "separator; correct or remove the quotes");
+      if (width_ == 0) return malformed;  // the layout is not known yet
+      Note(std::move(malformed));
     }
   }
 
@@ -124,14 +142,72 @@ class TextMatrixReader {
     const auto& classes = options_.classes;
     const auto found = std::find(classes.begin(), classes.end(), class_);
     if (found == classes.end()) {
-      return input_.Refuse(
+      Note(input_.Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
           absl::StrCat("the label ", Quoted(class_),
                        " is not declared; declare it with --classes, or "
-                       "correct it"));
+                       "correct it")));
+      return absl::OkStatus();
     }
     labels_.push_back(static_cast<std::int32_t>(found - classes.begin()));
     return absl::OkStatus();
+  }
+
+  // Most rows are numbers and separators and nothing else: read in one pass,
+  // with the values that ParseEntry has. False, with nothing added, for any
+  // other row.
+  bool AddPlainRow(std::string_view line) {
+    if (!plain_ || refused_ > 0) return false;
+    const std::size_t before = values_.size();
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    for (std::size_t field = 0; field < width_; ++field) {
+      if (field > 0 && (at == end || *at++ != separator_)) break;
+      if (field < label_columns_) {
+        const void* const next =
+            std::memchr(at, separator_, static_cast<std::size_t>(end - at));
+        if (next == nullptr ||
+            std::memchr(at, '"', static_cast<std::size_t>(end - at)))
+          break;
+        // A number among the words is refused (AddRow).
+        if (field < words_only_ &&
+            IsNumber({at, static_cast<const char*>(next)}))
+          break;
+        at = static_cast<const char*>(next);
+        continue;
+      }
+      float value = 0;
+      if (!ReadPlainEntry(&at, end, &value)) break;
+      values_.push_back(value);
+    }
+    if (at == end && values_.size() - before == entries_.size()) {
+      ++rows_;
+      return true;
+    }
+    values_.resize(before);
+    return false;
+  }
+
+  // Digits, or any number of std::from_chars, up to a separator or the end.
+  bool ReadPlainEntry(const char** at, const char* end, float* value) const {
+    constexpr std::ptrdiff_t kMostDigits = 7;  // a float holds them exactly
+    const char* digit = *at;
+    std::uint32_t whole = 0;
+    while (digit < end && digit - *at < kMostDigits && *digit >= '0' &&
+           *digit <= '9')
+      whole = 10 * whole + static_cast<std::uint32_t>(*digit++ - '0');
+    if (digit > *at && (digit == end || *digit == separator_)) {
+      *value = static_cast<float>(whole);
+      *at = digit;
+      return true;
+    }
+    double number = 0;
+    const auto [rest, error] = std::from_chars(*at, end, number);
+    if (error != std::errc() || (rest != end && *rest != separator_) ||
+        ToEntry(number, value).has_value())
+      return false;
+    *at = rest;
+    return true;
   }
 
   // A header has no number in it. A first line of words and numbers could be a
@@ -143,7 +219,14 @@ class TextMatrixReader {
         fields_.size(), static_cast<std::size_t>(LabelColumns().value_or(0)));
     const auto begin = fields_.begin() + static_cast<std::ptrdiff_t>(labels);
     const auto numbers = std::count_if(begin, fields_.end(), IsNumber);
-    if (numbers == fields_.end() - begin) return false;
+    if (numbers == fields_.end() - begin) {
+      if (!CountsFromZero(begin, fields_.end())) return false;
+      return input_.Refuse(
+          "input-ambiguous", FieldNumber(labels),
+          absl::StrCat("the first line is 0 to ", numbers - 1,
+                       ": it could be a header, which pandas writes by "
+                       "default, or a row; give --header yes or --header no"));
+    }
     if (numbers == 0) return true;
     const auto word = std::find_if_not(begin, fields_.end(), IsNumber);
     return input_.Refuse(
@@ -156,7 +239,7 @@ class TextMatrixReader {
 
   void KeepHeader() {
     header_width_ = fields_.size();
-    header_first_ = std::string(fields_[0]);
+    header_.assign(fields_.begin(), fields_.end());
     while (header_empty_ < fields_.size() && fields_[header_empty_].empty())
       ++header_empty_;
   }
@@ -177,6 +260,7 @@ class TextMatrixReader {
                          "; make them equal"));
       }
       named = std::max(header_empty_, static_cast<std::size_t>(unnamed_labels));
+      if (unnamed_labels) header_.insert(header_.begin(), "");
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
@@ -185,6 +269,10 @@ class TextMatrixReader {
       words_only_ = 0;
       guessed_ = false;
     }
+    if (!options_.columns.empty()) return ChooseColumns();
+    for (std::size_t i = label_columns_; i < width_; ++i) entries_.push_back(i);
+    plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
+             !options_.id_column.has_value();
     if (label_columns_ < width_) return absl::OkStatus();
     return input_.Refuse(
         "input-not-a-number", 1,
@@ -192,12 +280,63 @@ class TextMatrixReader {
                      Quoted(fields_[0]), "); check the separator"));
   }
 
+  // The columns that --columns names.
+  absl::Status ChooseColumns() {
+    words_only_ = 0;
+    guessed_ = false;
+    std::vector<bool> chosen(width_, options_.columns == "all");
+    if (options_.columns == "all") {
+      std::fill_n(chosen.begin(), std::min(label_columns_, width_), false);
+    } else {
+      for (const absl::string_view name :
+           absl::StrSplit(options_.columns, ',')) {
+        DPNMF_RETURN_IF_ERROR(
+            ChooseColumn(TrimBlanks({name.data(), name.size()}), &chosen));
+      }
+    }
+    for (std::size_t i = 0; i < width_; ++i)
+      if (chosen[i]) entries_.push_back(i);
+    return entries_.empty() ? UnknownColumn(options_.columns)
+                            : absl::OkStatus();
+  }
+
+  absl::Status ChooseColumn(std::string_view name, std::vector<bool>* chosen) {
+    const auto in_header = std::find(header_.begin(), header_.end(), name);
+    if (in_header != header_.end()) {
+      (*chosen)[static_cast<std::size_t>(in_header - header_.begin())] = true;
+      return absl::OkStatus();
+    }
+    const std::size_t dash = name.find('-');
+    const auto first = ParseWhole(name.substr(0, dash));
+    const auto last = dash == std::string_view::npos
+                          ? first
+                          : ParseWhole(name.substr(dash + 1));
+    if (!first.has_value() || !last.has_value() || *first < 1 ||
+        *last < *first || *last > InFile(width_))
+      return UnknownColumn(name);
+    for (std::size_t i = 0; i < width_; ++i)
+      if (FieldNumber(i) >= *first && FieldNumber(i) <= *last)
+        (*chosen)[i] = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status UnknownColumn(std::string_view name) const {
+    return input_.RefuseAt(
+        "columns-unknown", 0, 0,
+        absl::StrCat("--columns names ", Quoted(name),
+                     ", and the file has no such column of entries among its ",
+                     InFile(width_),
+                     "; give numbers from 1, ranges as 2-65, names of the "
+                     "header, or all"));
+  }
+
   absl::Status AddRow() {
     if (fields_.size() != width_) {
-      return input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
-                           absl::StrCat("the line has ", InFile(fields_.size()),
-                                        " fields and the lines before have ",
-                                        InFile(width_), "; make them equal"));
+      Note(input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
+                         absl::StrCat("the line has ", InFile(fields_.size()),
+                                      " fields and the lines before have ",
+                                      width_, "; make them equal")));
+      return absl::OkStatus();
     }
     for (std::size_t i = 0; i < words_only_; ++i) {
       if (!IsNumber(fields_[i])) continue;
@@ -210,16 +349,16 @@ class TextMatrixReader {
       const std::size_t at = IdIndex();
       ids_.emplace_back(TrimBlanks(fields_[at]));
       if (ids_.back().empty()) {
-        return input_.Refuse("input-malformed", FieldNumber(at),
-                             "the id is empty; give every person one");
+        Note(input_.Refuse("input-malformed", FieldNumber(at),
+                           "the id is empty; give every person one"));
       }
     }
-    for (std::size_t i = label_columns_; i < width_; ++i) {
+    for (const std::size_t i : entries_) {
       float entry = 0;
       if (const auto problem = ParseEntry(fields_[i], &entry)) {
-        return input_.Refuse(problem->code, FieldNumber(i), problem->sentence);
+        Note(input_.Refuse(problem->code, FieldNumber(i), problem->sentence));
       }
-      values_.push_back(entry);
+      if (refused_ == 0) values_.push_back(entry);
     }
     ++rows_;
     return AddLabel();
@@ -263,36 +402,66 @@ class TextMatrixReader {
                          "the number of features; give --label-columns K");
   }
 
-  // A column of names that are numbers is data like any other, unless somebody
-  // says otherwise.
-  void NoteNames() const {
-    if (!options_.note || LabelColumns().has_value() || label_columns_ != 0 ||
-        !LooksLikeNames(header_first_, values_, width_))
-      return;
-    const std::string name =
-        header_first_.empty() ? ""
-                              : absl::StrCat(" (", Quoted(header_first_), ")");
-    options_.note(absl::StrCat(
-        "Column 1", name,
-        " is read as data; give --label-columns 1 if it contains labels"));
+  // A column of names that are numbers is not read as data on a guess.
+  absl::Status CheckNames() const {
+    if (LabelColumns().has_value() || !options_.columns.empty())
+      return absl::OkStatus();
+    std::vector<std::string> header;
+    for (const std::size_t i : entries_)
+      if (i < header_.size()) header.push_back(header_[i]);
+    const auto names = FindNames(header, values_, entries_.size());
+    if (!names.has_value()) return absl::OkStatus();
+    const std::size_t column = FieldNumber(entries_[names->column]);
+    const std::string settled =
+        names->column == 0
+            ? absl::StrCat("give --label-columns ", column,
+                           " if it does, else --label-columns ", column - 1)
+            : std::string(
+                  "give --columns with the columns that hold entries, or "
+                  "--columns all");
+    return input_.RefuseAt(
+        "input-ambiguous", 0, 0,
+        absl::StrCat("column ", column, " could name people or features (",
+                     names->why, "); ", settled));
+  }
+
+  // Remembers the first of what is refused and counts all.
+  void Note(absl::Status status) {
+    if (++refused_ <= kShownTextRefusals)
+      refusals_.push_back(std::move(status));
+  }
+
+  absl::Status Verdict() const {
+    if (refused_ == 0) return absl::OkStatus();
+    if (refused_ == 1) return refusals_[0];
+    if (options_.refused)
+      for (const absl::Status& status : refusals_) options_.refused(status);
+    return Refusal(absl::StatusCode::kInvalidArgument, ReasonCode(refusals_[0]),
+                   absl::StrCat(absl::StripSuffix(refusals_[0].message(), "."),
+                                "; this is the first of ", refused_,
+                                " entries and lines that are refused."));
   }
 
   InputFile& input_;
   const char separator_;
   const LoadOptions& options_;
-  Fields fields_;  // of the current line
-  std::string header_first_;
+  Fields fields_;                    // of the current line
+  std::vector<std::string> header_;  // empty: none
   std::size_t header_width_ = 0;
-  std::size_t header_empty_ = 0;   // leading empty fields of the header
-  std::size_t width_ = 0;          // fields of a row
-  std::size_t label_columns_ = 0;  // leading fields that are not entries
-  std::size_t words_only_ = 0;     // of these, the ones guessed from a word
-  bool guessed_ = false;           // a word decided label_columns_
-  std::vector<float> values_;      // row after row
-  std::vector<std::string> ids_;   // of the rows, if there is an id column
-  std::string class_;              // of the current line
+  std::size_t header_empty_ = 0;      // leading empty fields of the header
+  std::size_t width_ = 0;             // fields of a row
+  std::size_t label_columns_ = 0;     // leading fields that are not entries
+  std::size_t words_only_ = 0;        // of these, the ones guessed from a word
+  bool guessed_ = false;              // a word decided label_columns_
+  std::vector<std::size_t> entries_;  // the fields that are entries, ascending
+  std::vector<float> values_;         // row after row
+  std::vector<std::string> ids_;      // of the rows, if there is an id column
+  std::string class_;                 // of the current line
   std::vector<std::int32_t> labels_;
   std::uint64_t rows_ = 0;
+  bool plain_ = false;  // rows may be read by AddPlainRow
+  std::uint64_t refused_ = 0;
+  std::vector<absl::Status> refusals_;
 };
 
 }  // namespace

@@ -362,7 +362,7 @@ absl::StatusOr<PublishedTable> Publish(const PublishOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
                          Ledger::Open(options.ledger));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.data_dir + "/datasets"));
-  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, LockDatasets(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
   if (stored.draft.kind == DraftKind::kSynthetic)
     return PublishSynthetic(options, stored, ledger.get());
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,

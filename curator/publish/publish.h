@@ -56,7 +56,7 @@ struct PublishedTable {
 // "draft-key-differs", "charge-not-in-ledger"; NOT_FOUND "people-missing" (the
 // people of some data set are not known: nobody can say whether they are in the
 // table), "population-unknown", "ledger-missing"; ALREADY_EXISTS
-// "publication-exists"; errors of ReadDraft, Ledger::Open, LockDatasets,
+// "publication-exists"; errors of ReadDraft, Ledger::Open, TakeImportLock,
 // ReadPeople and LoadOrCreateFingerprintKey.
 absl::StatusOr<PublishedTable> Publish(const PublishOptions& options);
 

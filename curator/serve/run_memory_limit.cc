@@ -1,14 +1,12 @@
 #include "curator/serve/run_memory_limit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/machine_memory.h"
 #include "common/nmf/noised_matrix.h"
 #include "curator/mechanism/mechanism.h"
 
@@ -50,18 +48,7 @@ std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
   return Bounded(coefficients + dictionary + of_a_stage);
 }
 
-std::uint64_t DefaultRunMemoryLimit() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  std::uint64_t bytes =
-      pages > 0 && page > 0
-          ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-          : 4096 * kMebibyte;
-  // "max" is no number: no limit.
-  std::uint64_t container = 0;
-  std::ifstream file("/sys/fs/cgroup/memory.max");
-  if (file >> container && container > 0) bytes = std::min(bytes, container);
-  return bytes / 4;
-}
+std::uint64_t DefaultRunMemoryLimit() { return MachineMemory() / 4; }
 
 RunMemoryLimit::Lease::~Lease() {
   if (memory_ != nullptr) memory_->GiveBack(identity_, bytes_);

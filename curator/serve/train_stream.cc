@@ -35,7 +35,7 @@ TrainStream::TrainStream(const ServiceOptions& options,
                options.idle_seconds),
       observer_(options.observers, *options.context.ledger, record_.identity()),
       session_(options.context, options.identify(*context),
-               [this] { return channel_.Abandoned(); }) {}
+               [this] { return *shutting_down_ || channel_.Abandoned(); }) {}
 
 absl::Status TrainStream::Serve() {
   const absl::Status ended = WithoutExceptions([this] { return Exchange(); });
@@ -116,8 +116,13 @@ absl::Status TrainStream::Round() {
   if (options_.check_peer)
     DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
   DPNMF_RETURN_IF_ERROR(observer_.RoundAsked(round_));
-  DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
-                         session_.Round(round_, input_));
+  const absl::StatusOr<Released<ReleasedRound>> answer =
+      session_.Round(round_, input_);
+  // Broken off before its charge.
+  if (absl::IsCancelled(answer.status()) && *shutting_down_)
+    return ShuttingDown();
+  DPNMF_RETURN_IF_ERROR(answer.status());
+  const Released<ReleasedRound>& released = *answer;
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, LedgerPosition());
   std::optional<v1::Receipt> receipt;
   if (options_.receipts != nullptr) {

@@ -1,6 +1,7 @@
 #include "analyst/budget.h"
 
 #include "analyst/run_manager.h"
+#include "common/base/error.h"
 #include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
@@ -14,7 +15,10 @@ class BudgetTest : public testing::Test {
 
   // A whole run of `rounds` rounds.
   v1::Run Train(std::uint32_t rounds) {
-    const auto manager = *RunManager::Create(store_.get(), &curator_, {});
+    RunManager::Settings settings;
+    settings.learner.first_pause = settings.learner.longest_pause =
+        std::chrono::milliseconds(1);
+    const auto manager = *RunManager::Create(store_.get(), &curator_, settings);
     const auto planned =
         PlanWithCurator(FakeSpecification(2, rounds), &curator_);
     const auto run = manager->Start(*planned, std::nullopt, "dns:alice.client");
@@ -133,8 +137,58 @@ TEST_F(BudgetTest, ARoundUnderWayIsNoDisagreement) {
   *record.totals.mutable_own_charged() = ToProto(MuSquared::FromUnits(7));
   record.totals.mutable_position()->set_row_count(2);
   EXPECT_EQ(Disagreement(mirror, record, mirror, {{"run", 4}}), "");
+  EXPECT_EQ(ExplainedCharges(record, mirror, {{"run", 4}}).under_way.size(),
+            1u);
   EXPECT_NE(Disagreement(mirror, record, mirror, {{"run", 5}}), "");
   EXPECT_NE(Disagreement(mirror, record, mirror, {}), "");
+}
+
+// A round is charged; its reply is lost; then the curator's operator closes the
+// run. The charge stays, and nothing is wrong with either ledger.
+TEST_F(BudgetTest, ExplainsAChargeOfARunThatWasClosedBeforeItsRelease) {
+  bool closed = false;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kAfterCharge && round == 2) {
+      closed = true;
+      return absl::UnavailableError("gone");
+    }
+    return moment == Moment::kOpen && closed
+               ? Refusal(absl::StatusCode::kFailedPrecondition, "run-closed",
+                         "Closed.")
+               : absl::OkStatus();
+  };
+  const v1::Run run = Train(3);
+  ASSERT_EQ(run.state(), v1::RUN_STATE_FAILED);
+  for (const bool forgotten : {false, true}) {
+    if (forgotten) {
+      ASSERT_TRUE(store_->Forget(run.run_id(), "dns:alice.client").ok());
+    }
+    const v1::GetBudgetReply reply = Budget();
+    EXPECT_TRUE(reply.agree()) << reply.disagreement();
+    EXPECT_EQ(reply.own_charge_count(), 2u);
+    EXPECT_EQ(reply.mirror().charge_count(), 1u);
+    EXPECT_EQ(reply.under_way_size(), 0);
+    ASSERT_EQ(reply.never_fetched_size(), 1);
+    EXPECT_EQ(reply.never_fetched(0).run_id(), run.run_id());
+    EXPECT_EQ(reply.never_fetched(0).round(), 2u);
+  }
+  // Another round of that run is no such thing.
+  curator_.AddForeignCharge();
+  EXPECT_FALSE(Budget().agree());
+}
+
+TEST_F(BudgetTest, SaysWhichChargeIsUnderWay) {
+  v1::GetBudgetReply meanwhile;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t round) {
+    if (moment == Moment::kAfterCharge && round == 2) meanwhile = Budget();
+    return absl::OkStatus();
+  };
+  const v1::Run run = Train(3);
+  EXPECT_TRUE(meanwhile.agree()) << meanwhile.disagreement();
+  ASSERT_EQ(meanwhile.under_way_size(), 1);
+  EXPECT_EQ(meanwhile.under_way(0).run_id(), run.run_id());
+  EXPECT_EQ(meanwhile.under_way(0).round(), 2u);
+  EXPECT_EQ(Budget().under_way_size(), 0);
 }
 
 TEST_F(BudgetTest, NoticesAnotherCostAnotherHeadAndTotalsThatDoNotAddUp) {

@@ -155,9 +155,17 @@ TEST_F(CuratorClientTest, AsksForItemsAndSendsNumbers) {
   EXPECT_EQ(received.rows_size(), 2);
 }
 
+// The client of this analyst would look at its own certificate.
+TEST_F(CuratorClientTest, SaysThatTheServerIsNotAdmittedAndNotTheClient) {
+  const absl::Status refused = connection_->ListDatasets().status();
+  EXPECT_EQ(ReasonCode(refused), "analyst-not-admitted");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.message().find("not your certificate (identity-unknown)"),
+            std::string::npos)
+      << refused;
+}
+
 TEST_F(CuratorClientTest, GivesTheRefusalWithItsCode) {
-  EXPECT_EQ(ReasonCode(connection_->ListDatasets().status()),
-            "identity-unknown");
   curator_.script = [](grpc::ServerContext*, Stream* stream) {
     v1::TrainRequest request;
     stream->Read(&request);

@@ -67,6 +67,35 @@ TEST_F(PlannerTest, ForecastsWithoutAskingForMore) {
   EXPECT_FALSE(objective->reply.has_forecast());
 }
 
+TEST_F(PlannerTest, RefusesARunOfWhichNoPartCanBeReliableUnlessAsked) {
+  v1::RunSpecification specification = FakeSpecification(3, 5);
+  specification.mutable_parameters()->set_epsilon(1e-3);
+  specification.set_hopeless(false);
+  const v1::PlanRunReply reply =
+      PlanWithCurator(specification, &curator_)->reply;
+  EXPECT_EQ(reply.forecast().reliable_parts(), 0u);
+  EXPECT_TRUE(reply.would_be_refused());
+  EXPECT_EQ(reply.refusal_code(), "run-hopeless");
+  EXPECT_EQ(RefusalOf(reply).code(), absl::StatusCode::kFailedPrecondition);
+  specification.set_hopeless(true);
+  EXPECT_FALSE(
+      PlanWithCurator(specification, &curator_)->reply.would_be_refused());
+}
+
+TEST_F(PlannerTest, SaysWhatLearningTakes) {
+  v1::RunSpecification specification = FakeSpecification(2, 5);
+  const v1::LearningEstimate small =
+      PlanWithCurator(specification, &curator_)->reply.learning();
+  specification.mutable_parameters()->set_rounds(10);
+  const v1::LearningEstimate longer =
+      PlanWithCurator(specification, &curator_)->reply.learning();
+  // W, A and B in a few copies: 6 x 2 and 2 x 2 numbers.
+  EXPECT_GE(small.memory_bytes(), 8 * (8 * 12 + 4));
+  EXPECT_LE(small.memory_bytes(), 8 * 400u);
+  EXPECT_EQ(small.memory_bytes(), longer.memory_bytes());
+  EXPECT_NEAR(longer.seconds(), 2 * small.seconds(), 1e-12);
+}
+
 TEST_F(PlannerTest, SaysThatARunAboveTheBudgetWouldBeRefused) {
   v1::RunSpecification specification = FakeSpecification(3, 5);
   specification.mutable_parameters()->set_epsilon(11);

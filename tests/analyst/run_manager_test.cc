@@ -45,8 +45,9 @@ class RunManagerTest : public testing::Test {
  protected:
   void SetUp() override { store_ = *RunStore::Open(directory_.path()); }
 
-  void Begin(int max_running = 4) {
+  void Begin(int max_running = 4, std::uint64_t run_memory = 0) {
     RunManager::Settings settings;
+    settings.run_memory = run_memory;
     settings.max_running = max_running;
     settings.learner.first_pause = settings.learner.longest_pause =
         std::chrono::milliseconds(1);
@@ -60,12 +61,12 @@ class RunManagerTest : public testing::Test {
     Begin(max_running);
   }
 
-  std::string Start(std::uint32_t rounds) {
+  std::string Start(std::uint32_t rounds,
+                    const std::string& client = "dns:alice.client") {
     v1::RunSpecification specification = FakeSpecification(2, rounds);
     specification.mutable_parameters()->set_epsilon(0.2);
     const auto planned = PlanWithCurator(specification, &curator_);
-    const auto run =
-        manager_->Start(*planned, std::nullopt, "dns:alice.client");
+    const auto run = manager_->Start(*planned, std::nullopt, client);
     EXPECT_TRUE(run.ok()) << run.status();
     return run->run_id();
   }
@@ -213,6 +214,44 @@ TEST_F(RunManagerTest,
   EXPECT_EQ(WatchAll(third).back().state(), v1::RUN_STATE_COMPLETED);
   EXPECT_EQ(WatchAll(second).back().state(), v1::RUN_STATE_CANCELLED);
   EXPECT_EQ(opens, 2);
+}
+
+TEST_F(RunManagerTest, ARunWaitsUntilTheMemoryHasRoomForIt) {
+  Gate gate;
+  curator_.hook = [&](Moment moment, const std::string&, std::uint32_t) {
+    if (moment == Moment::kOpen) gate.Pass();
+    return absl::OkStatus();
+  };
+  const std::uint64_t one = PlanWithCurator(FakeSpecification(2, 3), &curator_)
+                                ->reply.learning()
+                                .memory_bytes();
+  ASSERT_GT(one, 0u);
+  Begin(/*max_running=*/4, /*run_memory=*/one);
+  const std::string first = Start(3);
+  gate.AwaitArrivals(1);
+  const std::string second = Start(3);
+  // Bob has his own share, and both together have no more than two.
+  const std::string bobs = Start(3, "dns:bob.client");
+  gate.AwaitArrivals(2);
+  const std::string carols = Start(3, "dns:carol.client");
+  EXPECT_EQ(manager_->Get(second)->state(), v1::RUN_STATE_QUEUED);
+  EXPECT_EQ(manager_->Get(carols)->state(), v1::RUN_STATE_QUEUED);
+  gate.Open();
+  for (const std::string& run : {first, second, bobs, carols})
+    EXPECT_EQ(WatchAll(run).back().state(), v1::RUN_STATE_COMPLETED);
+}
+
+TEST_F(RunManagerTest, ARunThatNoClientMayHaveTheMemoryForIsRefused) {
+  PlannedRun planned = *PlanWithCurator(FakeSpecification(2, 3), &curator_);
+  const std::uint64_t bytes = planned.reply.learning().memory_bytes();
+  Begin(/*max_running=*/4, /*run_memory=*/bytes - 1);
+  const auto refused = manager_->Start(planned, std::nullopt, "dns:alice");
+  EXPECT_EQ(ReasonCode(refused.status()), "learning-too-large");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  manager_->RefuseTooLarge(&planned.reply);
+  EXPECT_TRUE(planned.reply.would_be_refused());
+  EXPECT_EQ(planned.reply.refusal_code(), "learning-too-large");
+  EXPECT_TRUE(manager_->List()->empty());
 }
 
 TEST_F(RunManagerTest, ACancelReachesARunThatIsAtWork) {

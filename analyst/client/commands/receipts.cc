@@ -5,6 +5,7 @@
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/model_file.h"
 #include "analyst/client/run_flags.h"
+#include "analyst/client/run_id.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/sha256.h"
@@ -15,7 +16,7 @@ namespace dpnmf::cli {
 namespace {
 
 struct ReceiptFlags {
-  std::string dataset, output;
+  std::string dataset, run, output;
   std::string file, key;
 };
 
@@ -38,10 +39,17 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
 absl::StatusOr<ExitCode> Export(const Session& session,
                                 const ReceiptFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::Receipt> receipts,
+  DPNMF_ASSIGN_OR_RETURN(std::vector<v1::Receipt> receipts,
                          client.GetReceipts(flags.dataset));
+  if (!flags.run.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(const std::string run_id,
+                           ResolveRunId(client, flags.run));
+    std::erase_if(receipts, [&](const v1::Receipt& receipt) {
+      return receipt.run_id() != run_id;
+    });
+  }
   // A name with a slip in it has no receipts either.
-  if (receipts.empty() && !flags.dataset.empty())
+  if (receipts.empty() && !flags.dataset.empty() && flags.run.empty())
     DPNMF_RETURN_IF_ERROR(FindDataset(client, flags.dataset).status());
   std::string text;
   for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
@@ -99,6 +107,10 @@ Command ReceiptsCommand(const Session* session) {
           "receipts.jsonl",
       .flags = {Flag("--dataset", &flags->dataset,
                      "Only receipts of this data set [all]", {.value = "NAME"}),
+                Flag("--run", &flags->run,
+                     "Only receipts of this run, by the first digits of its id "
+                     "[all]",
+                     {.value = "RUN"}),
                 Flag("--output", &flags->output,
                      "File to write, one receipt on each line",
                      {.value = "FILE", .required = true})},

@@ -13,6 +13,8 @@
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/render/table.h"
+#include "analyst/client/run_id.h"
+#include "common/base/view.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/convert.h"
@@ -195,8 +197,30 @@ std::string HexOf(const std::string& bytes) {
   return text;
 }
 
+// "2 charges WHAT (run 0123abcd, round 1; run ...)", or nothing.
+template <typename Charges>
+std::string ChargesText(const Charges& charges, std::string_view what) {
+  if (charges.empty()) return "";
+  std::string runs;
+  for (const v1::UnmirroredCharge& charge : charges) {
+    absl::StrAppend(&runs, runs.empty() ? "" : "; ", "run ",
+                    ShortRunId(charge.run_id()), ", round ", charge.round());
+  }
+  return absl::StrCat("; ", charges.size(),
+                      charges.size() == 1 ? " charge " : " charges ",
+                      View(what), " (", runs, ")");
+}
+
 std::string AgreementText(const v1::GetBudgetReply& reply) {
-  if (reply.agree()) return "mirror and ledger of record agree\n";
+  if (reply.agree()) {
+    return absl::StrCat(
+        "mirror and ledger of record agree",
+        ChargesText(reply.under_way(), "under way"),
+        ChargesText(reply.never_fetched(),
+                    "whose run ended before it had the release, spent all the "
+                    "same"),
+        "\n");
+  }
   return absl::StrCat(
       "MIRROR AND LEDGER OF RECORD DIFFER: ", reply.disagreement(), "\n");
 }
@@ -263,6 +287,22 @@ std::string ForecastText(const v1::PlanRunReply& reply) {
       "\n\n");
 }
 
+std::string LearningText(const v1::LearningEstimate& learning) {
+  if (learning.memory_bytes() == 0) return "";
+  constexpr double kMebibyte = 1 << 20;
+  const double seconds = learning.seconds();
+  const std::string time =
+      seconds < 1      ? "less than a second"
+      : seconds < 120  ? absl::StrFormat("about %.0f s", seconds)
+      : seconds < 7200 ? absl::StrFormat("about %.0f min", seconds / 60)
+                       : absl::StrFormat("about %.0f h", seconds / 3600);
+  return absl::StrFormat(
+      "learning at the analyst takes up to %.0f MiB of memory and %s of an "
+      "idle processor (estimates)\n\n",
+      std::ceil(static_cast<double>(learning.memory_bytes()) / kMebibyte),
+      time);
+}
+
 std::string ColumnsText(const v1::Dataset& dataset) {
   if (dataset.has_ratings()) {
     return absl::StrCat(
@@ -310,11 +350,11 @@ std::string PlanText(const v1::PlanRunReply& reply) {
           ? absl::StrCat("This run would be refused: ", reply.refusal(), " [",
                          reply.refusal_code(), "]\n")
           : "This run would be accepted. Nothing was spent by asking.\n";
-  return absl::StrCat(KeyValueText(lines), "\n",
+  return absl::StrCat(ForecastText(reply), KeyValueText(lines), "\n",
                       PriceText(reply.plan(), reply.guarantee().conversion()),
                       "\n", PlanBudgetText(reply), "\n",
                       NoiseText(reply.plan()), "\n", ReasonText(reply),
-                      ForecastText(reply), verdict);
+                      LearningText(reply.learning()), verdict);
 }
 
 std::string RunsText(const v1::ListRunsReply& reply) {

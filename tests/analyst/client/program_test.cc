@@ -946,6 +946,18 @@ TEST_F(Receipts, OfAnUnknownDataSetReplaceNothing) {
   EXPECT_EQ(std::filesystem::file_size(file_), 4u);
 }
 
+TEST_F(Receipts, OfOneRunAreFoundByTheFirstDigitsOfItsId) {
+  analyst().receipts[1].set_run_id(kRunId);
+  ASSERT_EQ(
+      Run({"receipts", "export", "--run", std::string(kRunId).substr(0, 8),
+           "--output", file_, "--format", "json"}),
+      kExitOk)
+      << err_.str();
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["receipts"], "1");
+  EXPECT_EQ(Run({"receipts", "export", "--run", "ffffffff", "--output", file_}),
+            kExitNotFound);
+}
+
 TEST_F(Receipts, ThatAreNoneAreNotVerified) {
   std::ofstream(file_) << "";
   EXPECT_EQ(Verify(), kExitUsage);

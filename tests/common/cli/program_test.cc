@@ -112,6 +112,7 @@ class CommandLine : public ::testing::Test {
     program.root.commands.push_back(
         {.name = "fail",
          .summary = "Fails",
+         .flags = {Flag("--format", &values_.label, "Format")},
          .run = []() -> absl::StatusOr<ExitCode> {
            return Refusal(absl::StatusCode::kNotFound, "thing-unknown",
                           "There is no such thing.");
@@ -326,6 +327,18 @@ TEST_F(CommandLine, AnErrorOfTheCommandHasItsCodeAndExitCode) {
   EXPECT_EQ(err_.str(), "tool: There is no such thing. [thing-unknown]\n");
   EXPECT_EQ(ErrorText("tool", absl::InternalError("Broken.")),
             "tool: Broken. [internal-error]\n");
+}
+
+TEST_F(CommandLine, AnErrorIsALineOfJsonIfJsonIsAskedFor) {
+  EXPECT_EQ(Run({"fail", "--format", "json"}), kExitNotFound);
+  EXPECT_EQ(err_.str(),
+            "{\"error\":{\"code\":\"thing-unknown\",\"message\":\"There is no "
+            "such thing.\",\"exit_code\":4}}\n");
+  err_.str("");
+  EXPECT_EQ(Run({"fail", "--format=json", "--nothing"}), kExitUsage);
+  EXPECT_THAT(err_.str(), StartsWith("{\"error\":{\"code\":\"usage\","));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("see 'tool fail --help'.\",\"exit_code\":2"));
 }
 
 TEST_F(CommandLine, AnExceptionOfTheCommandIsAnErrorToo) {

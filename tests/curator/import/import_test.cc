@@ -164,7 +164,7 @@ TEST_F(ImportTest, KeepsFilesToTheOperator) {
 }
 
 TEST_F(ImportTest, DescribesWhatWasDeclaredAndNothingElse) {
-  ImportOptions options = OptionsFor("m.csv", "1,2\n3,4\n5,6\n");
+  ImportOptions options = OptionsFor("m.csv", "1,2\n3,4\n6,6\n");
   options.adjacency = Adjacency::kAddRemoveOne;
   options.users_count = 100;
   options.conversion = Conversion::kGaussian;
@@ -430,10 +430,47 @@ TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
                                       "datasets/d/values.npy"}));
 }
 
+TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {
+  ImportOptions options = OptionsFor("m.csv", "who,a,b\nann,1,0\nbob,0.5,0\n");
+  ImportPreview preview;
+  std::vector<std::string> notes;
+  options.dry_run = [&](const ImportPreview& seen) { preview = seen; };
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(Import(options).ok());
+  EXPECT_EQ(preview.people, 2u);
+  EXPECT_EQ(preview.description.features, 2u);
+  EXPECT_EQ(preview.first, (std::vector<std::vector<float>>{{1, 0}, {0.5, 0}}));
+  EXPECT_EQ(notes,
+            std::vector<std::string>{"Features that are 0 for everybody: 1"});
+  EXPECT_EQ(Left(), std::vector<std::string>());
+  // What a real import would refuse is refused.
+  options = OptionsFor("m.csv", "1,2\n1,x\n");
+  options.dry_run = [&](const ImportPreview&) { FAIL(); };
+  EXPECT_EQ(ReasonCode(Import(options).status()), "input-not-a-number");
+}
+
+TEST_F(ImportTest, SaysHowManyPeopleAndFeaturesAreAllZero) {
+  std::vector<std::string> notes;
+  for (const char* text :
+       {"0,0,1\n0,0,0\n0,0,0\n",
+        "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 3 1\n"}) {
+    notes.clear();
+    ImportOptions options =
+        OptionsFor(text[0] == '0' ? "m.csv" : "m.mtx", text);
+    options.name = text[0] == '0' ? "d" : "e";
+    options.note = [&](const std::string& note) { notes.push_back(note); };
+    ASSERT_TRUE(Import(options).ok());
+    EXPECT_EQ(notes, (std::vector<std::string>{
+                         "People whose entries are all 0: 2",
+                         "Features that are 0 for everybody: 2"}));
+  }
+}
+
 TEST_F(ImportTest, AFullDiskLeavesNothing) {
   std::string text;
   for (int n = 0; n < 5000; ++n) absl::StrAppend(&text, n, ",1\n");
-  const ImportOptions options = OptionsFor("m.csv", text);  // values.npy: 40 kB
+  ImportOptions options = OptionsFor("m.csv", text);  // values.npy: 40 kB
+  options.label_columns = 0;
   const int status = ExitStatusOf([&] {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{16384, 16384};

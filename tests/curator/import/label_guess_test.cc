@@ -1,6 +1,9 @@
 #include "curator/import/label_guess.h"
 
+#include <cmath>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "common/base/error.h"
 #include "curator/import/load.h"
@@ -10,7 +13,13 @@
 namespace dpnmf::curator {
 namespace {
 
-TEST(LooksLikeNames, KnowsUsualHeaders) {
+bool LooksLikeNames(const std::string& header, const std::vector<float>& values,
+                    std::size_t width) {
+  const auto names = FindNames({header}, values, width);
+  return names.has_value() && names->column == 0;
+}
+
+TEST(FindNames, KnowsUsualHeaders) {
   const std::vector<float> values = {1, 1, 1, 2};
   for (const char* header :
        {"id", "ID", "Person", "patient", "user_id", "Patient ID", "name"}) {
@@ -19,59 +28,186 @@ TEST(LooksLikeNames, KnowsUsualHeaders) {
   for (const char* header : {"", "code0", "acid", "width", "idle", "names of"})
     EXPECT_FALSE(LooksLikeNames(header, values, 2)) << header;
   EXPECT_FALSE(LooksLikeNames("id", values, 1));
+  EXPECT_EQ(FindNames({"a", "user_id"}, values, 2)->column, 1u);
 }
 
-// Twelve rows: the first column as told, the second of zeros and ones.
-std::vector<float> Beside(const std::function<float(int)>& first) {
+// The first column as told, the second of zeros and ones.
+std::vector<float> Beside(const std::function<float(int)>& first,
+                          int rows = 12) {
   std::vector<float> values;
-  for (int n = 0; n < 12; ++n) {
+  for (int n = 0; n < rows; ++n) {
     values.push_back(first(n));
-    values.push_back(static_cast<float>(n % 2));
+    values.push_back(static_cast<float>(n / 2 % 2));
   }
   return values;
 }
 
-TEST(LooksLikeNames, KnowsDistinctIntegersBesideOthers) {
-  const auto numbered = [](int n) { return static_cast<float>(1000 + n); };
-  EXPECT_TRUE(LooksLikeNames("", Beside(numbered), 2));
+TEST(FindNames, KnowsDistinctIntegersBesideOthersAtAnyNumberOfRows) {
+  const auto scattered = [](int n) {
+    return static_cast<float>(1000 + 37 * n % 100);
+  };
+  for (const int rows : {2, 3, 9, 12})
+    EXPECT_TRUE(LooksLikeNames("", Beside(scattered, rows), 2)) << rows;
+  EXPECT_FALSE(LooksLikeNames("", Beside(scattered, 1), 2));
   // Too long for a float to tell apart.
-  EXPECT_TRUE(LooksLikeNames(
-      "", Beside([](int n) { return 1234567890.f + static_cast<float>(n); }),
-      2));
+  EXPECT_TRUE(LooksLikeNames("", Beside([](int n) {
+                               return 1234567890.f + static_cast<float>(n * n);
+                             }),
+                             2));
   EXPECT_FALSE(LooksLikeNames(
-      "", Beside([](int n) { return static_cast<float>(n % 11); }), 2))
+      "", Beside([](int n) { return static_cast<float>(n * n % 11); }), 2))
       << "one stands twice";
   EXPECT_FALSE(LooksLikeNames(
-      "", Beside([](int n) { return static_cast<float>(n) + 0.5f; }), 2))
+      "", Beside([](int n) { return static_cast<float>(n * n) + 0.5f; }), 2))
       << "no integers";
-  std::vector<float> values = Beside(numbered);
-  EXPECT_FALSE(LooksLikeNames("", {values.begin(), values.begin() + 18}, 2))
-      << "too few rows";
+  std::vector<float> values = Beside(scattered);
   for (std::size_t i = 1; i < values.size(); i += 2) values[i] = values[i - 1];
   EXPECT_FALSE(LooksLikeNames("", values, 2)) << "the other is such, too";
 }
 
-std::vector<std::string> NotesOn(const std::string& text,
-                                 std::optional<int> label_columns) {
-  const Scratch scratch;
-  std::vector<std::string> notes;
-  LoadOptions options;
-  options.label_columns = label_columns;
-  options.note = [&](const std::string& note) { notes.push_back(note); };
-  EXPECT_TRUE(LoadMatrix(scratch.Write("m.csv", text), true, options).ok());
-  return notes;
+TEST(FindNames, KnowsAConstantStepWhateverTheOthersAre) {
+  std::vector<float> values;
+  for (int n = 0; n < 12; ++n) {
+    values.push_back(static_cast<float>(n) / 2);  // step 1/2
+    values.push_back(static_cast<float>(n * n));  // distinct integers
+  }
+  EXPECT_TRUE(LooksLikeNames("", values, 2));
+  EXPECT_TRUE(LooksLikeNames("", {values.begin(), values.begin() + 6}, 2));
+  // Two rows always have one, and a constant is no name.
+  EXPECT_FALSE(LooksLikeNames("", {0.5f, 1, 1, 1}, 2));
+  EXPECT_FALSE(LooksLikeNames("", {1, 1, 1, 2, 1, 4}, 2));
+  // In another column few rows may have one by chance.
+  const auto swapped = [&](int rows) {
+    std::vector<float> other;
+    for (int n = 0; n < rows; ++n) {
+      other.push_back(static_cast<float>(n % 3 == 0) / 3);
+      other.push_back(static_cast<float>(n) / 2);
+    }
+    return FindNames({}, other, 2);
+  };
+  EXPECT_FALSE(swapped(9).has_value());
+  ASSERT_TRUE(swapped(10).has_value());
+  EXPECT_EQ(swapped(10)->column, 1u);
 }
 
-TEST(LoadMatrix, NotesANumberedFirstColumnUnlessToldWhatItIs) {
+std::string Message(const std::string& text, const LoadOptions& options) {
+  const Scratch scratch;
+  const auto matrix = LoadMatrix(scratch.Write("m.csv", text), true, options);
+  return matrix.ok() ? "" : std::string(matrix.status().message());
+}
+
+TEST(LoadMatrix, RefusesANumberedColumnUnlessToldWhatItIs) {
   const std::string text = "person,a,b\n1000,1,0\n1001,1,2\n";
-  const auto notes = NotesOn(text, std::nullopt);
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find("person"), std::string::npos);
-  EXPECT_NE(notes[0].find("--label-columns 1"), std::string::npos);
-  EXPECT_TRUE(NotesOn(text, 0).empty());
-  EXPECT_TRUE(NotesOn(text, 1).empty());
-  EXPECT_TRUE(NotesOn("person,a\nann,1\nbob,2\n", std::nullopt).empty());
-  EXPECT_TRUE(NotesOn("1,2\n0,1\n", std::nullopt).empty());
+  LoadOptions options;
+  const std::string refused = Message(text, options);
+  EXPECT_NE(refused.find("'person'"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("--label-columns 1"), std::string::npos);
+  for (const int labels : {0, 1}) {
+    options.label_columns = labels;
+    EXPECT_EQ(Message(text, options), "");
+  }
+  options.label_columns.reset();
+  for (const char* columns : {"all", "2-3", "a,b", "1,3"}) {
+    options.columns = columns;
+    EXPECT_EQ(Message(text, options), "") << columns;
+  }
+  options.columns = "";
+  EXPECT_NE(Message("a,user_id,b\n1,7,0\n1,7,2\n", options).find("--columns"),
+            std::string::npos);
+  EXPECT_EQ(Message("person,a\nann,1\nbob,2\n", options), "");
+  EXPECT_EQ(Message("1,2\n0,1\n", options), "");
+}
+
+TEST(LoadMatrix, RefusesAFirstLineThatCountsFromZeroUnlessToldWhatItIs) {
+  const std::string text = "0,1,2\n5,0,0\n5,1,1\n";
+  LoadOptions options;
+  EXPECT_NE(Message(text, options).find("--header yes or --header no"),
+            std::string::npos)
+      << Message(text, options);
+  const Scratch scratch;
+  const std::string path = scratch.Write("m.csv", text);
+  options.header = true;
+  EXPECT_EQ(LoadMatrix(path, true, options)->users, 2u);
+  options.header = false;
+  EXPECT_EQ(LoadMatrix(path, true, options)->users, 3u);
+  EXPECT_EQ(Message("0,1,3\n5,0,0\n5,1,1\n", {}), "");
+  EXPECT_EQ(Message("0\n5\n5\n", {}), "");
+}
+
+TEST(LoadMatrix, TakesTheColumnsThatAreNamed) {
+  const Scratch scratch;
+  const std::string path =
+      scratch.Write("m.csv", "who;a;b;c\nann;1;2;3\nbob;4;5;6\n");
+  LoadOptions options;
+  options.delimiter = ';';
+  options.columns = "c, 2";
+  const auto matrix = LoadMatrix(path, true, options);
+  ASSERT_TRUE(matrix.ok()) << matrix.status();
+  EXPECT_EQ(matrix->values, (std::vector<float>{1, 3, 4, 6}));
+  for (const char* unknown : {"d", "0", "5", "3-2", "2-5", "", "2,,3", "-1"}) {
+    options.columns = std::string("a,") + unknown;
+    EXPECT_EQ(ReasonCode(LoadMatrix(path, true, options).status()),
+              "columns-unknown")
+        << unknown;
+  }
+}
+
+// Rows of numbers and separators alone are read in one pass; quotes, blanks and
+// signs are not.
+TEST(LoadMatrix, RowsReadInOnePassAreTheRowsReadFieldByField) {
+  const std::vector<std::string> numbers = {
+      "0",       "7",        "-0",       "007",
+      "9999999", "10000001", "1e-3",     "0.1",
+      ".5",      "5.",       "1E5",      "123456789.25",
+      "3.4e38",  "1e-400",   "16777217", "0.30000001192092896"};
+  std::string plain = "who,a,b\nfirst,1.5,1\n", quoted = plain;
+  for (const std::string& a : numbers) {
+    for (const std::string& b : numbers) {
+      plain += "ann," + a + "," + b + "\n";
+      quoted += "ann,\"" + a + "\", " + b + " \r\n";
+    }
+  }
+  const Scratch scratch;
+  const auto one = LoadMatrix(scratch.Write("a.csv", plain), true, {});
+  const auto other = LoadMatrix(scratch.Write("b.csv", quoted), true, {});
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(one->users, 1 + numbers.size() * numbers.size());
+  EXPECT_EQ(one->values, other->values);
+  for (const float value : one->values) EXPECT_FALSE(std::signbit(value));
+  // What is wrong is found in either.
+  for (const char* row :
+       {"ann,1", "ann,1,2,3", "ann,-1,2", "ann,nan,2", "ann,,2", "ann,1,2,",
+        "7,1,2", "ann,1;2", "ann,1e,2", "ann,0x1,2", "ann,1e39,2"}) {
+    EXPECT_NE(Message("who,a,b\nfirst,1.5,1\n" + std::string(row) + "\n", {}),
+              "")
+        << row;
+  }
+}
+
+TEST(LoadMatrix, TellsAllThatIsWrongAtOnce) {
+  std::string text = "1,1\n1,x\n1\n-1,nan\n\n\"1,1\n1,1\n";
+  const Scratch scratch;
+  std::vector<std::string> refused;
+  LoadOptions options;
+  options.refused = [&](const absl::Status& status) {
+    refused.push_back(std::string(ReasonCode(status)));
+  };
+  const auto matrix = LoadMatrix(scratch.Write("m.csv", text), true, options);
+  EXPECT_EQ(refused,
+            (std::vector<std::string>{"input-not-a-number", "input-ragged",
+                                      "input-negative", "input-not-finite",
+                                      "input-ragged", "input-malformed"}));
+  EXPECT_EQ(ReasonCode(matrix.status()), "input-not-a-number");
+  EXPECT_NE(matrix.status().message().find("the first of 6 entries and lines"),
+            std::string::npos)
+      << matrix.status();
+  refused.clear();
+  text = "1,1\n";
+  for (int line = 0; line < 50; ++line) text += "1,x\n";
+  const auto many = LoadMatrix(scratch.Write("n.csv", text), true, options);
+  EXPECT_EQ(refused.size(), kShownTextRefusals);
+  EXPECT_NE(many.status().message().find("first of 50"), std::string::npos);
 }
 
 std::uint64_t FeaturesOf(const std::string& text, const LoadOptions& options,

@@ -7,8 +7,11 @@
 
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
+#include "curator/data/removed.h"
+#include "curator/import/import.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
+#include "curator/maintenance/remove_dataset.h"
 #include "curator/maintenance/retention.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/serve/curator_fixture.h"
@@ -113,6 +116,123 @@ class CloseByOperator : public Keep {
   }
   std::unique_ptr<AuditLog> log_;
 };
+
+// Removal of imports, beside a ledger whose runs are on the data set `digits`
+// of the population `people`.
+class RemoveByOperator : public CloseByOperator {
+ protected:
+  absl::StatusOr<DatasetDescription> ImportAs(const std::string& name,
+                                              const std::string& population) {
+    ImportOptions options;
+    options.data_dir = directory_;
+    options.input = directory_ + "/m.csv";
+    std::ofstream(options.input) << "1,0\n1,2\n";
+    options.users_are_rows = true;
+    options.name = name;
+    options.population = population;
+    options.epsilon = 1;
+    options.delta = 1e-5;
+    const std::vector<LedgerRow> rows = Audit().rows;
+    options.population_is_used = [&](const std::string& of) {
+      return PopulationIsUsed(rows, of);
+    };
+    return Import(options);
+  }
+  absl::StatusOr<RemovedDataset> RemoveIt(const std::string& name) {
+    return RemoveDataset(directory_, Places(), name, "operator", log_.get());
+  }
+};
+
+TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  Stop();
+  const auto rows = Audit().rows.size();
+  const auto removed = RemoveIt("wrong");
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_EQ(removed->population, "people");
+  EXPECT_FALSE(removed->population_is_used);
+  EXPECT_TRUE(DatasetNames(directory_)->empty());
+  // Nothing of the data is left, and the ledger is as it was.
+  for (const auto& file :
+       fs::recursive_directory_iterator(directory_ + "/datasets"))
+    EXPECT_NE(file.path().extension(), ".npy") << file.path();
+  EXPECT_EQ(Audit().rows.size(), rows);
+  EXPECT_LT(LogText().find("dataset-remove-asked"),
+            LogText().find("dataset-removed"));
+  EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "dataset-unknown");
+  EXPECT_EQ(ReasonCode(ImportAs("wrong", "people").status()), "dataset-exists");
+  EXPECT_TRUE(ImportAs("right", "people").ok());
+}
+
+TEST_F(RemoveByOperator, IsRefusedOnceARowIsAboutTheDataSet) {
+  ASSERT_TRUE(ImportAs(SmallRun().dataset, "people").ok());
+  // A reservation alone, without a round.
+  Train(1, 0, false);
+  Stop();
+  EXPECT_EQ(ReasonCode(RemoveIt(SmallRun().dataset).status()), "dataset-used");
+  // It stays so after the run was closed and nothing was charged.
+  ASSERT_TRUE(Close(1).ok());
+  EXPECT_EQ(ReasonCode(RemoveIt(SmallRun().dataset).status()), "dataset-used");
+  EXPECT_EQ(DatasetNames(directory_)->size(), 1u);
+  EXPECT_EQ(LogText().find("dataset-remove-asked"), std::string::npos);
+}
+
+TEST_F(RemoveByOperator, IsRefusedWhileTheServerOrAnImportRuns) {
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "data-dir-in-use");
+  Stop();
+  {
+    const auto lock = TakeImportLock(directory_);
+    ASSERT_TRUE(lock.ok());
+    EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "import-running");
+  }
+  for (const char* name : {"nobody", "../datasets/wrong", ".removed", ""})
+    EXPECT_EQ(ReasonCode(RemoveIt(name).status()), "dataset-unknown") << name;
+  EXPECT_TRUE(RemoveIt("wrong").ok());
+}
+
+// Else a second version of a charged population would come back with a fresh
+// budget.
+TEST_F(RemoveByOperator, ItsPeopleStayBoundOnceTheirPopulationIsUsed) {
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  Stop();
+  ASSERT_TRUE(RemoveIt("wrong").ok());
+  // Nothing was released about them yet: the population was wrong, too.
+  ASSERT_TRUE(ImportAs("again", "others").ok());
+  ASSERT_TRUE(RemoveIt("again").ok());
+  Start();
+  Train(1, 1, true);  // on another data set of `people`
+  Stop();
+  EXPECT_EQ(ReasonCode(ImportAs("fresh", "others").status()), "data-known");
+  EXPECT_TRUE(ImportAs("version-2", "people").ok());
+}
+
+// Killed between the rename and the deletion.
+TEST_F(RemoveByOperator, TheNextRemovalDeletesWhatAKilledOneLeft) {
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  ASSERT_TRUE(ImportAs("other", "people").ok());
+  Stop();
+  fs::create_directory(directory_ + "/datasets/.removed");
+  fs::rename(directory_ + "/datasets/wrong",
+             directory_ + "/datasets/.removed/wrong");
+  ASSERT_TRUE(RemoveIt("other").ok());
+  for (const auto& file :
+       fs::recursive_directory_iterator(directory_ + "/datasets"))
+    EXPECT_NE(file.path().extension(), ".npy") << file.path();
+}
+
+// A restored backup knows them as well.
+TEST_F(RemoveByOperator, ABackupKeepsWhatIsKeptOfRemovedDataSets) {
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  Stop();
+  ASSERT_TRUE(RemoveIt("wrong").ok());
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  EXPECT_EQ(RemovedNames(Place("one")).value(),
+            std::vector<std::string>{"wrong"});
+  fs::remove(directory_ + "/fingerprint.key");
+  EXPECT_EQ(ReasonCode(ImportAs("next", "people").status()),
+            "fingerprint-key-damaged");
+}
 
 TEST_F(CloseByOperator, GivesBackWhatWasReservedAndNothingThatWasCharged) {
   Train(1, 2, false);

@@ -348,7 +348,7 @@ TEST_F(PublishTest, WaitsForNobody) {
     EXPECT_CODE(Publish(options), "data-dir-in-use");
   }
   {
-    const auto import = LockDatasets(data_dir());
+    const auto import = TakeImportLock(data_dir());
     EXPECT_CODE(Publish(options), "import-running");
   }
   EXPECT_TRUE(NothingThere());

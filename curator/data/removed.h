@@ -1,0 +1,26 @@
+// Data sets that were removed: what is kept of them, so that their names are
+// never used again and their people are still recognised.
+#ifndef DPNMF_CURATOR_DATA_REMOVED_H_
+#define DPNMF_CURATOR_DATA_REMOVED_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dpnmf::curator {
+
+// DATA_DIR/datasets/.removed: a directory for each, with dataset.json and
+// without data.
+std::string RemovedDirectory(const std::string& data_dir);
+std::string RemovedDirectory(const std::string& data_dir,
+                             const std::string& name);
+
+// Their names, sorted; none if nothing was removed. UNAVAILABLE
+// "storage-failed".
+absl::StatusOr<std::vector<std::string>> RemovedNames(
+    const std::string& data_dir);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_DATA_REMOVED_H_
