@@ -38,7 +38,7 @@ absl::Status DeleteData(const std::string& directory) {
   std::error_code error;
   for (const char* file :
        {"values.npy", "data.npy", "indices.npy", "indptr.npy", "ratings.npy",
-        "users.txt", "items.csv", "features.txt"}) {
+        "labels.npy", "users.txt", "items.csv", "features.txt"}) {
     std::filesystem::remove(absl::StrCat(directory, "/", file), error);
     if (!error) continue;
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",

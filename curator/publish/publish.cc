@@ -18,6 +18,7 @@
 #include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "curator/data/description.h"
+#include "curator/data/removed.h"
 #include "curator/draft/draft.h"
 #include "curator/import/dataset_people.h"
 #include "curator/publish/label.h"
@@ -92,12 +93,24 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
   std::set<std::pair<std::string, std::string>> known;
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          DatasetNames(options.data_dir));
-  for (const std::string& name : names) {
-    const std::string directory = DatasetDirectory(options.data_dir, name);
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
+                         RemovedNames(options.data_dir));
+  std::vector<std::string> directories;
+  for (const std::string& name : names)
+    directories.push_back(DatasetDirectory(options.data_dir, name));
+  // Nothing was ever released of these. One that was imported before people had
+  // fingerprints cannot be brought up to date.
+  for (const std::string& name : removed) {
+    const std::string directory = RemovedDirectory(options.data_dir, name);
+    if (ReasonCode(ReadPeople(directory).status()) != "people-missing")
+      directories.push_back(directory);
+  }
+  for (const std::string& directory : directories) {
     DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
                            ReadDescription(directory));
     const std::string& population = stored.description.population;
-    known.emplace(population, stored.description.name);
+    const std::string& name = stored.description.name;
+    known.emplace(population, name);
     if (given_up.contains(population)) continue;
     DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others,
                            ReadPeople(directory));
