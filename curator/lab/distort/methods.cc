@@ -41,9 +41,9 @@ absl::Status CheckNumbers(const DistortOptions& options) {
       {"value difference at which to stop", options.nmf.stop_at_vd.value_or(1),
        options.nmf.stop_at_vd.value_or(1) > 0},
       {"number of components kept",
-       static_cast<double>(options.kept.value_or(options.rank)),
-       options.kept.value_or(options.rank) >= 1 &&
-           options.kept.value_or(options.rank) <= options.rank},
+       static_cast<double>(options.kept.value_or(0)),
+       !options.kept.has_value() ||
+           (*options.kept >= 1 && *options.kept <= options.rank)},
   };
   for (const auto& number : kNumbers) {
     if (number.sound && std::isfinite(number.value)) continue;

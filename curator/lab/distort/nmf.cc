@@ -46,23 +46,25 @@ void AddProduct(const double* x, Index stride, const double* q, Index rank,
 }
 
 // The part of a gradient that a step within X >= 0 can follow, squared:
-// entries that are negative, and those where X > 0.
-double SquaredProjection(const double* x, const double* gradient, Index count) {
+// entries that are negative, and those where X > `nothing`.
+double SquaredProjection(const double* x, const double* gradient, Index count,
+                         double nothing) {
   double part[kRows];
   double sum = 0;
   for (Index first = 0; first < count; first += kRows) {
     const Index rows = std::min(kRows, count - first);
     for (Index i = 0; i < rows; ++i) {
       const double g = gradient[first + i];
-      part[i] = x[first + i] > 0 ? g : std::min(g, 0.0);
+      part[i] = x[first + i] > nothing ? g : std::min(g, 0.0);
     }
     sum += DotOf(part, part, rows);
   }
   return sum;
 }
 
-double SquaredProjection(const MatrixXd& x, const MatrixXd& gradient) {
-  return SquaredProjection(x.data(), gradient.data(), x.size());
+double SquaredProjection(const MatrixXd& x, const MatrixXd& gradient,
+                         double nothing = 0) {
+  return SquaredProjection(x.data(), gradient.data(), x.size(), nothing);
 }
 
 // min 1/2 tr(X Q X') - tr(X B') over X >= 0. X, B: rows x rank. Both halves of
@@ -168,12 +170,15 @@ class Subproblem {
   MatrixXd step_;        // of one block
 };
 
-// X o= B / (X Q + 1e-9). What underflows is 0: the least number of all would
-// stay as it is when it is multiplied by .6, and no entry would become 0.
+// What a multiplicative update makes smaller than this counts as 0.
+constexpr double kNothing = 1e-16;
+
+// X o= B / (X Q + 1e-9). Never 0, so that an entry that was made small too soon
+// grows again; no denormal number, which is slow.
 void Scale(const MatrixXd& b, const MatrixXd& of_x, MatrixXd* x) {
   for (Index i = 0; i < x->size(); ++i) {
     const double scaled = x->data()[i] * b.data()[i] / (of_x.data()[i] + 1e-9);
-    x->data()[i] = scaled < std::numeric_limits<double>::min() ? 0 : scaled;
+    x->data()[i] = std::max(scaled, std::numeric_limits<double>::min());
   }
 }
 
@@ -212,8 +217,10 @@ class Iterations {
       result_.stop = why;
       return true;
     };
-    // <= : a start that is a solution has no gradient at all.
-    if (projected_gradient <= options_.tolerance * result_.first_gradient)
+    // What is left of a gradient at a solution is rounding.
+    if (projected_gradient <=
+        std::max(options_.tolerance * result_.first_gradient,
+                 1e-14 * squared_a_))
       return end(NmfStop::kTolerance);
     if (result_.iterations > 0 &&
         (options_.stop_at_vd.has_value() || options_.progress)) {
@@ -324,15 +331,17 @@ NmfResult NmfMultiplicative(const MatrixXd& a, NmfFactors start,
   };
   run.SetFirstGradient(std::sqrt((gradient_w() - run.aht).squaredNorm() +
                                  (gradient_h() - run.atw).squaredNorm()));
-  while (
-      !run.Ends(std::sqrt(SquaredProjection(run.w, gradient_w() - run.aht) +
-                          SquaredProjection(run.ht, gradient_h() - run.atw)))) {
+  while (!run.Ends(
+      std::sqrt(SquaredProjection(run.w, gradient_w() - run.aht, kNothing) +
+                SquaredProjection(run.ht, gradient_h() - run.atw, kNothing)))) {
     // of_h is H' W'W of this W and H.
     Scale(run.atw, of_h, &run.ht);
     run.ReadH();
     Scale(run.aht, gradient_w(), &run.w);
     run.ReadW();
   }
+  for (MatrixXd* x : {&run.w, &run.ht})
+    *x = (x->array() > kNothing).select(*x, 0);
   return run.Finish();
 }
 

@@ -70,6 +70,7 @@ NmfResult NmfProjectedGradient(const Eigen::MatrixXd& a, NmfFactors start,
                                const NmfOptions& options);
 
 // Lee and Seung (2001): H o= W'A / (W'W H + 1e-9), W o= A H' / (W H H' + 1e-9).
+// Entries below 1e-16 become 0 at the end.
 NmfResult NmfMultiplicative(const Eigen::MatrixXd& a, NmfFactors start,
                             const NmfOptions& options);
 

@@ -50,7 +50,8 @@ TEST(Nmf, ObjectiveNeverRises) {
         options.iterations = iterations;
         options.tolerance = 1e-12;
         const NmfResult result = algorithm(a, StartFor(a, rank, 2), options);
-        EXPECT_LE(result.objective, before + 1e-12 * a.norm())
+        EXPECT_LE(result.objective * result.objective,
+                  before * before + 1e-14 * a.squaredNorm())
             << rows << " " << iterations;
         EXPECT_LE(result.objective, result.first_objective + 1e-12);
         EXPECT_GE(result.factors.w.minCoeff(), 0);
@@ -95,7 +96,8 @@ TEST(Nmf, StartThatIsASolutionStays) {
   NmfFactors solution = {Generated(20, 2, 8), Generated(2, 5, 9)};
   const MatrixXd a = solution.w * solution.h;
   const NmfResult result = NmfProjectedGradient(a, solution, {});
-  EXPECT_LT(result.objective, 1e-6 * a.norm());
+  EXPECT_EQ(result.iterations, 0);
+  EXPECT_LT(result.objective, 1e-12 * a.norm());
 }
 
 TEST(Nmf, EndsForEveryReason) {
