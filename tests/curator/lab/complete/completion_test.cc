@@ -24,14 +24,6 @@ Completion FittedOf(const CompletionInput& input,
   return FitCompletion(input, options, &draws)->completion;
 }
 
-CompletionInput Turned(const CompletionInput& input) {
-  return {.people = input.items,
-          .items = input.people,
-          .of_people = input.of_items,
-          .of_items = input.of_people,
-          .ratings = Transposed(input.ratings)};
-}
-
 void ExpectSame(const Completion& a, const Completion& b) {
   EXPECT_EQ(a.people.ids, b.people.ids);
   EXPECT_EQ(a.people.labels, b.people.labels);
