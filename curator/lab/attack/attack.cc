@@ -28,6 +28,7 @@ constexpr double kValueError = 0.25;
 // Groups of people, each attacked with pairs of its own.
 constexpr std::int64_t kPairGroups = 5;
 constexpr double kComparisons = 4e10;
+constexpr double kDrawWork = 1e8;  // known values are drawn again below it
 constexpr std::int64_t kFewestPeople = 200;
 constexpr std::int64_t kPredicates = 500;
 
@@ -173,47 +174,68 @@ class Judge {
         [](double stddev) { return stddev > 0 ? 1 / (stddev * stddev) : 0; });
   }
 
+  // Which values are known is drawn for each person; in small tables several
+  // times, and the shares are means over these draws.
+  std::vector<Eigen::MatrixXi> DrawOrders() {
+    const double work = static_cast<double>(original_.values.size()) *
+                        static_cast<double>(targets_.size());
+    const int draws = static_cast<int>(std::clamp(kDrawWork / work, 1.0, 10.0));
+    std::vector<Eigen::MatrixXi> orders(static_cast<std::size_t>(draws));
+    for (Eigen::MatrixXi& orders_of_people : orders) {
+      orders_of_people.resize(columns(),
+                              static_cast<Eigen::Index>(targets_.size()));
+      for (Eigen::Index t = 0; t < orders_of_people.cols(); ++t) {
+        std::vector<int> order = AllOf(columns());
+        Sample(columns(), &order);
+        for (Eigen::Index j = 0; j < columns(); ++j)
+          orders_of_people(j, t) = order[static_cast<std::size_t>(j)];
+      }
+    }
+    return orders;
+  }
+
   absl::Status LinkByValues() {
-    const Eigen::Index people = static_cast<Eigen::Index>(targets_.size());
+    const std::vector<Eigen::MatrixXi> orders = DrawOrders();
     Search search = {.known = ValuesOf(original_, targets_),
-                     .order = Eigen::MatrixXi(columns(), people),
                      .weights = Eigen::VectorXd::Ones(columns()),
                      .counts = Counts()};
-    for (Eigen::Index t = 0; t < people; ++t) {
-      std::vector<int> order = AllOf(columns());
-      Sample(columns(), &order);
-      for (Eigen::Index j = 0; j < columns(); ++j)
-        search.order(j, t) = order[static_cast<std::size_t>(j)];
-    }
-    DPNMF_RETURN_IF_ERROR(AddLinkage(search, "", 0));
+    DPNMF_RETURN_IF_ERROR(AddLinkage(&search, orders, "", 0));
     report_.linked_all_known = report_.linkage.back().linked;
     for (const Linkage& linkage : report_.linkage)
       if (linkage.known == 4) report_.linked_4_known = linkage.linked;
     search.weights = ScaledWeights();
     DPNMF_RETURN_IF_ERROR(
-        AddLinkage(search, ", each on its column's scale", 0));
-    for (Eigen::Index t = 0; t < people; ++t)
+        AddLinkage(&search, orders, ", each on its column's scale", 0));
+    for (Eigen::Index t = 0; t < search.known.cols(); ++t)
       for (Eigen::Index c = 0; c < columns(); ++c)
         search.known(c, t) +=
             kValueError * reading_.stddevs[c] * (2 * draws_.Uniform() - 1);
-    return AddLinkage(search, " within an error", kValueError);
+    return AddLinkage(&search, orders, " within an error", kValueError);
   }
 
-  absl::Status AddLinkage(const Search& search, std::string_view how,
-                          double error) {
-    DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd found,
-                           FindOwnRows(published_.values, search, targets_,
-                                       RunOf(absl::StrCat("linkage by values",
-                                                          std::string(how)))));
-    for (std::size_t k = 0; k < search.counts.size(); ++k) {
-      const int known = search.counts[k];
+  absl::Status AddLinkage(Search* search,
+                          const std::vector<Eigen::MatrixXi>& orders,
+                          std::string_view how, double error) {
+    const std::string attack =
+        absl::StrCat("linkage by values", std::string(how));
+    Eigen::VectorXd found =
+        Eigen::VectorXd::Zero(static_cast<Eigen::Index>(search->counts.size()));
+    for (const Eigen::MatrixXi& order : orders) {
+      search->order = order;
+      DPNMF_ASSIGN_OR_RETURN(
+          const Eigen::MatrixXd shares,
+          FindOwnRows(published_.values, *search, targets_, RunOf(attack)));
+      found += shares.rowwise().sum() / static_cast<double>(orders.size());
+    }
+    for (std::size_t k = 0; k < search->counts.size(); ++k) {
+      const int known = search->counts[k];
       report_.linkage.push_back(
           {.knows = absl::StrCat(known, known == 1 ? " value" : " values",
                                  std::string(how)),
            .known = known,
            .error = error,
            .linked =
-               ShareOfExpected(found.row(static_cast<Eigen::Index>(k)).sum(),
+               ShareOfExpected(found[static_cast<Eigen::Index>(k)],
                                static_cast<std::int64_t>(targets_.size())),
            .chance = Chance()});
     }

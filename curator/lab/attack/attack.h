@@ -28,7 +28,7 @@ struct Linkage {
   std::string knows;  // "4 values", "9 values, each on its column's scale",
                       // "4 values within an error", "30 pairs", ...
   int known = 0;      // values of the person that the attacker knows; which
-                      // ones is drawn for each person
+                      // ones is drawn; in small tables, ten times
   double error = 0;   // each is known up to +- this many standard deviations
                       // of its column (of ratings: units of the rating)
   Share linked;       // people whose row is found
