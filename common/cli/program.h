@@ -102,8 +102,8 @@ struct Program {
 // command is written to `err` by ErrorText; a command line that cannot be
 // understood as "PROGRAM: SENTENCE; see 'PROGRAM COMMAND --help'. [usage]",
 // kExitUsage. Either is one line of JSON, {"error": {"code", "message",
-// "exit_code"}}, if the words ask for `--format json`. What is unknown is named before what is missing, with the nearest
-// known name if one is near.
+// "exit_code"}}, if the words ask for `--format json`. What is unknown is named
+// before what is missing, with the nearest known name if one is near.
 ExitCode Main(const Program& program, int argc, const char* const* argv,
               std::ostream* out, std::ostream* err);
 // The same with the standard streams.
