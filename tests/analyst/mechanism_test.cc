@@ -192,6 +192,21 @@ TEST(Moments, RefuseStoredRowsThatAreNoRowsOfW) {
   EXPECT_EQ(SendRows(facts, state)->rows, (std::vector<std::uint32_t>{0, 2}));
 }
 
+// It was paid for: the release stays, and W is left to the caller.
+TEST(Moments, AreKeptWhenLearningIsBrokenOff) {
+  LearnerState state;
+  state.w = Uniform(4, 2, 1);
+  RoundFacts facts;
+  facts.moment_rows = 4;
+  facts.stopped = [] { return true; };
+  const Eigen::MatrixXd g = Eigen::MatrixXd::Identity(4, 4);
+  EXPECT_EQ(ReasonCode(UpdateFromMoments({Part("G", g)}, facts, &state)),
+            "cancelled");
+  EXPECT_EQ(state.memory.at("G"), g);
+  facts.stopped = {};
+  EXPECT_TRUE(UpdateFromMoments({Part("G", g)}, facts, &state).ok());
+}
+
 TEST(Statistics, AnAverageOfAnotherShapeBeginsAnew) {
   LearnerState state;
   state.w = Uniform(3, 2, 1);
