@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/durable_file.h"
+#include "common/base/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
 #include "curator/import/ratings.h"
@@ -62,6 +63,12 @@ struct ImportOptions {
   // Called when everything is written and synced, before the data set gets its
   // name: what it refuses leaves nothing behind.
   std::function<absl::Status(const DatasetDescription&)> before_publish;
+  // Asked about each table that was published without privacy and shares people
+  // with the data; what it refuses leaves nothing behind. Null: refused,
+  // "people-published".
+  std::function<absl::Status(const Digest& label_hash, std::uint64_t ids,
+                             std::uint64_t rows)>
+      published;
   // Asked while the file is read and before the next step; once true, Import
   // ends with CANCELLED "cancelled" and leaves nothing behind.
   std::function<bool()> interrupted;
@@ -84,7 +91,8 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // "dataset-exists"); loads and validates the file (errors of LoadMatrix, or of
 // LoadItemTable and LoadRatings); refuses more users than LargestUserCount
 // (INVALID_ARGUMENT "users-too-many") and data known under another population
-// (FAILED_PRECONDITION "data-known"); normalises; writes and syncs a temporary
+// (FAILED_PRECONDITION "data-known"), and people of a published table
+// ("people-published"); normalises; writes and syncs a temporary
 // directory in DATA_DIR/datasets; before_publish; renames it to its name and
 // syncs again. Whatever is refused, and a process killed at any point, leaves
 // no data set behind; what a killed import left unnamed is removed by the next
@@ -97,6 +105,9 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // is told how many of them are people of another population too.
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress = {});
+
+// FAILED_PRECONDITION "people-published".
+absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows);
 
 // Keeps imports away from a data directory. FAILED_PRECONDITION
 // "import-running", UNAVAILABLE "storage-failed".
