@@ -343,6 +343,7 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   const auto largest = LargestRunOf(guarantee, result.ledger, delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
+  metrics->SetVoidSince(record_.population, result.ledger.void_since());
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {

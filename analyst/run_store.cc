@@ -245,6 +245,8 @@ absl::StatusOr<RunRecord> RecordOf(SQLite::Statement* row) {
   run.set_created_unix_seconds(row->getColumn(10).getInt64());
   run.set_updated_unix_seconds(row->getColumn(11).getInt64());
   run.set_started_by(row->getColumn(12).getString());
+  if (record.guarantee.has_void_since())
+    run.set_void_since(record.guarantee.void_since());
   return record;
 }
 

@@ -92,7 +92,12 @@ struct Metrics::State {
                     .Help("Of a population's budget: cap (the guarantee), "
                           "spent (a reading of the ledger), largest_run (the "
                           "largest epsilon that one run may still ask for).")
-                    .Register(*registry)) {
+                    .Register(*registry)),
+        void_since(BuildGauge()
+                       .Name(program + "_guarantee_void_since_seconds")
+                       .Help("When the guarantee of a population became void "
+                             "(seconds since 1970); 0: it holds.")
+                       .Register(*registry)) {
     // Both are there from the start.
     for (const char* direction : {"received", "sent"})
       bytes.Add({{"direction", direction}});
@@ -107,6 +112,7 @@ struct Metrics::State {
   prometheus::Family<prometheus::Histogram>& rounds;
   prometheus::Family<prometheus::Gauge>& runs;
   prometheus::Family<prometheus::Gauge>& epsilon;
+  prometheus::Family<prometheus::Gauge>& void_since;
   std::string address;
   std::unique_ptr<prometheus::Exposer> exposer;  // last: it reads the rest
 };
@@ -177,6 +183,12 @@ void Metrics::SetBudget(const std::string& population, double cap, double spent,
     state_->epsilon.Add({{"population", population}, {"reading", reading}})
         .Set(value);
   }
+}
+
+void Metrics::SetVoidSince(const std::string& population,
+                           std::int64_t unix_seconds) {
+  state_->void_since.Add({{"population", population}})
+      .Set(static_cast<double>(unix_seconds));
 }
 
 }  // namespace dpnmf

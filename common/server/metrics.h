@@ -47,6 +47,9 @@ class Metrics {
   // Spent and LargestRun (common/privacy/budget.h).
   void SetBudget(const std::string& population, double cap, double spent,
                  double largest_run);
+  // When the population's guarantee became void (seconds since 1970); 0: it
+  // holds.
+  void SetVoidSince(const std::string& population, std::int64_t unix_seconds);
 
  private:
   struct State;

@@ -36,6 +36,20 @@ std::vector<std::byte> SignedBytes(const v1::Receipt& receipt) {
   return bytes;
 }
 
+// "dpnmf receipt void 1", then SHA-256 of the first signature and the time.
+std::vector<std::byte> MarkBytes(const v1::Receipt& receipt) {
+  const Digest digest =
+      Sha256()
+          .AddString(receipt.signature())
+          .AddInteger(static_cast<std::uint64_t>(receipt.void_since()))
+          .Finish();
+  constexpr std::string_view kMark = "dpnmf receipt void 1";
+  std::vector<std::byte> bytes;
+  for (const char c : kMark) bytes.push_back(static_cast<std::byte>(c));
+  for (const std::uint8_t b : digest) bytes.push_back(std::byte{b});
+  return bytes;
+}
+
 template <typename Array>
 std::optional<Array> ArrayOf(const std::string& bytes) {
   Array array{};
@@ -44,12 +58,21 @@ std::optional<Array> ArrayOf(const std::string& bytes) {
   return array;
 }
 
+bool MarkIsGood(const PublicKey& key, const v1::Receipt& receipt) {
+  if (!receipt.has_void_since()) return receipt.void_signature().empty();
+  const auto mark = ArrayOf<Signature>(receipt.void_signature());
+  return mark.has_value() && Verify(key, MarkBytes(receipt), *mark);
+}
+
 }  // namespace
 
 void Sign(const SigningKey& key, v1::Receipt* receipt) {
   const Signature signature = key.Sign(SignedBytes(*receipt));
   receipt->set_public_key(key.public_key().data(), key.public_key().size());
   receipt->set_signature(signature.data(), signature.size());
+  if (!receipt->has_void_since()) return;
+  const Signature mark = key.Sign(MarkBytes(*receipt));
+  receipt->set_void_signature(mark.data(), mark.size());
 }
 
 absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path) {
@@ -75,7 +98,8 @@ absl::Status CheckReceipt(const v1::Receipt& receipt) {
   const auto signature = ArrayOf<Signature>(receipt.signature());
   if (key.has_value() && signature.has_value() &&
       receipt.row_hash().size() == sizeof(Digest) &&
-      Verify(*key, SignedBytes(receipt), *signature)) {
+      Verify(*key, SignedBytes(receipt), *signature) &&
+      MarkIsGood(*key, receipt)) {
     return absl::OkStatus();
   }
   return Refusal(

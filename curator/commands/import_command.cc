@@ -61,6 +61,8 @@ struct ImportFlags {
   std::string anchor_dir;
   bool no_anchor = false;
   bool weak_delta = false;
+  bool void_guarantee = false;
+  bool accept_overlap = false;
   std::string format = "text";
 };
 
@@ -287,6 +289,14 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   options.population_is_used = [&rows](const std::string& population) {
     return PopulationIsUsed(rows, population);
   };
+  std::vector<Digest> tables;  // published, with people of the data
+  options.published = [&](const Digest& label, std::uint64_t ids,
+                          std::uint64_t rows) -> absl::Status {
+    if (!flags.void_guarantee && !flags.accept_overlap)
+      return PeoplePublished(ids, rows);
+    tables.push_back(label);
+    return absl::OkStatus();
+  };
   options.before_publish =
       [&](const DatasetDescription& description) -> absl::Status {
     const bool known =
@@ -298,6 +308,14 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
       DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(places));
     }
     DPNMF_RETURN_IF_ERROR(ledger->DeclarePopulation(policy));
+    for (const Digest& label : tables) {
+      const TablePublication table = {
+          policy.population, label,
+          absl::StrFormat("operator at import, uid %d", ::getuid())};
+      DPNMF_RETURN_IF_ERROR(flags.void_guarantee
+                                ? ledger->VoidGuarantee(table)
+                                : ledger->AcceptOverlap(table));
+    }
     times.Enter("writing");
     return absl::OkStatus();
   };
@@ -326,7 +344,7 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const Position position,
                          ledger->PositionOf(policy.population));
   DPNMF_ASSIGN_OR_RETURN(*report.mutable_dataset(),
-                         DescriptionOf(*dataset, policy, position.cap));
+                         DescriptionOf(*dataset, policy, position));
   times.AddTo(&report);
   return report;
 }
@@ -473,6 +491,12 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            {.required = true}),
       Flag("--weak-delta", &flags->weak_delta,
            "Accept a delta that is not below 1 over the number of people"),
+      Flag("--void-guarantee", &flags->void_guarantee,
+           "Import people of a table that was published without privacy: the "
+           "population's guarantee is void, for ever"),
+      Flag("--accept-overlap", &flags->accept_overlap,
+           "People who look like those of a published table are others; "
+           "recorded in the ledger"),
       Flag("--conversion", &flags->conversion, "How the cap is converted",
            {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
       Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",

@@ -40,7 +40,7 @@ absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
                                               const Position& position) {
   v1::PopulationReport report;
   DPNMF_ASSIGN_OR_RETURN(*report.mutable_guarantee(),
-                         GuaranteeOf(policy, position.cap));
+                         GuaranteeOf(policy, position));
   *report.mutable_position() = ToProto(policy.population, position);
   DPNMF_ASSIGN_OR_RETURN(const Epsilons cap,
                          AllEpsilons(position.cap, policy.delta));
@@ -68,6 +68,8 @@ v1::LedgerRowReport ReportOf(const LedgerRow& row) {
   report.set_mechanism(row.mechanism);
   *report.mutable_cost() = dpnmf::ToProto(row.cost);
   report.set_row_hash(HexOf(row.hash));
+  if (row.kind == RowKind::kVoid || row.kind == RowKind::kOverlap)
+    report.set_approved_by(row.detail);
   return report;
 }
 
@@ -99,6 +101,21 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   return report;
 }
 
+std::string MomentText(std::int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ",
+                          absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
+// Nothing if the guarantee holds.
+std::string VoidText(const Position& position) {
+  if (!position.void_since.has_value()) return "";
+  return absl::StrCat("  VOID                   since ",
+                      MomentText(*position.void_since),
+                      ": a table about these people was published without "
+                      "privacy\n");
+}
+
 std::string PopulationText(const PopulationPolicy& policy,
                            const Position& position) {
   const Budget budget = position.budget();
@@ -110,23 +127,24 @@ std::string PopulationText(const PopulationPolicy& policy,
       "population %s (%s)\n"
       "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
       "  ledger reading         spent %s, spent and reserved %s\n"
+      "%s"
       "  largest run            epsilon %s\n",
       policy.population, View(NameOf(policy.adjacency)),
       FormatUp(policy.epsilon), FormatUp(policy.delta),
       View(NameOf(policy.conversion)), spent.ok() ? FormatUp(*spent) : "?",
-      both.ok() ? FormatUp(*both) : "?",
+      both.ok() ? FormatUp(*both) : "?", VoidText(position),
       largest.ok() ? FormatDown(*largest) : "?");
 }
 
 std::string RowText(const v1::LedgerRowReport& row) {
-  const std::string time = absl::FormatTime(
-      "%Y-%m-%dT%H:%M:%SZ", absl::FromUnixSeconds(row.unix_seconds()),
-      absl::UTCTimeZone());
+  const std::string& who =
+      row.approved_by().empty() ? row.identity() : row.approved_by();
   return absl::StrFormat(
       "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
-      row.sequence(), time, row.kind(), row.population(), row.identity(),
-      row.run_id().substr(0, 8), row.round(), row.mechanism(),
-      FormatUp(row.cost().value()), row.row_hash().substr(0, 16));
+      row.sequence(), MomentText(row.unix_seconds()), row.kind(),
+      row.population(), who, row.run_id().substr(0, 8), row.round(),
+      row.mechanism(), FormatUp(row.cost().value()),
+      row.row_hash().substr(0, 16));
 }
 
 std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
@@ -184,6 +202,10 @@ v1::LedgerVerifyReport VerifyReportOf(
     report.set_row_count(audit->rows.size());
     report.set_head(HexOf(audit->head));
     report.set_anchor(NameOf(audit->anchor));
+    for (std::size_t i = 0; i < audit->policies.size(); ++i) {
+      if (audit->positions[i].void_since.has_value())
+        report.add_void_populations(audit->policies[i].population);
+    }
   } else {
     report.set_problem(std::string(audit.status().message()));
     report.set_code(ReasonCode(audit.status()));
@@ -213,6 +235,9 @@ absl::Status Verify(const LedgerOptions& options) {
   } else if (audit.ok()) {
     Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
                           report.row_count(), report.head(), report.anchor()));
+    for (const std::string& population : report.void_populations())
+      Print(absl::StrFormat("the guarantee of population %s is VOID\n",
+                            population));
     if (!options.receipts.empty())
       Print(absl::StrFormat("all %u receipts are in it\n", receipts));
   }

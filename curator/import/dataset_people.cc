@@ -1,12 +1,15 @@
 #include "curator/import/dataset_people.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
@@ -15,6 +18,8 @@
 
 namespace dpnmf::curator {
 namespace {
+
+constexpr char kPublished[] = ".people";
 
 std::string PeopleFileOf(const std::string& directory) {
   return directory + "/people.bin";
@@ -69,6 +74,39 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory) {
 absl::Status WritePeople(const std::string& directory,
                          const PeopleFingerprints& people, const Digest& of) {
   return ReplaceDurably(PeopleFileOf(directory), PeopleBytes(people, of));
+}
+
+absl::Status RecordPublished(const std::string& data_dir,
+                             const PublishedPeople& published) {
+  const std::string directory = absl::StrCat(data_dir, "/publications");
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
+  return ReplaceDurably(
+      absl::StrCat(directory, "/", HexOf(published.label_hash), kPublished),
+      PeopleBytes(published.people, published.label_hash));
+}
+
+absl::StatusOr<std::vector<PublishedPeople>> ReadPublished(
+    const std::string& data_dir) {
+  const std::string directory = absl::StrCat(data_dir, "/publications");
+  std::vector<PublishedPeople> all;
+  std::error_code error;
+  if (!std::filesystem::exists(directory, error)) return all;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    const std::filesystem::path name = entry.path().filename();
+    const auto label = DigestOfHex(name.stem().string());
+    if (name.extension() != kPublished || !label.has_value()) continue;
+    DPNMF_ASSIGN_OR_RETURN(const std::string bytes,
+                           ReadFile(entry.path(), kOwnFileLimit));
+    DPNMF_ASSIGN_OR_RETURN(PeopleFingerprints people,
+                           PeopleOfBytes(bytes, *label));
+    all.push_back({*label, std::move(people)});
+  }
+  if (error) return StorageFailed("list", directory, error.value());
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.label_hash < b.label_hash;
+  });
+  return all;
 }
 
 absl::StatusOr<PeopleFingerprints> ImportPeople(

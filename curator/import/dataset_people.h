@@ -4,6 +4,7 @@
 #define DPNMF_CURATOR_IMPORT_DATASET_PEOPLE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +29,21 @@ absl::Status WritePeople(const std::string& directory,
 // is not that file; otherwise errors as Import. Returns what was written.
 absl::StatusOr<PeopleFingerprints> ImportPeople(
     ImportOptions options, const ImportProgress& progress = {});
+
+// People of a table that was published without privacy. Who is imported later
+// has no guarantee either.
+struct PublishedPeople {
+  Digest label_hash{};  // as the ledger knows the label
+  PeopleFingerprints people;
+};
+
+// DATA_DIR/publications/LABEL_HASH.people, durable on return.
+absl::Status RecordPublished(const std::string& data_dir,
+                             const PublishedPeople& published);
+// All that were recorded, by label. DATA_LOSS "people-damaged", UNAVAILABLE
+// "storage-failed".
+absl::StatusOr<std::vector<PublishedPeople>> ReadPublished(
+    const std::string& data_dir);
 
 }  // namespace dpnmf::curator
 

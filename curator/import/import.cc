@@ -236,6 +236,21 @@ absl::Status CheckMatrixOptions(const ImportOptions& options) {
   return absl::OkStatus();
 }
 
+// A guarantee cannot begin after everything was published.
+absl::Status CheckNotPublished(const ImportOptions& options,
+                               const PeopleFingerprints& people) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PublishedPeople> all,
+                         ReadPublished(options.data_dir));
+  for (const PublishedPeople& published : all) {
+    const SharedPeople shared = SharedBy(people, published.people);
+    if (!shared.any()) continue;
+    if (!options.published) return PeoplePublished(shared.ids, shared.rows);
+    DPNMF_RETURN_IF_ERROR(
+        options.published(published.label_hash, shared.ids, shared.rows));
+  }
+  return absl::OkStatus();
+}
+
 // A person has one budget. Whether short rows coincide by chance is for the
 // operator to say.
 void NoteSharedPeople(const ImportOptions& options,
@@ -260,6 +275,18 @@ void NoteSharedPeople(const ImportOptions& options,
 }
 
 }  // namespace
+
+absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "people-published",
+      absl::StrCat(
+          "A table with ", ids, " of these ids and ", rows,
+          " of these rows was published without privacy, so nothing that is "
+          "promised to these people now holds: give --void-guarantee to import "
+          "them under a void guarantee, or, if they are other people whose "
+          "rows "
+          "coincide, --accept-overlap."));
+}
 
 absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
@@ -362,6 +389,7 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   PeopleFingerprints people;
   stored.fingerprint = source->Fingerprint(key, &people);
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
+  DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
   NoteSharedPeople(options, people);
 
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/durable_file.h"
+#include "common/base/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
 #include "curator/import/ratings.h"
@@ -86,6 +87,12 @@ struct ImportOptions {
   // Given the first people as they would be stored, before normalisation; the
   // import then ends without a change anywhere, not even a lock.
   std::function<void(const ImportPreview& preview)> dry_run;
+  // Asked about each table that was published without privacy and shares people
+  // with the data; what it refuses leaves nothing behind. Null: refused,
+  // "people-published".
+  std::function<absl::Status(const Digest& label_hash, std::uint64_t ids,
+                             std::uint64_t rows)>
+      published;
   // Asked while the file is read and before the next step; once true, Import
   // ends with CANCELLED "cancelled" and leaves nothing behind.
   std::function<bool()> interrupted;
@@ -110,7 +117,8 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // LoadItemTable and LoadRatings); refuses more users than LargestUserCount
 // (INVALID_ARGUMENT "users-too-many") and data known under another population
 // (FAILED_PRECONDITION "data-known"; of removed data sets as well, if that
-// population is used); normalises; writes and syncs a temporary
+// population is used), and people of a published table ("people-published");
+// normalises; writes and syncs a temporary
 // directory in DATA_DIR/datasets; before_publish; renames it to its name and
 // syncs again. Whatever is refused, and a process killed at any point, leaves
 // no data set behind; what a killed import left unnamed is removed by the next
@@ -123,6 +131,9 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // is told how many of them are people of another population too.
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress = {});
+
+// FAILED_PRECONDITION "people-published".
+absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows);
 
 // The lock that an import holds; makes the directory if it is missing.
 // FAILED_PRECONDITION "import-running"; UNAVAILABLE "storage-failed".

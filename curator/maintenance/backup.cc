@@ -110,10 +110,10 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
-// What is copied besides the ledger: data sets, releases, the keys of the
-// fingerprints and the receipts (with another one analysts would take no
-// release) and the audit log; no locks and nothing unfinished. Symbolic links
-// are followed.
+// What is copied besides the ledger: data sets, releases, the people of
+// published tables, the keys of the fingerprints and the receipts (with another
+// one analysts would take no release) and the audit log; no locks and nothing
+// unfinished. Symbolic links are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;
@@ -125,7 +125,8 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string path = at->path().lexically_relative(data_dir).string();
     const bool is_ours =
         path.starts_with("datasets/") || path.starts_with("releases/") ||
-        path == "datasets" || path == "releases" || path == kKeyFile ||
+        path.starts_with("publications/") || path == "datasets" ||
+        path == "releases" || path == "publications" || path == kKeyFile ||
         path == "receipt.key" || path == "receipt.pub" ||
         path.starts_with("audit.jsonl") || path == "evaluations.log";
     if (!is_ours) at.disable_recursion_pending();

@@ -2,11 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/access/allow_list.h"
 #include "common/doctor/doctor_checks.h"
 #include "curator/data/rated_users.h"
+#include "curator/import/dataset_people.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
@@ -64,6 +67,25 @@ absl::Status PromiseIn(const LedgerAudit& audit,
   return absl::NotFoundError("The ledger has no such population.");
 }
 
+// Nothing if the guarantee of its population holds.
+std::optional<Finding> VoidGuaranteeOf(const LedgerAudit& audit,
+                                       const DatasetDescription& dataset) {
+  for (std::size_t i = 0; i < audit.policies.size(); ++i) {
+    const Position& position = audit.positions[i];
+    if (audit.policies[i].population != dataset.population ||
+        !position.void_since.has_value()) {
+      continue;
+    }
+    return Doubtful(
+        StrCat("The guarantee of population ", dataset.population,
+               " is void since ", TimeText(*position.void_since),
+               ": a table about these people was published without privacy."),
+        "Nothing takes that back. Tell the analysts and the people; see "
+        "docs/decisions/0010-publishing.md.");
+  }
+  return std::nullopt;
+}
+
 // `audit` is null if the ledger cannot be trusted.
 Finding DatasetPromise(const DatasetDescription& dataset,
                        const LedgerAudit* audit) {
@@ -72,6 +94,8 @@ Finding DatasetPromise(const DatasetDescription& dataset,
       return Bad(promise.message(),
                  "Restore the ledger that belongs to this directory, or move "
                  "the data set away and import it.");
+    const std::optional<Finding> broken = VoidGuaranteeOf(*audit, dataset);
+    if (broken.has_value()) return *broken;
   }
   const bool is_private = !dataset.is_public;
   if (is_private && !(dataset.delta * static_cast<double>(dataset.users) < 1)) {
@@ -87,6 +111,22 @@ Finding DatasetPromise(const DatasetDescription& dataset,
   return Good("The ledger has the guarantee of its population.");
 }
 
+Finding FingerprintsIn(const std::string& directory) {
+  const auto people = ReadPeople(directory);
+  if (people.ok()) {
+    return Good(people->has_ids ? "Its people are recognised by ids and rows."
+                                : "Its people are recognised by their rows.");
+  }
+  if (absl::IsNotFound(people.status())) {
+    return Doubtful(people.status().message(),
+                    "Until then no table can be published from this data "
+                    "directory.");
+  }
+  return Bad(people.status().message(),
+             "Restore people.bin, or make it again with `dpnmf-curator "
+             "people`.");
+}
+
 void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                  CheckList* checks) {
   const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
@@ -100,8 +140,10 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
                 DatasetPromise(dataset->description(), audit));
-    if (!dataset->description().ratings.has_value()) continue;
     const std::string& name = dataset->description().name;
+    checks->Add(StrCat("fingerprints of ", name),
+                FingerprintsIn(DatasetDirectory(options.data_dir, name)));
+    if (!dataset->description().ratings.has_value()) continue;
     checks->Add(StrCat("people of ", name),
                 Judged(RatedUsers::Read(
                            DatasetDirectory(options.data_dir, name), *dataset)

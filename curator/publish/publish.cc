@@ -280,6 +280,8 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
                           stored, key);
   const Digest label_hash = LabelHash(label, key);
   const auto record = [&]() -> absl::Status {
+    DPNMF_RETURN_IF_ERROR(
+        RecordPublished(options.data_dir, {label_hash, *draft.people}));
     for (const std::string& population : published.voided) {
       DPNMF_RETURN_IF_ERROR(
           ledger->VoidGuarantee({population, label_hash, options.approver}));

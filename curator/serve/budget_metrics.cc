@@ -16,6 +16,7 @@ void ShowBudget(const Ledger& ledger, const std::string& population,
       LargestRun(RoomOf(budget), policy->conversion, policy->delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(population, policy->epsilon, *spent, *largest);
+  metrics->SetVoidSince(population, position->void_since.value_or(0));
 }
 
 void ShowBudgets(const Ledger& ledger, const Catalog& catalog,

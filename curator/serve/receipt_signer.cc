@@ -54,6 +54,10 @@ absl::StatusOr<v1::Receipt> ReceiptSigner::ReceiptOf(
     std::uint64_t sequence) const {
   DPNMF_ASSIGN_OR_RETURN(const LedgerRow row, ledger_->RowAt(sequence));
   v1::Receipt receipt = curator::ReceiptOf(ledger_->id(), row);
+  if (const auto since = ledger_->VoidBefore(row.population, row.sequence);
+      since.has_value()) {
+    receipt.set_void_since(*since);
+  }
   Sign(key_, &receipt);
   return receipt;
 }

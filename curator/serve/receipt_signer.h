@@ -36,7 +36,8 @@ class ReceiptSigner {
   const Ledger* ledger_;
 };
 
-// What a receipt says of a row, unsigned.
+// What a receipt says of a row, unsigned and without the mark of a void
+// guarantee.
 v1::Receipt ReceiptOf(const std::string& ledger_id, const LedgerRow& row);
 
 }  // namespace dpnmf::curator

@@ -86,7 +86,7 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
         const Position position,
         options_.context.ledger->PositionOf(description.population));
     DPNMF_ASSIGN_OR_RETURN(*reply.add_datasets(),
-                           DescriptionOf(*dataset, policy, position.cap));
+                           DescriptionOf(*dataset, policy, position));
   }
   return reply;
 }
@@ -134,7 +134,7 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
                        kLedgerPage + 1));
   v1::GetLedgerReply reply;
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_guarantee(),
-                         GuaranteeOf(policy, position.cap));
+                         GuaranteeOf(policy, position));
   *reply.mutable_position() = ToProto(population, position);
   if (identity_cap.has_value()) {
     *reply.mutable_position()->mutable_own_limit() =

@@ -36,6 +36,8 @@ v1::LedgerPosition ToProto(const std::string& population,
   *message.mutable_left() = ToProto(position.left);
   message.set_row_count(position.row_count);
   SetBytes(position.head, message.mutable_head());
+  if (position.void_since.has_value())
+    message.set_void_since(*position.void_since);
   return message;
 }
 
@@ -48,19 +50,21 @@ v1::OwnLimit ToProto(MuSquared identity_cap, const IdentityPosition& own) {
 }
 
 absl::StatusOr<v1::Guarantee> GuaranteeOf(const PopulationPolicy& policy,
-                                          MuSquared cap) {
+                                          const Position& position) {
   v1::Guarantee guarantee;
   guarantee.set_adjacency(ToProto(policy.adjacency));
   guarantee.set_conversion(ToProto(policy.conversion));
   guarantee.set_epsilon(policy.epsilon);
   guarantee.set_delta(policy.delta);
-  *guarantee.mutable_cap() = ToProto(cap);
+  *guarantee.mutable_cap() = ToProto(position.cap);
+  if (position.void_since.has_value())
+    guarantee.set_void_since(*position.void_since);
   return guarantee;
 }
 
 absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
                                           const PopulationPolicy& policy,
-                                          MuSquared cap) {
+                                          const Position& position) {
   const DatasetDescription& description = dataset.description();
   const DatasetFacts facts = FactsOf(description);
   v1::Dataset message;
@@ -73,7 +77,7 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
                                 : v1::NORMALISATION_NONE);
   message.set_column_bound(description.column_bound);
   DPNMF_ASSIGN_OR_RETURN(*message.mutable_guarantee(),
-                         GuaranteeOf(policy, cap));
+                         GuaranteeOf(policy, position));
   message.set_is_public(description.is_public);
   message.set_sparse(description.sparse);
   message.set_max_rank(facts.max_rank);

@@ -21,11 +21,11 @@ v1::LedgerPosition ToProto(const std::string& population,
 v1::OwnLimit ToProto(MuSquared identity_cap, const IdentityPosition& own);
 
 absl::StatusOr<v1::Guarantee> GuaranteeOf(const PopulationPolicy& policy,
-                                          MuSquared cap);
+                                          const Position& position);
 
 absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
                                           const PopulationPolicy& policy,
-                                          MuSquared cap);
+                                          const Position& position);
 
 v1::LedgerCharge ChargeOf(const LedgerRow& row);
 

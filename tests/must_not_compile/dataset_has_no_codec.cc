@@ -4,7 +4,7 @@
 namespace dpnmf::curator {
 
 void Describe(const Dataset& dataset, const PopulationPolicy& policy) {
-  static_cast<void>(DescriptionOf(dataset, policy, MuSquared()));
+  static_cast<void>(DescriptionOf(dataset, policy, Position()));
 #ifdef MUST_NOT_COMPILE
   v1::RealChunk chunk;
   chunk.mutable_values()->Add(dataset.DenseColumn(0));

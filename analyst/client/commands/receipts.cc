@@ -32,8 +32,18 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   report.set_receipts(receipts.size());
   for (const v1::Receipt& receipt : receipts) {
     report.set_last_row(std::max(report.last_row(), receipt.sequence()));
+    if (receipt.has_void_since())
+      report.set_void_guarantees(report.void_guarantees() + 1);
   }
   return report;
+}
+
+// Nothing if all guarantees held.
+std::string VoidReceiptsText(const v1::ReceiptsReport& report) {
+  if (report.void_guarantees() == 0) return "";
+  return absl::StrCat(report.void_guarantees(),
+                      " of them are for charges after the population's "
+                      "guarantee had become VOID\n");
 }
 
 absl::StatusOr<ExitCode> Export(const Session& session,
@@ -54,10 +64,11 @@ absl::StatusOr<ExitCode> Export(const Session& session,
   std::string text;
   for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, text));
-  session.Print(
-      ReportOf(receipts),
-      absl::StrCat("wrote ", receipts.size(), " receipts to ", flags.output,
-                   "; 'dpnmf receipts verify' checks them\n"));
+  const v1::ReceiptsReport report = ReportOf(receipts);
+  session.Print(report, absl::StrCat("wrote ", receipts.size(), " receipts to ",
+                                     flags.output,
+                                     "; 'dpnmf receipts verify' checks them\n",
+                                     VoidReceiptsText(report)));
   return kExitOk;
 }
 
@@ -85,10 +96,11 @@ absl::StatusOr<ExitCode> Verify(const Session& session,
   v1::ReceiptsReport report = ReportOf(receipts);
   report.set_ok(true);
   report.set_public_key(HexOf(key));
-  session.Print(report, absl::StrCat("all ", receipts.size(),
-                                     " receipts are signed by the curator's "
-                                     "key ",
-                                     HexOf(key), "\n"));
+  session.Print(report,
+                absl::StrCat("all ", receipts.size(),
+                             " receipts are signed by the curator's "
+                             "key ",
+                             HexOf(key), "\n", VoidReceiptsText(report)));
   return kExitOk;
 }
 

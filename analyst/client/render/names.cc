@@ -60,7 +60,14 @@ std::string GuaranteeText(const v1::Guarantee& guarantee) {
   return absl::StrCat("epsilon ", FormatUp(guarantee.epsilon()), " at delta ",
                       FormatUp(guarantee.delta()), " (",
                       NameOf(guarantee.conversion()), ", ",
-                      NameOf(guarantee.adjacency()), ")");
+                      NameOf(guarantee.adjacency()), ")",
+                      guarantee.has_void_since()
+                          ? absl::StrCat(", ", VoidText(guarantee.void_since()))
+                          : std::string());
+}
+
+std::string VoidText(std::int64_t unix_seconds) {
+  return absl::StrCat("VOID since ", FormatMoment(unix_seconds));
 }
 
 }  // namespace dpnmf::cli

@@ -28,8 +28,12 @@ std::string ShapeText(const v1::MatrixShape& shape);
 // The epsilon of the conversion that the operator's policy enforces.
 double EnforcedEpsilon(const v1::Epsilons& epsilons, v1::Conversion conversion);
 
-// "epsilon 4 at delta 1e-05 (rdp, replace_one)".
+// "epsilon 4 at delta 1e-05 (rdp, replace_one)", and VoidText if it was given
+// up.
 std::string GuaranteeText(const v1::Guarantee& guarantee);
+
+// "VOID since 2026-11-22 10:00:00".
+std::string VoidText(std::int64_t unix_seconds);
 
 }  // namespace dpnmf::cli
 

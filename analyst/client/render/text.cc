@@ -395,6 +395,8 @@ std::string RunText(const v1::Run& run) {
                                  " at delta ", FormatUp(parameters.delta()),
                                  " (", NameOf(parameters.conversion()), ", ",
                                  NameOf(parameters.adjacency()), ")")});
+  if (run.has_void_since())
+    lines.push_back({"guarantee (the cap's)", VoidText(run.void_since())});
   lines.push_back({"started", FormatMoment(run.created_unix_seconds())});
   lines.push_back({"last change", FormatMoment(run.updated_unix_seconds())});
   lines.push_back({"started by", run.started_by()});
@@ -415,7 +417,11 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                                    run.spent(), parameters.conversion())),
                                " at delta ", FormatUp(run.spent().delta()),
                                " (", NameOf(parameters.conversion()), ")")}};
-  if (!guarantee.empty()) lines.push_back({"guarantee (the cap's)", guarantee});
+  if (!guarantee.empty()) {
+    lines.push_back({"guarantee (the cap's)", guarantee});
+  } else if (position.has_void_since()) {
+    lines.push_back({"guarantee (the cap's)", VoidText(position.void_since())});
+  }
   if (!position.head().empty()) {
     lines.push_back(
         {"largest run",

@@ -268,6 +268,32 @@ TEST(Text, ABudgetShowsTheAnalystsOwnLimit) {
   EXPECT_THAT(text, HasSubstr("largest run                     epsilon 1."));
 }
 
+// Every text that names a guarantee says that it does not hold.
+TEST(Text, AVoidGuaranteeIsNamedSo) {
+  constexpr std::int64_t kSince = 1'700'000'000;
+  const std::string mark = VoidText(kSince);
+  EXPECT_THAT(mark, HasSubstr("VOID since 2023-11-1"));
+  v1::Guarantee guarantee = SampleDataset("digits").guarantee();
+  EXPECT_THAT(GuaranteeText(guarantee), Not(HasSubstr("VOID")));
+  guarantee.set_void_since(kSince);
+  EXPECT_THAT(GuaranteeText(guarantee), EndsWith(", " + mark));
+  v1::ListDatasetsReply datasets;
+  *datasets.add_datasets() = SampleDataset("digits");
+  *datasets.mutable_datasets(0)->mutable_guarantee() = guarantee;
+  EXPECT_THAT(DatasetsText(datasets), HasSubstr(mark));
+  v1::GetBudgetReply budget = SampleBudget();
+  *budget.mutable_guarantee() = guarantee;
+  EXPECT_THAT(BudgetText(budget), HasSubstr(mark));
+  v1::Run run = SampleRun(kRunId);
+  EXPECT_THAT(RunText(run), Not(HasSubstr("VOID")));
+  run.set_void_since(kSince);
+  EXPECT_THAT(RunText(run), HasSubstr(mark));
+  // Also where the data set cannot be asked for any more.
+  v1::LedgerPosition position = SampleEvent(3).position();
+  position.set_void_since(kSince);
+  EXPECT_THAT(RunEndText(run, "", position), HasSubstr(mark));
+}
+
 TEST(Text, ADisagreementIsLoud) {
   v1::GetBudgetReply reply = SampleBudget();
   reply.set_agree(false);

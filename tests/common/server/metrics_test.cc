@@ -31,6 +31,7 @@ TEST(Metrics, ShowsWhatHappened) {
   metrics->RoundEnded("digits", "released", 0.5);
   metrics->AddRuns("connected", 1);
   metrics->SetBudget("writers", 8, 2.5, 5);
+  metrics->SetVoidSince("writers", 1'700'000'000);
   const std::string page = Fetch(metrics->address());
   for (const char* line :
        {"dpnmf_test_call_seconds_count{method=\"GetLedger\"} 2",
@@ -43,7 +44,9 @@ TEST(Metrics, ShowsWhatHappened) {
         "dpnmf_test_runs{state=\"connected\"} 1",
         "dpnmf_test_epsilon{population=\"writers\",reading=\"spent\"} 2.5",
         "dpnmf_test_epsilon{population=\"writers\",reading=\"largest_run\"} "
-        "5"}) {
+        "5",
+        "dpnmf_test_guarantee_void_since_seconds{population=\"writers\"} "
+        "1700000000"}) {
     EXPECT_THAT(page, HasSubstr(line));
   }
 }

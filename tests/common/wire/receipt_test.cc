@@ -81,8 +81,12 @@ TEST(Receipt, NoFieldCanBeChanged) {
     const auto* field = type->field(i);
     const auto* reflection = changed.GetReflection();
     switch (field->cpp_type()) {
+      case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
+        reflection->SetInt64(&changed, field, 8);
+        break;
       case google::protobuf::FieldDescriptor::CPPTYPE_STRING: {
         std::string text = reflection->GetString(changed, field);
+        if (text.empty()) text = "?";
         text[0] = static_cast<char>(text[0] ^ 1);
         reflection->SetString(&changed, field, text);
         break;
@@ -98,6 +102,37 @@ TEST(Receipt, NoFieldCanBeChanged) {
     }
     EXPECT_EQ(ReasonCode(CheckReceipt(changed)), "receipt-invalid");
   }
+}
+
+// The mark of a void guarantee is signed too; who knows nothing of it checks
+// the first signature, which is that of a receipt without the mark.
+TEST(Receipt, TheMarkOfAVoidGuaranteeIsSigned) {
+  const SigningKey key = SigningKey::Generate();
+  v1::Receipt marked = SomeReceipt();
+  marked.set_void_since(1'700'000'000);
+  Sign(key, &marked);
+  EXPECT_TRUE(CheckReceipt(marked).ok());
+  EXPECT_EQ(marked.signature(), Signed(key).signature());
+  v1::Receipt changed = marked;
+  changed.set_void_since(1'700'000'001);
+  EXPECT_EQ(ReasonCode(CheckReceipt(changed)), "receipt-invalid");
+  changed = marked;
+  changed.clear_void_signature();
+  EXPECT_EQ(ReasonCode(CheckReceipt(changed)), "receipt-invalid");
+  changed = marked;
+  changed.mutable_void_signature()->back() ^= 1;
+  EXPECT_EQ(ReasonCode(CheckReceipt(changed)), "receipt-invalid");
+  // The mark of another receipt.
+  v1::Receipt other = SomeReceipt();
+  other.set_sequence(8);
+  other.set_void_since(1'700'000'000);
+  Sign(key, &other);
+  changed = marked;
+  changed.set_void_signature(other.void_signature());
+  EXPECT_EQ(ReasonCode(CheckReceipt(changed)), "receipt-invalid");
+  const auto read = ParseReceipts(LineOf(marked));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->at(0).SerializeAsString(), marked.SerializeAsString());
 }
 
 TEST(Receipt, TextOfOneFieldIsNotAnothers) {

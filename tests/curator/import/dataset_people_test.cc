@@ -154,6 +154,7 @@ TEST_F(DatasetPeopleTest, AnImportSaysThatPeopleHaveABudgetElsewhere) {
 
 TEST_F(DatasetPeopleTest, OfAnEarlierVersionAreMissingUntilTheFileIsReadAgain) {
   ImportOptions options = MatrixOf("m.csv", "ann,3,4\nbob,5,6\n");
+  options.header = false;
   ASSERT_TRUE(Import(options).ok());
   fs::remove(directory() + "/people.bin");
   EXPECT_EQ(ReasonCode(ReadPeople(directory()).status()), "people-missing");
@@ -163,6 +164,7 @@ TEST_F(DatasetPeopleTest, OfAnEarlierVersionAreMissingUntilTheFileIsReadAgain) {
   again.name = std::string("d");
   again.input = options.input;
   again.users_are_rows = true;
+  again.header = false;
   ASSERT_TRUE(ImportPeople(again).ok());
   EXPECT_EQ(*ReadPeople(directory()), PeopleOf({{3, 4}, {5, 6}}));
   again.id_column = 1;

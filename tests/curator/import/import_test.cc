@@ -73,9 +73,9 @@ TEST_F(ImportTest, WritesDenseColumnsAsAFortranOrderedArray) {
   EXPECT_EQ(imported->users, 3u);
   EXPECT_EQ(imported->column_bound, 1);
   EXPECT_FALSE(imported->sparse);
-  EXPECT_EQ(Left(),
-            (std::vector<std::string>{"datasets/d", "datasets/d/dataset.json",
-                                      "datasets/d/values.npy"}));
+  EXPECT_EQ(Left(), (std::vector<std::string>{
+                        "datasets/d", "datasets/d/dataset.json",
+                        "datasets/d/people.bin", "datasets/d/values.npy"}));
   const float expected[] = {0.6f, 0.8f, 0, 0, 0, 1};
   const std::string dictionary =
       "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
@@ -323,7 +323,7 @@ TEST_F(ImportTest, LeavesNothingIfTheLedgerRefuses) {
   options.before_publish = [&](const DatasetDescription& description) {
     EXPECT_EQ(description.users, 1u);
     EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir(), "d")));
-    was_complete = Left().size() == 3;  // the draft with its two files
+    was_complete = Left().size() == 4;  // the draft with its three files
     return Refusal(absl::StatusCode::kFailedPrecondition, "population-differs",
                    "no");
   };
@@ -422,12 +422,12 @@ TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
     return Import(options).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(Left().size(), 3u);  // the draft
+  EXPECT_EQ(Left().size(), 4u);  // the draft
   EXPECT_TRUE(DatasetNames(data_dir())->empty());
   EXPECT_TRUE(Import(options).ok());
-  EXPECT_EQ(Left(),
-            (std::vector<std::string>{"datasets/d", "datasets/d/dataset.json",
-                                      "datasets/d/values.npy"}));
+  EXPECT_EQ(Left(), (std::vector<std::string>{
+                        "datasets/d", "datasets/d/dataset.json",
+                        "datasets/d/people.bin", "datasets/d/values.npy"}));
 }
 
 TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {

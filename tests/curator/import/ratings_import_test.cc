@@ -113,8 +113,8 @@ TEST_F(RatingsImport, FilesAreOfTheOperatorAlone) {
   EXPECT_EQ(Left(), (std::vector<std::string>{
                         "datasets/d", "datasets/d/dataset.json",
                         "datasets/d/indices.npy", "datasets/d/indptr.npy",
-                        "datasets/d/items.csv", "datasets/d/ratings.npy",
-                        "datasets/d/users.txt"}));
+                        "datasets/d/items.csv", "datasets/d/people.bin",
+                        "datasets/d/ratings.npy", "datasets/d/users.txt"}));
   for (const std::string& file : Left()) {
     struct stat facts;
     ASSERT_EQ(stat((data_dir() + "/" + file).c_str(), &facts), 0);
@@ -346,11 +346,11 @@ TEST_F(RatingsImport, AKilledOneLeavesNoDataSetAndTheNextOneCleansUp) {
     return Import(options).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(Left().size(), 7u);  // the draft and its files
+  EXPECT_EQ(Left().size(), 8u);  // the draft and its files
   EXPECT_THAT(*DatasetNames(data_dir()), IsEmpty());
   options.before_publish = nullptr;
   EXPECT_TRUE(Import(options).ok());
-  EXPECT_EQ(Left().size(), 7u);
+  EXPECT_EQ(Left().size(), 8u);
 }
 
 TEST_F(RatingsImport, AFullDiskLeavesNothing) {

@@ -318,6 +318,28 @@ TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
   Train(2, 1, false);
 }
 
+// Who is in the data and in published tables, and that a guarantee is void.
+TEST_F(Keep, ABackupKnowsPeopleAndVoidGuarantees) {
+  ASSERT_TRUE(ledger_->VoidGuarantee({"people", Digest{1}, "Ann"}).ok());
+  const std::string files[] = {"/datasets/d/people.bin",
+                               "/publications/00.people"};
+  for (const std::string& file : files) {
+    fs::create_directories(fs::path(directory_ + file).parent_path());
+    std::ofstream(directory_ + file) << "who";
+  }
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  ASSERT_TRUE(RestoreBackup(Place("one"), Place("restored"), Anchor()).ok());
+  for (const std::string& file : files)
+    EXPECT_EQ(Text(Place("restored") + file), "who");
+  Ledger::Options restored;
+  restored.directory = Place("restored") + "/ledger";
+  restored.anchor_directory = Anchor();
+  const auto audit = Ledger::Audit(restored);
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  EXPECT_EQ(audit->positions.at(0).void_since,
+            ledger_->PositionOf("people")->void_since);
+}
+
 TEST_F(Keep, ABackupThatLacksAChargeIsRefused) {
   Train(1, 1, false);
   ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());

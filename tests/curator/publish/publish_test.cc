@@ -354,6 +354,28 @@ TEST_F(PublishTest, WaitsForNobody) {
   EXPECT_TRUE(NothingThere());
 }
 
+// A guarantee cannot begin after everything was published.
+TEST_F(PublishTest, WhoWasPublishedIsNotImportedUnderAGuaranteeLater) {
+  ASSERT_TRUE(Publish(OptionsFor(Stored(DraftOf(strangers_)))).ok());
+  const Digest label_hash = LabelHash(ReadAll(Written("LABEL.json")), Key());
+  ImportOptions options = ImportOf("late", "members", "9,9,9\n5,5,5\n");
+  EXPECT_CODE(curator::Import(options), "people-published");
+  EXPECT_FALSE(fs::exists(data_dir() + "/datasets/late"));
+  std::vector<Digest> asked;
+  options.published = [&](const Digest& label, std::uint64_t ids,
+                          std::uint64_t rows) {
+    EXPECT_EQ(ids, 0u);
+    EXPECT_EQ(rows, 1u);
+    asked.push_back(label);
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(curator::Import(options).ok());
+  EXPECT_THAT(asked, ElementsAre(label_hash));
+  asked.clear();
+  options = ImportOf("others", "members", "4,4,4\n5,5,5\n");
+  EXPECT_TRUE(curator::Import(options).ok());
+}
+
 TEST_F(PublishTest, NeedsALedger) {
   PublishOptions options = OptionsFor(Stored(DraftOf(strangers_)));
   options.ledger.directory = home_.directory / "elsewhere";

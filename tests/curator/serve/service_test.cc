@@ -6,6 +6,7 @@
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
+#include "common/wire/receipt.h"
 #include "common/wire/status.h"
 #include "tests/curator/serve/curator_fixture.h"
 
@@ -315,6 +316,44 @@ TEST_F(ServiceTest, TheLedgerShowsOwnChargesAndOthersAsTotalsOnly) {
   EXPECT_EQ(auditor.own_charged().units(), "0");
   EXPECT_EQ(auditor.position().charged().units(),
             own.position().charged().units());
+}
+
+// Training goes on, and everything that names the guarantee says since when it
+// does not hold. The receipt of an earlier charge stays as it was.
+TEST_F(ServiceTest, AVoidGuaranteeIsSaidWithEveryPosition) {
+  Peer peer(stub_.get());
+  peer.SendOpen(SmallRun());
+  EXPECT_FALSE(peer.Receive().opened().ledger().has_void_since());
+  peer.SendRound(1, w_);
+  peer.ReceiveRelease();
+  const auto before =
+      receipts_->ReceiptOf(ledger_->PositionOf("people")->row_count);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_FALSE(before->has_void_since());
+  ASSERT_TRUE(ledger_->VoidGuarantee({"people", Digest{1}, "Ann"}).ok());
+  const std::int64_t since = *ledger_->PositionOf("people")->void_since;
+  EXPECT_EQ(receipts_->ReceiptOf(before->sequence())->SerializeAsString(),
+            before->SerializeAsString());
+  peer.SendRound(2, w_);
+  peer.ReceiveRelease();
+  const auto after =
+      receipts_->ReceiptOf(ledger_->PositionOf("people")->row_count);
+  ASSERT_TRUE(after.ok()) << after.status();
+  EXPECT_EQ(after->void_since(), since);
+  EXPECT_TRUE(CheckReceipt(*after).ok());
+  peer.SendClose();
+  EXPECT_EQ(peer.Receive().closed().ledger().void_since(), since);
+  EXPECT_TRUE(peer.Finish().ok());
+  v1::GetLedgerRequest request;
+  request.set_dataset("planted");
+  v1::GetLedgerReply ledger;
+  v1::ListDatasetsReply datasets;
+  grpc::ClientContext first, second;
+  ASSERT_TRUE(stub_->GetLedger(&first, request, &ledger).ok());
+  EXPECT_EQ(ledger.guarantee().void_since(), since);
+  EXPECT_EQ(ledger.position().void_since(), since);
+  ASSERT_TRUE(stub_->ListDatasets(&second, {}, &datasets).ok());
+  EXPECT_EQ(datasets.datasets(0).guarantee().void_since(), since);
 }
 
 // Capped at epsilon 0.5, under a population's cap of 4.
