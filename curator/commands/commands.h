@@ -14,14 +14,14 @@ using MakeCommand = Command();
 
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand, HealthCommand,
-    RecommendCommand, TokenCommand;
+    RecommendCommand, TokenCommand, SynthesiseCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
   for (MakeCommand* make :
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, DoctorCommand,
-        HealthCommand, RecommendCommand, TokenCommand})
+        HealthCommand, RecommendCommand, TokenCommand, SynthesiseCommand})
     commands.push_back(make());
   return commands;
 }

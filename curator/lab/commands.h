@@ -12,11 +12,12 @@ namespace dpnmf::curator::lab {
 
 using MakeCommand = Command();
 
-MakeCommand EvaluateCommand, FactorizeCommand;
+MakeCommand EvaluateCommand, FactorizeCommand, SynthesiseCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make : {EvaluateCommand, FactorizeCommand})
+  for (MakeCommand* make :
+       {EvaluateCommand, FactorizeCommand, SynthesiseCommand})
     commands.push_back(make());
   return commands;
 }
