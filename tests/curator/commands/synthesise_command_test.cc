@@ -174,7 +174,7 @@ TEST_F(SynthesiseCommand, KilledAnywhereItIsPaidAtMostOnce) {
         absl::StrCat(0.004 * kill) +
         " '" DPNMF_PROGRAM "' synthesise --data-dir z --name people --output " +
         output + " " + draw + " >/dev/null 2>&1";
-    (void)std::system(command.c_str());
+    EXPECT_NE(std::system(command.c_str()), -1);
     std::filesystem::remove(scratch_.path() + "/" + output);
     const int code = Synthesise(output, draw);
     if (code != kExitOk) {
