@@ -15,7 +15,7 @@ using MakeCommand = Command();
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
     HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
-    PublishCommand;
+    PublishCommand, SynthesiseCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
@@ -23,7 +23,7 @@ inline std::vector<Command> AllCommands() {
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
         DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
-        PeopleCommand, PublishCommand})
+        PeopleCommand, PublishCommand, SynthesiseCommand})
     commands.push_back(make());
   return commands;
 }

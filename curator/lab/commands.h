@@ -13,12 +13,13 @@ namespace dpnmf::curator::lab {
 using MakeCommand = Command();
 
 MakeCommand AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand,
-    FactorizeCommand;
+    FactorizeCommand, SynthesiseCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make : {AttackCommand, CompleteCommand, DistortCommand,
-                            EvaluateCommand, FactorizeCommand})
+  for (MakeCommand* make :
+       {AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand,
+        FactorizeCommand, SynthesiseCommand})
     commands.push_back(make());
   return commands;
 }

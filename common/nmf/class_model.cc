@@ -1,0 +1,190 @@
+#include "common/nmf/class_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "common/base/error.h"
+#include "common/nmf/linear_algebra.h"
+#include "common/privacy/class_bounds.h"
+
+namespace dpnmf {
+namespace {
+
+// Means stay so far from the ends of the range, as a share of its width: a
+// class whose noised mean lies outside still varies.
+constexpr double kLeastMargin = 0.005;
+constexpr double kLeastKappa = 0.02;
+
+// A class as it was released, both triangles as one, less the centre.
+struct RawClass {
+  double size = 0;
+  Eigen::VectorXd mean;
+  Eigen::VectorXd largest_variance;  // b
+  Eigen::MatrixXd covariance;        // noised
+};
+
+// `size_hint`: the public size, or 0.
+RawClass RawClassOf(const NoisedClasses& noised, Eigen::Index index,
+                    double public_size) {
+  const Eigen::Index side = noised.sums.rows();
+  const Eigen::Index features = side - 1;
+  Eigen::MatrixXd block = noised.sums.middleCols(index * side, side);
+  block = (block + block.transpose()).eval() / 2;
+  RawClass raw;
+  const double a = noised.constant;
+  // A covariance needs more people than features.
+  raw.size = std::max(public_size > 0 ? public_size : block(0, 0) / (a * a),
+                      static_cast<double>(features) + 2);
+  const double low = noised.low - noised.centre;
+  const double high = noised.high - noised.centre;
+  const double margin = kLeastMargin * (high - low);
+  raw.mean = (block.col(0).tail(features) / (a * raw.size))
+                 .cwiseMax(low + margin)
+                 .cwiseMin(high - margin);
+  raw.largest_variance =
+      ((raw.mean.array() - low) * (high - raw.mean.array())).matrix();
+  raw.covariance = block.bottomRightCorner(features, features) / raw.size -
+                   raw.mean * raw.mean.transpose();
+  // The square of the mean has the mean's variance too much.
+  raw.covariance.diagonal().array() +=
+      noised.stddev * noised.stddev / (2 * a * a * raw.size * raw.size);
+  return raw;
+}
+
+// The least-squares share of b that the variances have, over all classes.
+double KappaOf(const std::vector<RawClass>& classes) {
+  double product = 0, square = 0;
+  for (const RawClass& one : classes) {
+    const Eigen::VectorXd target = one.size * one.largest_variance;
+    product += one.size * one.covariance.diagonal().dot(target);
+    square += target.squaredNorm();
+  }
+  return std::clamp(product / square, kLeastKappa, 1.0);
+}
+
+Eigen::MatrixXd RootOf(const RawClass& raw, double kappa, double stddev) {
+  const Eigen::Index features = raw.mean.size();
+  const Eigen::MatrixXd target =
+      (kappa * raw.largest_variance).asDiagonal().toDenseMatrix();
+  // Entries off the diagonal are means of two: half the variance.
+  const auto d = static_cast<double>(features);
+  const double of_entry = stddev / raw.size;
+  const double noise = of_entry * of_entry * (d + d * (d - 1) / 2);
+  const double signal =
+      std::max((raw.covariance - target).squaredNorm() - noise, 0.0);
+  const double share = signal + noise > 0 ? signal / (signal + noise) : 0;
+  const SymmetricEigen eigen =
+      EigenOfSymmetric(share * raw.covariance + (1 - share) * target);
+  Eigen::MatrixXd root =
+      eigen.vectors * eigen.values.cwiseMax(0).cwiseSqrt().asDiagonal();
+  for (Eigen::Index i = 0; i < features; ++i) {
+    const double variance = root.row(i).squaredNorm();
+    if (variance > raw.largest_variance(i))
+      root.row(i) *= std::sqrt(raw.largest_variance(i) / variance);
+  }
+  return root;
+}
+
+// count shared by size; adds up to it.
+std::vector<std::uint64_t> SharesOf(const std::vector<ClassGaussian>& classes,
+                                    std::uint64_t count) {
+  double whole = 0;
+  for (const ClassGaussian& one : classes) whole += one.size;
+  std::vector<std::uint64_t> shares;
+  std::vector<double> remainders;
+  std::uint64_t given = 0;
+  for (const ClassGaussian& one : classes) {
+    const double share = static_cast<double>(count) * (one.size / whole);
+    shares.push_back(
+        std::min(static_cast<std::uint64_t>(share), count - given));
+    remainders.push_back(share - std::floor(share));
+    given += shares.back();
+  }
+  std::vector<std::size_t> order(classes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](auto left, auto right) {
+    return remainders[left] > remainders[right];
+  });
+  for (std::size_t i = 0; given < count; i = (i + 1) % order.size(), ++given)
+    ++shares[order[i]];
+  return shares;
+}
+
+}  // namespace
+
+absl::StatusOr<NoisedClasses> NoisedClassesOf(
+    const DatasetFacts& facts, int data_bits, std::uint64_t stddev_steps,
+    const std::vector<std::int64_t>& sums) {
+  if (!facts.classes.has_value() || sums.size() != ClassEntriesOf(facts)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "release-malformed",
+                   "The release of class moments has another shape than the "
+                   "data set's declared facts say.");
+  }
+  const ClassBounds bounds = ClassBoundsOf(facts, data_bits);
+  NoisedClasses noised;
+  const auto side = static_cast<Eigen::Index>(facts.features) + 1;
+  noised.sums.resize(side, static_cast<Eigen::Index>(sums.size()) / side);
+  std::transform(sums.begin(), sums.end(), noised.sums.data(),
+                 [&](std::int64_t sum) {
+                   return std::ldexp(static_cast<double>(sum), -2 * data_bits);
+                 });
+  noised.stddev = std::ldexp(static_cast<double>(stddev_steps), -2 * data_bits);
+  noised.constant =
+      std::ldexp(static_cast<double>(bounds.constant), -data_bits);
+  noised.centre = bounds.centre;
+  noised.low = facts.range.has_value() ? facts.range->low : 0;
+  noised.high =
+      facts.range.has_value() ? facts.range->high : facts.column_bound;
+  noised.sizes = facts.classes->sizes;
+  return noised;
+}
+
+std::vector<ClassGaussian> FitClasses(const NoisedClasses& noised) {
+  std::vector<RawClass> raw;
+  const Eigen::Index count = noised.sums.cols() / noised.sums.rows();
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    raw.push_back(RawClassOf(
+        noised, i,
+        noised.sizes.empty() ? 0 : static_cast<double>(noised.sizes[place])));
+  }
+  const double kappa = KappaOf(raw);
+  std::vector<ClassGaussian> classes;
+  for (const RawClass& one : raw) {
+    classes.push_back({.size = one.size,
+                       .mean = (one.mean.array() + noised.centre).matrix(),
+                       .root = RootOf(one, kappa, noised.stddev)});
+  }
+  return classes;
+}
+
+DrawnPeople DrawPeople(const std::vector<ClassGaussian>& classes,
+                       const DatasetFacts& facts, std::uint64_t count,
+                       const std::function<double()>& normal) {
+  const std::vector<std::uint64_t> shares = SharesOf(classes, count);
+  const auto features = static_cast<Eigen::Index>(facts.features);
+  DrawnPeople people;
+  people.values.resize(static_cast<Eigen::Index>(count), features);
+  Eigen::Index at = 0;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    for (std::uint64_t n = 0; n < shares[c]; ++n, ++at) {
+      Eigen::VectorXd draws(features);
+      for (double& draw : draws) draw = normal();
+      Eigen::VectorXd person = classes[c].mean + classes[c].root * draws;
+      if (facts.range.has_value()) {
+        person = person.cwiseMax(facts.range->low).cwiseMin(facts.range->high);
+        if (facts.range->integers) person = person.array().round().matrix();
+      } else {
+        person = person.cwiseMax(0);
+        const double length = person.norm();
+        if (length > facts.column_bound) person *= facts.column_bound / length;
+      }
+      people.values.row(at) = person.transpose();
+      people.labels.push_back(static_cast<std::int32_t>(c));
+    }
+  }
+  return people;
+}
+
+}  // namespace dpnmf

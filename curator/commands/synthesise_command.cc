@@ -1,0 +1,263 @@
+// dpnmf-curator synthesise: one paid release of class_moments, on the
+// operator's machine, through session, ledger and gate like any other.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/audit_log.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/parallel.h"
+#include "common/base/read_file.h"
+#include "common/base/sha256.h"
+#include "common/server/server_log.h"
+#include "common/wire/receipt.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/draft/class_release.h"
+#include "curator/import/load.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/serve/promise.h"
+#include "curator/serve/receipt_signer.h"
+#include "curator/serve/run_observer.h"
+#include "curator/serve/session.h"
+
+namespace dpnmf::curator {
+namespace {
+
+// What the ledger names as the one that was charged. No certificate has it:
+// their names begin with dns: or uri:.
+constexpr char kOperator[] = "operator";
+
+struct SynthesiseOptions : DataPaths {
+  std::string name, output, audit_log;
+  double epsilon = 0;
+  std::optional<double> delta;
+  std::uint32_t draw = 1;
+};
+
+absl::Status CheckOutput(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (std::filesystem::exists(status)) {
+    return Refusal(
+        absl::StatusCode::kAlreadyExists, "output-exists",
+        absl::StrCat("The file ", path,
+                     " exists already; choose another --output. The same "
+                     "release again costs nothing."));
+  }
+  const auto parent = std::filesystem::path(path).parent_path();
+  if (parent.empty() || std::filesystem::is_directory(parent, error))
+    return absl::OkStatus();
+  return Refusal(absl::StatusCode::kNotFound, "directory-not-found",
+                 absl::StrCat("The directory ", parent.string(),
+                              " of --output does not exist: make it first."));
+}
+
+// Everything that the command holds, in the order in which it depends on what
+// stands before it.
+struct Synthesiser {
+  std::unique_ptr<Ledger> ledger;
+  std::unique_ptr<ReleaseGate> gate;
+  std::optional<ReceiptSigner> receipts;
+  Catalog catalog;
+  std::unique_ptr<AccessControl> access;
+  RunLocks locks;
+  std::unique_ptr<AuditLog> audit;
+};
+
+absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
+                             Synthesiser* opened) {
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  // Open would make a ledger where there is none.
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  std::vector<std::unique_ptr<Dataset>> datasets;
+  DPNMF_ASSIGN_OR_RETURN(
+      datasets.emplace_back(),
+      Dataset::Open(DatasetDirectory(options.data_dir, options.name)));
+  opened->catalog = Catalog::FromDatasets(std::move(datasets));
+  DPNMF_ASSIGN_OR_RETURN(opened->ledger, Ledger::Open(places));
+  DPNMF_ASSIGN_OR_RETURN(
+      opened->gate,
+      ReleaseGate::Create(opened->ledger.get(),
+                          ReleaseDirectory(options.data_dir), threads));
+  DPNMF_ASSIGN_OR_RETURN(
+      ReceiptSigner receipts,
+      ReceiptSigner::Open(options.data_dir, opened->ledger.get()));
+  opened->receipts.emplace(std::move(receipts));
+  opened->access = AccessControl::FromGrants(
+      {{kOperator, {Role::kAnalyst}, {options.name}, false, {}}});
+  DPNMF_ASSIGN_OR_RETURN(
+      opened->audit,
+      AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
+                                               : options.audit_log));
+  return CheckPromises(opened->catalog, *opened->ledger);
+}
+
+// Of the request alone: the same command finds its release again.
+std::string RunIdOf(const RunParameters& parameters, std::uint32_t draw) {
+  const Digest request = HashOf(parameters);
+  return HexOf(Sha256()
+                   .AddString("dpnmf synthesise 1")
+                   .AddBytes(std::as_bytes(std::span(request)))
+                   .AddInteger(draw)
+                   .Finish())
+      .substr(0, 32);
+}
+
+absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
+                                           const Synthesiser& opened) {
+  const Dataset* const dataset = opened.catalog.Find(options.name);
+  if (dataset == nullptr) return UnknownDataset();
+  DPNMF_ASSIGN_OR_RETURN(
+      const PopulationPolicy policy,
+      opened.ledger->Policy(dataset->description().population));
+  RunParameters parameters;
+  parameters.dataset = options.name;
+  parameters.mechanism = "class_moments";
+  parameters.rank = parameters.rounds = 1;
+  parameters.epsilon = options.epsilon;
+  parameters.delta = options.delta.value_or(policy.delta);
+  parameters.adjacency = policy.adjacency;
+  parameters.conversion = policy.conversion;
+  return parameters;
+}
+
+absl::StatusOr<std::vector<std::string>> FeatureNamesOf(
+    const std::string& directory) {
+  const std::string path = directory + "/features.txt";
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::vector<std::string>();
+  return LoadFeatureNames(path);
+}
+
+// Draft::charge.
+absl::StatusOr<nlohmann::ordered_json> ChargeOf(const Ledger& ledger,
+                                                const ReleasedRound& round) {
+  DPNMF_ASSIGN_OR_RETURN(const LedgerRow row, ledger.RowAt(round.row));
+  return nlohmann::ordered_json{{"ledger", ledger.id()},
+                                {"sequence", row.sequence},
+                                {"row_hash", HexOf(row.hash)},
+                                {"population", row.population},
+                                {"dataset", row.dataset},
+                                {"run_id", row.run_id},
+                                {"mechanism", row.mechanism},
+                                {"round", row.round},
+                                {"cost_units", row.cost.UnitsText()}};
+}
+
+absl::StatusOr<ClassRelease> FileOf(const SynthesiseOptions& options,
+                                    const Synthesiser& opened,
+                                    const RunParameters& parameters,
+                                    const OpenedSession& session,
+                                    const ReleasedRound& round) {
+  ClassRelease release;
+  release.facts = session.facts;
+  release.epsilon = parameters.epsilon;
+  release.delta = parameters.delta;
+  release.data_bits = session.plan.data_bits;
+  release.stddev_steps = session.plan.stages.at(0).parts.at(0).stddev_steps;
+  release.sums = round.parts.at(0).lattice;
+  DPNMF_ASSIGN_OR_RETURN(
+      release.features,
+      FeatureNamesOf(DatasetDirectory(options.data_dir, options.name)));
+  DPNMF_ASSIGN_OR_RETURN(release.charge, ChargeOf(*opened.ledger, round));
+  DPNMF_ASSIGN_OR_RETURN(const v1::Receipt receipt,
+                         opened.receipts->ReceiptOf(round.row));
+  release.receipt = nlohmann::ordered_json::parse(LineOf(receipt));
+  return release;
+}
+
+// Under a name of its own first: no half of a release ever has the name.
+absl::Status WriteNewFile(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  (void)RemoveFile(draft);
+  DPNMF_RETURN_IF_ERROR(WriteDurably(draft, text));
+  DPNMF_RETURN_IF_ERROR(RenameNew(draft, path));
+  return SyncParent(path);
+}
+
+absl::Status Synthesise(const SynthesiseOptions& options) {
+  SetUpLog("dpnmf-curator", "warn", LogFormat::kText);
+  DPNMF_RETURN_IF_ERROR(CheckOutput(options.output));
+  const int threads = DefaultThreads();
+  Synthesiser opened;
+  DPNMF_RETURN_IF_ERROR(OpenSynthesiser(options, threads, &opened));
+  DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                         ParametersOf(options, opened));
+  SessionContext context;
+  context.ledger = opened.ledger.get();
+  context.gate = opened.gate.get();
+  context.catalog = &opened.catalog;
+  context.access = opened.access.get();
+  context.locks = &opened.locks;
+  context.threads = threads;
+
+  Session session(context, {kOperator});
+  RunObserver observer({opened.audit.get(), nullptr}, *opened.ledger,
+                       kOperator);
+  const std::string run_id = RunIdOf(parameters, options.draw);
+  DPNMF_RETURN_IF_ERROR(observer.Asked());
+  DPNMF_ASSIGN_OR_RETURN(const OpenedSession run,
+                         session.Open(run_id, parameters));
+  DPNMF_RETURN_IF_ERROR(observer.Opened(run_id, parameters, run));
+  const bool paid = run.next_round > 1;
+  DPNMF_RETURN_IF_ERROR(observer.RoundAsked(1));
+  DPNMF_ASSIGN_OR_RETURN(const Released<ReleasedRound> released,
+                         session.Round(1, RoundInput()));
+  DPNMF_RETURN_IF_ERROR(observer.RoundReleased(released.value()));
+  if (released.value().lost) {
+    return Refusal(absl::StatusCode::kDataLoss, "release-lost",
+                   "The release was charged and its bytes are lost; it is "
+                   "never drawn again. Give --draw N for another, which is "
+                   "charged anew.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const ClassRelease file,
+      FileOf(options, opened, parameters, run, released.value()));
+  DPNMF_RETURN_IF_ERROR(WriteNewFile(options.output, ToJson(file)));
+  Print(absl::StrFormat(
+      "wrote %s: class moments of %s, epsilon %g at delta %g, run %s%s\n",
+      options.output, options.name, parameters.epsilon, parameters.delta,
+      run_id, paid ? "; it was paid for before, and nothing was charged" : ""));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Command SynthesiseCommand() {
+  const auto options = std::make_shared<SynthesiseOptions>();
+  Command command = LedgerPathCommand<SynthesiseOptions>(
+      "synthesise",
+      "Pay for one release of class moments, from which people can be drawn",
+      "The data set needs classes (import --class-column). The release is "
+      "charged to\nthe population like any other, under the name operator. The "
+      "same command again\nwrites the same release and is not charged. The "
+      "server must not be running.\nPeople are drawn by `dpnmf-lab synthesise "
+      "--release FILE`.\nExample:\n  dpnmf-curator synthesise --data-dir "
+      "/var/lib/dpnmf --name wbc --epsilon 1 \\\n    --output wbc.json",
+      options, Synthesise);
+  command.flags.push_back(NoAnchorFlag(options.get()));
+  command.flags.push_back(Flag("--name", &options->name, "Name of the data set",
+                               {.required = true}));
+  command.flags.push_back(Flag("--epsilon", &options->epsilon,
+                               "Epsilon of the release: (0, 1000]",
+                               {.required = true}));
+  command.flags.push_back(Flag("--delta", &options->delta,
+                               "Delta of the release [the population's]"));
+  command.flags.push_back(
+      Flag("--draw", &options->draw,
+           "Another number is another release, which is charged anew",
+           {.shown = true}));
+  command.flags.push_back(Flag("--output", &options->output,
+                               "File of the release; must not exist",
+                               {.required = true}));
+  command.flags.push_back(Flag("--audit-log", &options->audit_log,
+                               "File of the audit log [DATA_DIR/audit.jsonl]",
+                               {.env = true}));
+  return command;
+}
+
+}  // namespace dpnmf::curator

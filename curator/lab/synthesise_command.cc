@@ -1,0 +1,332 @@
+// dpnmf-lab synthesise: people from a paid release; or, on data that were
+// declared public, what such a release would be worth.
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/interruption.h"
+#include "common/base/parallel.h"
+#include "common/base/read_file.h"
+#include "curator/draft/class_release.h"
+#include "curator/draft/draft.h"
+#include "curator/lab/commands.h"
+#include "curator/lab/synthesise/classifier.h"
+#include "curator/lab/synthesise/synthesise.h"
+#include "curator/lab/tables/table.h"
+
+namespace dpnmf::curator::lab {
+namespace {
+
+constexpr std::size_t kLargestReleaseFile = std::size_t{1} << 28;
+constexpr std::uint64_t kMostPeopleDrawn = 10'000'000;
+
+constexpr char kUncharged[] =
+    "Figures that are computed on real people are not private and were not "
+    "charged: they stay with the operator, and no choice among releases may "
+    "rest on them.";
+
+struct SynthesiseFlags {
+  std::string release, test, input, output, users = "rows";
+  std::string classes, range;
+  bool integers = false;
+  std::optional<double> column_bound;
+  std::optional<int> class_column;
+  std::optional<std::uint64_t> count;
+  std::optional<std::uint64_t> seed;
+  bool is_public = false;
+  SynthesisOptions measure;
+};
+
+absl::Status RefusedFlags(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+// One of --release and --input, each with its own flags.
+absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
+  if (flags.release.empty() == flags.input.empty()) {
+    return RefusedFlags("synthesise-mixed",
+                        "Give either --release FILE, to draw people from a "
+                        "paid release, or --input FILE, to measure on public "
+                        "data what a release would be worth.");
+  }
+  if (!flags.release.empty() && !flags.count.has_value()) {
+    return RefusedFlags("synthesise-mixed",
+                        "The flag --release needs --count N: the number of "
+                        "people to draw.");
+  }
+  if (flags.count.has_value() &&
+      !(*flags.count >= 1 && *flags.count <= kMostPeopleDrawn)) {
+    return RefusedFlags("count-out-of-range",
+                        "`count` must be from 1 to 10,000,000.");
+  }
+  if ((!flags.test.empty() || !flags.input.empty()) &&
+      !flags.class_column.has_value()) {
+    return RefusedFlags("classes-missing",
+                        "The flags --input and --test need --class-column C, "
+                        "the field with the label.");
+  }
+  // Draws from a release are post-processing, whatever they come from.
+  if (flags.seed.has_value() && !flags.is_public && flags.release.empty()) {
+    return RefusedFlags("seed-needs-public",
+                        "A seed is for data that are declared public alone: "
+                        "give --public, or leave out --seed.");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Table> ReadLabelled(const std::string& path,
+                                   const SynthesiseFlags& flags) {
+  TableOptions options;
+  options.users_are_rows = flags.users == "rows";
+  options.class_column = flags.class_column;
+  return ReadTable(path, options);
+}
+
+void PrintUncharged() { absl::PrintF("NOT PRIVATE. %s\n", kUncharged); }
+
+nlohmann::ordered_json ParametersOfDraft(const SynthesiseFlags& flags,
+                                         const ClassRelease& release) {
+  nlohmann::ordered_json parameters = {{"epsilon", release.epsilon},
+                                       {"delta", release.delta},
+                                       {"count", *flags.count}};
+  if (flags.seed.has_value()) parameters["seed"] = *flags.seed;
+  return parameters;
+}
+
+absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string text,
+                         ReadFile(flags.release, kLargestReleaseFile));
+  DPNMF_ASSIGN_OR_RETURN(const ClassRelease release, ClassReleaseOfJson(text));
+  Draws draws(flags.seed);
+  DPNMF_ASSIGN_OR_RETURN(const Table people,
+                         SynthesiseTable(release, *flags.count, &draws));
+  std::optional<double> accuracy;
+  if (!flags.test.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(const Table test, ReadLabelled(flags.test, flags));
+    DPNMF_ASSIGN_OR_RETURN(
+        accuracy,
+        TrainedAccuracy(people, test,
+                        flags.measure.gamma > 0 ? flags.measure.gamma
+                                                : DefaultGamma(release.facts)));
+  }
+  Draft draft;
+  draft.kind = DraftKind::kSynthetic;
+  draft.method = "class_moments";
+  draft.parameters = ParametersOfDraft(flags, release);
+  draft.charge = release.charge;
+  DPNMF_RETURN_IF_ERROR(WriteDraft(flags.output, draft, TableCsv(people)));
+  absl::PrintF(
+      "wrote %s: %d synthetic people of %d classes, epsilon %g at "
+      "delta %g\n",
+      flags.output, *flags.count, release.facts.classes->names.size(),
+      release.epsilon, release.delta);
+  if (accuracy.has_value()) {
+    PrintUncharged();
+    absl::PrintF("  accuracy    %.4f on %s (learnt from the synthetic)\n",
+                 *accuracy, flags.test);
+  }
+  return absl::OkStatus();
+}
+
+// ---- What a release would be worth
+
+absl::StatusOr<EntryRange> RangeOf(const std::string& text, bool integers) {
+  EntryRange range{.integers = integers};
+  const std::vector<std::string> ends = absl::StrSplit(text, ',');
+  if (ends.size() == 2 && absl::SimpleAtod(ends[0], &range.low) &&
+      absl::SimpleAtod(ends[1], &range.high) && range.low >= 0 &&
+      range.low < range.high)
+    return range;
+  return RefusedFlags("range-out-of-range",
+                      "`range` must be LOW,HIGH with 0 <= LOW < HIGH.");
+}
+
+absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
+                                           const Table& table) {
+  DatasetFacts facts;
+  facts.conversion = Conversion::kGaussian;
+  facts.classes.emplace();
+  if (flags.classes.empty()) {
+    const std::set<std::string> names(table.classes.begin(),
+                                      table.classes.end());
+    facts.classes->names.assign(names.begin(), names.end());
+  } else {
+    facts.classes->names = absl::StrSplit(flags.classes, ',');
+  }
+  if (!flags.range.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(facts.range, RangeOf(flags.range, flags.integers));
+    facts.column_bound =
+        facts.range->high * std::sqrt(static_cast<double>(table.values.cols()));
+  }
+  if (flags.column_bound.has_value()) facts.column_bound = *flags.column_bound;
+  if (!flags.range.empty() || flags.column_bound.has_value()) return facts;
+  return RefusedFlags("column-bound-missing",
+                      "The flag --input needs --range LOW,HIGH or "
+                      "--column-bound C, declared without looking at the "
+                      "data.");
+}
+
+std::string MetricsCsv(const SynthesisMeasure& measure) {
+  std::string text = "epsilon,repeat,accuracy,membership_auc\n";
+  for (const SynthesisTrial& trial : measure.trials) {
+    absl::StrAppendFormat(&text, "%g,%d,%.6f,", trial.epsilon, trial.repeat,
+                          trial.accuracy);
+    if (trial.membership_auc.has_value())
+      absl::StrAppendFormat(&text, "%.6f", trial.membership_auc->value);
+    text += '\n';
+  }
+  return text;
+}
+
+struct MeasuredRow {
+  double epsilon = 0, accuracy = 0, least = 1, auc = 0;
+};
+
+std::vector<MeasuredRow> RowsOf(const SynthesisMeasure& measure,
+                                const std::vector<double>& epsilons) {
+  std::vector<MeasuredRow> rows;
+  for (const double epsilon : epsilons) {
+    std::vector<double> accuracies, aucs;
+    MeasuredRow row{.epsilon = epsilon};
+    for (const SynthesisTrial& trial : measure.trials) {
+      if (trial.epsilon != epsilon) continue;
+      accuracies.push_back(trial.accuracy);
+      row.least = std::min(row.least, trial.accuracy);
+      if (trial.membership_auc.has_value())
+        aucs.push_back(trial.membership_auc->value);
+    }
+    row.accuracy = MedianOf(accuracies);
+    row.auc = MedianOf(aucs);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string MeasureJson(const SynthesisMeasure& measure,
+                        const std::vector<MeasuredRow>& rows, double delta) {
+  nlohmann::ordered_json json = {
+      {"warning", kUncharged},
+      {"delta", delta},
+      {"accuracy_on_itself", measure.accuracy_on_itself},
+      {"epsilons", nlohmann::ordered_json::array()}};
+  for (const MeasuredRow& row : rows) {
+    json["epsilons"].push_back({{"epsilon", row.epsilon},
+                                {"accuracy", row.accuracy},
+                                {"least_accuracy", row.least},
+                                {"membership_auc", row.auc}});
+  }
+  return json.dump(2) + "\n";
+}
+
+absl::Status MeasureOn(SynthesiseFlags flags) {
+  DPNMF_ASSIGN_OR_RETURN(const Table table, ReadLabelled(flags.input, flags));
+  DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, DeclaredFacts(flags, table));
+  flags.measure.seed = flags.seed;
+  flags.measure.stop = Interrupted;
+  DPNMF_ASSIGN_OR_RETURN(const SynthesisMeasure measure,
+                         MeasureSynthesis(table, facts, flags.measure));
+  const std::vector<MeasuredRow> rows = RowsOf(measure, flags.measure.epsilons);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(
+      ReplaceDurably(flags.output + "/metrics.csv", MetricsCsv(measure), {}));
+  DPNMF_RETURN_IF_ERROR(
+      ReplaceDurably(flags.output + "/results.json",
+                     MeasureJson(measure, rows, flags.measure.delta), {}));
+  PrintUncharged();
+  absl::PrintF("learnt from real people, tested on the same: %.4f\n",
+               measure.accuracy_on_itself);
+  for (const MeasuredRow& row : rows) {
+    absl::PrintF(
+        "epsilon %-5g  accuracy %.4f (median of %d, least %.4f)  "
+        "membership AUC %.3f\n",
+        row.epsilon, row.accuracy, flags.measure.repeats, row.least, row.auc);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> RunSynthesise(const SynthesiseFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckSynthesiseFlags(flags));
+  InterruptGently();
+  DPNMF_RETURN_IF_ERROR(flags.release.empty() ? MeasureOn(flags)
+                                              : DrawFromRelease(flags));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command SynthesiseCommand() {
+  const auto flags = std::make_shared<SynthesiseFlags>();
+  SynthesisOptions& measure = flags->measure;
+  measure.threads = DefaultThreads();
+  return {
+      .name = "synthesise",
+      .summary = "Draw people from a paid release of class moments",
+      .footer =
+          "With --release: fits a Gaussian to each class of the release and "
+          "draws people.\nThis reads the release alone, so it costs nothing, "
+          "as often as you like; a seed\nis harmless here. It writes a draft "
+          "for `dpnmf-curator publish`.\nWith --input: measures on data that "
+          "are public what a release would be worth,\nwith noise that is not "
+          "the curator's. These figures are not private.\nExamples:\n  "
+          "dpnmf-lab synthesise --release wbc.json --count 700 --output "
+          "draft\n  dpnmf-lab synthesise --input wbc.csv --class-column 10 "
+          "--range 1,10 --integers \\\n    --epsilon .5,1,4 --public --seed 1 "
+          "--output measured",
+      .flags =
+          {Flag("--release", &flags->release,
+                "File that `dpnmf-curator synthesise` wrote"),
+           Flag("--count", &flags->count, "Number of people to draw"),
+           Flag("--test", &flags->test,
+                "For --release: real people to test a classifier on; the "
+                "figure is not private",
+                {.value = "FILE"}),
+           Flag("--input", &flags->input,
+                "In the place of --release: table to measure on"),
+           Flag("--users", &flags->users,
+                "Which lines of --input and --test are people",
+                {.one_of = "rows|columns", .shown = true}),
+           Flag("--class-column", &flags->class_column,
+                "Field of --input and --test, from 1, with the label"),
+           Flag("--classes", &flags->classes,
+                "For --input: the declared labels [those of the file]",
+                {.value = "A,B"}),
+           Flag("--range", &flags->range,
+                "For --input: the declared range of all entries",
+                {.value = "LOW,HIGH"}),
+           Flag("--integers", &flags->integers,
+                "For --range: entries are whole numbers"),
+           Flag("--column-bound", &flags->column_bound,
+                "For --input: the declared length of a row [that of the "
+                "range]"),
+           Flag("--epsilon", &measure.epsilons,
+                "For --input: epsilons to measure at"),
+           Flag("--delta", &measure.delta, "For --input: delta",
+                {.shown = true}),
+           Flag("--repeats", &measure.repeats,
+                "For --input: releases of each epsilon",
+                {.range = {1, 10'000}, .shown = true}),
+           Flag("--gamma", &measure.gamma,
+                "Width of the classifier's kernel, exp(-gamma |x - y|^2) [1 "
+                "over features times the squared range]"),
+           Flag("--public", &flags->is_public, "The table is public"),
+           Flag("--seed", &flags->seed,
+                "Seed of the draws; with --input it needs --public"),
+           Flag("--output", &flags->output,
+                "Directory of the draft, or of the figures",
+                {.required = true})},
+      .run = [flags] { return RunSynthesise(*flags); }};
+}
+
+}  // namespace dpnmf::curator::lab

@@ -1,0 +1,121 @@
+// `dpnmf-lab synthesise` in a process of its own.
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/exit_code.h"
+#include "curator/draft/draft.h"
+#include "tests/curator/commands/terminal.h"
+#include "tests/curator/lab/synthesise/synthesise_fixtures.h"
+
+namespace dpnmf::curator::lab {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LabSynthesise : public Terminal {
+ protected:
+  LabSynthesise() {
+    Draws draws(5);
+    ClassRelease release =
+        MeasuredRelease(TwoClassTable(300), TwoClasses(), 4, 1e-5, 1, &draws)
+            .value();
+    release.charge = {{"run_id", "0123"}, {"sequence", 7}};
+    release.receipt = nlohmann::ordered_json::object();
+    scratch_.Write("r.json", ToJson(release));
+    scratch_.Write("people.csv", TableCsv(TwoClassTable(200, 9)));
+  }
+  StoredDraft DraftOf(const std::string& name) const {
+    return ReadDraft(scratch_.path() + "/" + name).value();
+  }
+};
+
+TEST_F(LabSynthesise, WritesADraftOfThePaidRelease) {
+  ASSERT_EQ(Run("synthesise --release r.json --count 50 --seed 3 --output a"),
+            kExitOk)
+      << err_;
+  const StoredDraft draft = DraftOf("a");
+  EXPECT_EQ(draft.draft.kind, DraftKind::kSynthetic);
+  EXPECT_EQ(draft.draft.method, "class_moments");
+  EXPECT_EQ(draft.draft.charge.at("sequence"), 7);
+  EXPECT_EQ(draft.draft.parameters.at("epsilon"), 4);
+  EXPECT_EQ(draft.draft.parameters.at("count"), 50);
+  EXPECT_EQ(draft.table_csv.substr(0, draft.table_csv.find('\n')),
+            "p,q,r,s,class");
+  EXPECT_EQ(std::count(draft.table_csv.begin(), draft.table_csv.end(), '\n'),
+            51);
+  struct stat facts;
+  ASSERT_EQ(stat((scratch_.path() + "/a/table.csv").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0600u);
+  // A seed gives the same people; without one they differ.
+  ASSERT_EQ(Run("synthesise --release r.json --count 50 --seed 3 --output b"),
+            kExitOk);
+  EXPECT_EQ(DraftOf("b").table_csv, draft.table_csv);
+  ASSERT_EQ(Run("synthesise --release r.json --count 50 --output c"), kExitOk);
+  EXPECT_NE(DraftOf("c").table_csv, draft.table_csv);
+  EXPECT_FALSE(DraftOf("c").draft.parameters.contains("seed"));
+  // A draft is never written over.
+  EXPECT_EQ(Run("synthesise --release r.json --count 50 --output c"),
+            kExitState);
+  EXPECT_THAT(err_, HasSubstr("[draft-exists]"));
+}
+
+TEST_F(LabSynthesise, SaysThatFiguresOnRealPeopleAreNotPrivate) {
+  ASSERT_EQ(Run("synthesise --release r.json --count 300 --test people.csv "
+                "--class-column 5 --output a"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
+  EXPECT_THAT(out_, HasSubstr("accuracy    "));
+  // The figure does not travel with the table.
+  EXPECT_TRUE(DraftOf("a").draft.attacks.is_null());
+  EXPECT_EQ(DraftOf("a").draft.parameters.dump().find("accuracy"),
+            std::string::npos);
+}
+
+TEST_F(LabSynthesise, MeasuresOnPublicData) {
+  ASSERT_EQ(Run("synthesise --input people.csv --class-column 5 --range 0,2 "
+                "--epsilon 1,8 --repeats 2 --public --seed 1 --output m"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
+  const std::string metrics = ReadAll(scratch_.path() + "/m/metrics.csv");
+  EXPECT_EQ(metrics.substr(0, metrics.find('\n')),
+            "epsilon,repeat,accuracy,membership_auc");
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 5);
+  const auto results =
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/m/results.json"));
+  EXPECT_EQ(results.at("epsilons").size(), 2u);
+  EXPECT_THAT(results.at("warning").get<std::string>(),
+              HasSubstr("not private"));
+}
+
+TEST_F(LabSynthesise, RefusesWithASentenceAndWritesNothing) {
+  const std::string release = "synthesise --release r.json --output x ";
+  const std::string input =
+      "synthesise --input people.csv --class-column 5 --output x ";
+  struct Case {
+    std::string arguments;
+    const char* code;
+  };
+  const Case cases[] = {
+      {"synthesise --output x", "synthesise-mixed"},
+      {input + "--release r.json --range 0,2", "synthesise-mixed"},
+      {release, "synthesise-mixed"},
+      {release + "--count 0", "count-out-of-range"},
+      {release + "--count 5 --test people.csv", "classes-missing"},
+      {input + "--range 0,2 --seed 1", "seed-needs-public"},
+      {input, "column-bound-missing"},
+      {input + "--range 2,1", "range-out-of-range"},
+      {input + "--range 0,2 --classes high,other", "class-unknown"},
+      {"synthesise --release people.csv --count 5 --output x",
+       "class-release-damaged"},
+      {"synthesise --release none.json --count 5 --output x", "file-missing"}};
+  for (const Case& one : cases) {
+    EXPECT_NE(Run(one.arguments), kExitOk) << one.arguments;
+    EXPECT_THAT(err_, HasSubstr(absl::StrCat("[", one.code, "]")));
+    EXPECT_FALSE(Exists("x")) << one.arguments;
+  }
+}
+
+}  // namespace
+}  // namespace dpnmf::curator::lab
