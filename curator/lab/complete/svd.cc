@@ -84,18 +84,28 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
                                 ", the smaller number of people and items."));
   }
   const ImputedMatrix matrix(ratings, column_means);
-  // A V_j = U_j B_j with B_j upper bidiagonal: alpha on, beta above the
-  // diagonal; A' U_j = V_j B_j' + beta_j v_{j+1} e_j'.
+  // On the transpose if it is narrower: after as many steps as M = A or A' has
+  // columns, V_j is a basis of everything and B_j is M itself.
+  const bool turned = ratings.rows() < ratings.columns;
+  const auto times = [&](const VectorXd& x) {
+    return turned ? matrix.TransposeTimes(x) : matrix.Times(x);
+  };
+  const auto transpose_times = [&](const VectorXd& x) {
+    return turned ? matrix.Times(x) : matrix.TransposeTimes(x);
+  };
+  // M V_j = U_j B_j with B_j upper bidiagonal: alpha on, beta above the
+  // diagonal; M' U_j = V_j B_j' + beta_j v_{j+1} e_j'.
   Index room = std::min<Index>(most, 2 * Index{rank} + 40);
-  MatrixXd u(ratings.rows(), room), v(ratings.columns, room);
+  MatrixXd u(std::max(ratings.rows(), ratings.columns), room), v(most, room);
   std::vector<double> alpha, beta;
-  // Directions of the row space that nothing has reached yet.
-  std::mt19937_64 start(1);
-  const auto fresh = [&start, &matrix, &ratings] {
-    return matrix.TransposeTimes(
-        VectorXd::NullaryExpr(ratings.rows(), [&start] {
-          return std::ldexp(static_cast<double>(start() >> 11), -52) - 1;
-        }));
+  std::mt19937_64 start(1);  // directions that nothing has reached yet
+  const auto fresh = [&start, most] {
+    return VectorXd::NullaryExpr(
+               most,
+               [&start] {
+                 return std::ldexp(static_cast<double>(start() >> 11), -52) - 1;
+               })
+        .eval();
   };
   double size = 0;  // of A, as far as it is known
   VectorXd next = fresh();
@@ -109,14 +119,14 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
       v.conservativeResize(Eigen::NoChange, room);
     }
     v.col(j) = next;
-    VectorXd left = matrix.Times(next);
+    VectorXd left = times(next);
     if (j > 0) left -= beta.back() * u.col(j - 1);
     // A direction that is used up is 0, and so is what follows from it.
     double length = Orthonormalise(u, j, size, &left);
     alpha.push_back(length);
     u.col(j) = left;
     size = std::max(size, length);
-    next = matrix.TransposeTimes(left) - length * v.col(j);
+    next = transpose_times(left) - length * v.col(j);
     length = Orthonormalise(v, j + 1, size, &next);
     if (length == 0) {
       next = fresh();
@@ -155,7 +165,7 @@ absl::StatusOr<TruncatedSvd> MeanImputedSvd(const SparseRatings& ratings,
     }
     svd.u = Product(u.leftCols(j + 1), left_small);
     svd.v = Product(v.leftCols(j + 1), right);
-    return svd;
+    return turned ? svd.Transposed() : svd;
   }
 }
 

@@ -24,10 +24,10 @@ class CompleteCommandLine : public Terminal {
     for (Eigen::Index i = 0; i < 60; ++i) {
       for (std::size_t at = input.ratings.Begin(i);
            at < input.ratings.Begin(i + 1); ++at) {
-        std::string& to = i >= 50                           ? later
-                          : input.ratings.indices[at] == 23 ? column
-                          : draws.Below(5) == 0             ? test
-                                                            : train;
+        std::string& to = input.ratings.indices[at] == 23 ? column
+                          : i >= 50                       ? later
+                          : draws.Below(5) == 0           ? test
+                                                          : train;
         absl::StrAppend(&to, "p", i, "\ti", input.ratings.indices[at], "\t",
                         input.ratings.values[at], "\n");
       }
@@ -73,13 +73,13 @@ class CompleteCommandLine : public Terminal {
 };
 
 TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
-  ASSERT_EQ(Run(fit_ + "--rounds 10 --output out"), kExitOk) << err_;
+  ASSERT_EQ(Run(fit_ + "--rounds 10 --output done"), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("Not private"));
-  const std::string metrics = Metrics("out");
+  const std::string metrics = Metrics("done");
   EXPECT_THAT(metrics, StartsWith("method,mae,pi_all,pi_rated\naux-nmf,"));
   EXPECT_THAT(metrics, HasSubstr("\nsvd,"));
   EXPECT_THAT(metrics, HasSubstr("\nmean,"));
-  const Json json = Results("out");
+  const Json json = Results("done");
   EXPECT_THAT(json["warning"].get<std::string>(), HasSubstr("Not private"));
   EXPECT_EQ(json["sizes"]["people"], 50);
   EXPECT_EQ(json["sizes"]["items"], 24);
@@ -89,8 +89,9 @@ TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
   EXPECT_LT(json["results"][0]["mae"].get<double>(),
             json["results"][1]["mae"].get<double>());
   for (const char* file :
-       {"out/model.bin", "out/metrics.csv", "out/results.json",
-        "out/report.html", "out/aux-nmf/draft.json", "out/aux-nmf/table.csv"}) {
+       {"done/model.bin", "done/metrics.csv", "done/results.json",
+        "done/report.html", "done/aux-nmf/draft.json",
+        "done/aux-nmf/table.csv"}) {
     ASSERT_TRUE(Exists(file)) << file;
     EXPECT_EQ(
         static_cast<int>(std::filesystem::status(scratch_.path() + "/" + file)
@@ -99,7 +100,7 @@ TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
         << file;
   }
   // A second one does not write over the draft.
-  EXPECT_EQ(Run(fit_ + "--output out"), kExitState);
+  EXPECT_EQ(Run(fit_ + "--output done"), kExitState);
   EXPECT_THAT(err_, HasSubstr("[draft-exists]"));
 }
 
@@ -113,8 +114,8 @@ TEST_F(CompleteCommandLine, TheSeedDecidesAndNeedsPublicData) {
 }
 
 TEST_F(CompleteCommandLine, UpdatesAddPeopleAndItems) {
-  ASSERT_EQ(Run(fit_ + "--output out"), kExitOk) << err_;
-  ASSERT_EQ(Run("complete update --model out/model.bin --rows later "
+  ASSERT_EQ(Run(fit_ + "--output done"), kExitOk) << err_;
+  ASSERT_EQ(Run("complete update --model done/model.bin --rows later "
                 "--user-features users2.csv --test test --output rows"),
             kExitOk)
       << err_;
@@ -137,8 +138,8 @@ TEST_F(CompleteCommandLine, UpdatesAddPeopleAndItems) {
 }
 
 TEST_F(CompleteCommandLine, AChangedModelFileIsRefused) {
-  ASSERT_EQ(Run(fit_ + "--output out"), kExitOk) << err_;
-  const std::string path = scratch_.path() + "/out/model.bin";
+  ASSERT_EQ(Run(fit_ + "--output done"), kExitOk) << err_;
+  const std::string path = scratch_.path() + "/done/model.bin";
   std::string model = ReadAll(path);
   model[model.size() / 2] = static_cast<char>(model[model.size() / 2] ^ 1);
   scratch_.Write("changed.bin", model);
@@ -202,12 +203,12 @@ TEST_F(CompleteCommandLine, LabelsStandForFeaturesAtWeightZero) {
     absl::StrAppend(&labels, "p", i, i % 3 == 0 ? ",f\n" : ",m\n");
   scratch_.Write("labels", labels);
   ASSERT_EQ(Run("complete fit --ratings train --test test --user-labels labels "
-                "--clusters 2,10 --weights 1,0,0 --rank 3 --output out"),
+                "--clusters 2,10 --weights 1,0,0 --rank 3 --output done"),
             kExitOk)
       << err_;
   EXPECT_THAT(out_, HasSubstr("The items are the 23 of the ratings"));
   EXPECT_EQ(Run("complete fit --ratings train --test test --user-labels labels "
-                "--clusters 2,4 --weights .5,.5,0 --rank 3 --output out2"),
+                "--clusters 2,4 --weights .5,.5,0 --rank 3 --output done2"),
             kExitOk)
       << err_;
 }
@@ -257,11 +258,11 @@ TEST_F(CompleteCommandLine, ExperimentGrowsRowsAndColumns) {
 }
 
 TEST_F(CompleteCommandLine, PrivateCompletionStandsBeside) {
-  ASSERT_EQ(Run(fit_ + "--rating-range 0,5 --epsilon 4 --output out"), kExitOk)
+  ASSERT_EQ(Run(fit_ + "--rating-range 0,5 --epsilon 4 --output done"), kExitOk)
       << err_;
-  EXPECT_THAT(Metrics("out"), HasSubstr("\ndp-item-effects@4,"));
-  EXPECT_THAT(Metrics("out"), HasSubstr("\ndp-ratings@4,"));
-  EXPECT_EQ(Results("out")["results"][3]["method"], "dp-item-effects");
+  EXPECT_THAT(Metrics("done"), HasSubstr("\ndp-item-effects@4,"));
+  EXPECT_THAT(Metrics("done"), HasSubstr("\ndp-ratings@4,"));
+  EXPECT_EQ(Results("done")["results"][3]["method"], "dp-item-effects");
 }
 
 }  // namespace
