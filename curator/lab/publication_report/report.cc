@@ -140,17 +140,15 @@ std::vector<std::string> FindingsOf(const Json& tables) {
 
 Json PublicationJson(const PublicationReport& report) {
   Json tables = TablesOf(report);
-  Json json = {{"warning", kPublicationWarning},
-               {"command", report.command},
-               {"data", report.data},
-               {"people", report.people},
-               {"columns", report.columns},
-               {"options", report.options},
-               {"findings", FindingsOf(tables)},
-               {"tables", std::move(tables)},
-               {"published", PublishedOf(report.published)}};
-  if (report.more.is_object()) json.update(report.more);
-  return json;
+  return {{"warning", kPublicationWarning},
+          {"command", report.command},
+          {"data", report.data},
+          {"people", report.people},
+          {"columns", report.columns},
+          {"options", report.options},
+          {"findings", FindingsOf(tables)},
+          {"tables", std::move(tables)},
+          {"published", PublishedOf(report.published)}};
 }
 
 }  // namespace
@@ -191,7 +189,9 @@ absl::Status AddTablesOf(const std::string& directory,
 }
 
 std::string ResultsJson(const PublicationReport& report) {
-  return TextOf(PublicationJson(report), 1) + "\n";
+  Json json = PublicationJson(report);
+  if (report.more.is_object()) json.update(report.more);
+  return TextOf(json, 1) + "\n";
 }
 
 std::string ReportHtml(const PublicationReport& report) {

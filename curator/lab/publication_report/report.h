@@ -56,7 +56,8 @@ struct PublicationReport {
   // "tables" of other reports' results.json, which stand on the same page.
   nlohmann::ordered_json beside = nlohmann::ordered_json::array();
   PublishedFigures published = PublishedFigures::kNone;
-  // Members of results.json that the command adds (an object, or null).
+  // Members of results.json that the command adds (an object, or null); those
+  // of the same name give way. The page has none of them.
   nlohmann::ordered_json more = nullptr;
 };
 

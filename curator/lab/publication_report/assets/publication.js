@@ -19,15 +19,16 @@ const strongestOf = (row) => row.attacks.linkage.reduce((best, one) =>
 
 function addHead() {
   add(root, 'h1', data.data);
-  add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command === 'complete' ? 'items' : 'columns') +
+  add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command.startsWith('complete') ? 'items' : 'columns') +
     ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' judged by dpnmf-lab ' + data.command + '.');
   add(root, 'h2', 'What an attacker found');
   const list = add(root, 'ul');
   for (const sentence of data.findings) add(list, 'li', sentence);
   if (attacked.length === 1) for (const sentence of attacked[0].words.slice(1)) add(list, 'li', sentence);
+  const once = attacked.some((row) => row.attacks.people && (row.attacks.people.attacked_are || '').includes('once'));
   add(root, 'p', 'Found: the published row nearest to what the attacker knows is the person’s own. In brackets: the ' +
-    'interval of 95 % (Clopper and Pearson). Only people whose row occurs once in the original are attacked: the others ' +
-    'cannot be told apart even there.', 'note');
+    'interval of 95 % (Clopper and Pearson).' + (once ? ' Only people whose row occurs once in the original are attacked: ' +
+    'the others cannot be told apart even there.' : ''), 'note');
 }
 
 // --- linkage against something, one point a table
@@ -142,8 +143,12 @@ function addAgainstLinkage() {
     'share of people found, strongest attack', strongest, {yRange: share});
   against('Linkage with four known values against VD', 'VD = |A - published| / |A|', (row) => row.vd,
     'share of people found', four, {yRange: share});
-  against('MAE against linkage', 'share of people found, all ratings known', linked, 'MAE of held-out ratings',
-    (row) => row.mae, {xRange: share});
+  // A private completion publishes no table in which somebody could be found.
+  const completed = data.tables.filter((row) => row.mae !== null && (row.attacks || row.kind === 'synthetic'));
+  const unpublished = completed.some((row) => !row.attacks);
+  addScatter(plots, {...size, title: 'MAE against linkage' + (unpublished ? ' (at 0: private, no table is published)' : ''),
+    xLabel: 'share of people found, all ratings known', yLabel: 'MAE of held-out ratings', xRange: share},
+  completed.map((row) => ({x: row.attacks ? linked(row) : 0, y: row.mae, row})));
   if (plots.childElementCount === 0) return plots.remove();
   const head = document.createElement('h2');
   head.textContent = 'Usefulness against linkage';
@@ -155,10 +160,10 @@ function addLinkage() {
   add(root, 'h2', 'Linkage');
   const plots = add(root, 'div', null, 'plots');
   const ways = [
-    ['values known exactly', (one) => /^\d+ (values?|ratings?)$/.test(one.knows)],
+    ['known exactly', (one) => /^\d+ (values?|ratings?)$/.test(one.knows)],
     ['each value on its column’s scale', (one) => one.knows.includes('scale') && one.error === 0],
     ['ratings less the items’ means', (one) => one.knows.includes('means') && one.error === 0 && one.known > 0],
-    ['values known within an error', (one) => one.error > 0 && one.known > 0 && !one.knows.includes('means')],
+    ['known within an error', (one) => one.error > 0 && one.known > 0 && !one.knows.includes('means')],
   ];
   for (const [title, isOf] of ways) {
     const lines = attacked.map((row, i) => ({label: nameOf(row), color: RAMP[i % RAMP.length],

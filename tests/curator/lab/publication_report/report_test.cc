@@ -82,6 +82,14 @@ TEST(PublicationReport, JsonHasTheWarningTheTablesAndThePublishedFigures) {
   EXPECT_TRUE(Json::parse(ResultsJson(other))["published"].empty());
 }
 
+TEST(PublicationReport, WhatTheCommandAddsStandsInTheJsonAndNotOnThePage) {
+  PublicationReport report = Example();
+  report.more = {{"data", {{"ratings", "from the command"}}}};
+  EXPECT_EQ(Json::parse(ResultsJson(report))["data"]["ratings"],
+            "from the command");
+  EXPECT_THAT(ReportHtml(report), Not(HasSubstr("from the command")));
+}
+
 TEST(PublicationReport, ThePageHoldsItsDataAsDataAndTheWarning) {
   const std::string page = ReportHtml(Example());
   EXPECT_THAT(page, HasSubstr(std::string(kPublicationWarning)));
