@@ -29,7 +29,8 @@ TEST(Json, PrintsOneLineWithoutANewline) {
   report.set_row_count(12);
   EXPECT_EQ(ToJsonLine(report),
             "{\"ok\":false,\"row_count\":\"12\",\"head\":\"\",\"anchor\":\"\","
-            "\"problem\":\"\",\"code\":\"\",\"receipts\":\"0\"}");
+            "\"problem\":\"\",\"code\":\"\",\"receipts\":\"0\",\"void_"
+            "populations\":[]}");
 }
 
 TEST(Json, LeavesSpacesWithinStringsAlone) {
