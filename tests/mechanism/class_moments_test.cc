@@ -406,7 +406,7 @@ TEST_F(ClassMomentsRun, ARequestThatCarriesAnythingIsRefusedUncharged) {
 
 TEST_F(ClassMomentsRun, ADataSetWithoutClassesRefusesItAtTheCurator) {
   access_ = curator::AccessControl::FromGrants(
-      {{"dns:analyst", {curator::Role::kAnalyst}, {"hidden"}, false, {}}});
+      {{"dns:analyst", {Role::kAnalyst}, {"hidden"}, false, {}}});
   const curator::SessionContext context = {
       ledger_.get(), gate_.get(), &catalog_, access_.get(), &locks_, 1};
   curator::Session session(context, {"dns:analyst"});

@@ -53,12 +53,11 @@ class SynthesiseCommand : public Terminal {
   }
 
   // Rows of the ledger of that kind.
-  std::vector<Json> Rows(const std::string& kind) {
-    EXPECT_EQ(Run("ledger show --data-dir z --format json"), kExitOk) << err_;
-    std::vector<Json> rows;
-    for (const Json& row : Json::parse(out_).at("rows"))
-      if (row.at("kind") == kind) rows.push_back(row);
-    return rows;
+  std::size_t Rows(RowKind kind) const {
+    const std::vector<LedgerRow> rows = Ledger::ReadRows(Places()).value();
+    return static_cast<std::size_t>(
+        std::count_if(rows.begin(), rows.end(),
+                      [&](const LedgerRow& row) { return row.kind == kind; }));
   }
 
   Ledger::Options Places() const {
@@ -112,12 +111,12 @@ TEST_F(SynthesiseCommand, TheSameRequestIsPaidOnce) {
   ASSERT_EQ(Synthesise("two.json"), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("nothing was charged"));
   EXPECT_EQ(File("one.json"), File("two.json"));
-  EXPECT_EQ(Rows("charge").size(), 1u);
+  EXPECT_EQ(Rows(RowKind::kCharge), 1u);
   // Another draw is another release, and paid.
   ASSERT_EQ(Synthesise("three.json", "--draw 2"), kExitOk) << err_;
   EXPECT_NE(ClassReleaseOfJson(File("one.json"))->sums,
             ClassReleaseOfJson(File("three.json"))->sums);
-  EXPECT_EQ(Rows("charge").size(), 2u);
+  EXPECT_EQ(Rows(RowKind::kCharge), 2u);
 }
 
 TEST_F(SynthesiseCommand, WhatIsRefusedChargesNothing) {
@@ -138,8 +137,8 @@ TEST_F(SynthesiseCommand, WhatIsRefusedChargesNothing) {
                 "r.json"),
             kExitNotFound);
   EXPECT_THAT(err_, HasSubstr("[dataset-unknown]"));
-  EXPECT_TRUE(Rows("charge").empty());
-  EXPECT_TRUE(Rows("open").empty());
+  EXPECT_EQ(Rows(RowKind::kCharge), 0u);
+  EXPECT_EQ(Rows(RowKind::kOpen), 0u);
   EXPECT_FALSE(Exists("r.json"));
   // A data set without classes.
   ASSERT_EQ(Run("import --name plain --population others --input v.csv --users "
@@ -181,8 +180,8 @@ TEST_F(SynthesiseCommand, KilledAnywhereItIsPaidAtMostOnce) {
       EXPECT_THAT(err_, HasSubstr("[release-lost]"));
       EXPECT_FALSE(Exists(output));
     }
-    EXPECT_EQ(Rows("charge").size(), static_cast<std::size_t>(kill));
-    EXPECT_EQ(Rows("open").size(), static_cast<std::size_t>(kill));
+    EXPECT_EQ(Rows(RowKind::kCharge), static_cast<std::size_t>(kill));
+    EXPECT_EQ(Rows(RowKind::kOpen), static_cast<std::size_t>(kill));
   }
 }
 
