@@ -36,6 +36,9 @@ double RangeOf(const RatingScale& scale) {
   return static_cast<double>(RangeUnits(scale)) * kRatingUnit;
 }
 
+// T / tau of `items`.
+constexpr std::int64_t kClip = 3, kClipOver = 4;
+
 // 181 / 256 < 1 / sqrt(2).
 constexpr std::uint64_t kOneRatingMask = 181, kOneRatingMaskOver = 256;
 
@@ -59,10 +62,14 @@ RatingsBounds RatingsBoundsOf(const RatingScale& scale, Adjacency adjacency) {
   const double range = RangeOf(scale), tau = range / 2;
   RatingsBounds bounds;
   bounds.tau = tau;
-  bounds.a = adjacency == Adjacency::kOneRating
-                 ? range * kOneRatingMask / kOneRatingMaskOver
-                 : tau * kRatio.numerator / kRatio.denominator;
-  bounds.c = adjacency == Adjacency::kOneRating ? tau : tau / 2;
+  if (adjacency == Adjacency::kOneRating) {
+    bounds.clip = bounds.c = tau;
+    bounds.a = range * kOneRatingMask / kOneRatingMaskOver;
+  } else {
+    bounds.clip = tau * kClip / kClipOver;
+    bounds.a = bounds.clip * kRatio.numerator / kRatio.denominator;
+    bounds.c = bounds.clip / 2;
+  }
   bounds.c_z = tau / 2;
   return bounds;
 }
@@ -79,6 +86,7 @@ ItemsLattice ItemsLatticeOf(const RatingScale& scale, int bits) {
   lattice.range_units = range;
   lattice.most = Ceiling(Scaled(range, bits, 2));
   lattice.largest_rating = Floor(Scaled(range, bits, 2));
+  lattice.clip = Floor(Scaled(range * kClip, bits, 2 * kClipOver));
   lattice.mask_norm = NormBoundSteps(bounds.a, bits);
   lattice.rating_norm = NormBoundSteps(bounds.c, bits);
   lattice.mask_step =
@@ -98,7 +106,7 @@ std::uint64_t ItemsSensitivity(const ItemsLattice& lattice, Adjacency adjacency,
   const std::uint64_t mask = lattice.mask_norm, rating = lattice.rating_norm;
   switch (adjacency) {
     case Adjacency::kReplaceOne: {
-      // 2 Q_a + 4 Q_c - 2 Q_c a^2 / tau^2, rounded up.
+      // 2 Q_a + 4 Q_c - 2 Q_c a^2 / T^2, rounded up.
       const Uint128 square =
           Uint128{lattice.ratio.numerator} * lattice.ratio.numerator;
       const Uint128 over =

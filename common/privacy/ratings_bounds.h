@@ -3,7 +3,7 @@
 // and the gate share (docs/privacy.md, "Ratings").
 //
 // Symbols: R = high - low; tau = R / 2; t = rating - own mean, clipped to
-// [-tau, tau]; w = 1 / sqrt(number of own ratings); Q = floor(c^2 4^bits) for a
+// [-T, T]; w = 1 / sqrt(number of own ratings); Q = floor(c^2 4^bits) for a
 // length c. Functions of public numbers alone.
 #ifndef DPNMF_COMMON_PRIVACY_RATINGS_BOUNDS_H_
 #define DPNMF_COMMON_PRIVACY_RATINGS_BOUNDS_H_
@@ -27,10 +27,13 @@ bool IsRatingScale(const RatingScale& scale);
 // In units of ratings.
 struct RatingsBounds {
   double tau = 0;
+  // T of `items`: 3/4 tau; tau under one_rating.
+  double clip = 0;
   // Column 0 of `items`: a person adds a w to each own item, or under
-  // one_rating a. At most tau; under one_rating R / sqrt(2) rounded down.
+  // one_rating a. T / 2; under one_rating R / sqrt(2) rounded down.
   double a = 0;
-  // Column 1 of `items`: |w t| <= c <= tau. one_rating: no bound on the length.
+  // Column 1 of `items`: |w t| <= c = T / 2. one_rating: no bound on the
+  // length.
   double c = 0;
   // `residuals`, `corrections`: residuals are clipped to [-tau, tau], weighted
   // by w, and scaled to |z| <= c_z.
@@ -52,10 +55,10 @@ inline constexpr double kShareOfProfileMoment = 0.05;
 // ------------------------------------------------------------- on the lattice
 // `bits` may be negative. Entries lie on multiples of 2^-bits.
 
-// a <= tau as the ratio a / tau of `items`, exactly.
+// a <= T as the ratio a / T of `items`, exactly.
 struct MaskRatio {
-  std::uint32_t numerator = 7;
-  std::uint32_t denominator = 10;
+  std::uint32_t numerator = 1;
+  std::uint32_t denominator = 2;
 };
 
 // One person's integers for `items`: k for each own item and l_i.
@@ -65,9 +68,10 @@ struct ItemsLattice {
   // `mean`: integers (x, y) with x^2 + y most <= most^2, y >= 0; most =
   // ceil(2^bits tau).
   std::int64_t most = 0;
-  // Clip of t: floor(2^bits tau).
+  // Clip of t: floor(2^bits T); under one_rating floor(2^bits tau).
+  std::int64_t clip = 0;
   std::int64_t largest_rating = 0;
-  // Gate: n k^2 <= mask_norm, sum l^2 <= rating_norm, |l_i| a <= tau k.
+  // Gate: n k^2 <= mask_norm, sum l^2 <= rating_norm, |l_i| a <= T k.
   std::uint64_t mask_norm = 0;
   std::uint64_t rating_norm = 0;
   MaskRatio ratio;

@@ -28,12 +28,14 @@ double Signal(const DatasetFacts& facts, double mu) {
 }
 
 std::vector<double> Shares(const DatasetFacts& facts, double signal) {
-  // Corrections and hidden factors need many people; without public features
-  // corrections pay earlier.
+  // Corrections need many people; where there are no public features they have
+  // more to say.
   const bool featured = facts.ratings && facts.ratings->item_features > 0;
-  const double low = featured ? 3000 : 600, high = featured ? 10'000 : 3000;
-  const double ramp = std::clamp((signal - low) / (high - low), 0.0, 1.0);
-  return {0.50 - 0.05 * ramp, 0.45 - 0.10 * ramp, 0.05, 0, 0.15 * ramp};
+  const double most = featured ? 0.18 : 0.35;
+  const double corrections =
+      most * std::clamp((signal - 3000) / (12'000 - 3000), 0.0, 1.0);
+  return {0.56 - 0.55 * corrections, 0.42 - 0.50 * corrections,
+          0.02 + 0.05 * corrections, 0, corrections};
 }
 
 std::uint32_t RoundsOf(const std::vector<double>& shares,

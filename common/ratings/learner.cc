@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -357,6 +358,27 @@ absl::Status CheckNotStopped(const RatingsFacts& facts) {
                  "The fit was stopped.");
 }
 
+// What clipping and cutting to length leave of column 1 of `items`, if ratings
+// are normal about their person's mean with variance `within`.
+struct Seen {
+  // Of an effect; its square root, since people's own solves take up what is
+  // common to all effects, and the whole makes corrections worse (measured).
+  double part = 1;
+  double variance = 1;  // of a rating
+};
+Seen SeenOf(const RatingsFacts& facts, double within) {
+  if (facts.dataset.adjacency == Adjacency::kOneRating) return {1, within};
+  const RatingsBounds bounds =
+      RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency);
+  const double z = bounds.clip / std::sqrt(within);
+  const double inside = std::erf(z / std::numbers::sqrt2);
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  const double square =
+      within * (inside - 2 * z * density + z * z * (1 - inside));
+  const double cut = std::min(1.0, bounds.c / std::sqrt(square));
+  return {std::sqrt(inside * cut), square * cut * cut};
+}
+
 absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
                         const VectorXd& second_stddev, Learnt* learnt) {
   ItemEvidence evidence;
@@ -370,7 +392,9 @@ absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
   const double weight = facts.dataset.adjacency == Adjacency::kOneRating
                             ? 1.0
                             : 1 / RootOfRatings(facts, *learnt);
-  evidence.sampling = kSampling * learnt->within * weight;
+  const Seen seen = SeenOf(facts, learnt->within);
+  evidence.sampling =
+      kSampling * seen.variance / (seen.part * seen.part) * weight;
   std::vector<MatrixXd> covariates = BlocksOf(facts);
   if (learnt->y.cols() > 0) {
     const VectorXd counts = learnt->counts();
@@ -414,9 +438,11 @@ absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
   learnt->own_stddev = bounds.tau * Stddev(stage.parts[0]);
   SetWithin(facts, learnt);
   learnt->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
-  learnt->sums_stddev = Stddev(stage.parts[1]);
+  const double seen = SeenOf(facts, learnt->within).part;
+  learnt->sums_stddev = Stddev(stage.parts[1]) / seen;
   learnt->sums = sums;
   learnt->sums.col(0) /= bounds.a;
+  learnt->sums.col(1) /= seen;
   learnt->has_items = true;
   DPNMF_RETURN_IF_ERROR(LearnItems(facts, {}, {}, learnt));
   Assemble(facts, learnt);

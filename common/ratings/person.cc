@@ -19,7 +19,7 @@ namespace {
 
 // What is liked: above this part of the range; the scale of the logistic that
 // is nearest to the normal distribution.
-constexpr double kLikedPart = 0.7, kLogistic = 1.702;
+constexpr double kLikedPart = 0.55, kLogistic = 1.702;
 // Draws of items that stand for all in the next one's probability; steps of
 // Newton.
 constexpr Index kStandIns = 256;

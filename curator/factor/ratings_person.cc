@@ -74,9 +74,10 @@ void OwnMean(std::span<const std::int32_t> ratings, std::int64_t low,
   share->variance = y;
 }
 
-// integers <- t of each rating.
+// integers <- t of each rating, clipped to +-clip.
 void Centre(std::span<const std::int32_t> units, std::int64_t low,
-            const ItemsLattice& lattice, std::span<std::int64_t> integers) {
+            const ItemsLattice& lattice, std::int64_t clip,
+            std::span<std::int64_t> integers) {
   const auto n = static_cast<std::int64_t>(units.size());
   std::int64_t sum = 0;
   for (const std::int32_t one : units) sum += one - low;
@@ -85,15 +86,14 @@ void Centre(std::span<const std::int32_t> units, std::int64_t low,
   const Int128 denominator = Int128{10'000} * n << std::max(-lattice.bits, 0);
   constexpr Int128 kFits = Int128{1} << 62;
   if (largest < kFits && denominator < kFits) {
-    CentreWith<std::int64_t>(units, low, sum, lattice.bits,
-                             lattice.largest_rating, integers.data());
+    CentreWith<std::int64_t>(units, low, sum, lattice.bits, clip,
+                             integers.data());
   } else {
-    CentreWith<Int128>(units, low, sum, lattice.bits, lattice.largest_rating,
-                       integers.data());
+    CentreWith<Int128>(units, low, sum, lattice.bits, clip, integers.data());
   }
 }
 
-// k = floor(sqrt(Q_a / n)); l = trunc(t min(w, c / |t|)), clamped to tau k / a.
+// k = floor(sqrt(Q_a / n)); l = trunc(t min(w, c / |t|)), clamped to T k / a.
 void Weigh(const ItemsLattice& lattice, std::span<std::int64_t> l,
            ItemShare* share) {
   const std::size_t count = l.size();
@@ -361,8 +361,10 @@ ItemShare ItemShareOf(const RatedItems& ratings, const RatingScale& scale,
     return share;
   integers = integers.first(count);
   OwnMean(ratings.units, scale.low_units, lattice, &share);
-  Centre(ratings.units, scale.low_units, lattice, integers);
-  if (adjacency != Adjacency::kOneRating) {
+  const bool one_rating = adjacency == Adjacency::kOneRating;
+  Centre(ratings.units, scale.low_units, lattice,
+         one_rating ? lattice.largest_rating : lattice.clip, integers);
+  if (!one_rating) {
     Weigh(lattice, integers, &share);
     return share;
   }

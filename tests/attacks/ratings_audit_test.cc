@@ -247,6 +247,7 @@ LinearGame JointlyRounded(const ItemsLattice& lattice, RatingScale scale) {
 TEST(AuditOfItems, SeesPartsThatAreRoundedByThemselves) {
   const RatingScale scale = {.low_units = 0, .high_units = 20'800};
   ItemsLattice lattice = ItemsLatticeOf(scale, 2);
+  lattice.clip = lattice.largest_rating;
   lattice.ratio = {25, 26};
   lattice.mask_norm = 16;
   lattice.rating_norm = 17;

@@ -167,7 +167,7 @@ TEST(RatingsPlan, MechanismAndDataSetMustFit) {
 
 // The sensitivities of docs/privacy.md, in units of ratings: R = 4.
 TEST(RatingsPlan, SensitivitiesAreThoseOfTheTheorems) {
-  constexpr double kR = 4, kTau = 2, kA = 1.4, kC = 1, kCz = 1;
+  constexpr double kR = 4, kTau = 2, kT = 1.5, kA = 0.75, kC = 0.75, kCz = 1;
   const double c_h2 = 1.25, c_p = 1 + std::sqrt(12.0);
   for (const Adjacency adjacency : kAdjacencies) {
     const RunPlan plan =
@@ -184,7 +184,7 @@ TEST(RatingsPlan, SensitivitiesAreThoseOfTheTheorems) {
     switch (adjacency) {
       case Adjacency::kReplaceOne:
         expect(0, 1,
-               2 * kA * kA + 4 * kC * kC - 2 * kA * kA * kC * kC / kTau / kTau);
+               2 * kA * kA + 4 * kC * kC - 2 * kA * kA * kC * kC / kT / kT);
         break;
       case Adjacency::kAddRemoveOne:
         expect(0, 1, kA * kA + kC * kC);
@@ -234,8 +234,9 @@ TEST(RatingsPlan, EveryRangeAndSizeCanBePlanned) {
 
 TEST(RatingsBounds, TheMaskIsNeverAboveTheRatings) {
   const RatingsBounds person = RatingsBoundsOf(kStars, Adjacency::kReplaceOne);
-  EXPECT_LE(person.a, person.tau);
-  EXPECT_LE(person.c, person.tau);
+  EXPECT_LE(person.clip, person.tau);
+  EXPECT_LE(person.a, person.clip);
+  EXPECT_LE(person.c, person.clip);
   const RatingsBounds one = RatingsBoundsOf(kStars, Adjacency::kOneRating);
   EXPECT_LE(2 * one.a * one.a, 16);
   EXPECT_GT(2 * one.a * one.a, 15.99);

@@ -122,7 +122,7 @@ class SimulatedRun {
       own(0) += mean - middle;
       own(1) += (r.array() - mean).square().mean() / bounds.tau;
       Eigen::VectorXd t =
-          w * (r.array() - mean).max(-bounds.tau).min(bounds.tau).matrix();
+          w * (r.array() - mean).max(-bounds.clip).min(bounds.clip).matrix();
       if (!one) t = CutTo(bounds.c, t);
       for (Eigen::Index j = 0; j < n; ++j) {
         sums(person.items[std::size_t(j)], 0) += bounds.a * w;

@@ -324,6 +324,7 @@ TEST(Items, Theorem12RoundingBothPartsByThemselvesBreaksTheBound) {
   constexpr int kShared = 256;
   const RatingScale scale = {.low_units = 0, .high_units = 21'250};
   ItemsLattice lattice = ItemsLatticeOf(scale, 4);
+  lattice.clip = lattice.largest_rating;
   lattice.ratio = {16, 17};
   lattice.mask_norm = 256;
   lattice.rating_norm = 289;
