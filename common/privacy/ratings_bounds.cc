@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace dpnmf {
 namespace {
@@ -72,6 +73,18 @@ RatingsBounds RatingsBoundsOf(const RatingScale& scale, Adjacency adjacency) {
   }
   bounds.c_z = tau / 2;
   return bounds;
+}
+
+ClippedRatings ClippedOf(const RatingsBounds& bounds, Adjacency adjacency,
+                         double within) {
+  if (adjacency == Adjacency::kOneRating) return {1, within};
+  const double z = bounds.clip / std::sqrt(within);
+  const double inside = std::erf(z / std::numbers::sqrt2);
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  const double square =
+      within * (inside - 2 * z * density + z * z * (1 - inside));
+  const double cut = std::min(1.0, bounds.c / std::sqrt(square));
+  return {inside * cut, square * cut * cut};
 }
 
 double ProfileMomentBound(std::uint32_t rank) {

@@ -41,6 +41,17 @@ struct RatingsBounds {
 };
 RatingsBounds RatingsBoundsOf(const RatingScale& scale, Adjacency adjacency);
 
+// What clipping to [-T, T] and cutting to length leave of column 1 of `items`,
+// if a rating is normal about its person's mean with variance `within` > 0:
+// factors of an effect (part, in (0, 1]) and the variance of a rating
+// afterwards. Nothing is lost under one_rating.
+struct ClippedRatings {
+  double part = 1;
+  double variance = 1;
+};
+ClippedRatings ClippedOf(const RatingsBounds& bounds, Adjacency adjacency,
+                         double within);
+
 // The profile that `corrections` multiply: (h_0, h_1 ... h_r) with h_0 constant
 // and |(h_1 ... h_r)| <= 1, in units of the prior; |.|^2 <= c_h^2 = 5/4.
 inline constexpr double kProfileConstant = 0.5;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -358,25 +357,15 @@ absl::Status CheckNotStopped(const RatingsFacts& facts) {
                  "The fit was stopped.");
 }
 
-// What clipping and cutting to length leave of column 1 of `items`, if ratings
-// are normal about their person's mean with variance `within`.
-struct Seen {
-  // Of an effect; its square root, since people's own solves take up what is
-  // common to all effects, and the whole makes corrections worse (measured).
-  double part = 1;
-  double variance = 1;  // of a rating
-};
-Seen SeenOf(const RatingsFacts& facts, double within) {
-  if (facts.dataset.adjacency == Adjacency::kOneRating) return {1, within};
-  const RatingsBounds bounds =
-      RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency);
-  const double z = bounds.clip / std::sqrt(within);
-  const double inside = std::erf(z / std::numbers::sqrt2);
-  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  const double square =
-      within * (inside - 2 * z * density + z * z * (1 - inside));
-  const double cut = std::min(1.0, bounds.c / std::sqrt(square));
-  return {std::sqrt(inside * cut), square * cut * cut};
+// What clipping leaves of column 1 of `items`. Of an effect its square root:
+// people's own solves take up what is common to all effects, and the whole
+// makes corrections worse (measured).
+ClippedRatings SeenOf(const RatingsFacts& facts, double within) {
+  ClippedRatings seen = ClippedOf(
+      RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency),
+      facts.dataset.adjacency, within);
+  seen.part = std::sqrt(seen.part);
+  return seen;
 }
 
 absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
@@ -392,7 +381,7 @@ absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
   const double weight = facts.dataset.adjacency == Adjacency::kOneRating
                             ? 1.0
                             : 1 / RootOfRatings(facts, *learnt);
-  const Seen seen = SeenOf(facts, learnt->within);
+  const ClippedRatings seen = SeenOf(facts, learnt->within);
   evidence.sampling =
       kSampling * seen.variance / (seen.part * seen.part) * weight;
   std::vector<MatrixXd> covariates = BlocksOf(facts);

@@ -22,7 +22,8 @@ std::string TwoDigits(double value) {
 // Column 0 of `items` has a w for each person who rated the item, column 1 the
 // rating about the own mean times w; both have the noise sigma. So the noise is
 // that of sigma / (a w) people, and moves the mean rating of an item that n
-// people rated by sigma / (n w).
+// people rated by sigma / (n w), over what clipping leaves of a rating if
+// ratings spread over a quarter of the range.
 std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts) {
   const PartPlan* items = nullptr;
   for (const StagePlan& stage : plan.stages) {
@@ -41,12 +42,14 @@ std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts) {
         TwoDigits(stddev / bounds.a), people, TwoDigits(stddev / people));
   }
   const double weight = 1 / std::sqrt(kRatingsOfAPerson);
+  const double spread = bounds.tau / 2;
+  const double seen = ClippedOf(bounds, facts.adjacency, spread * spread).part;
   return absl::StrFormat(
       "The noise in the count of an item is that of %s people with %.0f "
       "ratings each. If %.0f such people rated an item, the noise moves its "
       "mean rating by about %s.",
       TwoDigits(stddev / (bounds.a * weight)), kRatingsOfAPerson, people,
-      TwoDigits(stddev / (people * weight)));
+      TwoDigits(stddev / (people * weight * seen)));
 }
 
 }  // namespace dpnmf
