@@ -29,7 +29,7 @@ class PublishCommand : public Terminal {
         WriteDraft(scratch_.path() + "/nmf", draft, "a,b\n3,4\n9,9\n").ok());
   }
   int Publish(const std::string& more) {
-    return Run("publish --data-dir z --draft nmf --output out " + more);
+    return Run("publish --data-dir z --draft nmf --output table " + more);
   }
 };
 
@@ -41,7 +41,7 @@ TEST_F(PublishCommand, GivesAGuaranteeUpAndEverythingSaysSo) {
   EXPECT_THAT(err_, HasSubstr("[linkage-too-high]"));
   EXPECT_EQ(Publish("--approve Ann --accept-linkage 0.05"), kExitState);
   EXPECT_THAT(err_, HasSubstr("[population-capped]"));
-  EXPECT_FALSE(Exists("out"));
+  EXPECT_FALSE(Exists("table"));
   ASSERT_EQ(Run("ledger show --data-dir z"), kExitOk);
   EXPECT_THAT(out_, Not(HasSubstr("VOID")));
   ASSERT_EQ(Publish("--approve Ann --accept-linkage 0.05 --void-guarantee "
@@ -49,8 +49,8 @@ TEST_F(PublishCommand, GivesAGuaranteeUpAndEverythingSaysSo) {
             kExitOk)
       << err_;
   EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
-  EXPECT_TRUE(Exists("out/nmf.not-dp.csv"));
-  EXPECT_TRUE(Exists("out/LABEL.json"));
+  EXPECT_TRUE(Exists("table/nmf.not-dp.csv"));
+  EXPECT_TRUE(Exists("table/LABEL.json"));
   ASSERT_EQ(Run("ledger show --data-dir z"), kExitOk);
   EXPECT_THAT(out_, HasSubstr("VOID "));
   ASSERT_EQ(Run("ledger show --data-dir z --format json"), kExitOk);
