@@ -227,7 +227,7 @@ exits 0 "with another certificate" as alice runs
 cp "$work/allow.json" "$work/allow.kept"
 echo '{"peers": [{"identity": "dns:nobody", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
 for _ in 1 2 3; do as alice datasets && fail "a server that is not on the list is served"; done
-says identity-unknown
+says analyst-not-admitted
 cp "$work/allow.kept" "$work/allow.json"
 kill -TERM $analyst_pid $curator_pid
 wait $analyst_pid || fail "the analyst's exit code"
