@@ -17,7 +17,6 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/draft/class_release.h"
-#include "curator/import/load.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/receipt_signer.h"
