@@ -87,7 +87,7 @@ exits 6 "bob is not on the list" as bob runs
 put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:bob.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 exits 0 "bob is" as bob runs
 put "$work/allow.json" '{"grants": []}'
-exits 6 "the analyst is not" as alice datasets
+exits 7 "the analyst is not" as alice datasets
 put "$work/allow.json" "$grants"
 exits 0 "the analyst is again" as alice "${train[@]}" --wait
 
