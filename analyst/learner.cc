@@ -339,6 +339,7 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   if (metrics == nullptr) return;
   metrics->RoundEnded(record_.run.specification().parameters().dataset(),
                       result.lost ? "lost" : "released", seconds);
+  metrics->SetVoidSince(record_.population, result.ledger.void_since());
   const v1::Guarantee& guarantee = record_.guarantee;
   const auto conversion = FromProto(guarantee.conversion());
   const auto budget = FromProto(result.ledger);
@@ -348,7 +349,6 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   const auto largest = LargestRunOf(guarantee, result.ledger, delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
-  metrics->SetVoidSince(record_.population, result.ledger.void_since());
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {
