@@ -14,6 +14,7 @@
 #include "analyst/receipt_check.h"
 #include "analyst/round_facts.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/trace.h"
 #include "common/wire/convert.h"
 
@@ -191,8 +192,12 @@ absl::Status Learner::PrepareItems(const OpenedRun& opened) {
 
 absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
   if (names_fetched_) return absl::OkStatus();
-  DPNMF_RETURN_IF_ERROR(FetchNames(run_id_, store_, curator_, stopped));
-  names_fetched_ = true;
+  const absl::Status fetched = FetchNames(run_id_, store_, curator_, stopped);
+  names_fetched_ = fetched.ok() || !IsTransient(fetched);
+  if (!fetched.ok()) {
+    LogWarning("run {} goes on without the names of its features: {}", run_id_,
+               std::string(fetched.message()));
+  }
   return absl::OkStatus();
 }
 

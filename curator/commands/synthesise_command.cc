@@ -17,7 +17,6 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/draft/class_release.h"
-#include "curator/import/load.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/receipt_signer.h"
@@ -125,12 +124,11 @@ absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
   return parameters;
 }
 
-absl::StatusOr<std::vector<std::string>> FeatureNamesOf(
-    const std::string& directory) {
-  const std::string path = directory + "/features.txt";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::vector<std::string>();
-  return LoadFeatureNames(path);
+// Those that analysts see as well.
+std::vector<std::string> FeatureNamesOf(const Catalog& catalog,
+                                        const std::string& name) {
+  const ItemList* const names = catalog.ItemsOf(name);
+  return names == nullptr ? std::vector<std::string>() : names->ids;
 }
 
 // Draft::charge.
@@ -160,9 +158,7 @@ absl::StatusOr<ClassRelease> FileOf(const SynthesiseOptions& options,
   release.data_bits = session.plan.data_bits;
   release.stddev_steps = session.plan.stages.at(0).parts.at(0).stddev_steps;
   release.sums = round.parts.at(0).lattice;
-  DPNMF_ASSIGN_OR_RETURN(
-      release.features,
-      FeatureNamesOf(DatasetDirectory(options.data_dir, options.name)));
+  release.features = FeatureNamesOf(opened.catalog, options.name);
   DPNMF_ASSIGN_OR_RETURN(release.charge, ChargeOf(*opened.ledger, round));
   DPNMF_ASSIGN_OR_RETURN(const v1::Receipt receipt,
                          opened.receipts->ReceiptOf(round.row));

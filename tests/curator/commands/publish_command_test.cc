@@ -96,7 +96,7 @@ TEST_F(PublishCommand, PeopleOfAnEarlierVersionAreRecordedLater) {
   std::filesystem::remove(scratch_.path() + "/z/datasets/v/people.bin");
   EXPECT_EQ(Publish("--approve Ann --accept-linkage 0.05"), kExitNotFound);
   EXPECT_THAT(err_, HasSubstr("dpnmf-curator people --name v"));
-  scratch_.Write("w.csv", "1,2\n3,4\n5,1\n2,2\n0,2\n");
+  scratch_.Write("w.csv", "1,2\n3,4\n5,1\n3,2\n0,2\n");
   EXPECT_EQ(Run("people --name v --input w.csv --users rows --data-dir z"),
             kExitState);
   EXPECT_THAT(err_, HasSubstr("[people-differ]"));

@@ -74,6 +74,7 @@ TEST_F(DatasetPeopleTest, AreTheSameInEveryFormat) {
   const std::vector<std::vector<float>> rows = {{3, 0, 4}, {0, 5, 0}};
   ImportOptions options = MatrixOf("c.csv", "3,0\n0,5\n4,0\n");
   options.users_are_rows = false;
+  options.label_columns = 0;
   ExpectPeople(options, rows);
   ExpectPeople(MatrixOf("s.mtx",
                         "%%MatrixMarket matrix coordinate real general\n"
