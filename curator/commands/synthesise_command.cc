@@ -213,11 +213,17 @@ absl::Status Synthesise(const SynthesiseOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(
       const ClassRelease file,
       FileOf(options, opened, parameters, run, released.value()));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         opened.ledger->PositionOf(run.facts.population));
   DPNMF_RETURN_IF_ERROR(WriteNewFile(options.output, ToJson(file)));
   Print(absl::StrFormat(
-      "wrote %s: class moments of %s, epsilon %g at delta %g, run %s%s\n",
+      "wrote %s: class moments of %s, epsilon %g at delta %g, run %s%s%s\n",
       options.output, options.name, parameters.epsilon, parameters.delta,
-      run_id, paid ? "; it was paid for before, and nothing was charged" : ""));
+      run_id, paid ? "; it was paid for before, and nothing was charged" : "",
+      position.void_since.has_value()
+          ? absl::StrCat("; the guarantee of population ", run.facts.population,
+                         " is VOID since ", MomentText(*position.void_since))
+          : ""));
   return absl::OkStatus();
 }
 

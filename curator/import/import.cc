@@ -173,7 +173,7 @@ absl::Status CheckLabelsOf(const ImportOptions& options) {
 }
 
 absl::Status ImportRunning() {
-  return Refused("import-running",
+  return Refusal(absl::StatusCode::kFailedPrecondition, "import-running",
                  "Another import into this data directory is running; try "
                  "again when it has ended.");
 }

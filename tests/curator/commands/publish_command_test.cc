@@ -78,8 +78,17 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
   EXPECT_EQ(Run(late), kExitState);
   EXPECT_THAT(err_, HasSubstr("[people-published]"));
   EXPECT_FALSE(Exists("z/datasets/late"));
+  ASSERT_EQ(Run(late + " --dry-run"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("Not checked: "));
   ASSERT_EQ(Run(late + " --void-guarantee --format json"), kExitOk) << err_;
   EXPECT_TRUE(Json::parse(out_)["dataset"]["guarantee"].contains("void_since"));
+  scratch_.Write("later.csv", "5,9\n1,7\n");
+  ASSERT_EQ(Run("import --name later --population late --input later.csv "
+                "--users rows --label-columns 0 --epsilon 1 --delta 1e-6 "
+                "--data-dir z"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("VOID        since 20"));
 }
 
 TEST_F(PublishCommand, PeopleOfAnEarlierVersionAreRecordedLater) {

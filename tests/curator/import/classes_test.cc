@@ -235,7 +235,8 @@ TEST_F(ClassesAtImport, OnlyPublicLabelsHaveTheirSizesDescribed) {
   EXPECT_EQ(dataset->description().classes, imported->classes);
   EXPECT_EQ(dataset->description().range, options.range);
   // N is private under the other relation, and so are sizes.
-  options = OptionsFor("1,2,benign,3\n3,4,benign,5\n5,6,malignant,7\n", "e");
+  options = OptionsFor(
+      "1,2,benign,4\n4,5,malignant,6\n7,8,benign,9\n1,1,benign,1\n", "e");
   options.population = "others";
   options.labels_public = true;
   options.adjacency = Adjacency::kAddRemoveOne;
