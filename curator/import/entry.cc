@@ -97,6 +97,13 @@ std::optional<EntryProblem> ParseNumber(std::string_view text,
                              : ToNumber(value, refuse_negative, entry);
 }
 
+float ParseAnyFloat(std::string_view text) {
+  double value = 0;
+  return ParseNumber(text, /*refuse_negative=*/false, &value).has_value()
+             ? std::numeric_limits<float>::quiet_NaN()
+             : static_cast<float>(value);
+}
+
 bool IsNumber(std::string_view text) {
   return ParseNumber(TrimBlanks(text)).has_value();
 }

@@ -39,6 +39,10 @@ std::optional<double> ParseNumber(std::string_view text);
 // Whether the text is a number at all, finite or not.
 bool IsNumber(std::string_view text);
 
+// A number of any sign, as ParseEntry rounds it; NaN if it is none, or larger
+// than a float.
+float ParseAnyFloat(std::string_view text);
+
 // A whole number in [0, 2^63), without sign.
 std::optional<std::uint64_t> ParseWhole(std::string_view text);
 

@@ -22,7 +22,8 @@ struct InputFormat {
   // A file has entries of named items, not rows and columns: items and the
   // number of people must be declared.
   bool declares_people = false;
-  // Reads LoadOptions::class_column.
+  // Reads LoadOptions::class_column, id_column, label_columns, columns and
+  // delimiter.
   bool has_fields = false;
   // Errors of LoadMatrix.
   absl::StatusOr<LoadedMatrix> (*read)(InputFile* input, bool users_are_rows,

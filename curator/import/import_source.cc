@@ -63,11 +63,14 @@ absl::Status WriteLines(const std::string& path,
 
 template <typename Data>
 Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
-                      const FingerprintKey& key, PeopleFingerprints* people) {
+                      const LinesOfPeople& lines, const FingerprintKey& key,
+                      PeopleFingerprints* people) {
   std::vector<PersonFingerprint> rows;
   const Digest whole = FingerprintOf(data, key, &rows);
   PeopleCollector collector(key);
   for (const PersonFingerprint& row : rows) collector.AddRow(row);
+  for (std::size_t at = 0; at < lines.values.size(); at += lines.width)
+    collector.AddLine(std::span(lines.values).subspan(at, lines.width), lines);
   for (const std::string& id : ids) collector.AddId(id);
   *people = collector.Finish();
   return whole;
@@ -165,7 +168,7 @@ class MatrixSource : public ImportSource {
   std::uint64_t people() const override { return matrix_.users; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
-    return FingerprintsOf(matrix_, matrix_.ids, key, people);
+    return FingerprintsOf(matrix_, matrix_.ids, matrix_.lines, key, people);
   }
   std::vector<std::uint64_t> ClassSizes() const override {
     std::vector<std::uint64_t> sizes(classes_);
@@ -264,7 +267,7 @@ class RatingsSource : public ImportSource {
   }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
-    return FingerprintsOf(ratings_, ratings_.users, key, people);
+    return FingerprintsOf(ratings_, ratings_.users, {}, key, people);
   }
   absl::Status Write(const DatasetDescription&,
                      const std::string& directory) override {

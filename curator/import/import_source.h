@@ -27,8 +27,7 @@ class ImportSource {
   virtual std::uint64_t people() const = 0;
   // The first entries of the first people; before Write.
   virtual std::vector<std::vector<float>> First() const = 0;
-  // Of the whole, and of the people; not of labels: the same people without
-  // them are recognised.
+  // Of the whole without labels, and of the people (PeopleCollector::AddLine).
   virtual Digest Fingerprint(const FingerprintKey& key,
                              PeopleFingerprints* people) const = 0;
   // People of each declared class.

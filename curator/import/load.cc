@@ -43,6 +43,28 @@ absl::Status CheckDeclaredShape(const InputFile& input,
   return absl::OkStatus();
 }
 
+// An option that is not read would let the operator believe in other entries,
+// or in ids that nobody has.
+absl::Status CheckFieldOptions(const InputFile& input,
+                               const InputFormat& format,
+                               const LoadOptions& options) {
+  if (format.has_fields) return absl::OkStatus();
+  const std::pair<bool, const char*> given[] = {
+      {options.label_columns.has_value(), "--label-columns"},
+      {options.id_column.has_value(), "--id-column"},
+      {!options.columns.empty(), "--columns"},
+      {options.delimiter.has_value(), "--delimiter"}};
+  for (const auto& [is_given, flag] : given) {
+    if (!is_given) continue;
+    return input.RefuseAt(
+        "flag-unused", 0, 0,
+        absl::StrCat("the format ", View(format.name), " has no fields that ",
+                     flag,
+                     " could mean; leave it out, or write the file as CSV"));
+  }
+  return absl::OkStatus();
+}
+
 // Column by column: the values that normalisation touches.
 std::span<float> ValuesOf(LoadedMatrix* matrix, std::uint64_t user) {
   if (!matrix->sparse) {
@@ -109,6 +131,7 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                            "with people in rows alone; write the file so, or "
                            "leave out --class-column");
   }
+  DPNMF_RETURN_IF_ERROR(CheckFieldOptions(*input, *format, options));
   DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,
                          format->read(input.get(), users_are_rows, options));
   DPNMF_RETURN_IF_ERROR(CheckDeclaredShape(*input, matrix, options));

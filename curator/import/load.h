@@ -38,6 +38,16 @@ std::string FormatNames();
 // What can be read, for help texts: "CSV, TSV ... and ...".
 std::string FormatTitles();
 
+// The numbers of whole lines, one a person. A file may be imported twice, or be
+// imported and published, with flags that take other fields for entries: the
+// line is the same.
+struct LinesOfPeople {
+  std::size_t width = 0;  // fields of a line; 0: the entries are all there is
+  std::vector<float> values;   // width a person; NaN: not a number
+  std::vector<bool> is_entry;  // of each field
+  std::optional<std::size_t> class_field, id_field;  // from 0
+};
+
 // V: D x N. Entries are finite, not negative and never -0.
 struct LoadedMatrix {
   std::uint64_t features = 0;  // D >= 1
@@ -53,6 +63,8 @@ struct LoadedMatrix {
   std::vector<std::string> ids;
   // Of each user the index of the declared class; empty without classes.
   std::vector<std::int32_t> labels;
+  // Private.
+  LinesOfPeople lines;
 };
 
 // Bytes of the file read so far, and its size.
@@ -72,12 +84,12 @@ struct LoadOptions {
   std::optional<bool> header;
   std::optional<int> label_columns;
   // Text matrices with people in rows: the field, counted from 1, that is the
-  // person's id. It must be one of the label columns; not set label_columns are
-  // then so many.
+  // person's id. It must be one of the label columns, which count every field
+  // before it, that of the class too; not set label_columns are then so many.
   std::optional<int> id_column;
   // Text matrices. The columns that hold entries: "all", or numbers, ranges and
-  // names of the header with commas between, as "2-65,total". Empty: all but
-  // labels.
+  // names of the header with commas between, as "2-65,total". Their order is
+  // that of the file, whatever the order here. Empty: all but labels.
   std::string columns;
   // Text matrices. Not set: that of the format.
   std::optional<char> delimiter;
@@ -112,7 +124,9 @@ struct LoadOptions {
 // "input-ambiguous" (the format must be said), "features-mismatch",
 // "users-mismatch", "item-unknown", "columns-unknown",
 // "class-column-out-of-range", "class-unknown" (a label is not declared),
-// "class-column-mixed" (the file is no text matrix of users in rows).
+// "class-column-mixed" (the file is no text matrix of users in rows),
+// "id-column-out-of-range", "flag-unused" (label_columns, id_column, columns or
+// delimiter, and the format has no such fields).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -138,6 +139,27 @@ PersonFingerprint FingerprintOfId(std::string_view id,
   std::string text = "\xfe\xff\xff\xff\xff\xff\xff\xff";
   text.append(id);
   return Cut(KeyedHash(text, key));
+}
+
+void PeopleCollector::AddLine(std::span<const float> line,
+                              const LinesOfPeople& fields) {
+  std::vector<float> row;
+  for (const bool entries_alone : {true, false}) {
+    for (const bool with_class : {true, false}) {
+      for (const bool with_id : {true, false}) {
+        if (entries_alone && with_id) continue;
+        row.clear();
+        for (std::size_t i = 0; i < line.size(); ++i) {
+          const bool takes = i == fields.class_field ? with_class
+                             : i == fields.id_field
+                                 ? with_id
+                                 : fields.is_entry[i] || !entries_alone;
+          if (takes && !std::isnan(line[i])) row.push_back(line[i]);
+        }
+        AddRow(row);
+      }
+    }
+  }
 }
 
 PeopleFingerprints PeopleCollector::Finish() {

@@ -44,9 +44,7 @@ PersonFingerprint FingerprintOfId(std::string_view id,
                                   const FingerprintKey& key);
 
 // Puts the fingerprints of people together, in any order. One person may have
-// several rows: of a table with a class, add the row with the class at its
-// place and the row without it, because either may have been imported.
-// 16 bytes a person and kind. Not thread-safe.
+// several rows (AddLine). 16 bytes a person and row. Not thread-safe.
 class PeopleCollector {
  public:
   explicit PeopleCollector(const FingerprintKey& key) : key_(key) {}
@@ -58,6 +56,10 @@ class PeopleCollector {
               std::span<const float> values) {
     Add(FingerprintOfRow(columns, values, key_), &people_.rows);
   }
+  // A line of a file: its entries, with and without the class at its place; and
+  // all its numbers, with and without id and class. Whichever of them another
+  // reading of the line takes for entries, the person is recognised.
+  void AddLine(std::span<const float> line, const LinesOfPeople& fields);
   void AddRow(const PersonFingerprint& row) { Add(row, &people_.rows); }
   void AddId(std::string_view id) {
     people_.has_ids = true;

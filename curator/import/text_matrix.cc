@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,13 +42,16 @@ class TextMatrixReader {
       : input_(*input), separator_(separator), options_(options) {}
 
   absl::StatusOr<LoadedMatrix> Read(bool users_are_rows) {
+    users_are_rows_ = users_are_rows;
     DPNMF_ASSIGN_OR_RETURN(bool more, NextRow());
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file is empty; give another");
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
+    if (!has_header && class_behind_first_) return NoClass(fields_.size());
     if (has_header) {
-      KeepHeader();
+      header_ = std::move(first_line_);
+      class_behind_first_ = false;
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
       if (!more) {
         return input_.Refuse(
@@ -68,6 +72,7 @@ class TextMatrixReader {
         DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
+    matrix.lines = std::move(lines_);
     return matrix;
   }
 
@@ -92,7 +97,9 @@ class TextMatrixReader {
       }
       if (AddPlainRow(line)) continue;
       if (SplitFields(line, separator_, &fields_)) {
+        if (width_ == 0) first_line_.assign(fields_.begin(), fields_.end());
         DPNMF_RETURN_IF_ERROR(TakeClass(line));
+        line_ = line;
         return true;
       }
       absl::Status malformed =
@@ -109,19 +116,28 @@ class TextMatrixReader {
   absl::Status TakeClass(std::string_view line) {
     if (!options_.class_column.has_value()) return absl::OkStatus();
     const auto column = static_cast<std::size_t>(*options_.class_column);
-    if (column < 1 || column > fields_.size()) {
-      return input_.Refuse(
-          "class-column-out-of-range", fields_.size(),
-          absl::StrCat("the line has ", fields_.size(),
-                       " fields, and the class is declared in field ", column,
-                       "; correct --class-column"));
+    // The first line may be a header as R writes it: one field fewer.
+    if (width_ == 0 && header_.empty() && column == fields_.size() + 1 &&
+        options_.header.value_or(
+            std::none_of(fields_.begin(), fields_.end(), IsNumber))) {
+      class_behind_first_ = true;
+      return absl::OkStatus();
     }
+    if (column < 1 || column > fields_.size()) return NoClass(fields_.size());
     class_ = FieldText(line, fields_[column - 1]);
     fields_.erase(fields_.begin() + static_cast<std::ptrdiff_t>(column) - 1);
     if (!fields_.empty()) return absl::OkStatus();
     return input_.Refuse("input-malformed", column,
                          "the line has no field besides the class; check the "
                          "separator");
+  }
+
+  absl::Status NoClass(std::size_t fields) const {
+    return input_.Refuse(
+        "class-column-out-of-range", fields,
+        absl::StrCat("the line has ", fields,
+                     " fields, and the class is declared in field ",
+                     *options_.class_column, "; correct --class-column"));
   }
 
   // The number of fields_[index] in the file.
@@ -159,6 +175,7 @@ class TextMatrixReader {
   bool AddPlainRow(std::string_view line) {
     if (!plain_ || refused_ > 0) return false;
     const std::size_t before = values_.size();
+    const std::size_t lines_before = lines_.values.size();
     const char* at = line.data();
     const char* const end = at + line.size();
     for (std::size_t field = 0; field < width_; ++field) {
@@ -169,10 +186,10 @@ class TextMatrixReader {
         if (next == nullptr ||
             std::memchr(at, '"', static_cast<std::size_t>(end - at)))
           break;
+        const std::string_view label(at, static_cast<const char*>(next));
         // A number among the words is refused (AddRow).
-        if (field < words_only_ &&
-            IsNumber({at, static_cast<const char*>(next)}))
-          break;
+        if (field < words_only_ && IsNumber(label)) break;
+        if (lines_.width > 0) lines_.values.push_back(ParseAnyFloat(label));
         at = static_cast<const char*>(next);
         continue;
       }
@@ -181,10 +198,17 @@ class TextMatrixReader {
       values_.push_back(value);
     }
     if (at == end && values_.size() - before == entries_.size()) {
+      if (lines_.width > 0) {
+        lines_.values.insert(
+            lines_.values.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>(before),
+            values_.end());
+      }
       ++rows_;
       return true;
     }
     values_.resize(before);
+    lines_.values.resize(lines_before);
     return false;
   }
 
@@ -237,13 +261,6 @@ class TextMatrixReader {
                      "are; give --header yes or --header no"));
   }
 
-  void KeepHeader() {
-    header_width_ = fields_.size();
-    header_.assign(fields_.begin(), fields_.end());
-    while (header_empty_ < fields_.size() && fields_[header_empty_].empty())
-      ++header_empty_;
-  }
-
   // From the first row of numbers: its width and how many labels lead it.
   absl::Status FixLayout(bool has_header) {
     width_ = fields_.size();
@@ -251,16 +268,18 @@ class TextMatrixReader {
     std::size_t named = 0;  // by the header
     if (has_header) {
       // R writes no field above the row names.
-      const bool unnamed_labels = header_width_ + 1 == width_;
-      if (!unnamed_labels && header_width_ != width_) {
-        return input_.Refuse(
-            "input-ragged", std::min(header_width_, width_) + 1,
-            absl::StrCat("the line has ", InFile(width_),
-                         " fields and the header has ", InFile(header_width_),
-                         "; make them equal"));
+      const bool unnamed_labels = header_.size() + 1 == InFile(width_);
+      if (!unnamed_labels && header_.size() != InFile(width_)) {
+        return input_.Refuse("input-ragged",
+                             std::min(header_.size(), InFile(width_)) + 1,
+                             absl::StrCat("the line has ", InFile(width_),
+                                          " fields and the header has ",
+                                          header_.size(), "; make them equal"));
       }
-      named = std::max(header_empty_, static_cast<std::size_t>(unnamed_labels));
       if (unnamed_labels) header_.insert(header_.begin(), "");
+      if (options_.class_column.has_value())
+        header_.erase(header_.begin() + *options_.class_column - 1);
+      while (named < header_.size() && header_[named].empty()) ++named;
     }
     label_columns_ = std::max(words_only_, named);
     guessed_ = words_only_ > named;
@@ -269,10 +288,20 @@ class TextMatrixReader {
       words_only_ = 0;
       guessed_ = false;
     }
+    if (options_.id_column.has_value() &&
+        (*options_.id_column < 1 || IdIndex() >= width_)) {
+      return input_.Refuse(
+          "id-column-out-of-range", InFile(width_),
+          absl::StrCat("the line has ", InFile(width_),
+                       " fields, and the id is declared in "
+                       "field ",
+                       *options_.id_column, "; correct --id-column"));
+    }
     if (!options_.columns.empty()) return ChooseColumns();
     for (std::size_t i = label_columns_; i < width_; ++i) entries_.push_back(i);
     plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
              !options_.id_column.has_value();
+    KeepLines();
     if (label_columns_ < width_) return absl::OkStatus();
     return input_.Refuse(
         "input-not-a-number", 1,
@@ -294,8 +323,16 @@ class TextMatrixReader {
             ChooseColumn(TrimBlanks({name.data(), name.size()}), &chosen));
       }
     }
+    if (options_.id_column.has_value() && chosen[IdIndex()]) {
+      return input_.RefuseAt(
+          "id-column-out-of-range", 0, 0,
+          absl::StrCat("--columns contains the field ", *options_.id_column,
+                       ", which --id-column declares as the id; leave it out "
+                       "of --columns"));
+    }
     for (std::size_t i = 0; i < width_; ++i)
       if (chosen[i]) entries_.push_back(i);
+    KeepLines();
     return entries_.empty() ? UnknownColumn(options_.columns)
                             : absl::OkStatus();
   }
@@ -320,6 +357,32 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
+  // Where a person's line may have more numbers than its entries.
+  void KeepLines() {
+    if (!users_are_rows_ || entries_.size() == InFile(width_)) return;
+    // Labels that were guessed from words have no number.
+    if (entries_.size() + words_only_ == InFile(width_)) return;
+    lines_.width = InFile(width_);
+    lines_.is_entry.resize(lines_.width);
+    for (const std::size_t i : entries_)
+      lines_.is_entry[FieldNumber(i) - 1] = true;
+    if (options_.class_column.has_value())
+      lines_.class_field = static_cast<std::size_t>(*options_.class_column) - 1;
+    if (options_.id_column.has_value())
+      lines_.id_field = static_cast<std::size_t>(*options_.id_column) - 1;
+  }
+
+  // All numbers of the line, with that of the class.
+  void KeepLine() {
+    if (lines_.width == 0 || refused_ > 0) return;
+    const std::size_t begin = lines_.values.size();
+    lines_.values.resize(begin + lines_.width);
+    for (std::size_t i = 0; i < width_; ++i)
+      lines_.values[begin + FieldNumber(i) - 1] = ParseAnyFloat(fields_[i]);
+    if (lines_.class_field.has_value())
+      lines_.values[begin + *lines_.class_field] = ParseAnyFloat(class_);
+  }
+
   absl::Status UnknownColumn(std::string_view name) const {
     return input_.RefuseAt(
         "columns-unknown", 0, 0,
@@ -335,7 +398,7 @@ class TextMatrixReader {
       Note(input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
                          absl::StrCat("the line has ", InFile(fields_.size()),
                                       " fields and the lines before have ",
-                                      width_, "; make them equal")));
+                                      InFile(width_), "; make them equal")));
       return absl::OkStatus();
     }
     for (std::size_t i = 0; i < words_only_; ++i) {
@@ -347,7 +410,7 @@ class TextMatrixReader {
     }
     if (options_.id_column.has_value()) {
       const std::size_t at = IdIndex();
-      ids_.emplace_back(TrimBlanks(fields_[at]));
+      ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[at])));
       if (ids_.back().empty()) {
         Note(input_.Refuse("input-malformed", FieldNumber(at),
                            "the id is empty; give every person one"));
@@ -361,13 +424,19 @@ class TextMatrixReader {
       if (refused_ == 0) values_.push_back(entry);
     }
     ++rows_;
+    KeepLine();
     return AddLabel();
   }
 
-  // As declared; an id alone declares that the fields up to it are labels.
+  // As declared, without the class, which the flag counts where it stands among
+  // them; an id alone declares that the fields up to it are labels.
   std::optional<int> LabelColumns() const {
-    if (options_.label_columns.has_value() || !options_.id_column.has_value())
-      return options_.label_columns;
+    if (options_.label_columns.has_value()) {
+      const bool has_class = options_.class_column.has_value() &&
+                             *options_.class_column <= *options_.label_columns;
+      return *options_.label_columns - (has_class ? 1 : 0);
+    }
+    if (!options_.id_column.has_value()) return std::nullopt;
     return static_cast<int>(IdIndex()) + 1;
   }
 
@@ -445,11 +514,12 @@ class TextMatrixReader {
   InputFile& input_;
   const char separator_;
   const LoadOptions& options_;
-  Fields fields_;                    // of the current line
-  std::vector<std::string> header_;  // empty: none
-  std::size_t header_width_ = 0;
-  std::size_t header_empty_ = 0;      // leading empty fields of the header
-  std::size_t width_ = 0;             // fields of a row
+  Fields fields_;          // of the current line
+  std::string_view line_;  // that they point into
+  std::vector<std::string> first_line_;
+  bool class_behind_first_ = false;   // the first line ends before the class
+  std::vector<std::string> header_;   // empty: none; FixLayout drops the class
+  std::size_t width_ = 0;             // fields of a row, without the class
   std::size_t label_columns_ = 0;     // leading fields that are not entries
   std::size_t words_only_ = 0;        // of these, the ones guessed from a word
   bool guessed_ = false;              // a word decided label_columns_
@@ -458,6 +528,8 @@ class TextMatrixReader {
   std::vector<std::string> ids_;      // of the rows, if there is an id column
   std::string class_;                 // of the current line
   std::vector<std::int32_t> labels_;
+  LinesOfPeople lines_;
+  bool users_are_rows_ = true;
   std::uint64_t rows_ = 0;
   bool plain_ = false;  // rows may be read by AddPlainRow
   std::uint64_t refused_ = 0;

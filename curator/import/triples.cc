@@ -41,6 +41,7 @@ class TriplesReader {
       if (!more) break;
       if (input_.line_number() == 1) separator_ = GuessSeparator(line);
       if (IsBlank(line, kBlanks)) continue;
+      line_ = line;
       DPNMF_RETURN_IF_ERROR(AddLine(line));
     }
     if (entries_.empty()) {
@@ -82,7 +83,7 @@ class TriplesReader {
                              "the field is empty; write a user and an item");
       }
     }
-    DPNMF_ASSIGN_OR_RETURN(entry.user, UserOf(fields_[0]));
+    DPNMF_ASSIGN_OR_RETURN(entry.user, UserOf(FieldText(line_, fields_[0])));
     DPNMF_ASSIGN_OR_RETURN(entry.feature, ItemOf(fields_[1]));
     if (const auto problem = ParseEntry(fields_[2], &entry.value)) {
       return input_.Refuse(problem->code, 3, problem->sentence);
@@ -119,7 +120,8 @@ class TriplesReader {
   const bool items_declared_;
   const std::optional<std::uint64_t> users_declared_;
   char separator_ = kBlanks;
-  std::vector<std::string_view> fields_;  // of the current line
+  std::string_view line_;                 // the current one
+  std::vector<std::string_view> fields_;  // of it
   Numbering users_, items_;
   std::vector<SparseEntry> entries_;
 };

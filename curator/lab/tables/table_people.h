@@ -7,8 +7,8 @@
 
 namespace dpnmf::curator::lab {
 
-// Of ids where the table has them, and of rows: without the class, and with it
-// at its place if it is a number, because either may have been imported.
+// Of ids where the table has them, and of lines (PeopleCollector::AddLine): id
+// and class may have been imported as entries.
 // `options` are those that the table was read with.
 PeopleFingerprints PeopleOf(const Table& table, const TableOptions& options,
                             const FingerprintKey& key);

@@ -139,6 +139,53 @@ TEST_F(ClassesAtImport, ReadsTheSameColumnsAsWithoutTheClass) {
   }
 }
 
+// --label-columns counts the fields of the line, as the other flags do.
+TEST_F(ClassesAtImport, LabelColumnsCountTheClassThatStandsAmongThem) {
+  LoadOptions options;
+  options.class_column = 1;
+  options.classes = {"benign", "malignant"};
+  options.id_column = 2;
+  options.label_columns = 2;
+  const std::string path =
+      scratch_.Write("m.csv", "benign,71,1,2\nmalignant,72,3,4\n");
+  auto loaded = LoadMatrix(path, true, options);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->values, (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_EQ(loaded->ids, (std::vector<std::string>{"71", "72"}));
+  options.id_column.reset();
+  options.label_columns = 1;  // the class alone
+  loaded = LoadMatrix(path, true, options);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->values, (std::vector<float>{71, 1, 2, 72, 3, 4}));
+}
+
+// R writes no name above the first column, whatever the class's place.
+TEST_F(ClassesAtImport, AHeaderWithOneFieldFewerLosesTheClassAlone) {
+  LoadOptions options;
+  options.classes = {"benign", "malignant"};
+  options.columns = "y";
+  options.class_column = 2;
+  const auto first = LoadMatrix(
+      scratch_.Write("r.csv", "class,x,y\nann,benign,1,2\nbob,malignant,3,4\n"),
+      true, options);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->values, (std::vector<float>{2, 4}));
+  options.columns = "x";
+  options.class_column = 3;
+  const auto middle = LoadMatrix(
+      scratch_.Write("r.csv", "x,class,y\nann,1,benign,2\nbob,3,malignant,4\n"),
+      true, options);
+  ASSERT_TRUE(middle.ok()) << middle.status();
+  EXPECT_EQ(middle->values, (std::vector<float>{1, 3}));
+  options.columns = "y";
+  options.class_column = 4;
+  const auto last = LoadMatrix(
+      scratch_.Write("r.csv", "x,y,class\nann,1,2,benign\nbob,3,4,malignant\n"),
+      true, options);
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->values, (std::vector<float>{2, 4}));
+}
+
 TEST_F(ClassesAtImport, ARefusedLabelIsNamedWithLineAndColumn) {
   ImportOptions options = OptionsFor("1,2,benign,3\n4,5,other,6\n");
   std::string refusal = Refused(options);

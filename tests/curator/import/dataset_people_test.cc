@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "tests/curator/data/scratch.h"
@@ -95,11 +98,22 @@ TEST_F(DatasetPeopleTest, OfRatingsHaveIdsAndTheRowsThatNumbersShow) {
 TEST_F(DatasetPeopleTest, HaveTheIdsOfADeclaredColumn) {
   ImportOptions options = MatrixOf("m.csv", "1007,9,3,4\n1008,8,5,6\n");
   options.id_column = 1;
-  ExpectPeople(options, {{9, 3, 4}, {8, 5, 6}}, {"1007", "1008"});
+  // Ids that are numbers may be entries of another reading of the file.
+  std::vector<std::vector<float>> rows = {
+      {1007, 9, 3, 4}, {1008, 8, 5, 6}, {9, 3, 4}, {8, 5, 6}};
+  ExpectPeople(options, rows, {"1007", "1008"});
   options.label_columns = 2;
-  ExpectPeople(options, {{3, 4}, {5, 6}}, {"1007", "1008"});
+  rows.insert(rows.end(), {{3, 4}, {5, 6}});
+  ExpectPeople(options, rows, {"1007", "1008"});
   options.id_column = 2;
-  ExpectPeople(options, {{3, 4}, {5, 6}}, {"8", "9"});
+  ExpectPeople(options,
+               {{1007, 9, 3, 4},
+                {1008, 8, 5, 6},
+                {1007, 3, 4},
+                {1008, 5, 6},
+                {3, 4},
+                {5, 6}},
+               {"8", "9"});
   options = MatrixOf("h.csv", "id,x,y\n\" ann \",3,4\nbob,5,6\n");
   options.id_column = 1;
   ExpectPeople(options, {{3, 4}, {5, 6}}, {"ann", "bob"});
@@ -200,6 +214,136 @@ TEST_F(DatasetPeopleTest, OfRatingsAreReadAgainToo) {
     EXPECT_EQ(ReadPeople(directory()).value(), before);
     fs::remove_all(directory());
   }
+}
+
+// What a format does not have is refused, not skipped: the entries would be
+// other ones than the operator believes.
+TEST_F(DatasetPeopleTest, FlagsOfFieldsAreRefusedWhereAFormatHasNone) {
+  const auto expect_refused = [](ImportOptions options) {
+    const auto code = [&](const auto& change) {
+      ImportOptions changed = options;
+      change(&changed);
+      return ReasonCode(Import(changed).status());
+    };
+    EXPECT_EQ(code([](auto* o) { o->id_column = 1; }), "flag-unused");
+    EXPECT_EQ(code([](auto* o) { o->label_columns = 1; }), "flag-unused");
+    EXPECT_EQ(code([](auto* o) { o->columns = "2"; }), "flag-unused");
+    EXPECT_EQ(code([](auto* o) { o->delimiter = ';'; }), "flag-unused");
+    EXPECT_EQ(code([](auto*) {}), "");
+    fs::remove_all(DatasetDirectory(options.data_dir, options.name));
+  };
+  ImportOptions options = MatrixOf(
+      "m.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
+  options.format = MatrixFormatOfName("mtx").value();
+  expect_refused(options);
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
+  header.resize(117, ' ');
+  std::string npy =
+      std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
+  for (const float value : {1.0f, 2.0f, 3.0f, 4.0f})
+    npy.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  options = MatrixOf("m.npy", npy);
+  options.format = MatrixFormatOfName("npy").value();
+  expect_refused(options);
+  options = MatrixOf("t.txt", "ann a 3\nbob b 5\n");
+  options.format = MatrixFormatOfName("triples").value();
+  options.features_file = scratch_.Write("f", "a\nb\n");
+  options.users_count = 2;
+  expect_refused(options);
+}
+
+// One line of a file is one person, whatever the flags take of it.
+TEST_F(DatasetPeopleTest, AreRecognisedHoweverTheFlagsReadTheSameFile) {
+  const std::string content = "71,1,2,0,5\n72,3,4,1,6\n73,5,6,0,7\n";
+  using Change = std::function<void(ImportOptions*)>;
+  const std::vector<std::pair<const char*, Change>> readings = {
+      {"as it is", [](auto* o) { o->label_columns = 0; }},
+      {"class",
+       [](auto* o) {
+         o->label_columns = 0, o->class_column = 4, o->classes = {"0", "1"};
+       }},
+      {"id", [](auto* o) { o->id_column = 1; }},
+      {"labels", [](auto* o) { o->label_columns = 2; }},
+      {"id and class",
+       [](auto* o) {
+         o->id_column = 1, o->class_column = 4, o->classes = {"0", "1"};
+       }},
+      {"first columns", [](auto* o) { o->columns = "1-3"; }},
+      {"last columns", [](auto* o) { o->columns = "4-5"; }}};
+  for (const auto& [first, read_first] : readings) {
+    ImportOptions options = MatrixOf("m.csv", content);
+    read_first(&options);
+    options.header = false;
+    ASSERT_TRUE(Import(options).ok()) << first;
+    for (const auto& [second, read_second] : readings) {
+      if (first == second) continue;
+      ImportOptions other = MatrixOf("m.csv", content);
+      read_second(&other);
+      other.header = false;
+      other.name = std::string("e");
+      other.population = std::string("q");
+      std::vector<std::string> notes;
+      other.note = [&](const std::string& note) { notes.push_back(note); };
+      const absl::Status imported = Import(other).status();
+      EXPECT_TRUE(imported.ok() || ReasonCode(imported) == "data-known")
+          << imported;
+      const bool noted =
+          std::any_of(notes.begin(), notes.end(), [](const auto& note) {
+            return note.find(" of these rows") != std::string::npos;
+          });
+      EXPECT_TRUE(noted || ReasonCode(imported) == "data-known")
+          << first << ", then " << second;
+      fs::remove_all(directory("e"));
+    }
+    fs::remove_all(directory());
+  }
+}
+
+// A line is known by what it holds: also where another file lacks the id, or
+// the class, or both.
+TEST_F(DatasetPeopleTest, HaveTheNumbersOfTheLineWithAndWithoutIdAndClass) {
+  ImportOptions options = MatrixOf("m.csv", "71,word,1,2,8,5\n72,x,3,4,9,6\n");
+  options.header = false;
+  options.id_column = 1;
+  options.class_column = 5;
+  options.classes = {"8", "9"};
+  options.columns = "3-4";
+  ExpectPeople(options,
+               {{1, 2},
+                {1, 2, 8},
+                {1, 2, 5},
+                {1, 2, 8, 5},
+                {71, 1, 2, 5},
+                {71, 1, 2, 8, 5},
+                {3, 4},
+                {3, 4, 9},
+                {3, 4, 6},
+                {3, 4, 9, 6},
+                {72, 3, 4, 6},
+                {72, 3, 4, 9, 6}},
+               {"71", "72"});
+}
+
+TEST_F(DatasetPeopleTest, AnIdIsReadAsItWasQuoted) {
+  ImportOptions options = MatrixOf("m.csv", "\"O\"\"Neil\",3,4\nbob,5,6\n");
+  options.header = false;
+  options.id_column = 1;
+  ExpectPeople(options, {{3, 4}, {5, 6}}, {"O\"Neil", "bob"});
+  options = MatrixOf("t.txt", "\"O\"\"Neil\" a 3\nbob a 5\n");
+  options.format = MatrixFormatOfName("triples").value();
+  options.features_file = scratch_.Write("f", "a\n");
+  options.users_count = 2;
+  ExpectPeople(options, {{3}, {5}}, {"O\"Neil", "bob"});
+}
+
+TEST_F(DatasetPeopleTest, AnIdIsAFieldAndNoEntry) {
+  ImportOptions options = MatrixOf("m.csv", "71,2,3\n72,5,6\n");
+  options.id_column = 1;
+  options.columns = "1-2";
+  EXPECT_EQ(ReasonCode(Import(options).status()), "id-column-out-of-range");
+  options.id_column = 4;
+  EXPECT_EQ(ReasonCode(Import(options).status()), "id-column-out-of-range");
 }
 
 TEST_F(DatasetPeopleTest, OfAnotherDataSetAreNotTaken) {

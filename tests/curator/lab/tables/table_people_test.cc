@@ -41,9 +41,36 @@ TEST(TablePeople, WithANumberAsClassAreRecognisedWithAndWithoutIt) {
   const PeopleFingerprints people = PeopleOf(table, options, kKey);
   EXPECT_TRUE(people.has_ids);
   EXPECT_TRUE(Has(people.ids, FingerprintOfId("b", kKey)));
-  EXPECT_EQ(people.rows.size(), 3u);
+  EXPECT_EQ(people.rows.size(), 3u);  // words are no numbers
   EXPECT_TRUE(
       Has(people.rows, FingerprintOfRow(std::vector<float>{1, 2}, kKey)));
+  EXPECT_TRUE(
+      Has(people.rows, FingerprintOfRow(std::vector<float>{1, 7, 2}, kKey)));
+}
+
+// A data set may have been imported with the id or the class as an entry.
+TEST(TablePeople, WithNumbersAsIdAndClassAreRecognisedInEveryReading) {
+  Table table = TwoPeople();
+  table.classes = {"7", "8"};
+  table.ids = {"71", "72"};
+  TableOptions options;
+  options.id_column = 3;  // 1, class, id, 2
+  options.class_column = 2;
+  const PeopleFingerprints people = PeopleOf(table, options, kKey);
+  EXPECT_EQ(people.rows.size(), 8u);
+  for (const std::vector<float>& row : std::vector<std::vector<float>>{
+           {1, 2}, {1, 7, 2}, {1, 71, 2}, {1, 7, 71, 2}, {3, 8, 72, 4}})
+    EXPECT_TRUE(Has(people.rows, FingerprintOfRow(row, kKey)));
+}
+
+// A line of people's names stands before the line of their classes.
+TEST(TablePeople, InColumnsAreRecognisedBelowALineOfNames) {
+  Table table = TwoPeople();
+  table.classes = {"7", "8"};
+  TableOptions options;
+  options.users_are_rows = false;
+  options.class_column = 3;  // names, 1, class, 2
+  const PeopleFingerprints people = PeopleOf(table, options, kKey);
   EXPECT_TRUE(
       Has(people.rows, FingerprintOfRow(std::vector<float>{1, 7, 2}, kKey)));
 }
