@@ -335,7 +335,7 @@ class TextMatrixReader {
       Note(input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
                          absl::StrCat("the line has ", InFile(fields_.size()),
                                       " fields and the lines before have ",
-                                      width_, "; make them equal")));
+                                      InFile(width_), "; make them equal")));
       return absl::OkStatus();
     }
     for (std::size_t i = 0; i < words_only_; ++i) {
