@@ -152,11 +152,9 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
     if (stopped_) return ShuttingDown();
     DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
     if (open >= settings_.max_open_runs) return TooManyRuns(open);
-    DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
-    if (HasNames(planned.dataset)) {
-      DPNMF_RETURN_IF_ERROR(
-          store_->PutDataset(record.run.run_id(), planned.dataset));
-    }
+    DPNMF_RETURN_IF_ERROR(
+        store_->Add(record, learner,
+                    HasNames(planned.dataset) ? &planned.dataset : nullptr));
     queue_.push_back(QueuedOf(record.run));
     untouched_.insert(record.run.run_id());
     ++announcements_;
