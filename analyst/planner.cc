@@ -13,6 +13,7 @@
 #include "common/nmf/forecast.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/ratings/outlook.h"
 #include "common/wire/convert.h"
 
@@ -120,6 +121,19 @@ void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   *run = dpnmf::ToProto(*parameters);
 }
 
+// A run learns a dictionary or tells a figure. A mechanism that does neither is
+// for the curator's own use.
+absl::Status CheckHasAnswer(const std::string& name) {
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  const dpnmf::Mechanism* const shared = dpnmf::Mechanisms().Find(name);
+  if (mechanism == nullptr || shared == nullptr || shared->learns_dictionary ||
+      mechanism->figure != nullptr)
+    return absl::OkStatus();
+  return Invalid("mechanism-unknown",
+                 absl::StrCat("`mechanism` ", name,
+                              " learns no dictionary: choose another."));
+}
+
 v1::Forecast ToProto(const Forecast& forecast) {
   v1::Forecast message;
   message.set_noise(forecast.noise);
@@ -192,6 +206,7 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(dataset));
   DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
                          FromProto(reply.specification().parameters()));
+  DPNMF_RETURN_IF_ERROR(CheckHasAnswer(parameters.mechanism));
   DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
   if (Mechanisms().Find(parameters.mechanism) == nullptr) {

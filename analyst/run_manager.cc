@@ -19,6 +19,7 @@ namespace dpnmf::analyst {
 namespace {
 
 constexpr int kEventsPerRead = 256;
+constexpr int kMostOvertaken = 16;
 // How often a quiet watch asks whether its client is still there.
 constexpr std::chrono::milliseconds kGoneCheck{500};
 
@@ -122,7 +123,8 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
     MutexLock lock(&manager->mutex_);
     for (const RunRecord& record : records) {
       if (!IsFinal(record.run.state()))
-        manager->queue_.push_front(QueuedOf(record.run));
+        manager->queue_.push_front(
+            QueuedOf(record.run, manager->StoredFeaturesOf(record.run)));
     }
   }
   for (int i = 0; i < manager->settings_.max_running; ++i) {
@@ -152,12 +154,10 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
     if (stopped_) return ShuttingDown();
     DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
     if (open >= settings_.max_open_runs) return TooManyRuns(open);
-    DPNMF_RETURN_IF_ERROR(store_->Add(record, learner));
-    if (HasNames(planned.dataset)) {
-      DPNMF_RETURN_IF_ERROR(
-          store_->PutDataset(record.run.run_id(), planned.dataset));
-    }
-    queue_.push_back(QueuedOf(record.run));
+    DPNMF_RETURN_IF_ERROR(
+        store_->Add(record, learner,
+                    HasNames(planned.dataset) ? &planned.dataset : nullptr));
+    queue_.push_back(QueuedOf(record.run, planned.dataset.features()));
     untouched_.insert(record.run.run_id());
     ++announcements_;
     changed_.notify_all();
@@ -180,11 +180,18 @@ void RunManager::RefuseTooLarge(v1::PlanRunReply* reply) const {
                    "larger --run-memory."));
 }
 
-RunManager::Queued RunManager::QueuedOf(const v1::Run& run) {
-  return {
-      run.run_id(), run.started_by(),
-      EstimateLearning(run.specification(), run.plan(), FeaturesOf(run.plan()))
-          .memory_bytes()};
+RunManager::Queued RunManager::QueuedOf(const v1::Run& run,
+                                        std::uint64_t features) {
+  return {run.run_id(), run.started_by(),
+          EstimateLearning(run.specification(), run.plan(), features)
+              .memory_bytes(),
+          /*cancelling=*/run.state() == v1::RUN_STATE_CANCELLING};
+}
+
+std::uint64_t RunManager::StoredFeaturesOf(const v1::Run& run) {
+  const absl::StatusOr<Model> model = store_->ReadModel(run.run_id());
+  return model.ok() ? static_cast<std::uint64_t>(model->w.rows())
+                    : FeaturesOf(run.plan());
 }
 
 std::deque<RunManager::Queued>::iterator RunManager::NextToRun() {
@@ -196,9 +203,20 @@ std::deque<RunManager::Queued>::iterator RunManager::NextToRun() {
     all += active.bytes;
     of_client[active.client] += active.bytes;
   }
+  std::set<std::string> held_back;  // clients
+  bool all_held_back = false;
   return std::find_if(queue_.begin(), queue_.end(), [&](const Queued& run) {
-    return of_client[run.client] + run.bytes <= limit &&
-           (all + run.bytes) / 2 <= limit;
+    if (run.cancelling) return true;
+    if (all_held_back || held_back.contains(run.client)) return false;
+    const std::uint64_t others = of_client[run.client];
+    const bool client_has_room = others + run.bytes <= limit;
+    if (client_has_room && (all + run.bytes) / 2 <= limit) return true;
+    if (run.overtaken >= kMostOvertaken) {
+      held_back.insert(run.client);
+      // A run above the limit, which was lowered, waits for all others to end.
+      all_held_back = client_has_room || others == 0;
+    }
+    return false;
   });
 }
 
@@ -218,6 +236,8 @@ absl::StatusOr<v1::Run> RunManager::Cancel(const std::string& run_id) {
       const absl::Status stored = store_->ChangeState(run_id, change);
       // It may have ended by itself meanwhile.
       if (!stored.ok() && ReasonCode(stored) != "run-ended") return stored;
+      for (Queued& queued : queue_)
+        queued.cancelling |= queued.run_id == run_id;
       if (untouched) {
         std::erase_if(queue_, [&](const Queued& queued) {
           return queued.run_id == run_id;
@@ -346,6 +366,8 @@ void RunManager::Work() {
       const auto next = NextToRun();
       run_id = next->run_id;
       active_[run_id] = {&control, next->client, next->bytes};
+      for (auto ahead = queue_.begin(); ahead != next; ++ahead)
+        ++ahead->overtaken;
       queue_.erase(next);
       untouched_.erase(run_id);
     }

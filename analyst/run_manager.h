@@ -86,17 +86,24 @@ class RunManager {
   struct Queued {
     std::string run_id, client;
     std::uint64_t bytes = 0;
+    bool cancelling = false;
+    int overtaken = 0;  // times that a run behind it was taken from the queue
   };
   struct Active {
     RunControl* control = nullptr;
     std::string client;
     std::uint64_t bytes = 0;
   };
-  static Queued QueuedOf(const v1::Run& run);
+  // features: D of the data set.
+  static Queued QueuedOf(const v1::Run& run, std::uint64_t features);
+  // D by the stored W; by the plan where that cannot be read.
+  std::uint64_t StoredFeaturesOf(const v1::Run& run);
 
   RunManager(RunStore* store, CuratorConnection* curator, Settings settings);
-  // The first run of the queue that the memory has room for; a run that is
-  // alone always fits.
+  // The first run of the queue that the memory has room for. A run that is
+  // alone always fits, and so does one that is being cancelled. A run that was
+  // overtaken kMostOvertaken times holds back those behind it: of its client
+  // while the client has no room, of all once only the whole has none.
   std::deque<Queued>::iterator NextToRun()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A worker's life: takes runs from the queue, one at a time.

@@ -200,6 +200,15 @@ void PutLearner(SQLite::Database* db, const std::string& run_id,
   }
 }
 
+void StoreDataset(SQLite::Database* db, const std::string& run_id,
+                  const v1::Dataset& dataset) {
+  SQLite::Statement put(*db,
+                        "INSERT OR REPLACE INTO run_datasets VALUES (?, ?)");
+  put.bind(1, run_id);
+  BindBlob(&put, 2, dataset.SerializeAsString());
+  put.exec();
+}
+
 // The matrix in columns first, first + 1 (shape) and first + 2 (entries).
 absl::StatusOr<Eigen::MatrixXd> MatrixOf(SQLite::Statement* row, int first) {
   const std::int64_t rows = row->getColumn(first).getInt64();
@@ -448,8 +457,8 @@ absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Open(
   }
 }
 
-absl::Status RunStore::Add(const RunRecord& record,
-                           const LearnerState& learner) {
+absl::Status RunStore::Add(const RunRecord& record, const LearnerState& learner,
+                           const v1::Dataset* dataset) {
   const std::int64_t now = state_->unix_seconds();
   return state_->Transact([&](SQLite::Database* db) {
     const v1::Run& run = record.run;
@@ -469,6 +478,7 @@ absl::Status RunStore::Add(const RunRecord& record,
     put.bind(9, run.started_by());
     put.exec();
     PutLearner(db, run.run_id(), learner);
+    if (dataset != nullptr) StoreDataset(db, run.run_id(), *dataset);
     v1::RunEvent event;
     event.set_state(run.state());
     event.set_rounds(run.specification().parameters().rounds());
@@ -561,11 +571,7 @@ absl::Status RunStore::PutDataset(const std::string& run_id,
                                   const v1::Dataset& dataset) {
   return state_->Transact([&](SQLite::Database* db) -> absl::Status {
     DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
-    SQLite::Statement put(*db,
-                          "INSERT OR REPLACE INTO run_datasets VALUES (?, ?)");
-    put.bind(1, run_id);
-    BindBlob(&put, 2, dataset.SerializeAsString());
-    put.exec();
+    StoreDataset(db, run_id, dataset);
     return absl::OkStatus();
   });
 }

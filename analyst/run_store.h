@@ -89,8 +89,10 @@ class RunStore {
   RunStore(const RunStore&) = delete;
   RunStore& operator=(const RunStore&) = delete;
 
-  // Stores a new run, its W_0 and its first event.
-  absl::Status Add(const RunRecord& record, const LearnerState& state);
+  // Stores a new run, its W_0, its first event, and its data set if one is
+  // given (PutDataset).
+  absl::Status Add(const RunRecord& record, const LearnerState& state,
+                   const v1::Dataset* dataset = nullptr);
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();

@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
 #include "common/wire/item_model_stream.h"
@@ -220,6 +221,26 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                                       record.run.started_by());
   }
 
+  // W is still what it was drawn as; `model` is what is stored of the run.
+  absl::Status CheckHasLearnt(const std::string& run_id, const Model& model) {
+    const auto not_ready = [](std::string_view sentence) {
+      return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
+                     sentence);
+    };
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
+    const dpnmf::Mechanism* const mechanism = dpnmf::Mechanisms().Find(
+        record.run.specification().parameters().mechanism());
+    if (mechanism != nullptr && !mechanism->learns_dictionary)
+      return not_ready("The run learns no dictionary; ask for another run's.");
+    if (model.rounds_done > 0 && record.run.error_code() != "release-lost")
+      return absl::OkStatus();
+    return not_ready(IsFinal(model.state)
+                         ? "The run ended before it had learnt from a release; "
+                           "start another run."
+                         : "The run has not learnt from a release yet; try "
+                           "again after its first round.");
+  }
+
   absl::Status SendModel(
       const grpc::ServerContext& context, const v1::GetModelRequest& request,
       CallRecord* record,
@@ -228,12 +249,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            Admit(context, Permission::kRead, record));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
                            parts_.store->ReadModel(request.run_id()));
-    // W is still what it was drawn as, and always will be.
-    if (model.rounds_done == 0 && IsFinal(model.state)) {
-      return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
-                     "The run ended before it had learnt from a release; "
-                     "start another run.");
-    }
+    DPNMF_RETURN_IF_ERROR(CheckHasLearnt(request.run_id(), model));
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
     DPNMF_ASSIGN_OR_RETURN(const std::optional<NamedItemModel> items,

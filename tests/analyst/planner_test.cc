@@ -139,6 +139,21 @@ TEST_F(PlannerTest, TheWholeBudgetIsNotRefused) {
       PlanWithCurator(specification, &curator_)->reply.would_be_refused());
 }
 
+TEST_F(PlannerTest, RefusesAMechanismWithNeitherADictionaryNorAFigure) {
+  v1::Dataset dataset = curator_.dataset();
+  dataset.mutable_classes()->add_names("left");
+  dataset.mutable_classes()->add_names("right");
+  const v1::LedgerPosition position = curator_.GetLedger("toy", 0)->position();
+  const auto code = [&](const char* mechanism) {
+    return ReasonCode(
+        PlanFor(FakeSpecification(2, 1, mechanism), dataset, position)
+            .status());
+  };
+  EXPECT_EQ(code("class_moments"), "mechanism-unknown");
+  EXPECT_EQ(code("objective"), "");
+  EXPECT_EQ(code("moments"), "");
+}
+
 TEST_F(PlannerTest, RefusesWhatNoCuratorWouldAccept) {
   struct Case {
     void (*change)(v1::RunSpecification*);

@@ -1,5 +1,6 @@
 #include "analyst/run_manager.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -54,16 +55,29 @@ class RunManagerTest : public testing::Test {
     manager_ = *RunManager::Create(store_.get(), &curator_, settings);
   }
   // As after a crash: the next manager knows the store alone.
-  void Restart(int max_running = 4) {
+  void Restart(int max_running = 4, std::uint64_t run_memory = 0) {
     manager_.reset();
     store_.reset();
     store_ = *RunStore::Open(directory_.path());
-    Begin(max_running);
+    Begin(max_running, run_memory);
+  }
+
+  // Of a run of three rounds.
+  std::uint64_t BytesOf(std::uint32_t rank,
+                        const std::string& mechanism = "statistics") {
+    const std::uint32_t rounds = mechanism == "objective" ? 1 : 3;
+    return PlanWithCurator(FakeSpecification(rank, rounds, mechanism),
+                           &curator_)
+        ->reply.learning()
+        .memory_bytes();
   }
 
   std::string Start(std::uint32_t rounds,
-                    const std::string& client = "dns:alice.client") {
-    v1::RunSpecification specification = FakeSpecification(2, rounds);
+                    const std::string& client = "dns:alice.client",
+                    std::uint32_t rank = 2,
+                    const std::string& mechanism = "statistics") {
+    v1::RunSpecification specification =
+        FakeSpecification(rank, rounds, mechanism);
     specification.mutable_parameters()->set_epsilon(0.2);
     const auto planned = PlanWithCurator(specification, &curator_);
     const auto run = manager_->Start(*planned, std::nullopt, client);
@@ -239,6 +253,138 @@ TEST_F(RunManagerTest, ARunWaitsUntilTheMemoryHasRoomForIt) {
   gate.Open();
   for (const std::string& run : {first, second, bobs, carols})
     EXPECT_EQ(WatchAll(run).back().state(), v1::RUN_STATE_COMPLETED);
+}
+
+constexpr std::uint32_t kSmall = 1, kLarge = 6;  // ranks
+
+// Holds one run at its opening and lists all as they open.
+class Opened {
+ public:
+  explicit Opened(FakeCurator* curator) {
+    curator->hook = [this](Moment moment, const std::string& run_id,
+                           std::uint32_t) {
+      if (moment != Moment::kOpen) return absl::OkStatus();
+      bool hold = false;
+      {
+        MutexLock lock(&mutex_);
+        hold = held.empty() ? runs_.empty() : run_id == held;
+        runs_.push_back(run_id);
+      }
+      if (hold) gate.Pass();
+      return absl::OkStatus();
+    };
+  }
+  std::ptrdiff_t PlaceOf(const std::string& run_id) {
+    MutexLock lock(&mutex_);
+    return std::find(runs_.begin(), runs_.end(), run_id) - runs_.begin();
+  }
+  Gate gate;
+  std::string held;  // empty: the first; set before runs start
+
+ private:
+  Mutex mutex_;
+  std::vector<std::string> runs_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One place beside the run that is held, so that they come one by one.
+TEST_F(RunManagerTest, ARunIsNotOvertakenForEver) {
+  constexpr int kOvertaking = 16, kMore = 24;
+  ASSERT_LE(2 * BytesOf(kSmall), BytesOf(kLarge));
+  Opened opened(&curator_);
+  Begin(/*max_running=*/2, /*run_memory=*/BytesOf(kLarge));
+  const std::string held = Start(3, "dns:alice.client", kSmall);
+  opened.gate.AwaitArrivals(1);
+  const std::string large = Start(3, "dns:alice.client", kLarge);
+  std::vector<std::string> small;
+  for (int i = 0; i < kOvertaking + kMore; ++i)
+    small.push_back(Start(1, "dns:alice.client", kSmall));
+  for (int i = 0; i < kOvertaking; ++i) WatchAll(small[i]);
+  opened.gate.Open();
+  WatchAll(large);
+  for (const std::string& run : small) WatchAll(run);
+  for (int i = 0; i < kOvertaking; ++i)
+    EXPECT_LT(opened.PlaceOf(small[i]), opened.PlaceOf(large));
+  for (int i = kOvertaking; i < kOvertaking + kMore; ++i)
+    EXPECT_LT(opened.PlaceOf(large), opened.PlaceOf(small[i]));
+}
+
+TEST_F(RunManagerTest, NorByOtherClientsOnceTheLimitWasLowered) {
+  constexpr int kOvertaking = 16, kMore = 24;
+  Begin(0);
+  const std::string held = Start(3, "dns:carol.client", kSmall);
+  const std::string large = Start(3, "dns:alice.client", kLarge);
+  std::vector<std::string> small;
+  for (int i = 0; i < kOvertaking + kMore; ++i)
+    small.push_back(Start(1, "dns:bob.client", kSmall));
+  Opened opened(&curator_);
+  opened.held = held;
+  // Beside the large one there is no room for another.
+  Restart(/*max_running=*/2, /*run_memory=*/BytesOf(kLarge) / 2);
+  opened.gate.AwaitArrivals(1);
+  for (int i = 0; i < kOvertaking; ++i) WatchAll(small[i]);
+  opened.gate.Open();
+  WatchAll(large);
+  for (const std::string& run : small) WatchAll(run);
+  for (int i = kOvertaking; i < kOvertaking + kMore; ++i)
+    EXPECT_LT(opened.PlaceOf(large), opened.PlaceOf(small[i]));
+}
+
+TEST_F(RunManagerTest, ARunThatWaitsForItsOwnClientHoldsNoOtherBack) {
+  Opened opened(&curator_);
+  Begin(/*max_running=*/2, /*run_memory=*/BytesOf(kSmall));
+  const std::string held = Start(3, "dns:alice.client", kSmall);
+  opened.gate.AwaitArrivals(1);
+  const std::string second = Start(3, "dns:alice.client", kSmall);
+  std::string last;
+  for (int i = 0; i < 24; ++i) last = Start(1, "dns:bob.client", kSmall);
+  EXPECT_EQ(WatchAll(last).back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(manager_->Get(second)->state(), v1::RUN_STATE_QUEUED);
+  opened.gate.Open();
+  EXPECT_EQ(WatchAll(second).back().state(), v1::RUN_STATE_COMPLETED);
+}
+
+TEST_F(RunManagerTest, ARunThatIsCancelledWaitsForNoMemory) {
+  Begin(0);
+  const std::string held = Start(3, "dns:alice.client", kSmall);
+  const std::string before = Start(3, "dns:alice.client", kLarge);
+  const std::string after = Start(3, "dns:alice.client", kLarge);
+  Restart(0);
+  EXPECT_EQ(manager_->Cancel(before)->state(), v1::RUN_STATE_CANCELLING);
+  Opened opened(&curator_);
+  opened.held = held;
+  Restart(/*max_running=*/2, /*run_memory=*/BytesOf(kSmall));
+  opened.gate.AwaitArrivals(1);
+  EXPECT_EQ(WatchAll(before).back().state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(manager_->Get(after)->state(), v1::RUN_STATE_QUEUED);
+  EXPECT_EQ(manager_->Cancel(after)->state(), v1::RUN_STATE_CANCELLING);
+  EXPECT_EQ(WatchAll(after).back().state(), v1::RUN_STATE_CANCELLED);
+  opened.gate.Open();
+  EXPECT_EQ(WatchAll(held).back().state(), v1::RUN_STATE_COMPLETED);
+}
+
+// The plan of `objective` shows one number alone: D comes from the data set, or
+// after a restart from the stored W. By the plan two runs would have room.
+TEST_F(RunManagerTest, TheMemoryOfARunThatReleasesANumberCountsItsDictionary) {
+  const std::uint64_t limit = BytesOf(kLarge, "objective");
+  for (const bool restart : {false, true}) {
+    Opened opened(&curator_);
+    Begin(restart ? 0 : 2, limit);
+    const std::string held = Start(1, "dns:alice.client", kLarge, "objective");
+    const std::string second =
+        Start(1, "dns:alice.client", kLarge, "objective");
+    const std::string bobs = Start(1, "dns:bob.client", kSmall);
+    if (restart) {
+      opened.held = held;
+      Restart(2, limit);
+    }
+    opened.gate.AwaitArrivals(1);
+    WatchAll(bobs);
+    EXPECT_EQ(manager_->Get(second)->state(), v1::RUN_STATE_QUEUED);
+    opened.gate.Open();
+    WatchAll(held);
+    WatchAll(second);
+    manager_.reset();
+  }
 }
 
 TEST_F(RunManagerTest, ARunThatNoClientMayHaveTheMemoryForIsRefused) {

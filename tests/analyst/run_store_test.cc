@@ -5,6 +5,8 @@
 #include <string>
 
 #include "SQLiteCpp/SQLiteCpp.h"
+#include "analyst/planner.h"
+#include "analyst/run_manager.h"
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
@@ -72,6 +74,26 @@ TEST_F(RunStoreTest, KeepsMatricesWithoutEntries) {
   EXPECT_EQ(state.memory.at("none").rows(), 4);
   EXPECT_EQ(state.memory.at("none").cols(), 0);
   EXPECT_EQ(state.memory.at("nothing").rows(), 0);
+}
+
+TEST_F(RunStoreTest, ARunWhoseDatasetCannotBeStoredIsNotStored) {
+  store_.reset();
+  SQLite::Database(directory_.path() + "/analyst.sqlite",
+                   SQLite::OPEN_READWRITE)
+      .exec(
+          "CREATE TRIGGER full BEFORE INSERT ON run_datasets BEGIN SELECT "
+          "RAISE(ABORT, 'full'); END");
+  Reopen();
+  FakeCurator curator(FakeData(6, 40));
+  curator.named_features = true;
+  RunManager::Settings settings;
+  settings.max_running = 0;
+  const auto manager = *RunManager::Create(store_.get(), &curator, settings);
+  const auto planned = PlanWithCurator(FakeSpecification(2, 3), &curator);
+  EXPECT_EQ(
+      ReasonCode(manager->Start(*planned, std::nullopt, "dns:alice").status()),
+      "storage-failed");
+  EXPECT_TRUE(store_->List()->empty());
 }
 
 TEST_F(RunStoreTest, KeepsTheItemsOfARunInOrderAndForgetsThemWithIt) {

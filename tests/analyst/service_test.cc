@@ -118,6 +118,37 @@ class ServiceTest : public testing::Test {
     return matrix.Take();
   }
 
+  // What GetModel refuses with, before it sends anything.
+  std::string ModelRefusal(const std::string& run_id) {
+    const auto context = AsAlice();
+    v1::GetModelRequest request;
+    request.set_run_id(run_id);
+    const auto reader = stub_->GetModel(context.get(), request);
+    v1::ModelReply reply;
+    while (reader->Read(&reply)) ADD_FAILURE() << reply.ShortDebugString();
+    return ReasonCode(FromGrpc(reader->Finish()));
+  }
+
+  // A run after one round that left this in its memory.
+  void StoreRun(const std::string& run_id, const std::string& mechanism,
+                const std::string& memory, v1::RunState state) {
+    RunRecord record;
+    record.run.set_run_id(run_id);
+    *record.run.mutable_specification() = FakeSpecification(3, 2, mechanism);
+    record.run.set_state(v1::RUN_STATE_RUNNING);
+    FinishedRound finished;
+    finished.round = 1;
+    finished.charge.run_id = run_id;
+    finished.charge.round = 1;
+    finished.state.w = RandomDictionary(6, 3, 7);
+    ASSERT_TRUE(store_->Add(record, finished.state).ok());
+    finished.state.memory[memory] = Eigen::MatrixXd::Ones(1, 1);
+    ASSERT_TRUE(store_->FinishRound(run_id, finished).ok());
+    StateChange change;
+    change.state = state;
+    ASSERT_TRUE(store_->ChangeState(run_id, change).ok());
+  }
+
   TemporaryDirectory directory_;
   FakeCurator curator_;
   std::unique_ptr<RunStore> store_;
@@ -213,6 +244,21 @@ TEST_F(ServiceTest, ARunGoesOnWithoutNamesThatAreMalformed) {
     v1::ModelHeader header;
     EXPECT_EQ(GetModel(run.run_id(), &header).cols(), 3);
   }
+}
+
+TEST_F(ServiceTest, ADictionaryThatNothingWasLearntForIsNotHandedOut) {
+  StoreRun("classes", "class_moments", "Z", v1::RUN_STATE_COMPLETED);
+  EXPECT_EQ(ModelRefusal("classes"), "model-not-ready");
+  StoreRun("ending", "statistics", kUnlearnt, v1::RUN_STATE_CANCELLING);
+  EXPECT_EQ(ModelRefusal("ending"), "model-not-ready");
+  curator_.lost_rounds = {1};
+  const v1::Run lost = Start(FakeSpecification(3, 1, "moments"));
+  EXPECT_EQ(Watch(lost.run_id()).back().state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(store_->Get(lost.run_id())->run.error_code(), "release-lost");
+  EXPECT_EQ(ModelRefusal(lost.run_id()), "model-not-ready");
+  StoreRun("learnt", "statistics", "A", v1::RUN_STATE_CANCELLING);
+  v1::ModelHeader header;
+  EXPECT_EQ(GetModel("learnt", &header).rows(), 6);
 }
 
 TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {
