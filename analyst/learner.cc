@@ -14,6 +14,7 @@
 #include "analyst/receipt_check.h"
 #include "analyst/round_facts.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
 #include "common/base/trace.h"
 #include "common/wire/convert.h"
 
@@ -191,8 +192,12 @@ absl::Status Learner::PrepareItems(const OpenedRun& opened) {
 
 absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
   if (names_fetched_) return absl::OkStatus();
-  DPNMF_RETURN_IF_ERROR(FetchNames(run_id_, store_, curator_, stopped));
-  names_fetched_ = true;
+  const absl::Status fetched = FetchNames(run_id_, store_, curator_, stopped);
+  names_fetched_ = fetched.ok() || !IsTransient(fetched);
+  if (!fetched.ok()) {
+    LogWarning("run {} goes on without the names of its features: {}", run_id_,
+               std::string(fetched.message()));
+  }
   return absl::OkStatus();
 }
 
@@ -334,6 +339,7 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   if (metrics == nullptr) return;
   metrics->RoundEnded(record_.run.specification().parameters().dataset(),
                       result.lost ? "lost" : "released", seconds);
+  metrics->SetVoidSince(record_.population, result.ledger.void_since());
   const v1::Guarantee& guarantee = record_.guarantee;
   const auto conversion = FromProto(guarantee.conversion());
   const auto budget = FromProto(result.ledger);
@@ -343,7 +349,6 @@ void Learner::ShowRound(const RoundResult& result, double seconds) const {
   const auto largest = LargestRunOf(guarantee, result.ledger, delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(record_.population, guarantee.epsilon(), *spent, *largest);
-  metrics->SetVoidSince(record_.population, result.ledger.void_since());
 }
 
 Learner::Outcome Learner::HandleFailure(const absl::Status& failure) {

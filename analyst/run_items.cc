@@ -1,5 +1,7 @@
 #include "analyst/run_items.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -11,6 +13,10 @@
 
 namespace dpnmf::analyst {
 namespace {
+
+// What a list of names may take: of the curator's time and of memory.
+constexpr int kMostNamePages = 64;
+constexpr std::size_t kMostNameBytes = std::size_t{32} << 20;
 
 absl::StatusOr<ItemPagesReader> ReaderFor(const v1::Dataset& dataset) {
   const std::uint32_t features = dataset.ratings().item_features();
@@ -109,18 +115,32 @@ absl::Status FetchNames(const std::string& run_id, RunStore* store,
                          store->ReadDataset(run_id));
   if (!dataset.has_value() || !HasNames(*dataset)) return absl::OkStatus();
   ItemPagesReader reader(dataset->features(), 0);
-  return FetchPages(run_id, dataset->name(), store, curator, stopped, &reader);
+  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
+  std::size_t bytes = 0;
+  for (int pages = 0; !reader.complete() && !stopped(); ++pages) {
+    DPNMF_ASSIGN_OR_RETURN(const v1::ListItemsReply page,
+                           curator->ListItems(dataset->name(), reader.next()));
+    bytes += page.ByteSizeLong();
+    const bool plain =
+        std::all_of(page.items().begin(), page.items().end(),
+                    [](const v1::Item& item) { return item.name().empty(); });
+    if (!plain || pages >= kMostNamePages || bytes > kMostNameBytes) {
+      return Refusal(absl::StatusCode::kInvalidArgument, "items-malformed",
+                     "The curator's list of names is malformed or too long; "
+                     "both sides must run the same version.");
+    }
+    DPNMF_RETURN_IF_ERROR(reader.Add(page));
+    DPNMF_RETURN_IF_ERROR(store->PutItemPage(run_id, page));
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> StoredNames(const std::string& run_id,
-                                                     RunStore* store) {
-  DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
-                         store->ReadDataset(run_id));
-  if (!dataset.has_value() || !HasNames(*dataset))
-    return std::vector<std::string>();
-  ItemPagesReader reader(dataset->features(), 0);
-  DPNMF_RETURN_IF_ERROR(ReadStored(run_id, store, &reader));
-  if (!reader.complete()) return std::vector<std::string>();
+std::vector<std::string> StoredNames(const std::string& run_id,
+                                     RunStore* store) {
+  const auto dataset = store->ReadDataset(run_id);
+  if (!dataset.ok() || !dataset->has_value() || !HasNames(**dataset)) return {};
+  ItemPagesReader reader((*dataset)->features(), 0);
+  if (!ReadStored(run_id, store, &reader).ok() || !reader.complete()) return {};
   return reader.Take().ids;
 }
 

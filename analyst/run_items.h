@@ -44,14 +44,15 @@ inline constexpr std::uint64_t kMostNames = 1'000'000;
 // Whether runs on the data set keep the names of its features, which are public
 // facts: RunStore::PutDataset when the run is added.
 bool HasNames(const v1::Dataset& dataset);
-// Asks for the names that are not stored yet; nothing to do if there are none.
-// Errors as FetchItems.
+// Asks for the names that are not stored yet, until `stopped` says so; nothing
+// to do if there are none. A run is as good without them: errors (those of the
+// connection, INVALID_ARGUMENT "items-malformed") need not end it.
 absl::Status FetchNames(const std::string& run_id, RunStore* store,
                         CuratorConnection* curator,
                         const std::function<bool()>& stopped);
 // D names, or none: the data set has none, or they have not been fetched.
-absl::StatusOr<std::vector<std::string>> StoredNames(const std::string& run_id,
-                                                     RunStore* store);
+std::vector<std::string> StoredNames(const std::string& run_id,
+                                     RunStore* store);
 
 // INVALID_ARGUMENT "plan-differs" unless the curator's stages are those that
 // follow from the run's parameters and the data set's facts: releases are read

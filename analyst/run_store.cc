@@ -287,6 +287,17 @@ void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
   put.exec();
 }
 
+// A guarantee that was given up stays so: the run says it from then on.
+void SeeVoid(SQLite::Database* db, const std::string& run_id,
+             v1::Guarantee guarantee, const v1::LedgerPosition& position) {
+  if (!position.has_void_since() || guarantee.has_void_since()) return;
+  guarantee.set_void_since(position.void_since());
+  SQLite::Statement put(*db, "UPDATE runs SET guarantee = ? WHERE run_id = ?");
+  BindBlob(&put, 1, guarantee.SerializeAsString());
+  put.bind(2, run_id);
+  put.exec();
+}
+
 // False if the charge stands already.
 bool MirrorCharge(SQLite::Database* db, const std::string& population,
                   const MirroredCharge& charge,
@@ -629,6 +640,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
     put.bind(6, run_id);
     put.exec();
     SeeChain(db, change.event.position());
+    SeeVoid(db, run_id, record.guarantee, change.event.position());
     v1::RunEvent event = change.event;
     event.set_state(state);
     AppendEvent(db, run_id, std::move(event));
@@ -669,6 +681,7 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
       PutReceipt(db, *finished.charge.receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     SeeChain(db, finished.event.position());
+    SeeVoid(db, run_id, record.guarantee, finished.event.position());
     v1::RunEvent event = finished.event;
     event.set_state(state);
     AppendEvent(db, run_id, std::move(event));

@@ -27,7 +27,8 @@ namespace dpnmf::analyst {
 // A run as stored: `run.spent` is not (it is derived from `run.charged`).
 struct RunRecord {
   v1::Run run;
-  // The promise of the population's cap when the run was started.
+  // The promise of the population's cap when the run was started, and since
+  // when it is void, as soon as a reply to the run says so.
   v1::Guarantee guarantee;
   std::string population;
 };

@@ -258,12 +258,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     }
     if (!write(reply)) return absl::OkStatus();
     if (request.feature_names()) {
-      DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                             StoredNames(request.run_id(), parts_.store));
-      WriteItemPages(names, {}, [&](v1::ListItemsReply&& page) {
-        *reply.mutable_items() = std::move(page);
-        return write(reply);
-      });
+      WriteItemPages(StoredNames(request.run_id(), parts_.store), {},
+                     [&](v1::ListItemsReply&& page) {
+                       *reply.mutable_items() = std::move(page);
+                       return write(reply);
+                     });
     }
     WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;

@@ -79,7 +79,8 @@ struct ItemsLattice {
   // `mean`: integers (x, y) with x^2 + y most <= most^2, y >= 0; most =
   // ceil(2^bits tau).
   std::int64_t most = 0;
-  // Clip of t: floor(2^bits T); under one_rating floor(2^bits tau).
+  // Clip of t: floor(2^bits T); not read under one_rating, whose is
+  // largest_rating.
   std::int64_t clip = 0;
   std::int64_t largest_rating = 0;
   // Gate: n k^2 <= mask_norm, sum l^2 <= rating_norm, |l_i| a <= T k.

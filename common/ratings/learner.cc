@@ -364,7 +364,7 @@ ClippedRatings SeenOf(const RatingsFacts& facts, double within) {
   ClippedRatings seen = ClippedOf(
       RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency),
       facts.dataset.adjacency, within);
-  seen.part = std::sqrt(seen.part);
+  seen.part = std::max(1e-3, std::sqrt(seen.part));
   return seen;
 }
 
@@ -372,16 +372,16 @@ absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
                         const VectorXd& second_stddev, Learnt* learnt) {
   ItemEvidence evidence;
   evidence.counts = learnt->sums.col(0);
-  evidence.sums = learnt->sums.col(1);
+  const ClippedRatings seen = SeenOf(facts, learnt->within);
+  evidence.sums = learnt->sums.col(1) / seen.part;
   evidence.counts_stddev = learnt->counts_stddev;
-  evidence.sums_stddev = learnt->sums_stddev;
+  evidence.sums_stddev = learnt->sums_stddev / seen.part;
   evidence.unit = QuarterOfRange(facts.dataset);
   evidence.second = second;
   evidence.second_stddev = second_stddev;
   const double weight = facts.dataset.adjacency == Adjacency::kOneRating
                             ? 1.0
                             : 1 / RootOfRatings(facts, *learnt);
-  const ClippedRatings seen = SeenOf(facts, learnt->within);
   evidence.sampling =
       kSampling * seen.variance / (seen.part * seen.part) * weight;
   std::vector<MatrixXd> covariates = BlocksOf(facts);
@@ -427,11 +427,9 @@ absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
   learnt->own_stddev = bounds.tau * Stddev(stage.parts[0]);
   SetWithin(facts, learnt);
   learnt->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
-  const double seen = SeenOf(facts, learnt->within).part;
-  learnt->sums_stddev = Stddev(stage.parts[1]) / seen;
+  learnt->sums_stddev = Stddev(stage.parts[1]);
   learnt->sums = sums;
   learnt->sums.col(0) /= bounds.a;
-  learnt->sums.col(1) /= seen;
   learnt->has_items = true;
   DPNMF_RETURN_IF_ERROR(LearnItems(facts, {}, {}, learnt));
   Assemble(facts, learnt);

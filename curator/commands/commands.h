@@ -4,6 +4,8 @@
 #ifndef DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 #define DPNMF_CURATOR_COMMANDS_COMMANDS_H_
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/cli/program.h"
@@ -16,6 +18,9 @@ MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
     HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
     PublishCommand, SynthesiseCommand;
+
+// "2026-01-31T12:00:00Z" of seconds since 1970.
+std::string MomentText(std::int64_t unix_seconds);
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;

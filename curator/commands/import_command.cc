@@ -187,7 +187,7 @@ void ClearProgress() {
 }
 
 // "reading 1.20 s, checking 0.03 s, writing 0.40 s, ledger 0.30 s, ..."
-std::string TimeText(const v1::ImportReport& report) {
+std::string StagesText(const v1::ImportReport& report) {
   return absl::StrJoin(
       report.time(), ", ", [](std::string* out, const v1::StageTime& time) {
         absl::StrAppendFormat(out, "%s %.2f s", time.stage(), time.seconds());
@@ -227,7 +227,7 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
                dataset.name(), report.seconds(), dataset.features(),
                dataset.has_ratings() ? "items" : "features", dataset.users(),
                declared ? "N0, declared" : "N", EntriesText(dataset));
-  absl::PrintF("  time        %s\n", TimeText(report));
+  absl::PrintF("  time        %s\n", StagesText(report));
   absl::PrintF("  directory   %s\n", report.directory());
   absl::PrintF("  population  %s\n", policy.population);
   absl::PrintF(
@@ -235,6 +235,12 @@ void PrintText(const v1::ImportReport& report, const PopulationPolicy& policy) {
       "that is ever released about this population\n",
       policy.epsilon, policy.delta, std::string(NameOf(policy.conversion)),
       std::string(NameOf(policy.adjacency)));
+  if (dataset.guarantee().has_void_since()) {
+    absl::PrintF(
+        "  VOID        since %s: a table about these people was published "
+        "without privacy, and the guarantee does not hold\n",
+        MomentText(dataset.guarantee().void_since()));
+  }
   if (dataset.is_public()) absl::PrintF("  declared public\n");
 }
 
@@ -411,7 +417,10 @@ std::string PreviewText(const ImportPreview& preview) {
         &text, "  person ", n + 1, ": ", absl::StrJoin(preview.first[n], " "),
         preview.first[n].size() < description.features ? " ...\n" : "\n");
   }
-  return text + "Nothing was written.\n";
+  return text +
+         "Not checked: the guarantee of the population, delta, the labels of "
+         "its other data\nsets, and whether these people are known or were "
+         "published.\nNothing was written.\n";
 }
 
 absl::StatusOr<ExitCode> ShowDryRun(const ImportFlags& flags) {

@@ -24,6 +24,12 @@
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::curator {
+std::string MomentText(std::int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ",
+                          absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
 namespace {
 
 struct LedgerOptions : DataPaths {
@@ -99,12 +105,6 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   for (std::size_t i = first; i < rows.size(); ++i)
     *report.add_rows() = ReportOf(*rows[i]);
   return report;
-}
-
-std::string MomentText(std::int64_t unix_seconds) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ",
-                          absl::FromUnixSeconds(unix_seconds),
-                          absl::UTCTimeZone());
 }
 
 // Nothing if the guarantee holds.

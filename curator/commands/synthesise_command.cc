@@ -17,7 +17,6 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/draft/class_release.h"
-#include "curator/import/load.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/receipt_signer.h"
@@ -125,12 +124,11 @@ absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
   return parameters;
 }
 
-absl::StatusOr<std::vector<std::string>> FeatureNamesOf(
-    const std::string& directory) {
-  const std::string path = directory + "/features.txt";
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::vector<std::string>();
-  return LoadFeatureNames(path);
+// Those that analysts see as well.
+std::vector<std::string> FeatureNamesOf(const Catalog& catalog,
+                                        const std::string& name) {
+  const ItemList* const names = catalog.ItemsOf(name);
+  return names == nullptr ? std::vector<std::string>() : names->ids;
 }
 
 // Draft::charge.
@@ -160,9 +158,7 @@ absl::StatusOr<ClassRelease> FileOf(const SynthesiseOptions& options,
   release.data_bits = session.plan.data_bits;
   release.stddev_steps = session.plan.stages.at(0).parts.at(0).stddev_steps;
   release.sums = round.parts.at(0).lattice;
-  DPNMF_ASSIGN_OR_RETURN(
-      release.features,
-      FeatureNamesOf(DatasetDirectory(options.data_dir, options.name)));
+  release.features = FeatureNamesOf(opened.catalog, options.name);
   DPNMF_ASSIGN_OR_RETURN(release.charge, ChargeOf(*opened.ledger, round));
   DPNMF_ASSIGN_OR_RETURN(const v1::Receipt receipt,
                          opened.receipts->ReceiptOf(round.row));
@@ -217,11 +213,17 @@ absl::Status Synthesise(const SynthesiseOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(
       const ClassRelease file,
       FileOf(options, opened, parameters, run, released.value()));
+  DPNMF_ASSIGN_OR_RETURN(const Position position,
+                         opened.ledger->PositionOf(run.facts.population));
   DPNMF_RETURN_IF_ERROR(WriteNewFile(options.output, ToJson(file)));
   Print(absl::StrFormat(
-      "wrote %s: class moments of %s, epsilon %g at delta %g, run %s%s\n",
+      "wrote %s: class moments of %s, epsilon %g at delta %g, run %s%s%s\n",
       options.output, options.name, parameters.epsilon, parameters.delta,
-      run_id, paid ? "; it was paid for before, and nothing was charged" : ""));
+      run_id, paid ? "; it was paid for before, and nothing was charged" : "",
+      position.void_since.has_value()
+          ? absl::StrCat("; the guarantee of population ", run.facts.population,
+                         " is VOID since ", MomentText(*position.void_since))
+          : ""));
   return absl::OkStatus();
 }
 

@@ -23,7 +23,9 @@ absl::StatusOr<std::vector<std::string>> RemovedNames(
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator at(RemovedDirectory(data_dir), error);
-  if (error == std::errc::no_such_file_or_directory) return names;
+  if (error == std::errc::no_such_file_or_directory ||
+      error == std::errc::not_a_directory)
+    return names;
   for (; !error && at != std::filesystem::directory_iterator();
        at.increment(error)) {
     names.push_back(at->path().filename());

@@ -39,6 +39,7 @@ Json JsonOfDataset(const ClassRelease& release) {
                {"conversion", std::string(NameOf(facts.conversion))},
                {"classes", facts.classes->names},
                {"class_sizes", facts.classes->sizes},
+               {"labels_public", !facts.classes->sizes.empty()},
                {"feature_names", release.features}};
   if (facts.range.has_value()) {
     json["range"] = {{"low", facts.range->low},
@@ -68,6 +69,10 @@ DatasetFacts DatasetOfJson(const Json& json) {
   for (const Json& size : json.at("class_sizes"))
     facts.classes->sizes.push_back(
         size.get_ref<const Json::number_unsigned_t&>());
+  // Earlier programs did not write it.
+  if (json.contains("labels_public") &&
+      json.at("labels_public").get<bool>() == facts.classes->sizes.empty())
+    throw std::invalid_argument("its class sizes and labels_public differ");
   if (json.contains("range")) {
     const Json& range = json.at("range");
     facts.range = {.low = range.at("low").get<double>(),
@@ -106,6 +111,13 @@ ClassRelease Decoded(const Json& json) {
 }
 
 }  // namespace
+
+Digest HashOfSums(const std::vector<std::int64_t>& sums) {
+  Sha256 hash;
+  for (const std::int64_t sum : sums)
+    hash.AddInteger(static_cast<std::uint64_t>(sum));
+  return hash.Finish();
+}
 
 std::string ToJson(const ClassRelease& release) {
   const Json json = {{"format", kFormatName},

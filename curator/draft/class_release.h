@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/sha256.h"
 #include "common/privacy/run_plan.h"
 #include "nlohmann/json.hpp"
 
@@ -28,6 +29,9 @@ struct ClassRelease {
   nlohmann::ordered_json charge;   // Draft::charge (curator/draft/draft.h)
   nlohmann::ordered_json receipt;  // v1::Receipt
 };
+
+// SHA-256 of the sums as 64-bit integers.
+Digest HashOfSums(const std::vector<std::int64_t>& sums);
 
 std::string ToJson(const ClassRelease& release);
 // DATA_LOSS "class-release-damaged" if a field is missing, of a wrong type or

@@ -53,6 +53,8 @@ struct Draft {
   //   "population", "dataset", "run_id", "mechanism"   as in the row
   //   "round"        as in the row, an integer
   //   "cost_units"   mu^2 in units of 2^-60, decimal text (UnitsText)
+  // and, of the sums that the table was drawn from,
+  //   "sums_sha256"  HashOfSums (class_release.h), 64 hexadecimal digits
   // `publish` takes the guarantee from the ledger, not from here.
   nlohmann::ordered_json charge;
 };

@@ -124,8 +124,56 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
   return absl::OkStatus();
 }
 
+bool LabelsArePublic(const ClassFacts& classes) {
+  return !classes.sizes.empty();
+}
+
+// The exact sizes of public labels would undo what is promised of the private
+// labels of the same people.
+absl::Status CheckLabelsOf(const ImportOptions& options) {
+  if (!options.class_column.has_value()) return absl::OkStatus();
+  const auto check = [&](const DatasetDescription& other) -> absl::Status {
+    if (other.population != options.population || !other.classes.has_value() ||
+        LabelsArePublic(*other.classes) == options.labels_public)
+      return absl::OkStatus();
+    return Refused(
+        "labels-public-mismatch",
+        absl::StrCat("Data set ", other.name, " of population ",
+                     other.population, " has ",
+                     options.labels_public ? "private" : "public",
+                     " labels, and the labels of a population are either all "
+                     "public or all private: ",
+                     options.labels_public ? "leave out" : "give",
+                     " --labels-public, or choose another --population."));
+  };
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(options.data_dir));
+  for (const std::string& name : names) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const StoredDescription stored,
+        ReadDescription(DatasetDirectory(options.data_dir, name)));
+    DPNMF_RETURN_IF_ERROR(check(stored.description));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
+                         RemovedNames(options.data_dir));
+  for (const std::string& name : removed) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const StoredDescription stored,
+        ReadDescription(RemovedDirectory(options.data_dir, name)));
+    const DatasetDescription& other = stored.description;
+    // Nothing was released: a mistaken declaration can be taken back. Sizes
+    // that were public may have been read.
+    const bool released = !options.population_is_used ||
+                          options.population_is_used(other.population);
+    if (other.classes.has_value() &&
+        (released || LabelsArePublic(*other.classes)))
+      DPNMF_RETURN_IF_ERROR(check(other));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ImportRunning() {
-  return Refused("import-running",
+  return Refusal(absl::StatusCode::kFailedPrecondition, "import-running",
                  "Another import into this data directory is running; try "
                  "again when it has ended.");
 }
@@ -384,6 +432,7 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   PeopleFingerprints people;
   stored.fingerprint = source->Fingerprint(key, &people);
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
+  DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options));
   DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
   DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, people));
 

@@ -117,12 +117,14 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // LoadItemTable and LoadRatings); refuses more users than LargestUserCount
 // (INVALID_ARGUMENT "users-too-many") and data known under another population
 // (FAILED_PRECONDITION "data-known"; of removed data sets as well, if that
-// population is used), and people of a published table ("people-published");
-// normalises; writes and syncs a temporary
-// directory in DATA_DIR/datasets; before_publish; renames it to its name and
-// syncs again. Whatever is refused, and a process killed at any point, leaves
-// no data set behind; what a killed import left unnamed is removed by the next
-// one. FAILED_PRECONDITION "import-running" if another process imports here;
+// population is used), labels that are public where those of another data set
+// of the population are private, or the reverse (INVALID_ARGUMENT
+// "labels-public-mismatch"), and people of a published table
+// ("people-published"); normalises; writes and syncs a temporary directory in
+// DATA_DIR/datasets; before_publish; renames it to its name and syncs again.
+// Whatever is refused, and a process killed at any point, leaves no data set
+// behind; what a killed import left unnamed is removed by the next one.
+// FAILED_PRECONDITION "import-running" if another process imports here;
 // UNAVAILABLE "storage-failed".
 //
 // Sentences may quote private data: for the operator's terminal only.

@@ -143,7 +143,7 @@ void PrintStudy(const DistortFlags& flags, const DistortStudy& study,
   absl::PrintF("\n%-18s %7s %8s %7s %6s %6s %9s %9s %8s %8s %6s\n", "", "VD",
                "RP", "RK", "CP", "CK", "accuracy", "(original", "people",
                "4 values", "member");
-  absl::PrintF("%-18s %44s %9s %9s %8s %8s %6s\n", "", "", "rows)", "found",
+  absl::PrintF("%-18s %48s %9s %8s %8s %6s\n", "", "", "rows)", "found",
                "known", "AUC");
   bool transposed = false;
   for (const DistortOutcome& outcome : study.outcomes) {

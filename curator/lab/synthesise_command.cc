@@ -22,6 +22,7 @@
 #include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"
 #include "curator/lab/commands.h"
+#include "curator/lab/publication_report/report.h"
 #include "curator/lab/synthesise/classifier.h"
 #include "curator/lab/synthesise/synthesise.h"
 #include "curator/lab/tables/table.h"
@@ -126,6 +127,7 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
   draft.method = "class_moments";
   draft.parameters = ParametersOfDraft(flags, release);
   draft.charge = release.charge;
+  draft.charge["sums_sha256"] = HexOf(HashOfSums(release.sums));
   DPNMF_RETURN_IF_ERROR(WriteDraft(flags.output, draft, TableCsv(people)));
   absl::PrintF(
       "wrote %s: %d synthetic people of %d classes, epsilon %g at "
@@ -214,8 +216,19 @@ std::vector<MeasuredRow> RowsOf(const SynthesisMeasure& measure,
   return rows;
 }
 
-std::string MeasureJson(const SynthesisMeasure& measure,
-                        const std::vector<MeasuredRow>& rows, double delta) {
+PublicationReport SynthesisReport(const std::string& data, std::int64_t people,
+                                  std::uint64_t columns) {
+  PublicationReport report;
+  report.command = "synthesise";
+  report.data = data;
+  report.people = people;
+  report.columns = static_cast<std::int64_t>(columns);
+  return report;
+}
+
+nlohmann::ordered_json MeasuredFigures(const SynthesisMeasure& measure,
+                                       const std::vector<MeasuredRow>& rows,
+                                       double delta) {
   nlohmann::ordered_json json = {
       {"warning", kUncharged},
       {"delta", delta},
@@ -227,7 +240,31 @@ std::string MeasureJson(const SynthesisMeasure& measure,
                                 {"least_accuracy", row.least},
                                 {"membership_auc", row.auc}});
   }
-  return json.dump(2) + "\n";
+  return json;
+}
+
+PublicationReport MeasureReport(const SynthesiseFlags& flags,
+                                const Table& table,
+                                const SynthesisMeasure& measure,
+                                const std::vector<MeasuredRow>& rows) {
+  PublicationReport report =
+      SynthesisReport(flags.input, table.values.rows(),
+                      static_cast<std::uint64_t>(table.values.cols()));
+  report.options = {{"delta", flags.measure.delta},
+                    {"repeats", flags.measure.repeats}};
+  for (const MeasuredRow& row : rows) {
+    report.rows.push_back(
+        {.method = absl::StrFormat("class_moments, epsilon %g", row.epsilon),
+         .kind = "synthetic",
+         .epsilon = row.epsilon,
+         .accuracy_on_original = row.accuracy,
+         .note = absl::StrFormat(
+             "Medians of %d releases; the area under the curve of membership "
+             "inference is %.3f.",
+             flags.measure.repeats, row.auc)});
+  }
+  report.more = MeasuredFigures(measure, rows, flags.measure.delta);
+  return report;
 }
 
 absl::Status MeasureOn(SynthesiseFlags flags) {
@@ -242,8 +279,7 @@ absl::Status MeasureOn(SynthesiseFlags flags) {
   DPNMF_RETURN_IF_ERROR(
       ReplaceDurably(flags.output + "/metrics.csv", MetricsCsv(measure), {}));
   DPNMF_RETURN_IF_ERROR(
-      ReplaceDurably(flags.output + "/results.json",
-                     MeasureJson(measure, rows, flags.measure.delta), {}));
+      WriteReport(flags.output, MeasureReport(flags, table, measure, rows)));
   PrintUncharged();
   absl::PrintF("learnt from real people, tested on the same: %.4f\n",
                measure.accuracy_on_itself);

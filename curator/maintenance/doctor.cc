@@ -14,6 +14,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
+#include "curator/maintenance/remove_dataset.h"
 #include "curator/serve/catalog.h"
 #include "curator/serve/promise.h"
 
@@ -161,6 +162,21 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
   }
 }
 
+// A removal that was killed leaves people's data behind.
+Finding RemovedData(const std::string& data_dir) {
+  const auto left = RemovedWithData(data_dir);
+  if (!left.ok()) {
+    return Bad(left.status().message(),
+               "Let the curator's user read the data directory.");
+  }
+  if (left->empty()) return Good("Nothing is left of their data.");
+  return Bad(StrCat("The data of ", absl::StrJoin(*left, ", "),
+                    " were removed and are still there."),
+             "Delete DATA_DIR/datasets/.removed/NAME/*.npy, users.txt, "
+             "items.csv and features.txt, or run `dpnmf-curator remove` on "
+             "another data set, which deletes them first.");
+}
+
 Finding WidthOf(const std::vector<Grant>& grants) {
   std::vector<std::string> wide, uncapped;
   for (const Grant& grant : grants) {
@@ -255,6 +271,7 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
   if (audit.ok()) AddPublications(options.data_dir, *audit, &checks);
   AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
+  checks.Add("removed data sets", RemovedData(options.data_dir));
   checks.Add("audit log", AuditLogFile(options.audit_log));
   checks.Add("metrics", MetricsAddress(options.metrics_listen));
   checks.Add("disk of the data", FreeSpace(options.data_dir));

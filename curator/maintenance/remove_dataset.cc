@@ -1,6 +1,8 @@
 #include "curator/maintenance/remove_dataset.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -34,11 +36,13 @@ absl::Status CheckUnused(const std::vector<LedgerRow>& rows,
 }
 
 // What tells of people's numbers; names, bounds and fingerprints stay.
+constexpr const char* kDataFiles[] = {
+    "values.npy", "data.npy",  "indices.npy", "indptr.npy",  "ratings.npy",
+    "labels.npy", "users.txt", "items.csv",   "features.txt"};
+
 absl::Status DeleteData(const std::string& directory) {
   std::error_code error;
-  for (const char* file :
-       {"values.npy", "data.npy", "indices.npy", "indptr.npy", "ratings.npy",
-        "labels.npy", "users.txt", "items.csv", "features.txt"}) {
+  for (const char* file : kDataFiles) {
     std::filesystem::remove(absl::StrCat(directory, "/", file), error);
     if (!error) continue;
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
@@ -58,6 +62,22 @@ bool PopulationIsUsed(const std::vector<LedgerRow>& rows,
       return true;
   }
   return false;
+}
+
+absl::StatusOr<std::vector<std::string>> RemovedWithData(
+    const std::string& data_dir) {
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                         RemovedNames(data_dir));
+  std::erase_if(names, [&](const std::string& name) {
+    return std::none_of(
+        std::begin(kDataFiles), std::end(kDataFiles), [&](const char* file) {
+          std::error_code error;
+          return std::filesystem::exists(std::filesystem::symlink_status(
+              absl::StrCat(RemovedDirectory(data_dir, name), "/", file),
+              error));
+        });
+  });
+  return names;
 }
 
 absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,

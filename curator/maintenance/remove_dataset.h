@@ -3,6 +3,7 @@
 #define DPNMF_CURATOR_MAINTENANCE_REMOVE_DATASET_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/audit_log.h"
@@ -33,6 +34,11 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
                                              const std::string& name,
                                              const std::string& by,
                                              AuditLog* log);
+
+// Removed data sets whose data are still there: what a process that was killed
+// has left. UNAVAILABLE "storage-failed".
+absl::StatusOr<std::vector<std::string>> RemovedWithData(
+    const std::string& data_dir);
 
 // Whether a run was ever opened on the population: what was released about its
 // people is bound to it.

@@ -57,7 +57,8 @@ std::string LabelWithoutPrivacy(const Approval& approval,
 absl::StatusOr<std::string> LabelOfCharge(const std::string& table_name,
                                           const LedgerRow& charge,
                                           const PopulationPolicy& policy,
-                                          const Position& position) {
+                                          const Position& position,
+                                          bool labels_public) {
   DPNMF_ASSIGN_OR_RETURN(const double epsilon,
                          Epsilon(policy.conversion, charge.cost, policy.delta));
   Json guarantee = {{"epsilon", policy.epsilon},
@@ -76,7 +77,8 @@ absl::StatusOr<std::string> LabelOfCharge(const std::string& table_name,
                    {"round", charge.round},
                    {"mu_squared", charge.cost.ToDoubleUp()},
                    {"mu_squared_units", charge.cost.UnitsText()},
-                   {"epsilon", epsilon}}},
+                   {"epsilon", epsilon},
+                   {"labels_public", labels_public}}},
                  {"guarantee", guarantee}});
 }
 

@@ -32,12 +32,14 @@ std::string LabelWithoutPrivacy(const Approval& approval,
                                 const StoredDraft& stored,
                                 const FingerprintKey& key);
 
-// The charge and the guarantee, and nothing else: figures that were computed on
+// The charge, whether the labels were declared public, and the guarantee, and
+// nothing else: figures that were computed on
 // the original are uncharged statistics.
 absl::StatusOr<std::string> LabelOfCharge(const std::string& table_name,
                                           const LedgerRow& charge,
                                           const PopulationPolicy& policy,
-                                          const Position& position);
+                                          const Position& position,
+                                          bool labels_public);
 
 // What the ledger knows a label by. Keyed: without the key nobody can try which
 // figures stand in the label.

@@ -19,8 +19,11 @@
 #include "common/base/view.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
+#include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"
+#include "curator/gate/release_store.h"
 #include "curator/import/dataset_people.h"
+#include "curator/ledger/data_paths.h"
 #include "curator/publish/label.h"
 
 namespace dpnmf::curator {
@@ -317,6 +320,12 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
 
 // ---- Tables drawn from a charged release
 
+constexpr char kClassMoments[] = "class_moments";
+
+bool LabelsArePublic(const DatasetDescription& description) {
+  return description.classes.has_value() && !description.classes->sizes.empty();
+}
+
 absl::Status ChargeNotFound(std::string_view what) {
   return Refused("charge-not-in-ledger",
                  absl::StrCat("The draft does not come from a release that "
@@ -326,8 +335,24 @@ absl::Status ChargeNotFound(std::string_view what) {
                               "`dpnmf-curator synthesise` wrote."));
 }
 
+// The bytes that were released under the row, as the draft was drawn from them.
+absl::Status CheckSums(const std::string& data_dir, const LedgerRow& row,
+                       const std::string& sums_sha256) {
+  DPNMF_ASSIGN_OR_RETURN(const ReleaseStore store,
+                         ReleaseStore::Open(ReleaseDirectory(data_dir)));
+  const auto release = store.Read(row.hash);
+  if (absl::IsNotFound(release.status()))
+    return ChargeNotFound("the sums that it released are no longer stored");
+  DPNMF_RETURN_IF_ERROR(release.status());
+  if (release->parts.size() != 1 ||
+      HexOf(HashOfSums(release->parts[0].lattice)) != sums_sha256)
+    return ChargeNotFound("its sums are not those that were released");
+  return absl::OkStatus();
+}
+
 // The row that paid, which must say what the draft says.
 absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
+                                   const std::string& data_dir,
                                    const Ledger& ledger) {
   const auto text = [&](const char* field) {
     return charge.value(field, std::string());
@@ -347,6 +372,11 @@ absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
         row->cost.UnitsText() != text("cost_units")) {
       return ChargeNotFound("the row is of another release");
     }
+    if (row->mechanism != kClassMoments) {
+      return ChargeNotFound(
+          "its release is not of the mechanism class_moments");
+    }
+    DPNMF_RETURN_IF_ERROR(CheckSums(data_dir, *row, text("sums_sha256")));
     return *row;
   } catch (const nlohmann::json::exception&) {
     return ChargeNotFound("its charge is malformed");
@@ -362,15 +392,20 @@ absl::StatusOr<PublishedTable> PublishSynthetic(const PublishOptions& options,
                      "guarantee: leave out --void-guarantee and "
                      "--accept-overlap.");
   }
-  DPNMF_ASSIGN_OR_RETURN(const LedgerRow row,
-                         ChargeOf(stored.draft.charge, *ledger));
+  DPNMF_ASSIGN_OR_RETURN(
+      const LedgerRow row,
+      ChargeOf(stored.draft.charge, options.data_dir, *ledger));
+  DPNMF_ASSIGN_OR_RETURN(
+      const StoredDescription dataset,
+      ReadDescription(DatasetDirectory(options.data_dir, row.dataset)));
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          ledger->Policy(row.population));
   DPNMF_ASSIGN_OR_RETURN(const Position position,
                          ledger->PositionOf(row.population));
   const std::string name = options.name + ".csv";
   DPNMF_ASSIGN_OR_RETURN(const std::string label,
-                         LabelOfCharge(name, row, policy, position));
+                         LabelOfCharge(name, row, policy, position,
+                                       LabelsArePublic(dataset.description)));
   DPNMF_RETURN_IF_ERROR(WriteBoth(options, {kLabelFile, label},
                                   {name, stored.table_csv},
                                   [] { return absl::OkStatus(); }));

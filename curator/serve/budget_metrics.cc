@@ -7,16 +7,17 @@ namespace dpnmf::curator {
 void ShowBudget(const Ledger& ledger, const std::string& population,
                 Metrics* metrics) {
   if (metrics == nullptr) return;
-  const auto policy = ledger.Policy(population);
   const auto position = ledger.PositionOf(population);
-  if (!policy.ok() || !position.ok()) return;
+  if (!position.ok()) return;
+  metrics->SetVoidSince(population, position->void_since.value_or(0));
+  const auto policy = ledger.Policy(population);
+  if (!policy.ok()) return;
   const Budget budget = position->budget();
   const auto spent = Spent(budget, policy->conversion, policy->delta);
   const auto largest =
       LargestRun(RoomOf(budget), policy->conversion, policy->delta);
   if (!spent.ok() || !largest.ok()) return;
   metrics->SetBudget(population, policy->epsilon, *spent, *largest);
-  metrics->SetVoidSince(population, position->void_since.value_or(0));
 }
 
 void ShowBudgets(const Ledger& ledger, const Catalog& catalog,

@@ -3,7 +3,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/import/item_table.h"
-#include "curator/import/load.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -25,14 +24,14 @@ absl::StatusOr<ItemList> ReadNames(const std::string& directory,
                                    const DatasetDescription& description) {
   ItemList names;
   DPNMF_ASSIGN_OR_RETURN(names.ids,
-                         LoadFeatureNames(directory + "/features.txt"));
+                         LoadIds(directory + "/features.txt", "feature"));
   if (names.ids.size() != description.features) {
-    return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
-                   absl::StrCat("The data set at ", directory, " has ",
-                                description.features, " features, and ",
-                                names.ids.size(),
-                                " names in features.txt; restore it from a "
-                                "backup."));
+    return Refusal(
+        absl::StatusCode::kDataLoss, "dataset-damaged",
+        absl::StrCat("The data set at ", directory, " has ",
+                     description.features, " features, and ", names.ids.size(),
+                     " names in features.txt; restore it from a "
+                     "backup."));
   }
   names.names.resize(names.ids.size());
   names.features.resize(static_cast<Eigen::Index>(names.ids.size()), 0);

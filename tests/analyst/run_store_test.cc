@@ -139,6 +139,33 @@ TEST_F(RunStoreTest, KeepsEverythingOverAReopening) {
   EXPECT_EQ(mirror.head, "head");
 }
 
+// The guarantee may be given up while a run is under way.
+TEST_F(RunStoreTest, ARunSaysThatItsGuaranteeHasBecomeVoid) {
+  for (const bool at_its_end : {false, true}) {
+    SCOPED_TRACE(at_its_end);
+    const std::string id = at_its_end ? "ended" : "one";
+    Add(id);
+    ASSERT_TRUE(store_->FinishRound(id, Round(id, 1)).ok());
+    EXPECT_FALSE(store_->Get(id)->run.has_void_since());
+    FinishedRound voided = Round(id, 2);
+    voided.event.mutable_position()->set_void_since(1'700'000'000);
+    if (at_its_end) {
+      StateChange change;
+      change.state = v1::RUN_STATE_COMPLETED;
+      change.event = voided.event;
+      ASSERT_TRUE(store_->ChangeState(id, change).ok());
+    } else {
+      ASSERT_TRUE(store_->FinishRound(id, voided).ok());
+      // A later reply changes nothing of it.
+      ASSERT_TRUE(store_->FinishRound(id, Round(id, 3)).ok());
+    }
+    Reopen();
+    const RunRecord record = *store_->Get(id);
+    EXPECT_EQ(record.run.void_since(), 1'700'000'000);
+    EXPECT_EQ(record.guarantee.void_since(), 1'700'000'000);
+  }
+}
+
 TEST_F(RunStoreTest, ListsNewestFirst) {
   Add("one");
   Add("two");

@@ -171,7 +171,7 @@ TEST_F(ServiceTest, NamesOfFeaturesAreFetchedOnceAndComeWithTheModel) {
   const v1::Run run = Start(FakeSpecification(3, 4));
   EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
   EXPECT_EQ(asked, 1);
-  EXPECT_EQ(*StoredNames(run.run_id(), store_.get()), list.ids);
+  EXPECT_EQ(StoredNames(run.run_id(), store_.get()), list.ids);
   for (const bool wanted : {false, true}) {
     v1::GetModelRequest request;
     request.set_run_id(run.run_id());
@@ -189,19 +189,30 @@ TEST_F(ServiceTest, NamesOfFeaturesAreFetchedOnceAndComeWithTheModel) {
   EXPECT_EQ(asked, 1);
 }
 
-TEST_F(ServiceTest, NamesThatAreMalformedFailTheRunBeforeItIsCharged) {
+TEST_F(ServiceTest, ARunGoesOnWithoutNamesThatAreMalformed) {
   curator_.named_features = true;
-  curator_.items = [](std::uint64_t first) {
-    v1::ListItemsReply page;
-    page.set_first(first);
-    page.add_items()->set_id("\x1b[2J");
-    return page;
-  };
-  const v1::Run run = Start(FakeSpecification(3, 4));
-  const v1::RunEvent last = Watch(run.run_id()).back();
-  EXPECT_EQ(last.state(), v1::RUN_STATE_FAILED);
-  EXPECT_EQ(curator_.charges(), 0u);
-  EXPECT_EQ(store_->Get(run.run_id())->run.error_code(), "items-malformed");
+  const std::function<void(v1::ListItemsReply*)> spoils[] = {
+      [](v1::ListItemsReply* page) {
+        page->mutable_items(0)->set_id("\x1b[2J");
+      },
+      [](v1::ListItemsReply* page) {
+        page->mutable_items(0)->set_name("more");
+      },
+      [](v1::ListItemsReply* page) { page->clear_items(); }};
+  for (const auto& spoil : spoils) {
+    curator_.items = [&](std::uint64_t first) {
+      v1::ListItemsReply page;
+      page.set_first(first);
+      page.add_items()->set_id("word");
+      spoil(&page);
+      return page;
+    };
+    const v1::Run run = Start(FakeSpecification(3, 2));
+    EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+    EXPECT_TRUE(StoredNames(run.run_id(), store_.get()).empty());
+    v1::ModelHeader header;
+    EXPECT_EQ(GetModel(run.run_id(), &header).cols(), 3);
+  }
 }
 
 TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {

@@ -168,7 +168,6 @@ std::vector<std::string> FuzzSeeds() {
 std::vector<std::string> ExpectedOutcomes() {
   return {"dense",
           "sparse",
-          "note",
           "names",
           "input-unreadable",
           "input-empty",

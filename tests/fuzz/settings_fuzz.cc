@@ -147,7 +147,9 @@ void FuzzConfiguration(const std::string& text, const OneFile& files) {
   const std::string said = err.str();
   Demand(code == kExitOk
              ? said.empty() && (number == 0 || (number >= 1 && number <= 64))
-             : code == kExitUsage && said.ends_with("[usage]\n") &&
+             : code == kExitUsage &&
+                   (said.ends_with("[usage]\n") ||
+                    said.starts_with(R"({"error":{"code":"usage",)")) &&
                    std::count(said.begin(), said.end(), '\n') == 1,
          "a configuration that is neither read nor refused in a sentence");
 }

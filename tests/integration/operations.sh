@@ -87,7 +87,7 @@ exits 6 "bob is not on the list" as bob runs
 put "$work/clients.json" '{"clients": [{"identity": "dns:alice.client", "roles": ["analyst"]}, {"identity": "dns:bob.client", "roles": ["analyst"]}, {"identity": "dns:root.client", "roles": ["operator"]}]}'
 exits 0 "bob is" as bob runs
 put "$work/allow.json" '{"grants": []}'
-exits 6 "the analyst is not" as alice datasets
+exits 7 "the analyst is not" as alice datasets
 put "$work/allow.json" "$grants"
 exits 0 "the analyst is again" as alice "${train[@]}" --wait
 
@@ -227,7 +227,7 @@ exits 0 "with another certificate" as alice runs
 cp "$work/allow.json" "$work/allow.kept"
 echo '{"peers": [{"identity": "dns:nobody", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
 for _ in 1 2 3; do as alice datasets && fail "a server that is not on the list is served"; done
-says identity-unknown
+says analyst-not-admitted
 cp "$work/allow.kept" "$work/allow.json"
 kill -TERM $analyst_pid $curator_pid
 wait $analyst_pid || fail "the analyst's exit code"

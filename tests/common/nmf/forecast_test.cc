@@ -82,7 +82,8 @@ TEST(Forecast, NamesTheEpsilonThatTheRankNeeds) {
 
 // Faces at epsilon 2 (a measurement: 21 of 50 parts were more than one pixel).
 TEST(Forecast, AdvisesNothingThatTheBudgetHasNoRoomFor) {
-  const DatasetFacts facts = Facts(361, 2429);
+  DatasetFacts facts = Facts(361, 2429);
+  facts.conversion = Conversion::kGaussian;
   RunParameters parameters = Parameters("moments", 50, 2, 1, 361);
   parameters.conversion = Conversion::kGaussian;
   const RunPlan plan = PlanRun(parameters, facts).value();

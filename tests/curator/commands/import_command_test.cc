@@ -6,6 +6,7 @@
 namespace dpnmf::curator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
@@ -47,11 +48,13 @@ TEST_F(ImportCommand, ADeltaBelowOneInNOrOfPublicDataIsTaken) {
       << err_;
 }
 
-TEST_F(ImportCommand, AColumnOfNamesThatIsReadAsDataIsNoted) {
-  scratch_.Write("v.csv", "person,code0\n1000,1\n1001,1\n1002,0\n1003,2\n");
-  ASSERT_EQ(Import("--delta 1e-6 --format json"), kExitOk);
-  EXPECT_THAT(err_, HasSubstr("--label-columns 1"));
-  EXPECT_THAT(Notes(), ::testing::ElementsAre(HasSubstr("person")));
+TEST_F(ImportCommand, AColumnOfNamesIsNotReadAsDataOnAGuess) {
+  scratch_.Write("v.csv", "person,code0\n1000,1\n1001,1\n1002,0\n1003,0\n");
+  EXPECT_EQ(Import("--delta 1e-6"), kExitUsage);
+  EXPECT_THAT(err_, AllOf(HasSubstr("--label-columns 1"),
+                          HasSubstr("[input-ambiguous]")));
+  ASSERT_EQ(Import("--delta 1e-6 --label-columns 1 --format json"), kExitOk);
+  EXPECT_THAT(Notes(), ::testing::ElementsAre(HasSubstr("entries are all 0")));
 }
 
 TEST_F(ImportCommand, ThePartsOfItsTimeAddUp) {

@@ -78,6 +78,8 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
   EXPECT_EQ(Run(late), kExitState);
   EXPECT_THAT(err_, HasSubstr("[people-published]"));
   EXPECT_FALSE(Exists("z/datasets/late"));
+  ASSERT_EQ(Run(late + " --dry-run"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("Not checked: "));
   std::filesystem::rename(scratch_.path() + "/z/publications",
                           scratch_.path() + "/lost");
   EXPECT_NE(Run(late), kExitOk);
@@ -90,6 +92,13 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
   EXPECT_TRUE(Json::parse(out_)["dataset"]["guarantee"].contains("void_since"));
   EXPECT_THAT(ReadAll(scratch_.path() + "/z/audit.jsonl"),
               HasSubstr("\"event\":\"published-people-imported\""));
+  scratch_.Write("later.csv", "5,9\n1,7\n");
+  ASSERT_EQ(Run("import --name later --population late --input later.csv "
+                "--users rows --label-columns 0 --epsilon 1 --delta 1e-6 "
+                "--data-dir z"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("VOID        since 20"));
   scratch_.Write("other.csv", "8,1\n7,6\n");
   EXPECT_EQ(Run("import --name other --population other --input other.csv "
                 "--users rows --epsilon 1 --delta 1e-6 --data-dir z "
@@ -120,7 +129,7 @@ TEST_F(PublishCommand, PeopleOfAnEarlierVersionAreRecordedLater) {
   std::filesystem::remove(scratch_.path() + "/z/datasets/v/people.bin");
   EXPECT_EQ(Publish("--approve Ann --accept-linkage 0.05"), kExitNotFound);
   EXPECT_THAT(err_, HasSubstr("dpnmf-curator people --name v"));
-  scratch_.Write("w.csv", "1,2\n3,4\n5,1\n2,2\n0,2\n");
+  scratch_.Write("w.csv", "1,2\n3,4\n5,1\n3,2\n0,2\n");
   EXPECT_EQ(Run("people --name v --input w.csv --users rows --data-dir z"),
             kExitState);
   EXPECT_THAT(err_, HasSubstr("[people-differ]"));

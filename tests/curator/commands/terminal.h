@@ -17,7 +17,7 @@ namespace dpnmf::curator {
 class Terminal : public ::testing::Test {
  protected:
   // Five people, two features.
-  Terminal() { scratch_.Write("v.csv", "1,2\n3,4\n5,1\n2,2\n0,1\n"); }
+  Terminal() { scratch_.Write("v.csv", "1,2\n3,4\n5,1\n3,2\n0,1\n"); }
 
   // Runs `dpnmf-curator ARGUMENTS` in the directory; returns its exit code.
   // Words are split as a shell does.

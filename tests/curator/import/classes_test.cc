@@ -282,13 +282,74 @@ TEST_F(ClassesAtImport, OnlyPublicLabelsHaveTheirSizesDescribed) {
   EXPECT_EQ(dataset->description().classes, imported->classes);
   EXPECT_EQ(dataset->description().range, options.range);
   // N is private under the other relation, and so are sizes.
-  options = OptionsFor(kPeople, "e");
+  options = OptionsFor(
+      "1,2,benign,4\n4,5,malignant,6\n7,8,benign,9\n1,1,benign,1\n", "e");
+  options.population = "others";
   options.labels_public = true;
   options.adjacency = Adjacency::kAddRemoveOne;
   options.users_count = 4;
   EXPECT_EQ(CodeOf(options), "labels-public-mismatch");
   options.labels_public = false;
   EXPECT_EQ(CodeOf(options), "");
+}
+
+// Three people whose data no other number has.
+std::string PeopleOf(int number) {
+  return absl::StrCat("1,2,benign,", number, "\n2,3,malignant,", number,
+                      "\n4,5,benign,", number, "\n");
+}
+
+// Exact sizes of one data set would undo the promise about the other.
+TEST_F(ClassesAtImport, LabelsOfAPopulationAreAllPublicOrAllPrivate) {
+  int number = 0;
+  for (const bool first_public : {false, true}) {
+    SCOPED_TRACE(first_public);
+    const std::string name = first_public ? "public" : "private";
+    ImportOptions options = OptionsFor(PeopleOf(++number), name);
+    options.population = name;
+    options.labels_public = first_public;
+    ASSERT_EQ(CodeOf(options), "");
+    ImportOptions second = OptionsFor(PeopleOf(++number), name + "2");
+    second.population = name;
+    second.labels_public = !first_public;
+    EXPECT_EQ(CodeOf(second), "labels-public-mismatch");
+    // Data without labels, the same kind of labels and other people are fine.
+    ImportOptions plain =
+        OptionsFor(absl::StrCat("5,5\n6,", ++number, "\n"), name + "3");
+    plain.class_column.reset();
+    plain.classes.clear();
+    plain.population = name;
+    EXPECT_EQ(CodeOf(plain), "");
+    second.labels_public = first_public;
+    EXPECT_EQ(CodeOf(second), "");
+  }
+}
+
+// A mistaken declaration can be taken back before anything is released, unless
+// it made the sizes public.
+TEST_F(ClassesAtImport, LabelsOfARemovedDataSetCount) {
+  int number = 0;
+  const std::string parent = scratch_.path() + "/data/datasets";
+  const auto code_after_removal = [&](bool first_public, bool used) {
+    const std::string name =
+        std::string(first_public ? "pub" : "priv") + (used ? "-used" : "-new");
+    ImportOptions options = OptionsFor(PeopleOf(++number), name);
+    options.population = name;
+    options.population_is_used = [](const std::string&) { return false; };
+    options.labels_public = first_public;
+    EXPECT_EQ(CodeOf(options), "");
+    std::filesystem::create_directories(parent + "/.removed");
+    std::filesystem::rename(parent + "/" + name, parent + "/.removed/" + name);
+    ImportOptions second = OptionsFor(PeopleOf(++number), name + "2");
+    second.population = name;
+    second.labels_public = !first_public;
+    second.population_is_used = [used](const std::string&) { return used; };
+    return CodeOf(second);
+  };
+  EXPECT_EQ(code_after_removal(false, true), "labels-public-mismatch");
+  EXPECT_EQ(code_after_removal(false, false), "");
+  EXPECT_EQ(code_after_removal(true, true), "labels-public-mismatch");
+  EXPECT_EQ(code_after_removal(true, false), "labels-public-mismatch");
 }
 
 // The label is no part of the fingerprint: people are known with and without.

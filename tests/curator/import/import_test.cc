@@ -471,6 +471,7 @@ TEST_F(ImportTest, AFullDiskLeavesNothing) {
   for (int n = 0; n < 5000; ++n) absl::StrAppend(&text, n, ",1\n");
   ImportOptions options = OptionsFor("m.csv", text);  // values.npy: 40 kB
   options.label_columns = 0;
+  options.header = false;
   const int status = ExitStatusOf([&] {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{16384, 16384};

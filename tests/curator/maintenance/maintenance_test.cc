@@ -11,6 +11,7 @@
 #include "curator/import/import.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
+#include "curator/maintenance/doctor.h"
 #include "curator/maintenance/remove_dataset.h"
 #include "curator/maintenance/retention.h"
 #include "nlohmann/json.hpp"
@@ -141,6 +142,16 @@ class RemoveByOperator : public CloseByOperator {
   absl::StatusOr<RemovedDataset> RemoveIt(const std::string& name) {
     return RemoveDataset(directory_, Places(), name, "operator", log_.get());
   }
+  v1::DoctorCheck RemovedDataCheck() {
+    CuratorDoctorOptions options;
+    options.data_dir = directory_;
+    options.anchor_dir = Anchor();
+    options.audit_log = LogFile();
+    const v1::DoctorReport report = ExamineCurator(options);
+    for (const v1::DoctorCheck& check : report.checks())
+      if (check.name() == "removed data sets") return check;
+    return {};
+  }
 };
 
 TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
@@ -215,7 +226,11 @@ TEST_F(RemoveByOperator, TheNextRemovalDeletesWhatAKilledOneLeft) {
   fs::create_directory(directory_ + "/datasets/.removed");
   fs::rename(directory_ + "/datasets/wrong",
              directory_ + "/datasets/.removed/wrong");
+  const v1::DoctorCheck check = RemovedDataCheck();
+  EXPECT_EQ(check.result(), "failed");
+  EXPECT_NE(check.finding().find("wrong"), std::string::npos);
   ASSERT_TRUE(RemoveIt("other").ok());
+  EXPECT_EQ(RemovedDataCheck().result(), "ok");
   for (const auto& file :
        fs::recursive_directory_iterator(directory_ + "/datasets"))
     EXPECT_NE(file.path().extension(), ".npy") << file.path();

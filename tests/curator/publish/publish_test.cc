@@ -6,10 +6,14 @@
 #include <cstring>
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/failpoint.h"
 #include "curator/data/removed.h"
+#include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"
+#include "curator/gate/release_store.h"
 #include "curator/import/dataset_people.h"
+#include "curator/ledger/data_paths.h"
 #include "curator/publish/label.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
@@ -474,20 +478,42 @@ class PublishSyntheticTest : public PublishTest {
     opening_ = OpeningFor("run", 1);
     opening_.population = "patients";
     opening_.dataset = "visits";
-    const auto ledger = home_.Open();
-    EXPECT_TRUE(ledger->OpenRun(opening_).ok());
-    const ChargedRow row = ledger->ChargeRound(ChargeFor(opening_, 1)).value();
+    opening_.mechanism = "class_moments";
     draft_.kind = DraftKind::kSynthetic;
     draft_.method = "gaussian-classes";
-    draft_.charge = {{"ledger", ledger->id()},
-                     {"sequence", row.sequence},
-                     {"row_hash", HexOf(row.hash)},
-                     {"population", "patients"},
-                     {"dataset", "visits"},
-                     {"run_id", "run"},
-                     {"mechanism", "statistics"},
-                     {"round", 1},
-                     {"cost_units", row.cost.UnitsText()}};
+    draft_.charge = ChargeAndStore(opening_, {5, -6, 7});
+  }
+
+  // What the draft says of the one round of the run, whose sums are stored.
+  ordered_json ChargeAndStore(const RunOpening& opening,
+                              const std::vector<std::int64_t>& sums) {
+    const auto ledger = home_.Open();
+    EXPECT_TRUE(ledger->OpenRun(opening).ok());
+    const ChargedRow row = ledger->ChargeRound(ChargeFor(opening, 1)).value();
+    const ReleaseStore store =
+        ReleaseStore::Open(ReleaseDirectory(data_dir())).value();
+    StoredRelease release;
+    release.row_hash = row.hash;
+    release.round = 1;
+    release.cost = row.cost;
+    NoisedMatrix part;
+    part.name = "Z";
+    part.rows = sums.size();
+    part.columns = 1;
+    part.lattice = sums;
+    release.parts = {part};
+    EXPECT_TRUE(
+        store.Write(store.Reserve(opening.run_id, 1000).value(), release).ok());
+    return {{"ledger", ledger->id()},
+            {"sequence", row.sequence},
+            {"row_hash", HexOf(row.hash)},
+            {"population", opening.population},
+            {"dataset", opening.dataset},
+            {"run_id", opening.run_id},
+            {"mechanism", opening.mechanism},
+            {"round", 1},
+            {"cost_units", row.cost.UnitsText()},
+            {"sums_sha256", HexOf(HashOfSums(sums))}};
   }
 
   RunOpening opening_;
@@ -546,7 +572,8 @@ TEST_F(PublishSyntheticTest, MustComeFromAChargeOfThisLedger) {
       {"mechanism", "moments"},
       {"round", 2},
       {"cost_units", "1"},
-      {"cost_units", nullptr}};
+      {"cost_units", nullptr},
+      {"sums_sha256", HexOf(HashOfSums({5, -6, 8}))}};
   for (const auto& [field, value] : wrong) {
     SCOPED_TRACE(field);
     Draft draft = draft_;
@@ -560,6 +587,48 @@ TEST_F(PublishSyntheticTest, MustComeFromAChargeOfThisLedger) {
     Draft draft = draft_;
     draft.charge = charge;
     ExpectRefused(OptionsFor(Stored(draft)), "charge-not-in-ledger");
+  }
+}
+
+// Nothing but class moments has people drawn from it.
+TEST_F(PublishSyntheticTest, MustComeFromClassMoments) {
+  RunOpening other = OpeningFor("other", 1, 4);
+  other.population = "patients";
+  other.dataset = "visits";
+  draft_.charge = ChargeAndStore(other, {5, -6, 7});
+  ExpectRefused(OptionsFor(Stored(draft_)), "charge-not-in-ledger");
+}
+
+// Whose sums are gone, nobody can say that they are the draft's.
+TEST_F(PublishSyntheticTest, NeedsTheStoredRelease) {
+  const std::string releases = ReleaseDirectory(data_dir());
+  fs::rename(releases, releases + ".away");
+  ExpectRefused(OptionsFor(Stored(draft_)), "charge-not-in-ledger");
+  fs::remove_all(releases);
+  fs::rename(releases + ".away", releases);
+  EXPECT_TRUE(Publish(OptionsFor(Stored(draft_))).ok());
+}
+
+TEST_F(PublishSyntheticTest, SaysWhetherTheLabelsWerePublic) {
+  for (const bool is_public : {false, true}) {
+    const std::string name = is_public ? "public" : "private";
+    ImportOptions options = ImportOf(
+        name, name,
+        absl::StrCat("1,2,yes\n3,4,no\n2,1,yes\n7,", name.size(), ",no\n"));
+    options.class_column = 3;
+    options.classes = {"yes", "no"};
+    options.labels_public = is_public;
+    Import(options);
+    RunOpening opening = opening_;
+    opening.run_id = opening.population = opening.dataset = name;
+    draft_.charge = ChargeAndStore(opening, {1, 2});
+    PublishOptions publish = OptionsFor(Stored(draft_));
+    publish.output = home_.directory / ("out-" + name);
+    const auto published = Publish(publish);
+    ASSERT_TRUE(published.ok()) << published.status();
+    const ordered_json label =
+        ordered_json::parse(ReadAll(publish.output + "/LABEL.json"));
+    EXPECT_EQ(label["charge"]["labels_public"], is_public);
   }
 }
 

@@ -239,8 +239,11 @@ TEST(Recommend, APredictionLiesInTheDeclaredRangeToTheLastBit) {
   const std::vector<std::string> items = model.items;
   const Recommender recommender =
       Recommender::Create(std::move(model), items, {}, OneToFive()).value();
+  const auto data = RatedBy({{{7, 35'000}}}, kItems);
   const auto list =
-      recommender.Recommend({}, {.top = kMostTop, .by_rating = true}).value();
+      recommender
+          .Recommend(data->RatingsOf(0), {.top = kMostTop, .by_rating = true})
+          .value();
   EXPECT_EQ(list.front().rating, 5);
   EXPECT_EQ(list.back().rating, 1);
 }

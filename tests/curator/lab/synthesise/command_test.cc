@@ -87,6 +87,27 @@ TEST_F(LabSynthesise, MeasuresOnPublicData) {
   EXPECT_EQ(results.at("epsilons").size(), 2u);
   EXPECT_THAT(results.at("warning").get<std::string>(),
               HasSubstr("not private"));
+  ASSERT_EQ(results.at("tables").size(), 2u);
+  EXPECT_EQ(results.at("tables")[0].at("kind"), "synthetic");
+  EXPECT_EQ(results.at("tables")[0].at("epsilon"), 1);
+  EXPECT_EQ(results.at("tables")[1].at("accuracy_on_original"),
+            results.at("epsilons")[1].at("accuracy"));
+  EXPECT_TRUE(Exists("m/report.html"));
+}
+
+// A table from a release stands beside the distortions.
+TEST_F(LabSynthesise, ItsReportStandsBesideAnAttack) {
+  ASSERT_EQ(Run("synthesise --input people.csv --class-column 5 --range 0,2 "
+                "--epsilon 8 --repeats 1 --public --seed 1 --output m"),
+            kExitOk)
+      << err_;
+  ASSERT_EQ(Run("attack --original people.csv --published people.csv "
+                "--class-column 5 --public --seed 1 --beside m --output a"),
+            kExitOk)
+      << err_;
+  const auto results =
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/a/results.json"));
+  EXPECT_EQ(results.at("tables").back().at("kind"), "synthetic");
 }
 
 TEST_F(LabSynthesise, RefusesWithASentenceAndWritesNothing) {
