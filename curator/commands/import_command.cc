@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/wire/json.h"
@@ -271,6 +272,60 @@ absl::Status CheckDelta(
                    "below 1/N, or --weak-delta to accept it."));
 }
 
+// ---- People of tables that were published without privacy
+
+absl::Status CheckAllowed(const ImportFlags& flags, std::uint64_t ids,
+                          std::uint64_t rows) {
+  // Ids do not coincide by chance.
+  if (flags.void_guarantee || (flags.accept_overlap && ids == 0))
+    return absl::OkStatus();
+  return PeoplePublished(ids, rows);
+}
+
+// Nobody knows who is in a table whose record is lost.
+absl::Status CheckRecordsOf(const std::vector<LedgerRow>& rows,
+                            const std::string& data_dir) {
+  std::vector<Digest> labels;
+  for (const LedgerRow& row : rows)
+    if (row.kind == RowKind::kVoid || row.kind == RowKind::kOverlap)
+      labels.push_back(row.request_hash);
+  return CheckRecords(data_dir, labels);
+}
+
+absl::Status CheckFlagsUsed(const ImportFlags& flags,
+                            const std::vector<Digest>& tables) {
+  if (!tables.empty() || !(flags.void_guarantee || flags.accept_overlap))
+    return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "flag-unused",
+                 "No published table shares people with the data that is not "
+                 "recorded already: leave out --void-guarantee and "
+                 "--accept-overlap.");
+}
+
+// The operator's word is written down before it counts.
+absl::Status RecordTables(const ImportFlags& flags,
+                          const DatasetDescription& dataset,
+                          const std::vector<Digest>& tables, Ledger* ledger) {
+  if (tables.empty()) return absl::OkStatus();
+  const std::string by =
+      absl::StrFormat("operator at import, uid %d", ::getuid());
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<AuditLog> audit,
+                         AuditLog::Open(AuditFile(flags.import.data_dir)));
+  DPNMF_RETURN_IF_ERROR(WriteAudit(audit.get(), "published-people-imported",
+                                   {{"dataset", dataset.name},
+                                    {"population", dataset.population},
+                                    {"void_guarantee", flags.void_guarantee},
+                                    {"accept_overlap", flags.accept_overlap},
+                                    {"by", by}},
+                                   AuditSync::kDurable));
+  for (const Digest& label : tables) {
+    const TablePublication table = {dataset.population, label, by};
+    DPNMF_RETURN_IF_ERROR(flags.void_guarantee ? ledger->VoidGuarantee(table)
+                                               : ledger->AcceptOverlap(table));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   StageTimes times;
   v1::ImportReport report;
@@ -292,19 +347,20 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   if (ledger != nullptr) {
     DPNMF_ASSIGN_OR_RETURN(rows, Ledger::ReadRows(places));
   }
+  DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
   options.population_is_used = [&rows](const std::string& population) {
     return PopulationIsUsed(rows, population);
   };
   std::vector<Digest> tables;  // published, with people of the data
   options.published = [&](const Digest& label, std::uint64_t ids,
                           std::uint64_t rows) -> absl::Status {
-    if (!flags.void_guarantee && !flags.accept_overlap)
-      return PeoplePublished(ids, rows);
+    DPNMF_RETURN_IF_ERROR(CheckAllowed(flags, ids, rows));
     tables.push_back(label);
     return absl::OkStatus();
   };
   options.before_publish =
       [&](const DatasetDescription& description) -> absl::Status {
+    DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
     const bool known =
         ledger != nullptr && ledger->Policy(policy.population).ok();
     if (!known)
@@ -314,14 +370,8 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
       DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(places));
     }
     DPNMF_RETURN_IF_ERROR(ledger->DeclarePopulation(policy));
-    for (const Digest& label : tables) {
-      const TablePublication table = {
-          policy.population, label,
-          absl::StrFormat("operator at import, uid %d", ::getuid())};
-      DPNMF_RETURN_IF_ERROR(flags.void_guarantee
-                                ? ledger->VoidGuarantee(table)
-                                : ledger->AcceptOverlap(table));
-    }
+    DPNMF_RETURN_IF_ERROR(
+        RecordTables(flags, description, tables, ledger.get()));
     times.Enter("writing");
     return absl::OkStatus();
   };
@@ -504,8 +554,8 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
            "Import people of a table that was published without privacy: the "
            "population's guarantee is void, for ever"),
       Flag("--accept-overlap", &flags->accept_overlap,
-           "People who look like those of a published table are others; "
-           "recorded in the ledger"),
+           "People whose rows, not ids, coincide with those of a published "
+           "table are others; recorded in the ledger"),
       Flag("--conversion", &flags->conversion, "How the cap is converted",
            {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
       Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",
@@ -527,9 +577,11 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
 // What says how the file is read; the rest is the data set's own.
 std::vector<Flag> PeopleFlagsOf(ImportFlags* flags) {
   constexpr std::string_view kNames[] = {
-      "--name",   "--data-dir",      "--input",     "--ratings",
-      "--items",  "--unlisted",      "--users",     "--format-in",
-      "--header", "--label-columns", "--id-column", "--features"};
+      "--name",      "--data-dir",     "--anchor-dir",     "--no-anchor",
+      "--input",     "--ratings",      "--items",          "--unlisted",
+      "--users",     "--format-in",    "--header",         "--label-columns",
+      "--id-column", "--class-column", "--classes",        "--columns",
+      "--delimiter", "--features",     "--void-guarantee", "--accept-overlap"};
   std::vector<Flag> all = FlagsOf(flags), taken;
   for (const std::string_view name : kNames) {
     for (const Flag& flag : all)
@@ -542,6 +594,46 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   InterruptGently();
   options.interrupted = Interrupted;
+  DPNMF_ASSIGN_OR_RETURN(
+      const Ledger::Options places,
+      LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
+  std::vector<LedgerRow> rows;
+  if (std::filesystem::exists(places.directory + "/ledger.sqlite")) {
+    DPNMF_ASSIGN_OR_RETURN(rows, Ledger::ReadRows(places));
+  }
+  DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
+  struct Shared {
+    Digest label;
+    std::uint64_t ids = 0, rows = 0;
+  };
+  std::vector<Shared> all;
+  options.published = [&](const Digest& label, std::uint64_t ids,
+                          std::uint64_t shared) -> absl::Status {
+    all.push_back({label, ids, shared});
+    return absl::OkStatus();
+  };
+  options.before_publish =
+      [&](const DatasetDescription& description) -> absl::Status {
+    std::vector<Digest> tables;
+    for (const Shared& shared : all) {
+      // Void is void; an overlap was accepted of rows alone.
+      const bool is_recorded =
+          std::any_of(rows.begin(), rows.end(), [&](const LedgerRow& row) {
+            return row.population == description.population &&
+                   (row.kind == RowKind::kVoid ||
+                    (row.kind == RowKind::kOverlap &&
+                     row.request_hash == shared.label && shared.ids == 0));
+          });
+      if (is_recorded) continue;
+      DPNMF_RETURN_IF_ERROR(CheckAllowed(flags, shared.ids, shared.rows));
+      tables.push_back(shared.label);
+    }
+    DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
+    if (tables.empty()) return absl::OkStatus();
+    DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                           Ledger::Open(places));
+    return RecordTables(flags, description, tables, ledger.get());
+  };
   StageTimes times;
   const auto people = ImportPeople(options, ShowProgress(&times));
   ClearProgress();
@@ -566,7 +658,9 @@ Command PeopleCommand() {
           "that it is\nthat file, and stores a keyed fingerprint of each "
           "person "
           "beside the data. `publish`\nneeds it of every data set. Also to "
-          "declare an --id-column later. A server may run\nmeanwhile.\n"
+          "declare an --id-column later. A server may run\nmeanwhile, unless "
+          "people of a published table are found: --void-guarantee needs the\n"
+          "ledger.\n"
           "Example:\n"
           "  dpnmf-curator people --name digits --input digits.csv.gz --users "
           "rows \\\n    --data-dir /var/lib/dpnmf",

@@ -73,7 +73,7 @@ absl::Status RunPublish(const PublishFlags& flags) {
       {"table", options.name},
       {"approved_by", options.approver},
       {"void_guarantees", absl::StrJoin(options.void_guarantees, ",")},
-      {"accept_overlap", options.accept_overlap},
+      {"accept_overlap", absl::StrJoin(options.accept_overlaps, ",")},
       {"by", absl::StrFormat("operator, uid %d", ::getuid())}};
   DPNMF_RETURN_IF_ERROR(WriteAudit(audit.get(), "publication-asked", fields,
                                    AuditSync::kDurable));
@@ -121,9 +121,10 @@ Command PublishCommand() {
         Flag("--void-guarantee", &options.void_guarantees,
              "Population whose guarantee is given up, for ever",
              {.value = "POPULATION"}),
-        Flag("--accept-overlap", &options.accept_overlap,
-             "The people are others than those whose rows or ids coincide with "
-             "theirs; recorded in the ledger"),
+        Flag("--accept-overlap", &options.accept_overlaps,
+             "Population of other people whose rows coincide by chance; "
+             "recorded in the ledger",
+             {.value = "POPULATION"}),
         Flag("--audit-log", &flags->audit_log,
              "Audit log file [DATA_DIR/audit.jsonl]", {.env = true})})
     publish.flags.push_back(flag);

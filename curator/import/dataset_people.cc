@@ -13,6 +13,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "common/base/view.h"
 #include "curator/data/description.h"
 #include "curator/import/import_source.h"
 
@@ -34,6 +35,8 @@ void TakeDeclaration(const DatasetDescription& description,
   options->conversion = description.conversion;
   options->adjacency = description.adjacency;
   options->is_public = description.is_public;
+  if (description.classes.has_value())
+    options->classes = description.classes->names;
   options->users_count = description.users;
   if (description.ratings.has_value()) {
     options->rating_range = *description.ratings;
@@ -109,6 +112,52 @@ absl::StatusOr<std::vector<PublishedPeople>> ReadPublished(
   return all;
 }
 
+absl::Status CheckSameKey(const PeopleFingerprints& a,
+                          const PeopleFingerprints& b, std::string_view what) {
+  if (a.key_check == b.key_check) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kDataLoss, "people-damaged",
+      absl::StrCat("The fingerprints of ", View(what),
+                   " were made with another key: restore the fingerprint.key "
+                   "that belongs to this data directory."));
+}
+
+// A guarantee cannot begin after everything was published.
+absl::Status CheckNotPublished(const ImportOptions& options,
+                               const PeopleFingerprints& people) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PublishedPeople> all,
+                         ReadPublished(options.data_dir));
+  for (const PublishedPeople& published : all) {
+    DPNMF_RETURN_IF_ERROR(CheckSameKey(people, published.people,
+                                       "the people of a published table"));
+    const SharedPeople shared = SharedBy(people, published.people);
+    if (!shared.any()) continue;
+    if (!options.published) return PeoplePublished(shared.ids, shared.rows);
+    DPNMF_RETURN_IF_ERROR(
+        options.published(published.label_hash, shared.ids, shared.rows));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRecords(const std::string& data_dir,
+                          const std::vector<Digest>& labels) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PublishedPeople> all,
+                         ReadPublished(data_dir));
+  for (const Digest& label : labels) {
+    const bool known = std::any_of(
+        all.begin(), all.end(),
+        [&](const PublishedPeople& one) { return one.label_hash == label; });
+    if (known) continue;
+    return Refusal(
+        absl::StatusCode::kDataLoss, "publications-missing",
+        absl::StrCat("The ledger knows a published table, and `", data_dir,
+                     "/publications/", HexOf(label), kPublished,
+                     "`, which says who is in it, is missing: restore it from "
+                     "a backup."));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PeopleFingerprints> ImportPeople(
     ImportOptions options, const ImportProgress& progress) {
   const std::string directory =
@@ -133,6 +182,9 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
   const auto before = ReadPeople(directory);
   if (before.ok() && before->key_check == people.key_check)
     KeepIds(*before, &people);
+  DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
+  if (options.before_publish)
+    DPNMF_RETURN_IF_ERROR(options.before_publish(stored.description));
   DPNMF_RETURN_IF_ERROR(WritePeople(directory, people, stored.fingerprint));
   return people;
 }

@@ -4,6 +4,7 @@
 #define DPNMF_CURATOR_IMPORT_DATASET_PEOPLE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,8 +26,10 @@ absl::Status WritePeople(const std::string& directory,
 // Reads the file that the data set `options.name` was imported from once more,
 // and writes the fingerprints of its people. Of `options`, data_dir, name and
 // what says how the file is read must be given; the rest is taken from the data
-// set. Ids that are known stay known. FAILED_PRECONDITION "people-differ" if it
-// is not that file; otherwise errors as Import. Returns what was written.
+// set. Ids that are known stay known. People of a published table are refused
+// as at import, and before_publish is called before anything is written.
+// FAILED_PRECONDITION "people-differ" if it is not that file; otherwise errors
+// as Import. Returns what was written.
 absl::StatusOr<PeopleFingerprints> ImportPeople(
     ImportOptions options, const ImportProgress& progress = {});
 
@@ -44,6 +47,20 @@ absl::Status RecordPublished(const std::string& data_dir,
 // "storage-failed".
 absl::StatusOr<std::vector<PublishedPeople>> ReadPublished(
     const std::string& data_dir);
+
+// People that must not be imported under a guarantee: asks options.published
+// about each table that shares people with these. FAILED_PRECONDITION
+// "people-published"; DATA_LOSS "people-damaged" (another key made a record);
+// errors of ReadPublished.
+absl::Status CheckNotPublished(const ImportOptions& options,
+                               const PeopleFingerprints& people);
+// Each of these labels, which a ledger knows, must have a record. DATA_LOSS
+// "publications-missing"; errors of ReadPublished.
+absl::Status CheckRecords(const std::string& data_dir,
+                          const std::vector<Digest>& labels);
+// DATA_LOSS "people-damaged" if another key made one of them; `what` they are.
+absl::Status CheckSameKey(const PeopleFingerprints& a,
+                          const PeopleFingerprints& b, std::string_view what);
 
 }  // namespace dpnmf::curator
 

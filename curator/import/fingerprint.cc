@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <span>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -130,6 +132,15 @@ absl::Status CreateKey(const std::string& path) {
   return SyncParent(path);
 }
 
+// Records of the people of published tables.
+bool HasPublications(const std::string& data_dir) {
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(data_dir + "/publications", error))
+    if (entry.path().extension() == ".people") return true;
+  return false;
+}
+
 absl::Status KeyDamaged(const std::string& path, const char* problem) {
   return Refusal(
       absl::StatusCode::kDataLoss, "fingerprint-key-damaged",
@@ -146,7 +157,7 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
     // A new key would not recognise what the old one saw.
     DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
     DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(data_dir));
-    if (!names.empty() || !removed.empty())
+    if (!names.empty() || !removed.empty() || HasPublications(data_dir))
       return KeyDamaged(path, "is missing");
     DPNMF_RETURN_IF_ERROR(CreateKey(path));
     text = ReadFile(path, kSettingsFileLimit);

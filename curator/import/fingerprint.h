@@ -24,8 +24,8 @@ using PersonFingerprint = std::array<std::uint8_t, 16>;
 // The operator's key DATA_DIR/fingerprint.key; drawn from OpenSSL and stored
 // with mode 0600 at first use. The directory must exist. DATA_LOSS
 // "fingerprint-key-damaged" if the file is not 32 bytes, or is missing while
-// there are data sets; UNAVAILABLE "storage-failed". Stops the process if the
-// random source fails.
+// there are data sets or records of published tables; UNAVAILABLE
+// "storage-failed". Stops the process if the random source fails.
 absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
     const std::string& data_dir);
 

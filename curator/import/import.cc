@@ -284,42 +284,36 @@ absl::Status CheckMatrixOptions(const ImportOptions& options) {
   return absl::OkStatus();
 }
 
-// A guarantee cannot begin after everything was published.
-absl::Status CheckNotPublished(const ImportOptions& options,
-                               const PeopleFingerprints& people) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<PublishedPeople> all,
-                         ReadPublished(options.data_dir));
-  for (const PublishedPeople& published : all) {
-    const SharedPeople shared = SharedBy(people, published.people);
-    if (!shared.any()) continue;
-    if (!options.published) return PeoplePublished(shared.ids, shared.rows);
-    DPNMF_RETURN_IF_ERROR(
-        options.published(published.label_hash, shared.ids, shared.rows));
-  }
-  return absl::OkStatus();
-}
-
 // A person has one budget. Whether short rows coincide by chance is for the
-// operator to say.
-void NoteSharedPeople(const ImportOptions& options,
-                      const PeopleFingerprints& people) {
-  const auto names = DatasetNames(options.data_dir);
-  if (!options.note || !names.ok()) return;
-  for (const std::string& name : *names) {
-    const auto stored =
-        ReadDescription(DatasetDirectory(options.data_dir, name));
+// operator to say. Nothing is ever released about removed data sets again, but
+// what was released counts.
+absl::Status NoteSharedPeople(const ImportOptions& options,
+                              const PeopleFingerprints& people) {
+  DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(options.data_dir));
+  DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(options.data_dir));
+  std::vector<std::string> directories;
+  for (const std::string& name : names)
+    directories.push_back(DatasetDirectory(options.data_dir, name));
+  for (const std::string& name : removed)
+    directories.push_back(RemovedDirectory(options.data_dir, name));
+  for (const std::string& directory : directories) {
+    const auto stored = ReadDescription(directory);
     if (!stored.ok() || stored->description.population == options.population)
       continue;
-    const auto others = ReadPeople(DatasetDirectory(options.data_dir, name));
+    const auto others = ReadPeople(directory);
     if (!others.ok()) continue;
+    const std::string& name = stored->description.name;
+    DPNMF_RETURN_IF_ERROR(CheckSameKey(
+        people, *others, absl::StrCat("the people of data set ", name)));
     const SharedPeople shared = SharedBy(people, *others);
-    if (!shared.any()) continue;
+    if (!shared.any() || !options.note) continue;
     options.note(absl::StrCat(
         "Data set ", name, " of population ", stored->description.population,
         " has ", shared.ids, " of these ids and ", shared.rows,
         " of these rows; if they are the same people, they have one budget: "
         "import under that population"));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -330,10 +324,11 @@ absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {
       absl::StrCat(
           "A table with ", ids, " of these ids and ", rows,
           " of these rows was published without privacy, so nothing that is "
-          "promised to these people now holds: give --void-guarantee to import "
-          "them under a void guarantee, or, if they are other people whose "
-          "rows "
-          "coincide, --accept-overlap."));
+          "promised to these people now holds: give --void-guarantee to take "
+          "them under a void guarantee",
+          ids > 0 ? "."
+                  : ", or, if they are other people whose rows coincide, "
+                    "--accept-overlap."));
 }
 
 absl::Status CheckImportOptions(const ImportOptions& options) {
@@ -439,7 +434,7 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
   DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options));
   DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
-  NoteSharedPeople(options, people);
+  DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, people));
 
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (progress) progress("writing", 0, 1);

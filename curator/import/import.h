@@ -134,7 +134,8 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress = {});
 
-// FAILED_PRECONDITION "people-published".
+// FAILED_PRECONDITION "people-published". Shared ids are no chance: the
+// sentence then offers no --accept-overlap.
 absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows);
 
 // The lock that an import holds; makes the directory if it is missing.

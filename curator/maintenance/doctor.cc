@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -198,6 +199,22 @@ Finding WidthOf(const std::vector<Grant>& grants) {
   return Good("Data sets and budgets are listed.");
 }
 
+// Import asks these records who was published.
+void AddPublications(const std::string& data_dir, const LedgerAudit& audit,
+                     CheckList* checks) {
+  std::vector<Digest> labels;
+  for (const LedgerRow& row : audit.rows)
+    if (row.kind == RowKind::kVoid || row.kind == RowKind::kOverlap)
+      labels.push_back(row.request_hash);
+  const auto records = ReadPublished(data_dir);
+  if (labels.empty() && records.ok() && records->empty()) return;
+  checks->Add("publications",
+              Judged(CheckRecords(data_dir, labels),
+                     "The people of published tables are known.",
+                     "Restore publications/ from a backup; until then imports "
+                     "are refused."));
+}
+
 void AddAllowList(const std::string& path, CheckList* checks) {
   const absl::StatusOr<ParsedAllowList> list =
       ReadAllowList(path, kCuratorAllowList);
@@ -252,6 +269,7 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
                     "See docs/operations.md, incidents. Do not serve this data "
                     "directory."));
   if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
+  if (audit.ok()) AddPublications(options.data_dir, *audit, &checks);
   AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
   checks.Add("removed data sets", RemovedData(options.data_dir));
   checks.Add("audit log", AuditLogFile(options.audit_log));

@@ -152,8 +152,11 @@ absl::Status Capped(const std::string& population, const Overlap& overlap) {
           " rows of people of this table: publish a table drawn from a charged "
           "release; or give its guarantee up for ever with --void-guarantee ",
           population,
-          "; or, if they are other people whose rows coincide, give "
-          "--accept-overlap."));
+          overlap.shared.ids > 0
+              ? "."
+              : absl::StrCat("; or, if they are other people whose rows "
+                             "coincide, give --accept-overlap ",
+                             population, ".")));
 }
 
 absl::Status CheckDraftPeople(const Draft& draft, const FingerprintKey& key) {
@@ -261,14 +264,29 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
   DPNMF_RETURN_IF_ERROR(CheckDraftPeople(draft, key));
   const std::set<std::string> given_up(options.void_guarantees.begin(),
                                        options.void_guarantees.end());
+  const std::set<std::string> others(options.accept_overlaps.begin(),
+                                     options.accept_overlaps.end());
+  for (const std::string& population : others)
+    DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
   for (const std::string& population : given_up)
     DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
   DPNMF_ASSIGN_OR_RETURN(const Overlaps overlaps,
                          OverlapsOf(options, *draft.people, given_up));
   std::vector<std::string> accepted;
   for (const auto& [population, overlap] : overlaps) {
-    if (!options.accept_overlap) return Capped(population, overlap);
+    if (!others.contains(population) || overlap.shared.ids > 0)
+      return Capped(population, overlap);
     accepted.push_back(population);
+  }
+  for (const std::string& population : others) {
+    if (overlaps.contains(population)) continue;
+    return Malformed(
+        "flag-unused",
+        absl::StrCat("There is no overlap to accept with population ",
+                     population,
+                     ", or its guarantee is given up: leave out "
+                     "--accept-overlap ",
+                     population, "."));
   }
   const std::string name = options.name + ".not-dp.csv";
   PublishedTable published = PathsOf(options, name);
@@ -368,7 +386,7 @@ absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
 absl::StatusOr<PublishedTable> PublishSynthetic(const PublishOptions& options,
                                                 const StoredDraft& stored,
                                                 Ledger* ledger) {
-  if (!options.void_guarantees.empty() || options.accept_overlap) {
+  if (!options.void_guarantees.empty() || !options.accept_overlaps.empty()) {
     return Malformed("flag-unused",
                      "A table drawn from a charged release keeps the "
                      "guarantee: leave out --void-guarantee and "

@@ -31,8 +31,9 @@ struct PublishOptions {
   std::optional<double> accepted_linkage;
   // Populations whose guarantee is given up.
   std::vector<std::string> void_guarantees;
-  // People of the table who look like people of a population are others.
-  bool accept_overlap = false;
+  // Populations whose people have rows like those of the table, and are others.
+  // Refused where ids are shared: these are no chance.
+  std::vector<std::string> accept_overlaps;
 };
 
 struct PublishedTable {
@@ -50,7 +51,8 @@ struct PublishedTable {
 //
 // Takes the ledger and the data sets for itself: no server and no import may
 // run. INVALID_ARGUMENT "name-malformed", "approver-malformed",
-// "linkage-out-of-range", "flag-unused"; FAILED_PRECONDITION "approval-missing"
+// "linkage-out-of-range", "flag-unused" (also if a population of
+// accept_overlaps shares nothing); FAILED_PRECONDITION "approval-missing"
 // (nobody approves, no linkage is accepted, or the draft was not attacked),
 // "linkage-too-high", "population-capped", "draft-people-missing",
 // "draft-key-differs", "charge-not-in-ledger"; NOT_FOUND "people-missing" (the

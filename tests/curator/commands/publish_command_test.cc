@@ -80,8 +80,18 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
   EXPECT_FALSE(Exists("z/datasets/late"));
   ASSERT_EQ(Run(late + " --dry-run"), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("Not checked: "));
+  std::filesystem::rename(scratch_.path() + "/z/publications",
+                          scratch_.path() + "/lost");
+  EXPECT_NE(Run(late), kExitOk);
+  EXPECT_THAT(err_, HasSubstr("[publications-missing]"));
+  Run("doctor --data-dir z --format json");
+  EXPECT_THAT(out_, HasSubstr("Restore publications/")) << err_;
+  std::filesystem::rename(scratch_.path() + "/lost",
+                          scratch_.path() + "/z/publications");
   ASSERT_EQ(Run(late + " --void-guarantee --format json"), kExitOk) << err_;
   EXPECT_TRUE(Json::parse(out_)["dataset"]["guarantee"].contains("void_since"));
+  EXPECT_THAT(ReadAll(scratch_.path() + "/z/audit.jsonl"),
+              HasSubstr("\"event\":\"published-people-imported\""));
   scratch_.Write("later.csv", "5,9\n1,7\n");
   ASSERT_EQ(Run("import --name later --population late --input later.csv "
                 "--users rows --label-columns 0 --epsilon 1 --delta 1e-6 "
@@ -89,6 +99,29 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
             kExitOk)
       << err_;
   EXPECT_THAT(out_, HasSubstr("VOID        since 20"));
+  scratch_.Write("other.csv", "8,1\n7,6\n");
+  EXPECT_EQ(Run("import --name other --population other --input other.csv "
+                "--users rows --epsilon 1 --delta 1e-6 --data-dir z "
+                "--void-guarantee"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[flag-unused]"));
+  EXPECT_FALSE(Exists("z/datasets/other"));
+}
+
+TEST_F(PublishCommand, PeopleAreReadAgainWithClassesAndColumns) {
+  scratch_.Write("c.csv", "71;a;1;2\n72;b;3;4\n73;a;5;7\n");
+  const std::string how =
+      "--input c.csv --users rows --data-dir z --delimiter semicolon "
+      "--header no --columns 3-4 --class-column 2 ";
+  ASSERT_EQ(Run("import --name c --population c --epsilon 1 --delta 1e-6 "
+                "--classes a,b " +
+                how),
+            kExitOk)
+      << err_;
+  EXPECT_EQ(Run("people --name c " + how), kExitOk) << err_;
+  EXPECT_EQ(Run("people --name c --classes a,b --id-column 1 " + how), kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("3 ids"));
 }
 
 TEST_F(PublishCommand, PeopleOfAnEarlierVersionAreRecordedLater) {

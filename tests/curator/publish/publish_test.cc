@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/failpoint.h"
+#include "curator/data/removed.h"
 #include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"
 #include "curator/gate/release_store.h"
@@ -276,7 +277,7 @@ TEST_F(PublishTest, AnAcceptedOverlapIsRecordedAndTheGuaranteeStands) {
   Import("more", "members", "3,4,5\n2,2,2\n");
   PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));
   options.void_guarantees = {"members"};
-  options.accept_overlap = true;
+  options.accept_overlaps = {"patients"};
   const auto published = Publish(options);
   ASSERT_TRUE(published.ok()) << published.status();
   EXPECT_THAT(published->voided, ElementsAre("members"));
@@ -378,6 +379,88 @@ TEST_F(PublishTest, WhoWasPublishedIsNotImportedUnderAGuaranteeLater) {
   asked.clear();
   options = ImportOf("others", "members", "4,4,4\n5,5,5\n");
   EXPECT_TRUE(curator::Import(options).ok());
+}
+
+// One word does not stand for every population, and ids are no chance.
+TEST_F(PublishTest, AnOverlapIsAcceptedByNameAndOfRowsAlone) {
+  Import("more", "members", "3,4,5\n2,2,2\n");
+  const std::string draft = Stored(DraftOf({{3, 4, 5}}));
+  PublishOptions options = OptionsFor(draft);
+  options.accept_overlaps = {"patients"};
+  ExpectRefused(options, "population-capped");
+  options.accept_overlaps = {"patients", "members", "nobody"};
+  ExpectRefused(options, "population-unknown");
+  options = OptionsFor(Stored(DraftOf(strangers_)));
+  options.accept_overlaps = {"patients"};
+  ExpectRefused(options, "flag-unused");
+  ImportOptions named = ImportOf("named", "known", "ann,1,2\nbob,3,4\n");
+  named.id_column = 1;
+  Import(named);
+  options = OptionsFor(Stored(DraftOf(strangers_, {"bob"})));
+  options.accept_overlaps = {"known"};
+  ExpectRefused(options, "population-capped");
+  options = OptionsFor(draft);
+  options.accept_overlaps = {"patients", "members"};
+  EXPECT_TRUE(Publish(options).ok());
+}
+
+TEST_F(PublishTest, WhoWasPublishedIsNotDeclaredByIdLater) {
+  Import("named", "members", "name,x,y\nann,1,2\nbob,3,4\n");
+  ASSERT_TRUE(Publish(OptionsFor(Stored(DraftOf(strangers_, {"bob"})))).ok());
+  ImportOptions options;
+  options.data_dir = data_dir();
+  options.name = "named";
+  options.users_are_rows = true;
+  options.input = home_.directory / "named.in.csv";
+  EXPECT_TRUE(ImportPeople(options).ok());
+  const std::string file = data_dir() + "/datasets/named/people.bin";
+  const std::string before = ReadAll(file);
+  options.id_column = 1;
+  EXPECT_CODE(ImportPeople(options), "people-published");
+  EXPECT_EQ(ReadAll(file), before);
+  options.published = [](const Digest&, std::uint64_t ids, std::uint64_t) {
+    EXPECT_EQ(ids, 1u);
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(ImportPeople(options).ok());
+}
+
+TEST_F(PublishTest, RecordsOfAnotherKeyAreNotTakenForNobody) {
+  PeopleCollector others(FingerprintKey{1});
+  others.AddRow(std::vector<float>{5, 5, 5});
+  ASSERT_TRUE(
+      RecordPublished(data_dir(), {DigestOfNumber(7), others.Finish()}).ok());
+  EXPECT_CODE(curator::Import(ImportOf("late", "members", "5,5,5\n1,9,1\n")),
+              "people-damaged");
+  fs::remove_all(data_dir() + "/datasets");
+  fs::remove(data_dir() + "/fingerprint.key");
+  EXPECT_CODE(LoadOrCreateFingerprintKey(data_dir()),
+              "fingerprint-key-damaged");
+}
+
+TEST_F(PublishTest, EveryTableThatTheLedgerKnowsHasARecord) {
+  PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));
+  options.void_guarantees = {"patients"};
+  ASSERT_TRUE(Publish(options).ok());
+  const Digest label = RowsOf(RowKind::kVoid).at(0).request_hash;
+  EXPECT_TRUE(CheckRecords(data_dir(), {label}).ok());
+  EXPECT_EQ(ReasonCode(CheckRecords(data_dir(), {DigestOfNumber(7)})),
+            "publications-missing");
+  fs::remove_all(data_dir() + "/publications");
+  EXPECT_EQ(ReasonCode(CheckRecords(data_dir(), {label})),
+            "publications-missing");
+}
+
+TEST_F(PublishTest, PeopleOfARemovedDataSetAreNoted) {
+  fs::create_directories(data_dir() + "/datasets/.removed");
+  fs::rename(data_dir() + "/datasets/visits",
+             RemovedDirectory(data_dir(), "visits"));
+  std::vector<std::string> notes;
+  ImportOptions options = ImportOf("late", "members", "3,4,5\n1,9,1\n");
+  options.note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(curator::Import(options).ok());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("Data set visits of population patients"));
 }
 
 TEST_F(PublishTest, NeedsALedger) {
@@ -554,7 +637,7 @@ TEST_F(PublishSyntheticTest, GivesNoGuaranteeUp) {
   options.void_guarantees = {"patients"};
   ExpectRefused(options, "flag-unused");
   options.void_guarantees.clear();
-  options.accept_overlap = true;
+  options.accept_overlaps = {"patients"};
   ExpectRefused(options, "flag-unused");
 }
 
