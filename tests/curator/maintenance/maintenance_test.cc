@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/removed.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
@@ -336,6 +337,7 @@ TEST_F(Keep, ABackupOfTheLatestStateServesAgain) {
 // Who is in the data and in published tables, and that a guarantee is void.
 TEST_F(Keep, ABackupKnowsPeopleAndVoidGuarantees) {
   ASSERT_TRUE(ledger_->VoidGuarantee({"people", Digest{1}, "Ann"}).ok());
+  ASSERT_TRUE(LoadOrCreateFingerprintKey(directory_).ok());
   const std::string files[] = {"/datasets/d/people.bin",
                                "/publications/00.people"};
   for (const std::string& file : files) {
