@@ -22,8 +22,9 @@ std::string CsvText(const Eigen::MatrixXd& w,
 std::string MatrixMarketText(const Eigen::MatrixXd& w);
 
 // Reads a matrix from .npy ("<f8" or "<f4", two dimensions) or .csv: as CsvText
-// writes it, where another header whose fields are no numbers is skipped. NOT_FOUND "file-not-found"; INVALID_ARGUMENT
-// "npy-malformed", "csv-malformed" (with the line) or "file-type-unknown".
+// writes it, where another header whose fields are no numbers is skipped.
+// NOT_FOUND "file-not-found"; INVALID_ARGUMENT "npy-malformed", "csv-malformed"
+// (with the line) or "file-type-unknown".
 absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path);
 
 // All of `bytes` under `path`, or nothing: a temporary file beside it is

@@ -29,11 +29,11 @@ v1::ItemModelHeader HeaderOf(const NamedItemModel& model) {
 bool WriteItemModel(const NamedItemModel& model,
                     const std::function<bool(const v1::ModelReply&)>& write) {
   v1::ModelReply reply;
-  const bool items = WriteItemPages(model.items, model.names,
-                                    [&](v1::ListItemsReply&& page) {
-                                      *reply.mutable_items() = std::move(page);
-                                      return write(reply);
-                                    });
+  const bool items =
+      WriteItemPages(model.items, model.names, [&](v1::ListItemsReply&& page) {
+        *reply.mutable_items() = std::move(page);
+        return write(reply);
+      });
   if (!items) return false;
   for (const auto& [name, values] : ArraysOf(model.model)) {
     v1::ModelMatrix& piece = *reply.mutable_matrix();

@@ -309,8 +309,8 @@ std::string Field(const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> LoadIds(
-    const std::string& path, std::string_view what) {
+absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
+                                                 std::string_view what) {
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
                          LoadFeatureNames(path, what));
   const auto refuse = [&](std::string_view code, std::size_t line,
@@ -320,9 +320,9 @@ absl::StatusOr<std::vector<std::string>> LoadIds(
         absl::StrCat("`", path, "`, line ", line, ": ", View(problem), "."));
   };
   if (ids.size() > kLargestExtent) {
-    return refuse("input-too-large", kLargestExtent + 1,
-                  absl::StrCat("there are more than 100000000 ", View(what),
-                               "s"));
+    return refuse(
+        "input-too-large", kLargestExtent + 1,
+        absl::StrCat("there are more than 100000000 ", View(what), "s"));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i].size() > kLongestItemId) {
@@ -340,7 +340,8 @@ absl::StatusOr<std::vector<std::string>> LoadIds(
 
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file) {
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids, LoadIds(items_file, "item"));
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
+                         LoadIds(items_file, "item"));
   if (features_file.empty()) {
     ItemTable table;
     table.names = ids;

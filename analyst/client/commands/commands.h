@@ -16,8 +16,8 @@ using MakeCommand = Command(const Session* session);
 
 MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
-    ReceiptsCommand, ModelCommand, TopCommand, CompareCommand,
-    TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand;
+    ReceiptsCommand, ModelCommand, TopCommand, CompareCommand, TransformCommand,
+    ObjectiveCommand, AccountCommand, DoctorCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
