@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/wire/receipt.h"
 #include "curator/draft/class_release.h"
