@@ -17,6 +17,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/draft/class_release.h"
+#include "curator/import/item_table.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/receipt_signer.h"
@@ -124,13 +125,6 @@ absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
   return parameters;
 }
 
-// Those that analysts see as well.
-std::vector<std::string> FeatureNamesOf(const Catalog& catalog,
-                                        const std::string& name) {
-  const ItemList* const names = catalog.ItemsOf(name);
-  return names == nullptr ? std::vector<std::string>() : names->ids;
-}
-
 // Draft::charge.
 absl::StatusOr<nlohmann::ordered_json> ChargeOf(const Ledger& ledger,
                                                 const ReleasedRound& round) {
@@ -158,7 +152,11 @@ absl::StatusOr<ClassRelease> FileOf(const SynthesiseOptions& options,
   release.data_bits = session.plan.data_bits;
   release.stddev_steps = session.plan.stages.at(0).parts.at(0).stddev_steps;
   release.sums = round.parts.at(0).lattice;
-  release.features = FeatureNamesOf(opened.catalog, options.name);
+  // Those that analysts see as well.
+  DPNMF_ASSIGN_OR_RETURN(
+      release.features,
+      ReadFeatureNames(DatasetDirectory(options.data_dir, options.name),
+                       opened.catalog.Find(options.name)->description()));
   DPNMF_ASSIGN_OR_RETURN(release.charge, ChargeOf(*opened.ledger, round));
   DPNMF_ASSIGN_OR_RETURN(const v1::Receipt receipt,
                          opened.receipts->ReceiptOf(round.row));

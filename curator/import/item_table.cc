@@ -338,6 +338,19 @@ absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
   return ids;
 }
 
+absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
+    const std::string& directory, const DatasetDescription& description) {
+  if (!description.named_features) return std::vector<std::string>();
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                         LoadIds(directory + "/features.txt", "feature"));
+  if (names.size() == description.features) return names;
+  return Refusal(
+      absl::StatusCode::kDataLoss, "dataset-damaged",
+      absl::StrCat("The data set at ", directory, " has ", description.features,
+                   " features, and ", names.size(),
+                   " names in features.txt; restore it from a backup."));
+}
+
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file) {
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,

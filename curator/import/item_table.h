@@ -34,6 +34,12 @@ struct ItemTable {
 absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
                                                  std::string_view what);
 
+// The public names of the features of a data set that is no ratings: D, or none
+// where the operator declared none. DATA_LOSS "dataset-damaged" if they are not
+// D names.
+absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
+    const std::string& directory, const DatasetDescription& description);
+
 // items_file: one id a line; their order is that of the items.
 //
 // features_file (empty: there is none): CSV with a header that begins with

@@ -23,16 +23,7 @@ absl::Status CheckName(const Dataset& dataset, const std::string& name,
 absl::StatusOr<ItemList> ReadNames(const std::string& directory,
                                    const DatasetDescription& description) {
   ItemList names;
-  DPNMF_ASSIGN_OR_RETURN(names.ids,
-                         LoadIds(directory + "/features.txt", "feature"));
-  if (names.ids.size() != description.features) {
-    return Refusal(
-        absl::StatusCode::kDataLoss, "dataset-damaged",
-        absl::StrCat("The data set at ", directory, " has ",
-                     description.features, " features, and ", names.ids.size(),
-                     " names in features.txt; restore it from a "
-                     "backup."));
-  }
+  DPNMF_ASSIGN_OR_RETURN(names.ids, ReadFeatureNames(directory, description));
   names.names.resize(names.ids.size());
   names.features.resize(static_cast<Eigen::Index>(names.ids.size()), 0);
   return names;

@@ -66,6 +66,14 @@ class SynthesiseCommand : public Terminal {
   }
 };
 
+TEST_F(SynthesiseCommand, TheReleaseHasTheNamesThatAnalystsSee) {
+  scratch_.Write("names", "left\nright\n");
+  ImportPeople("--features names");
+  ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
+  EXPECT_EQ(ClassReleaseOfJson(File("r.json"))->features,
+            (std::vector<std::string>{"left", "right"}));
+}
+
 TEST_F(SynthesiseCommand, WritesAPaidReleaseWithItsCharge) {
   ImportPeople();
   ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
