@@ -39,4 +39,21 @@ absl::StatusOr<std::vector<std::string>> RemovedNames(
   return names;
 }
 
+absl::StatusOr<std::vector<KnownDataset>> KnownDatasets(
+    const std::string& data_dir) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(data_dir));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
+                         RemovedNames(data_dir));
+  std::vector<KnownDataset> known;
+  for (const std::string& name : names)
+    known.push_back({DatasetDirectory(data_dir, name), {}, false});
+  for (const std::string& name : removed)
+    known.push_back({RemovedDirectory(data_dir, name), {}, true});
+  for (KnownDataset& one : known) {
+    DPNMF_ASSIGN_OR_RETURN(one.stored, ReadDescription(one.directory));
+  }
+  return known;
+}
+
 }  // namespace dpnmf::curator

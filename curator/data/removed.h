@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "curator/data/description.h"
 
 namespace dpnmf::curator {
 
@@ -19,6 +20,18 @@ std::string RemovedDirectory(const std::string& data_dir,
 // Their names, sorted; none if nothing was removed. UNAVAILABLE
 // "storage-failed".
 absl::StatusOr<std::vector<std::string>> RemovedNames(
+    const std::string& data_dir);
+
+// A data set that there is, or was.
+struct KnownDataset {
+  std::string directory;
+  StoredDescription stored;
+  bool removed = false;
+};
+
+// Those that there are, then the removed ones; each by name. Errors of
+// DatasetNames, RemovedNames and ReadDescription.
+absl::StatusOr<std::vector<KnownDataset>> KnownDatasets(
     const std::string& data_dir);
 
 }  // namespace dpnmf::curator

@@ -96,30 +96,23 @@ absl::Status DataKnown(const std::string& name, const std::string& population) {
                               population, "."));
 }
 
+// Something was released, as far as is known, of the people of a removed data
+// set: their population was used.
+bool MayBeReleased(const ImportOptions& options,
+                   const std::string& population) {
+  return !options.population_is_used || options.population_is_used(population);
+}
+
 absl::Status CheckPopulationOf(const ImportOptions& options,
+                               const std::vector<KnownDataset>& known,
                                const Digest& fingerprint) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         DatasetNames(options.data_dir));
-  for (const std::string& name : names) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const StoredDescription stored,
-        ReadDescription(DatasetDirectory(options.data_dir, name)));
-    const std::string& population = stored.description.population;
-    if (stored.fingerprint != fingerprint || population == options.population)
+  for (const KnownDataset& one : known) {
+    const std::string& population = one.stored.description.population;
+    if (one.stored.fingerprint != fingerprint ||
+        population == options.population ||
+        (one.removed && !MayBeReleased(options, population)))
       continue;
-    return DataKnown(name, population);
-  }
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
-                         RemovedNames(options.data_dir));
-  for (const std::string& name : removed) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const StoredDescription stored,
-        ReadDescription(RemovedDirectory(options.data_dir, name)));
-    const std::string& population = stored.description.population;
-    if (stored.fingerprint != fingerprint || population == options.population)
-      continue;
-    if (!options.population_is_used || options.population_is_used(population))
-      return DataKnown(name, population);
+    return DataKnown(one.stored.description.name, population);
   }
   return absl::OkStatus();
 }
@@ -130,12 +123,19 @@ bool LabelsArePublic(const ClassFacts& classes) {
 
 // The exact sizes of public labels would undo what is promised of the private
 // labels of the same people.
-absl::Status CheckLabelsOf(const ImportOptions& options) {
+absl::Status CheckLabelsOf(const ImportOptions& options,
+                           const std::vector<KnownDataset>& known) {
   if (!options.class_column.has_value()) return absl::OkStatus();
-  const auto check = [&](const DatasetDescription& other) -> absl::Status {
+  for (const KnownDataset& one : known) {
+    const DatasetDescription& other = one.stored.description;
     if (other.population != options.population || !other.classes.has_value() ||
         LabelsArePublic(*other.classes) == options.labels_public)
-      return absl::OkStatus();
+      continue;
+    // Where nothing was released a mistaken declaration can be taken back.
+    // Sizes that were public may have been read.
+    if (one.removed && !LabelsArePublic(*other.classes) &&
+        !MayBeReleased(options, other.population))
+      continue;
     return Refused(
         "labels-public-mismatch",
         absl::StrCat("Data set ", other.name, " of population ",
@@ -145,29 +145,6 @@ absl::Status CheckLabelsOf(const ImportOptions& options) {
                      "public or all private: ",
                      options.labels_public ? "leave out" : "give",
                      " --labels-public, or choose another --population."));
-  };
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         DatasetNames(options.data_dir));
-  for (const std::string& name : names) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const StoredDescription stored,
-        ReadDescription(DatasetDirectory(options.data_dir, name)));
-    DPNMF_RETURN_IF_ERROR(check(stored.description));
-  }
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
-                         RemovedNames(options.data_dir));
-  for (const std::string& name : removed) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const StoredDescription stored,
-        ReadDescription(RemovedDirectory(options.data_dir, name)));
-    const DatasetDescription& other = stored.description;
-    // Nothing was released: a mistaken declaration can be taken back. Sizes
-    // that were public may have been read.
-    const bool released = !options.population_is_used ||
-                          options.population_is_used(other.population);
-    if (other.classes.has_value() &&
-        (released || LabelsArePublic(*other.classes)))
-      DPNMF_RETURN_IF_ERROR(check(other));
   }
   return absl::OkStatus();
 }
@@ -288,28 +265,21 @@ absl::Status CheckMatrixOptions(const ImportOptions& options) {
 // operator to say. Nothing is ever released about removed data sets again, but
 // what was released counts.
 absl::Status NoteSharedPeople(const ImportOptions& options,
+                              const std::vector<KnownDataset>& known,
                               const PeopleFingerprints& people) {
-  DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(options.data_dir));
-  DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(options.data_dir));
-  std::vector<std::string> directories;
-  for (const std::string& name : names)
-    directories.push_back(DatasetDirectory(options.data_dir, name));
-  for (const std::string& name : removed)
-    directories.push_back(RemovedDirectory(options.data_dir, name));
-  for (const std::string& directory : directories) {
-    const auto stored = ReadDescription(directory);
-    if (!stored.ok() || stored->description.population == options.population)
-      continue;
-    const auto others = ReadPeople(directory);
+  for (const KnownDataset& one : known) {
+    const std::string& name = one.stored.description.name;
+    const std::string& population = one.stored.description.population;
+    if (population == options.population) continue;
+    const auto others = ReadPeople(one.directory);
     if (!others.ok()) continue;
-    const std::string& name = stored->description.name;
     DPNMF_RETURN_IF_ERROR(CheckSameKey(
         people, *others, absl::StrCat("the people of data set ", name)));
     const SharedPeople shared = SharedBy(people, *others);
     if (!shared.any() || !options.note) continue;
     options.note(absl::StrCat(
-        "Data set ", name, " of population ", stored->description.population,
-        " has ", shared.ids, " of these ids and ", shared.rows,
+        "Data set ", name, " of population ", population, " has ", shared.ids,
+        " of these ids and ", shared.rows,
         " of these rows; if they are the same people, they have one budget: "
         "import under that population"));
   }
@@ -431,10 +401,12 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                          LoadOrCreateFingerprintKey(options.data_dir));
   PeopleFingerprints people;
   stored.fingerprint = source->Fingerprint(key, &people);
-  DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, stored.fingerprint));
-  DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<KnownDataset> known,
+                         KnownDatasets(options.data_dir));
+  DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, known, stored.fingerprint));
+  DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options, known));
   DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
-  DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, people));
+  DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, known, people));
 
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (progress) progress("writing", 0, 1);

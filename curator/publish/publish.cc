@@ -94,29 +94,18 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
                                     const std::set<std::string>& given_up) {
   Overlaps overlaps;
   std::set<std::pair<std::string, std::string>> known;
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         DatasetNames(options.data_dir));
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> removed,
-                         RemovedNames(options.data_dir));
-  std::vector<std::string> directories;
-  for (const std::string& name : names)
-    directories.push_back(DatasetDirectory(options.data_dir, name));
-  // Nothing was ever released of these. One that was imported before people had
-  // fingerprints cannot be brought up to date.
-  for (const std::string& name : removed) {
-    const std::string directory = RemovedDirectory(options.data_dir, name);
-    if (ReasonCode(ReadPeople(directory).status()) != "people-missing")
-      directories.push_back(directory);
-  }
-  for (const std::string& directory : directories) {
-    DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
-                           ReadDescription(directory));
-    const std::string& population = stored.description.population;
-    const std::string& name = stored.description.name;
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<KnownDataset> datasets,
+                         KnownDatasets(options.data_dir));
+  for (const KnownDataset& one : datasets) {
+    const std::string& population = one.stored.description.population;
+    const std::string& name = one.stored.description.name;
+    auto read = ReadPeople(one.directory);
+    // Nothing was ever released of these. One that was imported before people
+    // had fingerprints cannot be brought up to date.
+    if (one.removed && ReasonCode(read.status()) == "people-missing") continue;
     known.emplace(population, name);
     if (given_up.contains(population)) continue;
-    DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others,
-                           ReadPeople(directory));
+    DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others, std::move(read));
     if (others.key_check != people.key_check) {
       return Refusal(
           absl::StatusCode::kDataLoss, "people-damaged",
