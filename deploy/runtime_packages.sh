@@ -11,5 +11,6 @@ libspdlog1.10
 libpng16-16
 libprometheus-cpp-core1.0
 libprometheus-cpp-pull1.0
+libsvm3
 zlib1g
 TEXT
