@@ -1,22 +1,26 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|list: installs missing Debian 12 packages.
+# deploy/install.sh build|test|ci|web|list: installs missing Debian 12 packages.
 # build: compiler and libraries. test: the same and what the tests need. ci: the
-# same and sanitizers, linters and clang. list: prints those of build, one a line.
+# same and sanitizers, linters and clang. web: the browser of tests/web. list: prints
+# those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libprotobuf-dev libgrpc++-dev libabsl-dev libssl-dev libeigen3-dev libsqlite3-dev
   libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev libsvm-dev prometheus-cpp-dev
+  libcpp-httplib-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
+web=(chromium chromium-driver python3-selenium)
 
 case "${1:-}" in
   list) printf '%s\n' "${build[@]}"; exit 0 ;;
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
-  *) sed -n '2,5p' "$0" >&2; exit 2 ;;
+  web) wanted=("${web[@]}") ;;
+  *) sed -n '2,6p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()
