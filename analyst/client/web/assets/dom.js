@@ -78,7 +78,7 @@ export const enforced = (epsilons, conversion) => epsilons ? epsilons[ENFORCED[c
 
 export const voidMark = (since) => since === undefined ? null : h('p', {class: 'void'},
   h('strong', {}, h('span', {'aria-hidden': 'true'}, '⚠ '), 'Guarantee void since ', moment(since), '. '),
-  'Its operator published a table about these people without privacy. What epsilon says no longer holds for them.');
+  'The operator published a table about these people without privacy. What epsilon says no longer holds for them.');
 
 // ---- Parts of views
 

@@ -60,6 +60,9 @@ export function progress(done, all, label) {
 
 // ---- Plots
 
+// Between ticks: an axis without a log scale counts.
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
 // lines: {label, colour, dash, points: [[x, y]], steps}; marks: {x, label, colour}.
 export function plot({title, summary, x, y, lines, marks = [], height = 260, logX, yMax, yMin = 0}) {
   const holder = h('div', {class: 'plot', role: 'img', 'aria-label': summary});
@@ -86,7 +89,7 @@ export function plot({title, summary, x, y, lines, marks = [], height = 260, log
       },
       axes: [
         {...axis, label: x, size: 34, labelSize: 22, values: (_, splits) => splits.map((at) => at === null ? '' : short(at)),
-          ...(logX ? {splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits} : {})},
+          ...(logX ? {splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits} : {incrs: WHOLE})},
         {...axis, label: y, size: 46, labelSize: 22, values: (_, splits) => splits.map((at) => short(at))},
       ],
       series: [{}, ...lines.map((line) => ({stroke: colour(line.colour), width: 2.5, dash: line.dash, spanGaps: true,

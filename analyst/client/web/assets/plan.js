@@ -183,6 +183,7 @@ export async function planView({holder, heading, signal, query, persist}) {
   const soon = () => {
     clearTimeout(timer);
     start.disabled = true;
+    delete holder.dataset.planned;
     timer = setTimeout(() => persist(replan).catch((error) => fill(verdict, problem(error))), 160);
   };
   signal.addEventListener('abort', () => { clearTimeout(timer); planning.abort(); });
