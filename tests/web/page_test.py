@@ -21,6 +21,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 WORK = os.environ['DPNMF_WEB_WORK']
 CERTS = os.environ['DPNMF_WEB_CERTS']
 IMAGES = os.environ.get('DPNMF_WEB_IMAGES')
+# Those of docs/web.md.
+PICTURES = (('budgets', 400, 'dark'), ('plan', 1280, 'light'), ('parts', 1280, 'light'), ('compare', 1280, 'light'))
 PATIENCE = 60  # seconds until a condition counts as missed; nothing waits for it
 
 with open(os.path.join(os.path.dirname(__file__), 'audit.js'), encoding='utf-8') as file:
@@ -125,7 +127,7 @@ def looked_at(name):
         for scheme in ('light', 'dark'):
             emulate(width, scheme)
             faults += [f'{name} {width} {scheme}: {fault}' for fault in js(AUDIT + '; return audit();')]
-            if IMAGES and (width, scheme) in ((1280, 'light'), (400, 'dark')):
+            if IMAGES and (name, width, scheme) in PICTURES:
                 high = js('return Math.min(2400, document.documentElement.scrollHeight)')
                 emulate(width, scheme, max(700, high))
                 driver.save_screenshot(f'{IMAGES}/web_{name}_{width}.png')
@@ -137,7 +139,7 @@ def planned(dataset, rank, epsilon, mechanism='auto', rounds=''):
     go(f'#/plan?dataset={dataset}&rank={rank}&epsilon={epsilon}')
     js('''for (const [id, value] of Object.entries(arguments[0])) document.getElementById(id).value = value;
           document.getElementById('rounds').dispatchEvent(new Event('input', {bubbles: true}));''',
-       {'mechanism': mechanism, 'rounds': rounds})
+       {'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism, 'rounds': rounds})
     wanted = {'dataset': dataset, 'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism}
     until(lambda: wanted.items() <= json.loads(js('return document.querySelector(".view").dataset.planned') or '{}').items()
           and one('.view').get_attribute('aria-busy') == 'false'
@@ -254,7 +256,8 @@ def test_a_plan_follows_the_sliders():
     until(lambda: int(text_of('#reliable').split()[0]) > few, 'more parts at a larger epsilon')
     check(float(one('#epsilon').get_attribute('value')) > 5, 'the number does not follow the slider')
     until(lambda: seen('.curve canvas'), 'the curve')
-    planned('biopsies', 2, 0.5)
+    planned('digits', 10, 1)
+    until(lambda: seen('.curve canvas'), 'the curve')
     shown('It would be accepted')
     looked_at('plan')
 
@@ -296,10 +299,10 @@ def test_parts_have_error_bars():
 
 
 def test_squares_are_pictures():
-    planned('digits', 3, 2, 'statistics', 3)
+    planned('digits', 6, 6, 'statistics', 10)
     runs['digits'] = started()
     ended('completed')
-    until(lambda: len(seen('canvas.picture')) == 3, 'three pictures')
+    until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
     inked = js('''const c = document.querySelector('canvas.picture'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         return [c.width, c.height, new Set(Array.from({length: 64}, (_, i) => d[4 * i])).size];''')
     check(inked[:2] == [8, 8] and inked[2] > 8, f'the picture is {inked}')
@@ -331,6 +334,9 @@ def test_two_runs_are_compared():
     cosines = [float(x) for x in re.findall(r'\b[01]\.\d{3}\b', text_of('#comparison table'))]
     check(len(cosines) == 2 and cosines[0] >= cosines[1] and cosines[0] <= 1, f'the cosines are {cosines}')
     looked_at('compare')
+    go('#/data')
+    shown('Spent epsilon', '[aria-label="Population writers"]')
+    looked_at('budgets')
 
 
 def test_the_ledgers_agree_and_receipts_are_good():

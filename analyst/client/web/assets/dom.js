@@ -89,7 +89,7 @@ export function table(caption, columns, rows) {
     h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, columns.map((column) =>
       h('th', {role: 'columnheader', scope: 'col', class: column.number ? 'number' : ''}, column.title)))),
     h('tbody', {role: 'rowgroup'}, rows.map((row) => h('tr', {role: 'row'}, columns.map((column) =>
-      h('td', {role: 'cell', 'data-title': column.title, class: column.number ? 'number' : ''}, column.of(row))))))));
+      h('td', {role: 'cell', 'data-title': column.title, class: column.number ? 'number' : ''}, h('div', {}, column.of(row)))))))));
 }
 
 export const facts = (pairs) => h('dl', {class: 'facts'}, pairs.filter(Boolean).map(([name, value]) =>

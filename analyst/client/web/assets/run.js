@@ -112,7 +112,7 @@ function partsSection(now, facts, signal) {
     }
     const width = imageWidth(model, facts.image_width);
     const views = [width ? ['pictures', 'Pictures'] : null, model.rows <= MOST_BARS ? ['bars', 'Bars'] : null, ['top', 'Top features']].filter(Boolean);
-    view = views.some(([name]) => name === view) ? view : model.names.length && !facts.image_width ? 'top' : views[0][0];
+    view = views.some(([name]) => name === view) ? view : model.names.length && !width ? 'top' : views[0][0];
     fill(choices, h('legend', {class: 'unseen'}, 'Show parts as'), views.map(([name, label]) => h('label', {},
       h('input', {type: 'radio', name: 'parts-view', value: name, checked: name === view, onchange: () => { view = name; draw(); }}),
       h('span', {}, label))));
