@@ -23,7 +23,7 @@ CERTS = os.environ['DPNMF_WEB_CERTS']
 IMAGES = os.environ.get('DPNMF_WEB_IMAGES')
 # Those of docs/web.md.
 PICTURES = (('budgets', 400, 'dark'), ('plan', 1280, 'light'), ('parts', 1280, 'light'), ('compare', 1280, 'light'))
-PATIENCE = 60  # seconds until a condition counts as missed; nothing waits for it
+PATIENCE = 120  # seconds until a condition counts as missed; nothing waits for it
 
 with open(os.path.join(os.path.dirname(__file__), 'audit.js'), encoding='utf-8') as file:
     AUDIT = file.read()
@@ -137,8 +137,11 @@ def looked_at(name):
 
 def planned(dataset, rank, epsilon, mechanism='auto', rounds=''):
     go(f'#/plan?dataset={dataset}&rank={rank}&epsilon={epsilon}')
-    js('''for (const [id, value] of Object.entries(arguments[0])) document.getElementById(id).value = value;
-          document.getElementById('rounds').dispatchEvent(new Event('input', {bubbles: true}));''',
+    js('''for (const [id, value] of Object.entries(arguments[0])) {
+            const control = document.getElementById(id);
+            control.value = value;
+            control.dispatchEvent(new Event('input', {bubbles: true}));
+          }''',
        {'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism, 'rounds': rounds})
     wanted = {'dataset': dataset, 'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism}
     until(lambda: wanted.items() <= json.loads(js('return document.querySelector(".view").dataset.planned') or '{}').items()
@@ -310,7 +313,7 @@ def test_squares_are_pictures():
 
 
 def test_a_run_is_cancelled_after_the_question():
-    planned('digits', 3, 1, 'statistics', 400)
+    planned('digits', 3, 4, 'statistics', 2000)  # more than a slow click
     started()
     until(lambda: seen('#cancel'), 'the button')
     until(lambda: int((text_of('#rounds') or '0').split()[0]) >= 2, 'two rounds')
