@@ -13,6 +13,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
+#include "common/wire/receipt.h"
 #include "sqlite3.h"
 
 namespace dpnmf::analyst {
@@ -296,15 +297,38 @@ void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
   put.exec();
 }
 
-// A guarantee that was given up stays so: the run says it from then on.
-void SeeVoid(SQLite::Database* db, const std::string& run_id,
-             v1::Guarantee guarantee, const v1::LedgerPosition& position) {
-  if (!position.has_void_since() || guarantee.has_void_since()) return;
-  guarantee.set_void_since(position.void_since());
-  SQLite::Statement put(*db, "UPDATE runs SET guarantee = ? WHERE run_id = ?");
-  BindBlob(&put, 1, guarantee.SerializeAsString());
-  put.bind(2, run_id);
-  put.exec();
+// A guarantee that was given up stays so: all runs of the population say it
+// from then on, those too that have ended.
+absl::Status MarkRuns(SQLite::Database* db, const std::string& population,
+                      std::int64_t void_since) {
+  std::vector<std::pair<std::string, v1::Guarantee>> unmarked;
+  SQLite::Statement row(
+      *db, "SELECT run_id, guarantee FROM runs WHERE population = ?");
+  row.bind(1, population);
+  while (row.executeStep()) {
+    v1::Guarantee guarantee;
+    if (!guarantee.ParseFromString(BlobOf(row.getColumn(1))))
+      return Damaged("a run cannot be read");
+    if (guarantee.has_void_since()) continue;
+    guarantee.set_void_since(void_since);
+    unmarked.emplace_back(row.getColumn(0).getString(), std::move(guarantee));
+  }
+  for (const auto& [run_id, guarantee] : unmarked) {
+    SQLite::Statement put(*db,
+                          "UPDATE runs SET guarantee = ? WHERE run_id = ?");
+    BindBlob(&put, 1, guarantee.SerializeAsString());
+    put.bind(2, run_id);
+    put.exec();
+  }
+  return absl::OkStatus();
+}
+
+// What the reply to a run says of its population.
+absl::Status SeeVoidOf(SQLite::Database* db, const RunRecord& record,
+                       const v1::LedgerPosition& position) {
+  if (!position.has_void_since() || record.guarantee.has_void_since())
+    return absl::OkStatus();
+  return MarkRuns(db, record.population, position.void_since());
 }
 
 // False if the charge stands already.
@@ -366,14 +390,35 @@ absl::Status Prepare(SQLite::Database* db) {
   return absl::OkStatus();
 }
 
-void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
-  SQLite::Statement put(*db,
-                        "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)");
+void WriteReceipt(SQLite::Database* db, const v1::Receipt& receipt,
+                  const char* insert) {
+  SQLite::Statement put(
+      *db, absl::StrCat(insert, " INTO receipts VALUES (?, ?, ?, ?)"));
   put.bind(1, receipt.ledger_id());
   put.bind(2, static_cast<std::int64_t>(receipt.sequence()));
   put.bind(3, receipt.dataset());
   BindBlob(&put, 4, receipt.SerializeAsString());
   put.exec();
+}
+// One that is there stays.
+void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  WriteReceipt(db, receipt, "INSERT OR IGNORE");
+}
+void ReplaceReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  WriteReceipt(db, receipt, "INSERT OR REPLACE");
+}
+
+absl::StatusOr<std::optional<v1::Receipt>> ReadReceipt(
+    SQLite::Database* db, const std::string& ledger, std::int64_t sequence) {
+  SQLite::Statement row(
+      *db, "SELECT receipt FROM receipts WHERE ledger_id = ? AND sequence = ?");
+  row.bind(1, ledger);
+  row.bind(2, sequence);
+  if (!row.executeStep()) return std::nullopt;
+  v1::Receipt receipt;
+  if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
+    return Damaged("a receipt");
+  return receipt;
 }
 
 // At most one row is the data set's: where the operator's word stands, no other
@@ -646,7 +691,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
     put.bind(6, run_id);
     put.exec();
     SeeChain(db, change.event.position());
-    SeeVoid(db, run_id, record.guarantee, change.event.position());
+    DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, change.event.position()));
     v1::RunEvent event = change.event;
     event.set_state(state);
     AppendEvent(db, run_id, std::move(event));
@@ -687,10 +732,40 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
       PutReceipt(db, *finished.charge.receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     SeeChain(db, finished.event.position());
-    SeeVoid(db, run_id, record.guarantee, finished.event.position());
+    DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, finished.event.position()));
     v1::RunEvent event = finished.event;
     event.set_state(state);
     AppendEvent(db, run_id, std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunStore::SeeVoid(const std::string& population,
+                               std::int64_t void_since) {
+  return state_->Transact([&](SQLite::Database* db) {
+    return MarkRuns(db, population, void_since);
+  });
+}
+
+absl::Status RunStore::MarkReceipts(std::int64_t void_since,
+                                    const std::vector<VoidMark>& marks) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    std::vector<std::string> ledgers;
+    SQLite::Statement id(*db, "SELECT DISTINCT ledger_id FROM receipts");
+    while (id.executeStep()) ledgers.push_back(id.getColumn(0).getString());
+    for (const std::string& ledger : ledgers) {
+      for (const VoidMark& mark : marks) {
+        DPNMF_ASSIGN_OR_RETURN(
+            std::optional<v1::Receipt> receipt,
+            ReadReceipt(db, ledger, static_cast<std::int64_t>(mark.sequence)));
+        if (!receipt.has_value() || receipt->has_void_since() ||
+            receipt->row_hash() != mark.row_hash)
+          continue;
+        receipt->set_void_since(void_since);
+        receipt->set_void_signature(mark.signature);
+        if (CheckReceipt(*receipt).ok()) ReplaceReceipt(db, *receipt);
+      }
+    }
     return absl::OkStatus();
   });
 }

@@ -28,7 +28,7 @@ namespace dpnmf::analyst {
 struct RunRecord {
   v1::Run run;
   // The promise of the population's cap when the run was started, and since
-  // when it is void, as soon as a reply to the run says so.
+  // when it is void, as soon as a reply about the population says so.
   v1::Guarantee guarantee;
   std::string population;
 };
@@ -57,6 +57,13 @@ struct FinishedRound {
   LearnerState state;  // W_{t+1} and memory; not stored if the round was lost
   bool lost = false;
   v1::RunEvent event;  // its cursor and state are set by the store
+};
+
+// A curator's word that the guarantee of a charge is void, with what signs it.
+struct VoidMark {
+  std::string row_hash;
+  std::uint64_t sequence = 0;
+  std::string signature;  // Receipt.void_signature
 };
 
 // What changes besides a round. Fields that are empty stay as they are.
@@ -122,6 +129,13 @@ class RunStore {
   // charge that stands already is not counted twice.
   absl::Status FinishRound(const std::string& run_id,
                            const FinishedRound& finished);
+
+  // The guarantee of the population is void: all its runs say so from then on.
+  absl::Status SeeVoid(const std::string& population, std::int64_t void_since);
+  // Puts the marks into the stored receipts of these rows that have none.
+  // Receipts whose mark is not signed as they are stay as they were.
+  absl::Status MarkReceipts(std::int64_t void_since,
+                            const std::vector<VoidMark>& marks);
 
   // Events with a cursor above `after`, oldest first, at most `limit`.
   absl::StatusOr<std::vector<v1::RunEvent>> Events(const std::string& run_id,

@@ -62,6 +62,14 @@ absl::StatusOr<v1::Receipt> ReceiptSigner::ReceiptOf(
   return receipt;
 }
 
+std::string ReceiptSigner::MarkOf(const LedgerRow& row,
+                                  std::int64_t void_since) const {
+  v1::Receipt receipt = curator::ReceiptOf(ledger_->id(), row);
+  receipt.set_void_since(void_since);
+  Sign(key_, &receipt);
+  return receipt.void_signature();
+}
+
 v1::Receipt ReceiptOf(const std::string& ledger_id, const LedgerRow& row) {
   v1::Receipt receipt;
   receipt.set_ledger_id(ledger_id);

@@ -27,6 +27,9 @@ class ReceiptSigner {
   // Of a charge: a function of its row and the key, the same at every call.
   // Errors of Ledger::RowAt.
   absl::StatusOr<v1::Receipt> ReceiptOf(std::uint64_t sequence) const;
+  // `void_signature` of the row's receipt with `void_since` in it, which the
+  // population's guarantee has.
+  std::string MarkOf(const LedgerRow& row, std::int64_t void_since) const;
   const PublicKey& public_key() const { return key_.public_key(); }
 
  private:

@@ -1,5 +1,6 @@
 #include "analyst/client/render/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -359,6 +360,9 @@ std::string PlanText(const v1::PlanRunReply& reply) {
 
 std::string RunsText(const v1::ListRunsReply& reply) {
   if (reply.runs().empty()) return "No run has been started yet.\n";
+  const bool any_void =
+      std::any_of(reply.runs().begin(), reply.runs().end(),
+                  [](const v1::Run& run) { return run.has_void_since(); });
   Table table({{"RUN"},
                {"STATE"},
                {"DATA SET"},
@@ -367,7 +371,8 @@ std::string RunsText(const v1::ListRunsReply& reply) {
                {"MECHANISM"},
                {"EPSILON SPENT (READING)", Align::kRight},
                {"OF", Align::kRight},
-               {"STARTED"}});
+               {"STARTED"},
+               {any_void ? "GUARANTEE" : ""}});
   for (const v1::Run& run : reply.runs()) {
     const v1::RunParameters& parameters = run.specification().parameters();
     table.AddRow(
@@ -377,7 +382,8 @@ std::string RunsText(const v1::ListRunsReply& reply) {
          parameters.mechanism(),
          FormatUp(EnforcedEpsilon(run.spent(), parameters.conversion())),
          FormatUp(parameters.epsilon()),
-         FormatMoment(run.created_unix_seconds())});
+         FormatMoment(run.created_unix_seconds()),
+         run.has_void_since() ? VoidText(run.void_since()) : ""});
   }
   return table.Render();
 }

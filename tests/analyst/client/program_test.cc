@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <sstream>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "analyst/client/model_file.h"
+#include "analyst/client/render/names.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/trace.h"
@@ -935,6 +937,47 @@ TEST_F(Receipts, AreExportedAndVerifiedWithoutAServer) {
   ASSERT_EQ(Export(), kExitOk) << err_.str();
   EXPECT_EQ(Verify(), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+}
+
+// The mark is the curator's word like the rest: it is said, and it is signed.
+TEST_F(Receipts, OfAVoidGuaranteeSaySinceWhen) {
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), Not(HasSubstr("VOID")));
+  analyst().receipts[1].set_void_since(1'700'000'000);
+  Sign(key_, &analyst().receipts[1]);
+  const std::string said = "1 of them are of a population whose guarantee is " +
+                           VoidText(1'700'000'000);
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(said));
+  EXPECT_EQ(Verify(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+  EXPECT_THAT(out_.str(), HasSubstr(said));
+  ASSERT_EQ(Run({"receipts", "verify", file_, "--key", key_file_, "--format",
+                 "json"}),
+            kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["void_guarantees"], "1");
+  EXPECT_EQ(json["void_since"], "1700000000");
+  // Another time, a mark without its signature, a signature without its mark,
+  // the mark of another receipt.
+  const v1::Receipt whole = analyst().receipts[1];
+  const std::function<void(v1::Receipt*)> tampers[] = {
+      [](v1::Receipt* one) { one->set_void_since(1'800'000'000); },
+      [](v1::Receipt* one) { one->clear_void_signature(); },
+      [](v1::Receipt* one) { one->clear_void_since(); },
+      [&](v1::Receipt* one) {
+        v1::Receipt other = analyst().receipts[2];
+        other.set_void_since(one->void_since());
+        Sign(key_, &other);
+        one->set_void_signature(other.void_signature());
+      }};
+  for (const auto& tamper : tampers) {
+    analyst().receipts[1] = whole;
+    tamper(&analyst().receipts[1]);
+    ASSERT_EQ(Export(), kExitOk) << err_.str();
+    EXPECT_NE(Verify(), kExitOk);
+    EXPECT_THAT(err_.str(), HasSubstr("[receipt-invalid]"));
+  }
 }
 
 TEST_F(Receipts, OfAnUnknownDataSetReplaceNothing) {

@@ -352,6 +352,12 @@ TEST_F(ServiceTest, AVoidGuaranteeIsSaidWithEveryPosition) {
   ASSERT_TRUE(stub_->GetLedger(&first, request, &ledger).ok());
   EXPECT_EQ(ledger.guarantee().void_since(), since);
   EXPECT_EQ(ledger.position().void_since(), since);
+  // For the receipt that was given before.
+  v1::Receipt marked = *before;
+  marked.set_void_since(since);
+  EXPECT_EQ(ReasonCode(CheckReceipt(marked)), "receipt-invalid");
+  marked.set_void_signature(ledger.own_charges(0).void_signature());
+  EXPECT_TRUE(CheckReceipt(marked).ok());
   ASSERT_TRUE(stub_->ListDatasets(&second, {}, &datasets).ok());
   EXPECT_EQ(datasets.datasets(0).guarantee().void_since(), since);
 }

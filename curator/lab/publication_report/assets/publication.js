@@ -1,4 +1,4 @@
-// Draws report.html of `distort`, `complete` and `attack`, with the functions of
+// Draws report.html of `distort`, `complete`, `attack` and `synthesise`, with the functions of
 // drawing.js.
 
 const KINDS = {
@@ -13,6 +13,7 @@ const nameOf = (row) => row.method + (row.epsilon === null ? '' : ', epsilon ' +
 const percent = (x) => x === null || x === undefined ? '–' : (100 * x).toFixed(1) + ' %';
 const range = (share) => share ? percent(share.low) + ' to ' + percent(share.high) : '–';
 const valueOf = (share) => share ? share.value : null;
+const isDrawn = Object.keys(data.drawn).length > 0;
 const attacked = data.tables.filter((row) => row.attacks);
 const strongestOf = (row) => row.attacks.linkage.reduce((best, one) =>
   best === null || one.linked.value > best.linked.value ? one : best, null);
@@ -20,7 +21,15 @@ const strongestOf = (row) => row.attacks.linkage.reduce((best, one) =>
 function addHead() {
   add(root, 'h1', data.data);
   add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command.startsWith('complete') ? 'items' : 'columns') +
-    ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' judged by dpnmf-lab ' + data.command + '.');
+    ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' ' +
+    (isDrawn ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
+  if (isDrawn) {
+    add(root, 'h2', 'What was drawn, and from what');
+    addTable(root, null, [{title: '', of: (fact) => fact[0]}, {title: '', of: (fact) => fact[1]}],
+      Object.entries(data.drawn));
+    for (const row of data.tables) if (row.note) add(root, 'p', row.note, 'note');
+  }
+  if (isDrawn && attacked.length === 0) return;
   add(root, 'h2', 'What an attacker found');
   const list = add(root, 'ul');
   for (const sentence of data.findings) add(list, 'li', sentence);
@@ -242,8 +251,8 @@ const FIGURES = [['vd', 'VD', four], ['rp', 'RP', (x) => x === null ? '–' : x.
 function addMeasures() {
   const shown = FIGURES.filter(([key]) => data.tables.some((row) => row[key] !== null));
   if (shown.length === 0) return;
-  add(root, 'h2', 'Measures of the publications');
-  add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
+  add(root, 'h2', isDrawn ? 'Figures on real people (uncharged: stays in your draft)' : 'Measures of the publications');
+  if (!isDrawn) add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
     'table. None of them says whether a person is found.', 'note');
   addTable(root, null, [
     {title: 'table', of: nameOf},
@@ -251,7 +260,7 @@ function addMeasures() {
     {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},
     {title: 'found, 4 known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_4_known)) : '–'},
   ], data.tables);
-  for (const row of data.tables) if (row.note) add(root, 'p', nameOf(row) + ': ' + row.note, 'note');
+  if (!isDrawn) for (const row of data.tables) if (row.note) add(root, 'p', nameOf(row) + ': ' + row.note, 'note');
   if (data.published.length === 0) return;
   add(root, 'h3', 'The publication’s figures beside ours');
   const both = data.published.map((theirs) => ({theirs, ours: data.tables.find((row) => row.method === theirs.method)}));
