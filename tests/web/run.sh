@@ -37,6 +37,7 @@ imported --name biopsies --population patients --input "$top/examples/wbc/wbc.cs
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 printf '%s\n' "$analyst_pid" >"$work/analyst.pid"
+disown -a  # the test kills the analyst, and the shell has nothing to say about it
 
 DPNMF_WEB_SERVER=127.0.0.1:$analyst_port DPNMF_WEB_CERTS=$work/certs/alice DPNMF_WEB_WORK=$work \
   DPNMF_WEB_PROGRAM=$build/bin/dpnmf DPNMF_WEB_IMAGES=$images /usr/bin/python3 "$top/tests/web/page_test.py"

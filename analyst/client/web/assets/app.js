@@ -17,11 +17,11 @@ let facts = null;
 // The page's own trouble, above all views; the view goes on trying.
 function trouble(error) {
   if (!error) return fill(banner);
-  if (error.name === 'AbortError') return;
   const title = error.kind === 'PAGE_ENDED' ? 'This page has lost its program.'
     : error.kind === 'SESSION' ? 'This page is of an earlier session.'
     : error.isUnreachable ? 'The analyst’s server cannot be reached.' : null;
-  if (title) fill(banner, h('div', {class: 'banner'}, h('strong', {}, title), ' ', error.message));
+  if (!title) return;
+  if (banner.textContent !== title + ' ' + error.message) fill(banner, h('div', {class: 'banner'}, h('strong', {}, title), ' ', error.message));
 }
 
 // Runs `work`, again after a pause while the server is out of reach, and again
@@ -76,11 +76,18 @@ async function show() {
     fill(document.getElementById('facts'), `dpnmf ${facts.version} · analyst ${facts.server} · this machine only`);
     await make({holder, heading, words, signal, facts, persist: (work) => persist(work, signal),
       query: new URLSearchParams(query)});
+    if (!signal.aborted) trouble(null);
   } catch (error) {
     if (error.name === 'AbortError') return;
     trouble(error);
-    fill(holder, heading('That did not work'), problem(error),
+    // The banner says what is wrong with the page itself.
+    fill(holder, heading(error.isUnreachable ? 'Waiting for the analyst’s server' : 'That did not work'),
+      error.isUnreachable ? h('p', {class: 'note'}, 'The page tries again every few seconds. Runs go on without it.') : banner.hasChildNodes() ? null : problem(error),
       h('button', {class: 'main', onclick: show}, 'Try again'));
+    if (error.isUnreachable) {
+      const timer = setTimeout(show, 4000);
+      signal.addEventListener('abort', () => clearTimeout(timer), {once: true});
+    }
   }
   if (signal.aborted) return;
   say(document.title);

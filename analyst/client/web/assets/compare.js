@@ -15,8 +15,7 @@ function partCell(model, k, width) {
 }
 
 function cosineCell(cosine) {
-  const meter = h('meter', {min: 0, max: 1, low: .5, high: .8, optimum: 1, value: cosine, 'aria-hidden': 'true'});
-  return h('div', {class: 'cosine'}, meter, h('strong', {}, cosine.toFixed(3)),
+  return h('div', {class: 'cosine'}, h('progress', {max: 1, value: cosine, 'aria-hidden': 'true'}), h('strong', {}, cosine.toFixed(3)),
     h('span', {class: 'soft'}, cosine >= .8 ? 'both found it' : cosine >= .5 ? 'alike' : 'not the same'));
 }
 
@@ -44,7 +43,7 @@ export async function compareView({holder, heading, words, signal, facts}) {
       const width = imageWidth(left, facts.image_width);
       const alone = [['first', report.only_first], ['second', report.only_second]].filter(([, list]) => list.length > 0);
       fill(result, h('section', {class: 'card', 'aria-label': 'Pairs'},
-        h('div', {class: 'readout'}, h('p', {class: 'big'}, report.mean_cosine.toFixed(3)), h('p', {}, 'mean cosine of the pairs')),
+        h('div', {class: 'readout figure'}, h('p', {class: 'big'}, report.mean_cosine.toFixed(3)), h('p', {}, 'mean cosine of the pairs')),
         h('p', {class: 'note'}, 'Parts that two runs with fresh noise both find, with a cosine above .8, can be relied on. Two fits of one release share its noise and prove less.'),
         table('Pairs of parts, the most alike first', [
           {title: 'First run', of: (pair) => partCell(left, pair.first - 1, width)},

@@ -78,7 +78,7 @@ export const enforced = (epsilons, conversion) => epsilons ? epsilons[ENFORCED[c
 
 export const voidMark = (since) => since === undefined ? null : h('p', {class: 'void'},
   h('strong', {}, h('span', {'aria-hidden': 'true'}, '⚠ '), 'Guarantee void since ', moment(since), '. '),
-  'Its operator published a table about these people without privacy. What epsilon says no longer holds for them.');
+  'The operator published a table about these people without privacy. What epsilon says no longer holds for them.');
 
 // ---- Parts of views
 
@@ -89,7 +89,7 @@ export function table(caption, columns, rows) {
     h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, columns.map((column) =>
       h('th', {role: 'columnheader', scope: 'col', class: column.number ? 'number' : ''}, column.title)))),
     h('tbody', {role: 'rowgroup'}, rows.map((row) => h('tr', {role: 'row'}, columns.map((column) =>
-      h('td', {role: 'cell', 'data-title': column.title, class: column.number ? 'number' : ''}, column.of(row))))))));
+      h('td', {role: 'cell', 'data-title': column.title, class: column.number ? 'number' : ''}, h('div', {}, column.of(row)))))))));
 }
 
 export const facts = (pairs) => h('dl', {class: 'facts'}, pairs.filter(Boolean).map(([name, value]) =>

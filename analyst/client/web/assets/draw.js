@@ -60,8 +60,11 @@ export function progress(done, all, label) {
 
 // ---- Plots
 
+// Between ticks: an axis without a log scale counts.
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
 // lines: {label, colour, dash, points: [[x, y]], steps}; marks: {x, label, colour}.
-export function plot({title, summary, x, y, lines, marks = [], height = 260, logX, yMax, yMin = 0}) {
+export function plot({title, summary, x, y, lines, marks = [], height = 260, logX, yWhole, yMax, yMin = 0}) {
   const holder = h('div', {class: 'plot', role: 'img', 'aria-label': summary});
   const figure = h('figure', {class: 'plot-figure'}, h('figcaption', {}, title),
     h('ul', {class: 'legend'}, lines.map((line) => h('li', {}, swatch(line), line.label))), holder);
@@ -86,8 +89,8 @@ export function plot({title, summary, x, y, lines, marks = [], height = 260, log
       },
       axes: [
         {...axis, label: x, size: 34, labelSize: 22, values: (_, splits) => splits.map((at) => at === null ? '' : short(at)),
-          ...(logX ? {splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits} : {})},
-        {...axis, label: y, size: 46, labelSize: 22, values: (_, splits) => splits.map((at) => short(at))},
+          ...(logX ? {splits: (_, __, low, high) => decades(low, high), filter: (_, splits) => splits} : {incrs: WHOLE})},
+        {...axis, label: y, size: 46, labelSize: 22, ...(yWhole ? {incrs: WHOLE} : {}), values: (_, splits) => splits.map((at) => short(at))},
       ],
       series: [{}, ...lines.map((line) => ({stroke: colour(line.colour), width: 2.5, dash: line.dash, spanGaps: true,
         paths: line.steps && xs.length > 1 ? uPlot.paths.stepped({align: 1}) : undefined,
@@ -161,9 +164,10 @@ export const partOf = (model, k) => model.w.subarray(k * model.rows, (k + 1) * m
 const errorsOf = (model, k) => model.errors && model.errors.subarray(k * model.rows, (k + 1) * model.rows);
 export const nameOf = (model, row) => model.names.length ? model.names[row] : '#' + (row + 1);
 
-// Pixels in a row of a part's picture; 0: it is none.
+// Pixels in a row of a part's picture; 0: it is none. Pixels have no names.
 export function imageWidth(model, wanted) {
   if (wanted) return model.rows % wanted === 0 ? wanted : 0;
+  if (model.names.length) return 0;
   const side = Math.round(Math.sqrt(model.rows));
   return side > 1 && side * side === model.rows ? side : 0;
 }

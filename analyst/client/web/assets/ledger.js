@@ -66,7 +66,7 @@ export async function ledgerView({holder, heading, signal, query, persist}) {
   const wanted = query.get('dataset');
   const set = h('select', {id: 'ledger-dataset'}, datasets.map((one) =>
     h('option', {value: one.name, selected: one.name === wanted}, one.name)));
-  const result = h('div', {'aria-live': 'polite'});
+  const result = h('div', {class: 'stack', 'aria-live': 'polite'});
   const load = async () => {
     const name = set.value;
     fill(result, h('p', {class: 'note loading'}, 'Comparing the ledgers …'));

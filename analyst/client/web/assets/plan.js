@@ -137,7 +137,7 @@ export async function planView({holder, heading, signal, query, persist}) {
       title: 'Parts to rely on, by epsilon',
       summary: 'Parts to rely on by epsilon: ' + points.map((point) =>
         `${point.reliable_parts} at epsilon ${short(point.epsilon)}`).join(', ') + `; asked for ${asked}.`,
-      x: 'epsilon of the run', y: 'parts', logX: true, yMax: Math.max(asked, 1) * 1.35,
+      x: 'epsilon of the run', y: 'parts', logX: true, yWhole: true, yMax: Math.max(asked, 1) * 1.35,
       lines: [{label: 'parts to rely on', colour: 'spent', points: points.map((point) => [point.epsilon, point.reliable_parts])},
         {label: `parts asked for, ${asked}`, colour: 'soft', dash: [6, 5], plain: true,
           points: [[points[0].epsilon, asked], [points.at(-1).epsilon, asked]]}],
@@ -183,6 +183,7 @@ export async function planView({holder, heading, signal, query, persist}) {
   const soon = () => {
     clearTimeout(timer);
     start.disabled = true;
+    delete holder.dataset.planned;
     timer = setTimeout(() => persist(replan).catch((error) => fill(verdict, problem(error))), 160);
   };
   signal.addEventListener('abort', () => { clearTimeout(timer); planning.abort(); });

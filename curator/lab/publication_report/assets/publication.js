@@ -163,7 +163,8 @@ function addLinkage() {
     ['known exactly', (one) => /^\d+ (values?|ratings?)$/.test(one.knows)],
     ['each value on its column’s scale', (one) => one.knows.includes('scale') && one.error === 0],
     ['ratings less the items’ means', (one) => one.knows.includes('means') && one.error === 0 && one.known > 0],
-    ['known within an error', (one) => one.error > 0 && one.known > 0 && !one.knows.includes('means')],
+    ['known within an error', (one) => one.error > 0 && one.known > 0 && !/means|dated/.test(one.knows)],
+    ['known exactly, with dates', (one) => one.knows.includes('dated') && one.error === 0 && one.known > 0],
   ];
   for (const [title, isOf] of ways) {
     const lines = attacked.map((row, i) => ({label: nameOf(row), color: RAMP[i % RAMP.length],
