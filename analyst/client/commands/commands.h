@@ -16,15 +16,15 @@ using MakeCommand = Command(const Session* session);
 
 MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
-    ReceiptsCommand, ModelCommand, TopCommand, CompareCommand, TransformCommand,
+    RefitCommand, ExportCommand, AddReleaseCommand, ReceiptsCommand, ModelCommand, TopCommand, CompareCommand, TransformCommand,
     ObjectiveCommand, AccountCommand, DoctorCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
   for (MakeCommand* make :
        {DatasetsCommand, PlanCommand, TrainCommand, WatchCommand, RunsCommand,
-        ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
-        ReceiptsCommand, ModelCommand, TopCommand, CompareCommand,
+        RefitCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
+        ExportCommand, AddReleaseCommand, ReceiptsCommand, ModelCommand, TopCommand, CompareCommand,
         TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand})
     commands.push_back(make(session));
   return commands;
