@@ -370,6 +370,8 @@ TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
                         SQLite::OPEN_READWRITE);
     db.exec(
         "DROP TABLE forgotten; DROP TABLE receipt_keys; "
+        "DROP TABLE run_origins; DROP TABLE run_requests; "
+        "DROP TABLE run_releases; "
         "PRAGMA user_version = 1");
   }
   Reopen();

@@ -201,8 +201,13 @@ TEST_F(ReceiptsOfARun, TheKeyIsTheOwnersAloneAndStaysTheSame) {
   connection_.reset();
   Stop();
   Start();
-  EXPECT_EQ(receipts_->ReceiptOf(before[0].sequence())->SerializeAsString(),
-            before[0].SerializeAsString());
+  Digest release{};
+  ASSERT_EQ(before[0].release_sha256().size(), release.size());
+  std::copy(before[0].release_sha256().begin(),
+            before[0].release_sha256().end(), release.begin());
+  EXPECT_EQ(
+      receipts_->ReceiptOf(before[0].sequence(), release)->SerializeAsString(),
+      before[0].SerializeAsString());
   Stop();
   std::ofstream(key) << "damaged";
   curator::Ledger::Options options;

@@ -358,6 +358,17 @@ std::string PlanText(const v1::PlanRunReply& reply) {
                       LearningText(reply.learning()), verdict);
 }
 
+namespace {
+
+// Of a run that was fitted here: to what.
+std::string OriginText(const v1::Run& run, const std::string& otherwise) {
+  if (!run.parent().empty())
+    return absl::StrCat("refit of ", ShortRunId(run.parent()));
+  return run.added() ? "added release" : otherwise;
+}
+
+}  // namespace
+
 std::string RunsText(const v1::ListRunsReply& reply) {
   if (reply.runs().empty()) return "No run has been started yet.\n";
   const bool any_void =
@@ -379,7 +390,7 @@ std::string RunsText(const v1::ListRunsReply& reply) {
         {ShortRunId(run.run_id()), NameOf(run.state()), parameters.dataset(),
          absl::StrCat(parameters.rank()),
          absl::StrCat(run.rounds_done(), "/", parameters.rounds()),
-         parameters.mechanism(),
+         OriginText(run, parameters.mechanism()),
          FormatUp(EnforcedEpsilon(run.spent(), parameters.conversion())),
          FormatUp(parameters.epsilon()),
          FormatMoment(run.created_unix_seconds()),
@@ -394,6 +405,9 @@ std::string RunText(const v1::Run& run) {
   if (!run.error().empty())
     lines.push_back(
         {"error", absl::StrCat(run.error(), " [", run.error_code(), "]")});
+  const std::string origin = OriginText(run, "");
+  if (!origin.empty())
+    lines.push_back({"origin", absl::StrCat(origin, "; nothing is charged")});
   lines.push_back({"rounds done", absl::StrCat(run.rounds_done())});
   AddSpecificationLines(run.specification(), &lines);
   lines.push_back(
@@ -408,8 +422,10 @@ std::string RunText(const v1::Run& run) {
   lines.push_back({"started by", run.started_by()});
   Table costs = CostTable(run.spent());
   costs.AddRow(CostRow("spent so far (a reading)", run.charged(), run.spent()));
-  costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
-                       run.plan().epsilons()));
+  if (origin.empty()) {
+    costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
+                         run.plan().epsilons()));
+  }
   return absl::StrCat(KeyValueText(lines), "\n", costs.Render(), "\n",
                       NoiseText(run.plan()));
 }
