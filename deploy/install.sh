@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|web|list: installs missing Debian 12 packages.
-# build: compiler and libraries. test: the same and what the tests need. ci: the
-# same and sanitizers, linters and clang. web: the browser of tests/web. list: prints
-# those of build, one a line.
+# deploy/install.sh build|test|ci|python|python-test|web|list: installs missing
+# Debian 12 packages. build: compiler and libraries. test: the same and what the
+# tests need. ci: the same and sanitizers, linters and clang. python: what the
+# Python package needs to be built and used. python-test: build, python and what
+# the tests of that package need. web: the browser of tests/web. list: prints those
+# of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -12,6 +14,10 @@ build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
+python=(python3-grpcio python3-protobuf python3-numpy python3-matplotlib python3-hatchling python3-venv
+  python3-pip protobuf-compiler protobuf-compiler-grpc)
+python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-nbclient
+  python3-nbconvert python3-ipykernel)
 web=(chromium chromium-driver python3-selenium)
 
 case "${1:-}" in
@@ -19,8 +25,10 @@ case "${1:-}" in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
+  python) wanted=("${python[@]}") ;;
+  python-test) wanted=("${build[@]}" "${python[@]}" "${python_test[@]}") ;;
   web) wanted=("${web[@]}") ;;
-  *) sed -n '2,6p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,7p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -198,6 +198,10 @@ absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
 // ascending rows of W. DATA_LOSS "state-damaged".
 absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
                                             const LearnerState& state);
+// The rows that G is on, M at most: those that the mean has chosen; all, or
+// evenly spread ones if it is lost. DATA_LOSS "state-damaged".
+absl::StatusOr<std::vector<int>> RowsOfMoments(std::uint32_t moment_rows,
+                                               const LearnerState& state);
 
 // Mixes `fresh` into the average kept under `name` and returns that
 // (AverageRounds of common/nmf/statistics_update.h). Without facts.average it

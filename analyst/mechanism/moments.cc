@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/paid_release.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/nmf/defaults.h"
@@ -14,9 +15,6 @@
 
 namespace dpnmf::analyst {
 namespace {
-
-constexpr char kRows[] = "rows";
-constexpr char kMean[] = "mean";
 
 PartNoise NoiseOf(const RoundFacts& facts, const std::string& part) {
   const auto found = facts.noise.find(part);
@@ -45,20 +43,19 @@ absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
   return rows;
 }
 
-namespace {
-
-// The rows that G is on. DATA_LOSS "state-damaged".
-absl::StatusOr<std::vector<int>> ChosenRows(const RoundFacts& facts,
-                                            const LearnerState& state) {
-  const auto kept = state.memory.find(kRows);
+absl::StatusOr<std::vector<int>> RowsOfMoments(std::uint32_t moment_rows,
+                                               const LearnerState& state) {
+  const auto kept = state.memory.find(kChosenRows);
   if (kept != state.memory.end()) {
     if (kept->second.rows() < 1 ||
-        kept->second.rows() > static_cast<Eigen::Index>(facts.moment_rows))
+        kept->second.rows() > static_cast<Eigen::Index>(moment_rows))
       return RowsDamaged();
     return StoredRows(kept->second, state);
   }
   // All of them; or the mean is lost and every row has the same chance.
-  std::vector<int> rows(facts.moment_rows);
+  if (static_cast<Eigen::Index>(moment_rows) > state.w.rows())
+    return RowsDamaged();
+  std::vector<int> rows(moment_rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = static_cast<int>(i * static_cast<std::size_t>(state.w.rows()) /
                                rows.size());
@@ -66,14 +63,12 @@ absl::StatusOr<std::vector<int>> ChosenRows(const RoundFacts& facts,
   return rows;
 }
 
-}  // namespace
-
 absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
                                     const LearnerState& state) {
   RoundInput input;
   if (static_cast<Eigen::Index>(facts.moment_rows) < state.w.rows()) {
     DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
-                           ChosenRows(facts, state));
+                           RowsOfMoments(facts.moment_rows, state));
     input.rows.assign(rows.begin(), rows.end());
   }
   return input;
@@ -89,41 +84,37 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
                  static_cast<int>(facts.moment_rows));
   Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
   std::copy(rows.begin(), rows.end(), kept.data());
-  state->memory[kRows] = std::move(kept);
-  state->memory[kMean] = std::move(mean);
+  state->memory[kChosenRows] = std::move(kept);
+  state->memory[kPaidMean] = std::move(mean);
   return absl::OkStatus();
 }
 
 absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
                                const RoundFacts& facts, LearnerState* state) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
-                         ChosenRows(facts, *state));
+                         RowsOfMoments(facts.moment_rows, *state));
   const auto count = static_cast<Eigen::Index>(rows.size());
-  const PartNoise noise = NoiseOf(facts, "G");
-  NoisedMoments moments;
-  DPNMF_ASSIGN_OR_RETURN(moments.g,
-                         MeanOfPart(parts, "G", count, count, facts.users));
-  moments.stddev_off = noise.stddev;
-  moments.stddev_diagonal = noise.diagonal_stddev;
+  const PartNoise noise = NoiseOf(facts, kPaidMoments);
+  PaidMoments paid;
+  paid.features = static_cast<std::uint64_t>(state->w.rows());
+  paid.rows = rows;
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.g, MeanOfPart(parts, kPaidMoments, count,
+                                                    count, facts.users));
+  paid.moments.stddev_off = noise.stddev;
+  paid.moments.stddev_diagonal = noise.diagonal_stddev;
+  if (const Eigen::MatrixXd* const mean = Kept(*state, kPaidMean);
+      mean != nullptr && mean->size() == state->w.rows()) {
+    paid.mean = mean->reshaped();
+  }
+  paid.mean_stddev = facts.stddev_of_mean;
   // It was paid for: kept whether or not the fit ends.
-  state->memory["G"] = moments.g;
-  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments, facts.stopped));
+  state->memory[kPaidMoments] = paid.moments.g;
   FitOptions options;
   options.rank = static_cast<int>(state->w.cols());
   options.seed = facts.seed;
   options.threads = DefaultThreads();
   options.stop = facts.stopped;
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
-  if (count < state->w.rows()) {
-    const auto mean = state->memory.find(kMean);
-    const bool is_lost =
-        mean == state->memory.end() || mean->second.size() != state->w.rows();
-    const Eigen::VectorXd level =
-        is_lost ? Eigen::VectorXd::Zero(state->w.rows())
-                : Eigen::VectorXd(mean->second.reshaped());
-    w = LiftDictionary(w, rows, level, facts.stddev_of_mean);
-  }
+  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitPaidMoments(paid, options));
   state->w = std::move(w);
   return absl::OkStatus();
 }
@@ -185,8 +176,8 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
     return DictionaryStandardErrors(moments, denoised, state.w, options,
                                     bootstrap);
   }
-  const Eigen::MatrixXd* const rows = Kept(state, kRows);
-  const Eigen::MatrixXd* const mean = Kept(state, kMean);
+  const Eigen::MatrixXd* const rows = Kept(state, kChosenRows);
+  const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
   if (rows == nullptr || mean == nullptr)
     return ErrorsUnavailable();  // it was lost
   DPNMF_ASSIGN_OR_RETURN(std::vector<int> chosen, StoredRows(*rows, state));

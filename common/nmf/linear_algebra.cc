@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "Eigen/Eigenvalues"
 #include "common/nmf/coordinate_descent.h"
@@ -13,9 +14,14 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
+using Eigen::MatrixXf;
 using Eigen::VectorXd;
-using Block = Eigen::Ref<MatrixXd, 0, Eigen::OuterStride<>>;
-using ConstBlock = Eigen::Ref<const MatrixXd, 0, Eigen::OuterStride<>>;
+template <typename Scalar>
+using Dense = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+template <typename Scalar>
+using Block = Eigen::Ref<Dense<Scalar>, 0, Eigen::OuterStride<>>;
+template <typename Scalar>
+using ConstBlock = Eigen::Ref<const Dense<Scalar>, 0, Eigen::OuterStride<>>;
 
 // x y, x' y or x y'.
 enum class Form { kPlain, kLeftTransposed, kRightTransposed };
@@ -27,15 +33,19 @@ bool IsOneStep(Index rows, Index inner, Index columns) {
 }
 
 // `count` rows or columns from `at`.
-auto Part(const ConstBlock& x, bool of_rows, Index at, Index count) {
+template <typename Scalar>
+ConstBlock<Scalar> Part(const ConstBlock<Scalar>& x, bool of_rows, Index at,
+                        Index count) {
   return of_rows ? x.block(at, 0, count, x.cols())
                  : x.block(0, at, x.rows(), count);
 }
 
 // *product += the product, halved along its longest side until a part is one
 // step.
-void AddProduct(Form form, const ConstBlock& x, const ConstBlock& y,
-                const Stop& stop, Block product) {
+template <typename Scalar>
+void AddProduct(Form form, const ConstBlock<Scalar>& x,
+                const ConstBlock<Scalar>& y, const Stop& stop,
+                Block<Scalar> product) {
   const bool left = form == Form::kLeftTransposed,
              right = form == Form::kRightTransposed;
   const Index rows = product.rows(), columns = product.cols(),
@@ -58,16 +68,16 @@ void AddProduct(Form form, const ConstBlock& x, const ConstBlock& y,
     };
     if (rows >= inner && rows >= columns) {
       const auto [at, count] = part(rows);
-      AddProduct(form, Part(x, !left, at, count), y, stop,
-                 product.middleRows(at, count));
+      AddProduct<Scalar>(form, Part<Scalar>(x, !left, at, count), y, stop,
+                         product.middleRows(at, count));
     } else if (columns >= inner) {
       const auto [at, count] = part(columns);
-      AddProduct(form, x, Part(y, right, at, count), stop,
-                 product.middleCols(at, count));
+      AddProduct<Scalar>(form, x, Part<Scalar>(y, right, at, count), stop,
+                         product.middleCols(at, count));
     } else {
       const auto [at, count] = part(inner);
-      AddProduct(form, Part(x, left, at, count), Part(y, !right, at, count),
-                 stop, product);
+      AddProduct<Scalar>(form, Part<Scalar>(x, left, at, count),
+                         Part<Scalar>(y, !right, at, count), stop, product);
     }
   }
 }
@@ -78,7 +88,7 @@ MatrixXd LargeProduct(Form form, const MatrixXd& x, const MatrixXd& y,
   MatrixXd product =
       MatrixXd::Zero(form == Form::kLeftTransposed ? x.cols() : x.rows(),
                      form == Form::kRightTransposed ? y.rows() : y.cols());
-  AddProduct(form, x, y, stop, product);
+  AddProduct<double>(form, x, y, stop, product);
   return product;
 }
 
@@ -120,12 +130,79 @@ void Deflate(Index start, Index end, const VectorXd& diagonal,
   }
 }
 
-// Implicit QR steps as in Eigen's SelfAdjointEigenSolver; each is O(M^2).
-void Diagonalise(const Stop& stop, VectorXd* subdiagonal,
+// Columns at and at + 1 become c x - s y and s x + c y.
+struct Rotation {
+  Index at;
+  double c, s;
+};
+
+// An implicit QR step on [start, end] of the tridiagonal matrix, as in Eigen's
+// SelfAdjointEigenSolver; its rotations are added to *rotations.
+void QrStep(Index start, Index end, VectorXd* diagonal, VectorXd* subdiagonal,
+            std::vector<Rotation>* rotations) {
+  VectorXd &d = *diagonal, &off = *subdiagonal;
+  const double half = (d(end - 1) - d(end)) / 2, e = off(end - 1);
+  double shift = d(end);  // Wilkinson's
+  if (half == 0) {
+    shift -= std::abs(e);
+  } else if (e != 0) {
+    const double hypotenuse = std::hypot(half, e);
+    shift -= e / ((half + (half > 0 ? hypotenuse : -hypotenuse)) / e);
+  }
+  double x = d(start) - shift, z = off(start);
+  for (Index k = start; k < end && z != 0; ++k) {
+    Eigen::JacobiRotation<double> rotation;
+    rotation.makeGivens(x, z);
+    const double c = rotation.c(), s = rotation.s();
+    const double below = s * d(k) + c * off(k),
+                 next = s * off(k) + c * d(k + 1);
+    d(k) = c * (c * d(k) - s * off(k)) - s * (c * off(k) - s * d(k + 1));
+    d(k + 1) = s * below + c * next;
+    off(k) = c * below - s * next;
+    if (k > start) off(k - 1) = c * off(k - 1) - s * z;
+    x = off(k);
+    if (k < end - 1) {
+      z = -s * off(k + 1);
+      off(k + 1) *= c;
+    }
+    rotations->push_back({k, c, s});
+  }
+}
+
+// Applies them to the columns of *vectors, in order: by tasks of rows, each of
+// which stays in a processor's cache.
+void Rotate(const std::vector<Rotation>& rotations, int threads,
+            const Stop& stop, MatrixXd* vectors) {
+  constexpr Index kTaskRows = 32;
+  using Rows = Eigen::Array<double, kTaskRows, Eigen::Dynamic>;
+  const Index rows = vectors->rows(),
+              tasks = (rows + kTaskRows - 1) / kTaskRows;
+  ParallelForWithStop(
+      static_cast<std::size_t>(tasks), threads, stop,
+      [&](std::size_t task, const Stop&) {
+        const Index first = static_cast<Index>(task) * kTaskRows,
+                    count = std::min(kTaskRows, rows - first);
+        Rows part = Rows::Zero(kTaskRows, vectors->cols());
+        part.topRows(count) = vectors->middleRows(first, count).array();
+        for (const Rotation& rotation : rotations) {
+          auto x = part.col(rotation.at), y = part.col(rotation.at + 1);
+          const Eigen::Array<double, kTaskRows, 1> before = x;
+          x = rotation.c * before - rotation.s * y;
+          y = rotation.s * before + rotation.c * y;
+        }
+        vectors->middleRows(first, count) = part.topRows(count).matrix();
+      });
+}
+
+// Diagonalises the tridiagonal matrix in result->values and *subdiagonal.
+void Diagonalise(const Stop& stop, int threads, VectorXd* subdiagonal,
                  SymmetricEigen* result) {
   constexpr Index kStepsAValue = 30;
   VectorXd &diagonal = result->values, &off = *subdiagonal;
   const Index size = diagonal.size();
+  // A batch of rotations is one step between questions in each task.
+  const auto batch = static_cast<std::size_t>(1) << 16;
+  std::vector<Rotation> rotations;
   Index start = 0, end = size - 1;
   for (Index step = 0; end > 0; ++step) {
     Deflate(start, end, diagonal, &off);
@@ -133,9 +210,13 @@ void Diagonalise(const Stop& stop, VectorXd* subdiagonal,
     if (end == 0 || step == kStepsAValue * size || Stopped(stop)) break;
     start = end - 1;
     while (start > 0 && off(start - 1) != 0) --start;
-    Eigen::internal::tridiagonal_qr_step<Eigen::ColMajor>(
-        diagonal.data(), off.data(), start, end, result->vectors.data(), size);
+    QrStep(start, end, &diagonal, &off, &rotations);
+    if (rotations.size() >= batch) {
+      Rotate(rotations, threads, stop, &result->vectors);
+      rotations.clear();
+    }
   }
+  Rotate(rotations, threads, stop, &result->vectors);
   for (Index i = 0; i < size - 1; ++i) {
     Index least = 0;
     diagonal.tail(size - i).minCoeff(&least);
@@ -143,6 +224,21 @@ void Diagonalise(const Stop& stop, VectorXd* subdiagonal,
     std::swap(diagonal(i), diagonal(i + least));
     result->vectors.col(i).swap(result->vectors.col(i + least));
   }
+}
+
+template <typename Scalar>
+void MultiplyByTasks(Form form, const Dense<Scalar>& x, const Dense<Scalar>& y,
+                     int threads, Dense<Scalar>* product, const Stop& stop) {
+  const bool transposed = form == Form::kRightTransposed;
+  const Index columns = transposed ? y.rows() : y.cols();
+  product->resize(x.rows(), columns);
+  ForColumnTasks(
+      columns, threads, stop, [&](Index first, Index count, const Stop& ask) {
+        auto task = product->middleCols(first, count);
+        task.setZero();
+        AddProduct<Scalar>(form, x, Part<Scalar>(y, transposed, first, count),
+                           ask, task);
+      });
 }
 
 }  // namespace
@@ -178,47 +274,26 @@ MatrixXd Conjugated(const MatrixXd& q, const VectorXd& d, const Stop& stop) {
   return LargeProduct(Form::kRightTransposed, q * d.asDiagonal(), q, stop);
 }
 
-void Multiply(const MatrixXd& x, const MatrixXd& y, int threads,
-              MatrixXd* product, const Stop& stop) {
-  product->resize(x.rows(), y.cols());
-  ForColumnTasks(
-      y.cols(), threads, stop, [&](Index first, Index count, const Stop& ask) {
-        auto task = product->middleCols(first, count);
-        if (IsOneStep(x.rows(), x.cols(), count)) {
-          task.noalias() = x * y.middleCols(first, count);
-        } else {
-          task.setZero();
-          AddProduct(Form::kPlain, x, y.middleCols(first, count), ask, task);
-        }
-      });
+void Multiply(const MatrixXf& x, const MatrixXf& y, int threads,
+              MatrixXf* product, const Stop& stop) {
+  MultiplyByTasks<float>(Form::kPlain, x, y, threads, product, stop);
 }
 
-void MultiplyTransposed(const MatrixXd& x, const MatrixXd& y, int threads,
-                        MatrixXd* product, const Stop& stop) {
-  product->resize(x.rows(), y.rows());
-  ForColumnTasks(
-      y.rows(), threads, stop, [&](Index first, Index count, const Stop& ask) {
-        auto task = product->middleCols(first, count);
-        if (IsOneStep(x.rows(), x.cols(), count)) {
-          task.noalias() = x * y.middleRows(first, count).transpose();
-        } else {
-          task.setZero();
-          AddProduct(Form::kRightTransposed, x, y.middleRows(first, count), ask,
-                     task);
-        }
-      });
+void MultiplyTransposed(const MatrixXf& x, const MatrixXf& y, int threads,
+                        MatrixXf* product, const Stop& stop) {
+  MultiplyByTasks<float>(Form::kRightTransposed, x, y, threads, product, stop);
 }
 
-SymmetricEigen EigenOfSymmetric(const MatrixXd& matrix, const Stop& stop) {
+SymmetricEigen EigenOfSymmetric(const MatrixXd& matrix, const Stop& stop,
+                                int threads) {
   constexpr Index kSmall = 100;  // a few milliseconds
-  if (!stop || matrix.rows() <= kSmall) {
+  if (matrix.rows() <= kSmall) {
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);
     return {solver.eigenvalues(), solver.eigenvectors()};
   }
-  // What that solver does, with questions in between.
+  // What that solver does, with questions in between and on several threads.
   SymmetricEigen result;
-  MatrixXd& a = result.vectors;
-  a = matrix.triangularView<Eigen::Lower>();
+  MatrixXd a = matrix.triangularView<Eigen::Lower>();
   double scale = a.cwiseAbs().maxCoeff();
   if (scale == 0) scale = 1;
   a.triangularView<Eigen::Lower>() /= scale;
@@ -226,13 +301,15 @@ SymmetricEigen EigenOfSymmetric(const MatrixXd& matrix, const Stop& stop) {
   Tridiagonalise(stop, &a, &coefficients);
   result.values = a.diagonal();
   VectorXd subdiagonal = a.diagonal<-1>();
-  if (!Stopped(stop)) {
-    a = Eigen::Tridiagonalization<MatrixXd>::HouseholderSequenceType(
-            a, coefficients)
-            .setLength(a.rows() - 1)
-            .setShift(1);
-    Diagonalise(stop, &subdiagonal, &result);
+  if (Stopped(stop)) {
+    result.vectors.setZero(a.rows(), a.cols());
+    return result;
   }
+  result.vectors = Eigen::Tridiagonalization<MatrixXd>::HouseholderSequenceType(
+                       a, coefficients)
+                       .setLength(a.rows() - 1)
+                       .setShift(1);
+  Diagonalise(stop, threads, &subdiagonal, &result);
   result.values *= scale;
   return result;
 }

@@ -31,11 +31,12 @@ Eigen::MatrixXd Conjugated(const Eigen::MatrixXd& q, const Eigen::VectorXd& d,
                            const Stop& stop = {});
 
 // *product = x y, and x y', by tasks of columns of the product. The same bits
-// for any thread count.
-void Multiply(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y, int threads,
-              Eigen::MatrixXd* product, const Stop& stop = {});
-void MultiplyTransposed(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
-                        int threads, Eigen::MatrixXd* product,
+// for any thread count. Single precision is for columns that are drawn, not for
+// what was released.
+void Multiply(const Eigen::MatrixXf& x, const Eigen::MatrixXf& y, int threads,
+              Eigen::MatrixXf* product, const Stop& stop = {});
+void MultiplyTransposed(const Eigen::MatrixXf& x, const Eigen::MatrixXf& y,
+                        int threads, Eigen::MatrixXf* product,
                         const Stop& stop = {});
 
 // Eigenvalues in rising order; the eigenvector of values(i), of length 1, is
@@ -44,9 +45,10 @@ struct SymmetricEigen {
   Eigen::VectorXd values;
   Eigen::MatrixXd vectors;
 };
-// Only the lower triangle is read. The same bits with `stop` as without.
+// Only the lower triangle is read. The same bits with `stop` as without and for
+// any thread count.
 SymmetricEigen EigenOfSymmetric(const Eigen::MatrixXd& matrix,
-                                const Stop& stop = {});
+                                const Stop& stop = {}, int threads = 1);
 
 }  // namespace dpnmf
 

@@ -56,21 +56,25 @@ struct Shares {
 };
 
 // Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
-// independent (Oliveira, Lei and Tibshirani 2021). Shares >= 0 that bring the
-// estimates from Y1 nearest to Y2 off the diagonal; |Y2 - .|^2 differs from the
-// error of the mix by a constant, in expectation.
-Shares SharesOf(const NoisedMoments& moments, const Stop& stop) {
+// independent (Oliveira, Lei and Tibshirani 2021).
+struct Halves {
+  MatrixXd fitted, held_out;
+  double stddev = 0;  // of the noise in `fitted`
+};
+
+Halves Split(const NoisedMoments& moments) {
   constexpr double kThinning = 0.5;
   constexpr std::uint64_t kSeed = 1;
   Draws draws(kSeed);
   const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
                                         moments.stddev_diagonal, &draws);
-  const MatrixXd fitted = moments.g + kThinning * noise;
-  MatrixXd held_out = moments.g - noise / kThinning;
-  const double stddev =
-      moments.stddev_off * std::sqrt(1 + kThinning * kThinning);
-  MatrixXd spectral = EstimateBySpectrum(fitted, stddev, stop).g;
-  MatrixXd entries = EstimateByEntries(fitted, stddev, stop);
+  return {moments.g + kThinning * noise, moments.g - noise / kThinning,
+          moments.stddev_off * std::sqrt(1 + kThinning * kThinning)};
+}
+
+// Shares >= 0 that bring the estimates from Y1 nearest to Y2 off the diagonal;
+// |Y2 - .|^2 differs from the error of the mix by a constant, in expectation.
+Shares SharesOf(MatrixXd spectral, MatrixXd entries, MatrixXd held_out) {
   for (MatrixXd* matrix : {&held_out, &spectral, &entries})
     matrix->diagonal().setZero();
   const auto product = [](const MatrixXd& a, const MatrixXd& b) {
@@ -93,7 +97,7 @@ absl::Status CheckNotStopped(const Stop& stop) {
 }
 
 absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
-                                               const Stop& stop) {
+                                               const Stop& stop, int threads) {
   DPNMF_RETURN_IF_ERROR(CheckMoments(moments));
   const MatrixXd& y = moments.g;
   const double s = moments.stddev_off;
@@ -105,19 +109,35 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
                    "The second moment is zero: there is nothing to fit.");
   }
   result.diagonal = y.diagonal().cwiseMax(0.0);
-  SpectralEstimate spectral = EstimateBySpectrum(y, s, stop);
-  result.spikes = std::move(spectral.spikes);
-  result.g = std::move(spectral.g);
-  if (s > 0 && y.rows() > 1) {
-    const Shares shares = SharesOf(moments, stop);
+  // The estimates by spectrum and by entries, of Y and of Y1.
+  const bool is_mixed = s > 0 && y.rows() > 1;
+  const Halves halves = is_mixed ? Split(moments) : Halves();
+  SpectralEstimate spectral[2];
+  MatrixXd entries[2];
+  ParallelForWithStop(is_mixed ? 4 : 1, threads, stop,
+                      [&](std::size_t task, const Stop& ask) {
+                        const std::size_t of = task % 2;
+                        const MatrixXd& from = of == 0 ? y : halves.fitted;
+                        const double stddev = of == 0 ? s : halves.stddev;
+                        if (task < 2) {
+                          spectral[of] = EstimateBySpectrum(from, stddev, ask);
+                        } else {
+                          entries[of] = EstimateByEntries(from, stddev, ask);
+                        }
+                      });
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
+  result.spikes = std::move(spectral[0].spikes);
+  result.g = std::move(spectral[0].g);
+  if (is_mixed) {
+    const Shares shares = SharesOf(std::move(spectral[1].g),
+                                   std::move(entries[1]), halves.held_out);
     const double sum = shares.spectral + shares.entries;
     const VectorXd diagonal =
         sum > 0 ? VectorXd((shares.spectral * result.g.diagonal() +
                             shares.entries * y.diagonal()) /
                            sum)
                 : y.diagonal();
-    result.g = shares.spectral * result.g +
-               shares.entries * EstimateByEntries(y, s, stop);
+    result.g = shares.spectral * result.g + shares.entries * entries[0];
     result.g.diagonal() = diagonal;
   }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));

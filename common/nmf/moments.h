@@ -15,6 +15,7 @@
 #define DPNMF_COMMON_NMF_MOMENTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "Eigen/Core"
@@ -57,8 +58,10 @@ struct DenoisedMoments {
 // noise and of trace <= 0. With noise there is always an answer, if need be the
 // one that treats all features alike: what was paid for is never refused.
 // CANCELLED "cancelled" once `stop` says so.
+// The same bits for any thread count.
 absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
-                                               const Stop& stop = {});
+                                               const Stop& stop = {},
+                                               int threads = 1);
 
 struct FitOptions {
   int rank = 0;  // K in [1, 4096]; may exceed M and the directions that survive
@@ -69,6 +72,9 @@ struct FitOptions {
   Eigen::MatrixXd start;
   // Once true the fit ends with CANCELLED "cancelled".
   Stop stop = {};
+  // If not null: called with the share of the work that is done, rising, in
+  // (0, 1], on the thread that called.
+  std::function<void(double)> progress = {};
 };
 
 // W (M x K), entries >= 0, columns of length 1:
@@ -76,15 +82,24 @@ struct FitOptions {
 //      the estimate, c_1 = sqrt(l_1), the others normal of variance l_i with a
 //      common exponential factor a column (a multivariate Laplace law), e the
 //      variance that the trace of Y has beyond them.
+//      Above 256 rows the law keeps the 128 largest directions; what the others
+//      have is left to the features' own variance.
 //   2. Their second moment is brought to the estimate: accelerated projected
-//      gradient on |G - X X'|^2 over X >= 0, |X|^2 <= tr Y.
+//      gradient on |G - X X'|^2 over X >= 0, |X|^2 <= tr Y. Above 256 rows on
+//      the part of it that lies in the law's directions or on the diagonal.
 //   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
-//      product: Gillis and Glineur 2012), from one to four random starts by the
-//      size; the one that explains X best is kept.
-// INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid"; CANCELLED
-// "cancelled".
-absl::StatusOr<Eigen::MatrixXd> FitDictionary(const DenoisedMoments& moments,
-                                              const FitOptions& options);
+//      product: Gillis and Glineur 2012): two to six random starts by the size,
+//      each for a few steps on a third of the columns, then the best of them on
+//      all until little is gained.
+// Steps 1 to 3 are in single precision: X is drawn, and its error is far below
+// that of the draw. Without a start the columns are in order of falling share
+// of X that they explain (ExplainedBy of common/nmf/column_fit.h); *explained,
+// if not null, gets these shares (K), whose sum is what W explains of the
+// estimate. INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid";
+// CANCELLED "cancelled".
+absl::StatusOr<Eigen::MatrixXd> FitDictionary(
+    const DenoisedMoments& moments, const FitOptions& options,
+    Eigen::VectorXd* explained = nullptr);
 
 // What DenoiseMoments and FitDictionary of M rows and rank K take: numbers held
 // at once, multiplications in all. Estimates from the shapes.
@@ -114,6 +129,21 @@ absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
     const NoisedMoments& moments, const DenoisedMoments& denoised,
     const Eigen::MatrixXd& w, const FitOptions& options,
     const BootstrapOptions& bootstrap);
+
+// What is known of each column of w (M x K) from the release alone.
+struct PartFacts {
+  Eigen::VectorXd explained;    // K: shares as FitDictionary gives them
+  Eigen::VectorXd reliability;  // K: mean cosine to the match, [0, 1]
+};
+// As DictionaryStandardErrors: W fitted again for each of `replicates` draws of
+// the noise. A part whose reliability is below kReliablePart is to be taken for
+// noise.
+inline constexpr double kReliablePart = 0.8;
+absl::StatusOr<PartFacts> PartFactsOf(const NoisedMoments& moments,
+                                      const DenoisedMoments& denoised,
+                                      const Eigen::MatrixXd& w,
+                                      const FitOptions& options,
+                                      int replicates);
 
 // The features to take the second moment of when D is above kMostMomentRows,
 // from their released mean (stddev: of the noise of one entry, > 0). As many of

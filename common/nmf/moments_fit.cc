@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/nmf/column_fit.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/draws.h"
 #include "common/nmf/linear_algebra.h"
@@ -15,69 +18,93 @@ namespace dpnmf {
 namespace {
 
 using Eigen::MatrixXd;
+using Eigen::MatrixXf;
 using Eigen::VectorXd;
+using Eigen::VectorXf;
 
 constexpr int kLargestRank = 4096;
-constexpr int kMatchingSteps = 60;
-constexpr int kFitIterations = 200;
+// Beyond so many rows the law keeps this many directions; what the others have
+// stays in the deviations of the features.
+constexpr Eigen::Index kMostFullRows = 256, kMostDirections = 128;
+constexpr int kMatchingSteps = 45;
+// Of one start among several, and of the best of them.
+constexpr int kTrialIterations = 20, kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
 
 // More columns and more starts where they cost little.
 Eigen::Index SyntheticColumns(Eigen::Index rows) {
   return std::clamp<Eigen::Index>(768'000 / rows, 1500, 3000);
 }
+Eigen::Index TrialColumns(Eigen::Index rows) {
+  return SyntheticColumns(rows) / 3;
+}
 int StartCount(Eigen::Index rows, int rank) {
   return static_cast<int>(
-      std::clamp<Eigen::Index>(40'000 / (rows * rank), 1, 4));
+      std::clamp<Eigen::Index>(80'000 / (rows * rank), 2, 6));
 }
 
 // The law of the synthetic columns: directions q_i sqrt(l_i), the first fixed,
 // and a deviation a feature for what they leave of the trace.
 struct ColumnLaw {
-  MatrixXd directions;  // M x k
-  VectorXd deviation;   // M
-  MatrixXd moment;      // M x M: of the law before the positive part
+  MatrixXd vectors;     // M x k: q_i, of falling l_i
+  VectorXd values;      // k: l_i
+  VectorXd deviations;  // M
+  VectorXd diagonal;    // M: of the law's second moment
+  bool is_full() const { return vectors.rows() <= kMostFullRows; }
 };
 
 ColumnLaw LawOf(const DenoisedMoments& moments, const FitOptions& options) {
-  const SymmetricEigen solver = EigenOfSymmetric(moments.g, options.stop);
+  const SymmetricEigen solver =
+      EigenOfSymmetric(moments.g, options.stop, options.threads);
   const Eigen::Index size = moments.g.rows();
-  const VectorXd values = solver.values.reverse();
-  MatrixXd vectors = solver.vectors.rowwise().reverse();
-  if (vectors.col(0).sum() < 0) vectors.col(0) *= -1;
-  Eigen::Index kept = 1;
-  while (kept < size && values(kept) > 1e-6 * values(0)) ++kept;
-
   ColumnLaw law;
-  law.directions = vectors.leftCols(kept) *
-                   values.head(kept).cwiseMax(0.0).cwiseSqrt().asDiagonal();
-  law.moment = ProductTranspose(law.directions, law.directions, options.stop);
-  VectorXd left = (moments.diagonal - law.moment.diagonal()).cwiseMax(0.0);
-  const double missing = std::max(0.0, moments.trace - law.moment.trace());
+  law.values = solver.values.reverse();
+  Eigen::Index kept = 1;
+  while (kept < size && law.values(kept) > 1e-6 * law.values(0)) ++kept;
+  if (size > kMostFullRows) kept = std::min(kept, kMostDirections);
+  law.values = law.values.head(kept).cwiseMax(0.0).eval();
+  law.vectors = solver.vectors.rightCols(kept).rowwise().reverse();
+  if (law.vectors.col(0).sum() < 0) law.vectors.col(0) *= -1;
+
+  law.diagonal = law.vectors.cwiseAbs2() * law.values;
+  VectorXd left = (moments.diagonal - law.diagonal).cwiseMax(0.0);
+  const double missing = std::max(0.0, moments.trace - law.values.sum());
   left *= left.sum() > 0 ? missing / left.sum() : 0.0;
-  law.deviation = left.cwiseSqrt();
-  law.moment.diagonal() += left;
+  law.deviations = left.cwiseSqrt();
+  law.diagonal += left;
   return law;
 }
 
-// M x n, divided by sqrt(n): X X' is near the law's moment.
-MatrixXd DrawColumns(const ColumnLaw& law, const FitOptions& options,
-                     Draws* draws) {
-  const Eigen::Index count = SyntheticColumns(law.directions.rows());
-  MatrixXd columns(law.directions.rows(), count);
-  for (Eigen::Index n = 0; n < count && !Stopped(options.stop); ++n) {
-    VectorXd c =
-        std::sqrt(draws->Exponential()) * draws->Normals(law.directions.cols());
-    c(0) = 1;
-    columns.col(n) =
-        Applied(law.directions, c) +
-        law.deviation.cwiseProduct(draws->Normals(law.deviation.size()));
-  }
-  return columns.cwiseMax(0.0) / std::sqrt(static_cast<double>(count));
+// M x n, divided by sqrt(n): X X' is near the law's moment. Each task of
+// columns has random numbers of its own.
+MatrixXf DrawColumns(const ColumnLaw& law, Eigen::Index count,
+                     const FitOptions& options) {
+  const Eigen::Index rows = law.vectors.rows(), kept = law.vectors.cols();
+  const VectorXd lengths = law.values.cwiseSqrt();
+  MatrixXf c(kept, count), rest(rows, count), columns;
+  ForColumnTasks(
+      count, options.threads, options.stop,
+      [&](Eigen::Index first, Eigen::Index number, const Stop& stop) {
+        Draws draws(options.seed + 0x9e3779b97f4a7c15u *
+                                       static_cast<std::uint64_t>(first + 1));
+        for (Eigen::Index n = first; n < first + number; ++n) {
+          if (Stopped(stop)) return;
+          VectorXd normals =
+              std::sqrt(draws.Exponential()) * draws.Normals(kept);
+          normals(0) = 1;
+          c.col(n) = normals.cwiseProduct(lengths).cast<float>();
+          rest.col(n) =
+              law.deviations.cwiseProduct(draws.Normals(rows)).cast<float>();
+        }
+      });
+  if (Stopped(options.stop)) return MatrixXf::Zero(rows, count);
+  Multiply(law.vectors.cast<float>(), c, options.threads, &columns,
+           options.stop);
+  return (columns + rest).cwiseMax(0.0f) / std::sqrt(static_cast<float>(count));
 }
 
-// An upper estimate of the largest eigenvalue of a non-negative matrix by power
-// iteration from *vector, which is kept for the next call.
+// An upper estimate of the largest eigenvalue of a positive semidefinite matrix
+// by power iteration from *vector, which is kept for the next call.
 double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
   double value = 0;
   for (int step = 0; step < 8; ++step) {
@@ -89,54 +116,163 @@ double LargestEigenvalue(const MatrixXd& s, VectorXd* vector) {
   return 1.01 * value;
 }
 
-// X >= 0, |X|_F^2 <= trace.
-void ProjectOntoTrace(double trace, MatrixXd* x) {
-  *x = x->cwiseMax(0.0);
-  const double length = x->squaredNorm();
-  if (length > trace) *x *= std::sqrt(trace / length);
+// Sums over tasks of columns, added in order: the same for any thread count.
+template <typename Work>
+double SumOfTasks(const MatrixXf& x, const FitOptions& options,
+                  const Work& work) {
+  VectorXd sums = VectorXd::Zero((x.cols() + kTaskColumns - 1) / kTaskColumns);
+  ForColumnTasks(x.cols(), options.threads, options.stop,
+                 [&](Eigen::Index first, Eigen::Index count, const Stop&) {
+                   sums(first / kTaskColumns) =
+                       static_cast<double>(work(first, count));
+                 });
+  return sums.sum();
 }
 
-// Moves X toward min 1/4 |target - X X'|^2 (gradient (XX' - target) X, its
-// Lipschitz constant near X at most 3 |XX'|): FISTA (Beck and Teboulle 2009)
-// with the gradient restart of O'Donoghue and Candes 2015.
-void MatchMoment(const MatrixXd& target, const FitOptions& options,
-                 MatrixXd* x) {
-  const int threads = options.threads;
-  const double trace = target.trace();
-  ProjectOntoTrace(trace, x);
-  MatrixXd z = *x, moment, gradient, next;
-  VectorXd top =
-      VectorXd::Constant(target.rows(), 1 / std::sqrt(double(target.rows())));
+// X >= 0, |X|_F^2 <= trace.
+void ProjectOntoTrace(double trace, const FitOptions& options, MatrixXf* x) {
+  const double length =
+      SumOfTasks(*x, options, [&](Eigen::Index first, Eigen::Index count) {
+        auto task = x->middleCols(first, count);
+        task = task.cwiseMax(0.0f);
+        return task.squaredNorm();
+      });
+  if (length > trace) *x *= static_cast<float>(std::sqrt(trace / length));
+}
+
+// (X X' - target) X, target the law's second moment T; or, of a law that keeps
+// few directions U, its part that concerns these and the diagonal: with
+// S = U'(X X' - T) U and d = diag(X X' - T) - diag(U S U'), it is
+// U S U' X + diag(d) X. Returns an upper estimate of |X X'|.
+class Gradient {
+ public:
+  Gradient(const ColumnLaw& law, const FitOptions& options)
+      : options_(options), is_full_(law.is_full()), diagonal_(law.diagonal) {
+    const VectorXd squares = law.deviations.cwiseAbs2();
+    if (is_full_) {
+      target_ = Conjugated(law.vectors, law.values);
+      target_.diagonal() += squares;
+    } else {
+      u_ = law.vectors.cast<float>();
+      ut_ = u_.transpose();
+      target_ =
+          TransposeProduct(law.vectors, squares.asDiagonal() * law.vectors);
+      target_.diagonal() += law.values;
+    }
+    top_ = VectorXd::Constant(target_.rows(),
+                              1 / std::sqrt(double(target_.rows())));
+  }
+
+  double Compute(const MatrixXf& x, MatrixXf* gradient) {
+    const int threads = options_.threads;
+    const Stop& stop = options_.stop;
+    if (!is_full_) Multiply(ut_, x, threads, &inner_, stop);
+    const MatrixXf& y = is_full_ ? x : inner_;
+    MultiplyTransposed(y, y, threads, &product_, stop);
+    MatrixXd difference = product_.cast<double>();
+    const double largest = LargestEigenvalue(difference, &top_);
+    difference -= target_;
+    product_ = difference.cast<float>();
+    if (is_full_) {
+      Multiply(product_, x, threads, gradient, stop);
+      return largest;
+    }
+    Multiply(product_, inner_, threads, &outer_, stop);
+    Multiply(u_, outer_, threads, gradient, stop);
+    const VectorXf rest = (SquaresOfRows(x) - diagonal_).cast<float>() -
+                          (u_ * product_).cwiseProduct(u_).rowwise().sum();
+    ForColumnTasks(x.cols(), threads, stop,
+                   [&](Eigen::Index first, Eigen::Index count, const Stop&) {
+                     gradient->middleCols(first, count) +=
+                         rest.asDiagonal() * x.middleCols(first, count);
+                   });
+    return largest;
+  }
+
+ private:
+  VectorXd SquaresOfRows(const MatrixXf& x) const {
+    MatrixXd sums =
+        MatrixXd::Zero(x.rows(), (x.cols() + kTaskColumns - 1) / kTaskColumns);
+    ForColumnTasks(
+        x.cols(), options_.threads, options_.stop,
+        [&](Eigen::Index first, Eigen::Index count, const Stop&) {
+          sums.col(first / kTaskColumns) =
+              x.middleCols(first, count).rowwise().squaredNorm().cast<double>();
+        });
+    return sums.rowwise().sum();
+  }
+
+  const FitOptions& options_;
+  const bool is_full_;
+  VectorXd diagonal_, top_;
+  MatrixXd target_;
+  MatrixXf u_, ut_, inner_, outer_, product_;
+};
+
+// Shares of the work of FitDictionary, for its progress.
+constexpr double kShareOfMatching = 0.5, kShareOfTrials = 0.15;
+
+void Report(const FitOptions& options, double share) {
+  if (options.progress) options.progress(std::min(share, 1.0));
+}
+
+// Moves X toward min 1/4 |T - X X'|^2 (Lipschitz constant of the gradient near
+// X about 2 |XX'|): FISTA (Beck and Teboulle 2009) with the gradient restart of
+// O'Donoghue and Candes 2015.
+void MatchMoment(const ColumnLaw& law, const FitOptions& options, MatrixXf* x) {
+  const double trace = law.diagonal.sum();
+  ProjectOntoTrace(trace, options, x);
+  Gradient gradient(law, options);
+  MatrixXf z = *x, step_to, next(x->rows(), x->cols());
   double momentum = 1;
   for (int step = 0; step < kMatchingSteps && !Stopped(options.stop); ++step) {
-    MultiplyTransposed(z, z, threads, &moment, options.stop);
-    const double lipschitz = 3 * LargestEigenvalue(moment, &top);
+    const double lipschitz = 2 * gradient.Compute(z, &step_to);
     if (!(lipschitz > 0)) return;
-    moment -= target;
-    Multiply(moment, z, threads, &gradient, options.stop);
-    next = z - gradient / lipschitz;
-    ProjectOntoTrace(trace, &next);
-    if ((z - next).cwiseProduct(next - *x).sum() > 0) {
-      momentum = 1;
-      z = next;
-    } else {
-      const double after = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
-      z = next + (momentum - 1) / after * (next - *x);
-      momentum = after;
-    }
+    const auto length = static_cast<float>(1 / lipschitz);
+    const double squares =
+        SumOfTasks(z, options, [&](Eigen::Index first, Eigen::Index count) {
+          auto task = next.middleCols(first, count);
+          task = (z.middleCols(first, count) -
+                  length * step_to.middleCols(first, count))
+                     .cwiseMax(0.0f);
+          return task.squaredNorm();
+        });
+    const auto scale =
+        static_cast<float>(squares > trace ? std::sqrt(trace / squares) : 1.0);
+    const double against =
+        SumOfTasks(z, options, [&](Eigen::Index first, Eigen::Index count) {
+          auto task = next.middleCols(first, count);
+          task *= scale;
+          return (z.middleCols(first, count) - task)
+              .cwiseProduct(task - x->middleCols(first, count))
+              .sum();
+        });
+    const double after = (1 + std::sqrt(1 + 4 * momentum * momentum)) / 2;
+    const auto push =
+        static_cast<float>(against > 0 ? 0.0 : (momentum - 1) / after);
+    momentum = against > 0 ? 1 : after;
+    ForColumnTasks(z.cols(), options.threads, options.stop,
+                   [&](Eigen::Index first, Eigen::Index count, const Stop&) {
+                     z.middleCols(first, count) =
+                         next.middleCols(first, count) +
+                         push * (next.middleCols(first, count) -
+                                 x->middleCols(first, count));
+                   });
     std::swap(*x, next);
+    Report(options, kShareOfMatching * (step + 1) / kMatchingSteps);
   }
 }
 
 // Columns to length 1; those that have died become a column of X.
-void Normalise(const MatrixXd& x, Draws* draws, MatrixXd* w, MatrixXd* h) {
+void Normalise(const MatrixXf& x, Draws* draws, MatrixXf* w, MatrixXf* h) {
+  constexpr float kDead = 1e-12f;
   for (Eigen::Index k = 0; k < w->cols(); ++k) {
-    double length = w->col(k).norm();
-    if (!(length > 1e-12)) {
+    float length = w->col(k).norm();
+    if (!(length > kDead)) {
       w->col(k) = x.col(draws->Index(x.cols()));
       h->row(k).setZero();
       length = w->col(k).norm();
-      if (!(length > 1e-12)) {
+      if (!(length > kDead)) {
         w->col(k).setOnes();
         length = w->col(k).norm();
       }
@@ -147,40 +283,56 @@ void Normalise(const MatrixXd& x, Draws* draws, MatrixXd* w, MatrixXd* h) {
 }
 
 // The start of Langville et al. 2006: means of five columns.
-MatrixXd StartOf(const MatrixXd& x, int rank, Draws* draws) {
-  MatrixXd w = MatrixXd::Zero(x.rows(), rank);
+MatrixXf StartOf(const MatrixXf& x, int rank, Draws* draws) {
+  MatrixXf w = MatrixXf::Zero(x.rows(), rank);
   for (int k = 0; k < rank; ++k) {
     for (int i = 0; i < 5; ++i) w.col(k) += x.col(draws->Index(x.cols()));
   }
   return w;
 }
 
-// min |X - W H|^2 over W, H >= 0, from w (M x K). Returns the least value that
-// it found, less |X|^2.
-double Factorise(const MatrixXd& x, const FitOptions& options, Draws* draws,
-                 MatrixXd* w) {
+// min |X - W H|^2 over W, H >= 0, from w (M x K), until it falls no more or
+// after `iterations`. Returns the last value.
+double Factorise(const MatrixXf& x, int iterations, const FitOptions& options,
+                 Draws* draws, MatrixXf* w, MatrixXf* h) {
+  // Ends where so many iterations lower the value by less than this share of it
+  // and of |X|^2: single precision knows no better.
+  constexpr int kPatience = 5;
+  constexpr double kLeastFall = 3e-4, kLeastOfAll = 1e-6;
   const int threads = options.threads;
   const Stop& stop = options.stop;
-  MatrixXd h = MatrixXd::Zero(w->cols(), x.cols()), c, a, b, wt;
-  Normalise(x, draws, w, &h);
-  double objective = 0;
-  for (int iteration = 0; iteration < kFitIterations && !Stopped(stop);
+  const double total =
+      SumOfTasks(x, options, [&](Eigen::Index at, Eigen::Index n) {
+        return x.middleCols(at, n).squaredNorm();
+      });
+  *h = MatrixXf::Zero(w->cols(), x.cols());
+  MatrixXf c, a, b, wt;
+  Normalise(x, draws, w, h);
+  double value = total, compared = std::numeric_limits<double>::infinity();
+  for (int iteration = 0; iteration < iterations && !Stopped(stop);
        ++iteration) {
     wt = w->transpose();
     Multiply(wt, x, threads, &c, stop);
-    SweepNonNegative(Product(wt, *w, stop), c,
-                     iteration == 0 ? kFirstSweeps : kColumnSweeps, threads, &h,
-                     stop);
-    MultiplyTransposed(h, h, threads, &a, stop);
-    MultiplyTransposed(h, x, threads, &b, stop);  // B': K x M
-    a.diagonal().array() += 1e-12 * a.trace();
+    MultiplyTransposed(wt, wt, threads, &a, stop);
+    SweepNonNegative(a, c, iteration == 0 ? kFirstSweeps : kColumnSweeps,
+                     threads, h, stop);
+    MultiplyTransposed(*h, *h, threads, &a, stop);
+    MultiplyTransposed(*h, x, threads, &b, stop);  // B': K x M
+    a.diagonal().array() += 1e-7f * a.diagonal().maxCoeff();
     SweepNonNegative(a, b, kDictionarySweeps, threads, &wt, stop);
-    objective = wt.cwiseProduct(Product(a, wt, stop)).sum() -
-                2 * wt.cwiseProduct(b).sum();
+    const MatrixXd exact = wt.cast<double>();
+    value = total + exact
+                        .cwiseProduct(Product(a.cast<double>(), exact, stop) -
+                                      2 * b.cast<double>())
+                        .sum();
     *w = wt.transpose();
-    Normalise(x, draws, w, &h);
+    Normalise(x, draws, w, h);
+    if (iteration % kPatience == 0) {
+      if (compared - value < kLeastFall * value + kLeastOfAll * total) break;
+      compared = value;
+    }
   }
-  return objective;
+  return value;
 }
 
 absl::Status CheckFit(const DenoisedMoments& moments,
@@ -236,80 +388,177 @@ MatrixXd Matched(const MatrixXd& w, const MatrixXd& reference) {
 
 FitWork WorkOfFit(int rows, int rank) {
   constexpr double kDecompositions = 50;  // in units of M^3
+  constexpr double kSingle = 0.5;         // what single precision costs
   const double m = rows, k = rank;
   const auto n = static_cast<double>(SyntheticColumns(rows));
-  const double product = k * m * n;
   const double sweeps =
       k * k * (kColumnSweeps * n + kDictionarySweeps * m + n + 2 * m);
-  return {14 * m * m + 6 * m * n + 3 * k * n,
-          kDecompositions * m * m * m + kMatchingSteps * 2 * m * m * n +
-              StartCount(rows, rank) * kFitIterations * (2 * product + sweeps)};
+  const double u = kMostDirections;
+  const double step = rows <= kMostFullRows ? 2 * m * m : 2 * m * u + 2 * u * u;
+  const double iterations =
+      kFitIterations + StartCount(rows, rank) * kTrialIterations / 3.0;
+  return {14 * m * m + 4 * m * n + 2 * k * n,
+          kDecompositions * m * m * m +
+              kSingle * (kMatchingSteps * step * n +
+                         iterations * (2 * k * m * n + sweeps))};
+}
+
+absl::StatusOr<MatrixXf> DrawMatchedColumns(const DenoisedMoments& moments,
+                                            Eigen::Index count,
+                                            const FitOptions& options) {
+  const ColumnLaw law = LawOf(moments, options);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
+  MatrixXf x = DrawColumns(law, count, options);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
+  MatchMoment(law, options, &x);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
+  x *= static_cast<float>(
+      std::sqrt(static_cast<double>(count) /
+                std::max(static_cast<double>(x.squaredNorm()), 1e-30)));
+  return x;
+}
+
+ColumnFit FitColumns(const MatrixXf& x, int iterations,
+                     const FitOptions& options) {
+  Draws draws(options.seed);
+  ColumnFit fit;
+  fit.w = StartOf(x, options.rank, &draws);
+  fit.value = Factorise(x, iterations, options, &draws, &fit.w, &fit.h);
+  return fit;
+}
+
+VectorXd ExplainedBy(const MatrixXf& w, const MatrixXf& x,
+                     const FitOptions& options) {
+  const int threads = options.threads;
+  MatrixXf c, a, h = MatrixXf::Zero(w.cols(), x.cols());
+  const MatrixXf wt = w.transpose();
+  Multiply(wt, x, threads, &c, options.stop);
+  MultiplyTransposed(wt, wt, threads, &a, options.stop);
+  SweepNonNegative(a, c, kFirstSweeps, threads, &h, options.stop);
+  MatrixXf b;
+  MultiplyTransposed(h, h, threads, &b, options.stop);
+  const double total = x.cast<double>().squaredNorm();
+  return a.cast<double>().cwiseProduct(b.cast<double>()).rowwise().sum() /
+         std::max(total, 1e-30);
 }
 
 absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
-                                       const FitOptions& options) {
+                                       const FitOptions& options,
+                                       VectorXd* explained) {
   DPNMF_RETURN_IF_ERROR(CheckFit(moments, options));
+  DPNMF_ASSIGN_OR_RETURN(
+      const MatrixXf x,
+      DrawMatchedColumns(moments, SyntheticColumns(moments.g.rows()), options));
   Draws draws(options.seed);
-  const ColumnLaw law = LawOf(moments, options);
-  MatrixXd x = DrawColumns(law, options, &draws);
-  DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
-  MatchMoment(law.moment, options, &x);
-  x *= std::sqrt(x.cols() / std::max(x.squaredNorm(), 1e-300));
-  if (options.start.size() > 0) {
-    MatrixXd w = options.start;
-    Factorise(x, options, &draws, &w);
-    DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
-    return w;
-  }
-  MatrixXd best;
-  double least = std::numeric_limits<double>::infinity();
-  const int starts = StartCount(x.rows(), options.rank);
-  for (int start = 0; start < starts; ++start) {
-    MatrixXd w = StartOf(x, options.rank, &draws);
-    const double objective = Factorise(x, options, &draws, &w);
-    if (start == 0 || objective < least) {
-      least = objective;
-      best = std::move(w);
+  MatrixXf w = options.start.cast<float>(), h;
+  const bool is_started = w.size() > 0;
+  if (!is_started) {
+    const MatrixXf trial = x.leftCols(TrialColumns(x.rows()));
+    double least = std::numeric_limits<double>::infinity();
+    const int starts = StartCount(x.rows(), options.rank);
+    for (int start = 0; start < starts; ++start) {
+      MatrixXf one = StartOf(x, options.rank, &draws);
+      const double value =
+          Factorise(trial, kTrialIterations, options, &draws, &one, &h);
+      if (start == 0 || value < least) {
+        least = value;
+        w = std::move(one);
+      }
+      Report(options, kShareOfMatching + kShareOfTrials * (start + 1) / starts);
     }
   }
+  Factorise(x, kFitIterations, options, &draws, &w, &h);
+  VectorXd shares = ExplainedBy(w, x, options);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
-  return best;
+  MatrixXd result = w.cast<double>();
+  result.colwise().normalize();
+  if (!is_started) {
+    std::vector<int> order(static_cast<std::size_t>(w.cols()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return shares(a) > shares(b); });
+    result = result(Eigen::all, order).eval();
+    shares = shares(order).eval();
+  }
+  Report(options, 1);
+  if (explained != nullptr) *explained = std::move(shares);
+  return result;
 }
 
-absl::StatusOr<MatrixXd> DictionaryStandardErrors(
-    const NoisedMoments& moments, const DenoisedMoments& denoised,
-    const MatrixXd& w, const FitOptions& options,
-    const BootstrapOptions& bootstrap) {
-  const int replicates = bootstrap.replicates;
+namespace {
+
+// Calls visit(draws, W) for W fitted from w to each of `replicates` draws of
+// the noise around the estimate, its columns in the order of w's.
+template <typename Visit>
+absl::Status ForReplicates(const NoisedMoments& moments,
+                           const DenoisedMoments& denoised, const MatrixXd& w,
+                           const FitOptions& options, int replicates,
+                           const Visit& visit) {
   if (!(replicates >= 2 && replicates <= 1000)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "bootstrap-out-of-range",
                    "Standard errors take 2 to 1000 replicates.");
   }
   FitOptions fit = options;
   fit.start = w;
+  fit.progress = nullptr;
   DPNMF_RETURN_IF_ERROR(CheckFit(denoised, fit));
   Draws draws(options.seed ^ 0x9e3779b97f4a7c15u);
+  for (int replicate = 0; replicate < replicates; ++replicate) {
+    DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments again,
+                           DenoiseMoments(Renoised(moments, denoised.g, &draws),
+                                          options.stop, options.threads));
+    DPNMF_ASSIGN_OR_RETURN(const MatrixXd fitted, FitDictionary(again, fit));
+    visit(&draws, Matched(fitted, w));
+    Report(options, (replicate + 1.0) / replicates);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<MatrixXd> DictionaryStandardErrors(
+    const NoisedMoments& moments, const DenoisedMoments& denoised,
+    const MatrixXd& w, const FitOptions& options,
+    const BootstrapOptions& bootstrap) {
   // Sums are over differences from the first replicate: less cancellation.
   MatrixXd first, sum, squares;
-  for (int replicate = 0; replicate < replicates; ++replicate) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const DenoisedMoments again,
-        DenoiseMoments(Renoised(moments, denoised.g, &draws), options.stop));
-    DPNMF_ASSIGN_OR_RETURN(MatrixXd fitted, FitDictionary(again, fit));
-    fitted = Matched(fitted, w);
-    if (bootstrap.lift != nullptr)
-      fitted = Lifted(fitted, *bootstrap.lift, &draws);
-    if (replicate == 0) {
-      first = fitted;
-      sum = squares = MatrixXd::Zero(fitted.rows(), fitted.cols());
-    }
-    sum += fitted - first;
-    squares += (fitted - first).cwiseAbs2();
-  }
-  const double count = replicates;
+  DPNMF_RETURN_IF_ERROR(ForReplicates(
+      moments, denoised, w, options, bootstrap.replicates,
+      [&](Draws* draws, MatrixXd fitted) {
+        if (bootstrap.lift != nullptr)
+          fitted = Lifted(fitted, *bootstrap.lift, draws);
+        if (first.size() == 0) {
+          first = fitted;
+          sum = squares = MatrixXd::Zero(fitted.rows(), fitted.cols());
+        }
+        sum += fitted - first;
+        squares += (fitted - first).cwiseAbs2();
+      }));
+  const double count = bootstrap.replicates;
   return MatrixXd(
       ((squares - sum.cwiseAbs2() / count).cwiseMax(0.0) / (count - 1))
           .cwiseSqrt());
+}
+
+absl::StatusOr<PartFacts> PartFactsOf(const NoisedMoments& moments,
+                                      const DenoisedMoments& denoised,
+                                      const MatrixXd& w,
+                                      const FitOptions& options,
+                                      int replicates) {
+  PartFacts facts;
+  facts.reliability = VectorXd::Zero(w.cols());
+  DPNMF_RETURN_IF_ERROR(ForReplicates(
+      moments, denoised, w, options, replicates,
+      [&](Draws*, const MatrixXd& fitted) {
+        facts.reliability +=
+            fitted.cwiseProduct(w).colwise().sum().transpose() / replicates;
+      }));
+  facts.reliability = facts.reliability.cwiseMin(1.0);
+  DPNMF_ASSIGN_OR_RETURN(
+      const MatrixXf x,
+      DrawMatchedColumns(denoised, SyntheticColumns(w.rows()), options));
+  facts.explained = ExplainedBy(w.cast<float>(), x, options);
+  return facts;
 }
 
 }  // namespace dpnmf

@@ -62,6 +62,17 @@ TEST(SweepNonNegative, GivesTheSameBitsForAnyThreadsAndPlace) {
   EXPECT_EQ(last, one.h.rightCols(1));
 }
 
+TEST(SweepNonNegative, IsTheSameInSinglePrecision) {
+  Problem p = RandomProblem(233);
+  Eigen::MatrixXf h = p.h.cast<float>(), threads = h;
+  const Eigen::MatrixXf gram = p.gram.cast<float>(), c = p.c.cast<float>();
+  SweepNonNegative(p.gram, p.c, 20, 1, &p.h);
+  SweepNonNegative(gram, c, 20, 1, &h);
+  SweepNonNegative(gram, c, 20, 3, &threads);
+  EXPECT_LE((h.cast<double>() - p.h).norm(), 1e-4 * p.h.norm());
+  EXPECT_EQ(h, threads);
+}
+
 TEST(SweepNonNegative, ClearsRowsOfDeadComponents) {
   Problem p = RandomProblem(3);
   p.gram.row(2).setZero();

@@ -292,6 +292,73 @@ TEST(FitDictionary, IsAFunctionOfItsArgumentsAlone) {
   EXPECT_EQ(w, FitDictionary(moments, threads).value());
 }
 
+// Above 256 rows the law is cut to 128 directions.
+TEST(FitDictionary, IsNoWorseWhereTheLawIsCut) {
+  const MatrixXd v = PlantedUsers(300, 6, 1500, 12);
+  const MatrixXd g = SecondMoment(v);
+  const DenoisedMoments moments = DenoiseMoments(Noised(g, 1e-4, 13)).value();
+  FitOptions options;
+  options.rank = 6;
+  const MatrixXd w = FitDictionary(moments, options).value();
+  ExpectUnitNonNegative(w);
+  const double rank_one = Objective(v, Fitted(moments, 1));
+  EXPECT_LE(Objective(v, w), 0.02 * rank_one);
+  options.threads = 3;
+  EXPECT_EQ(w, FitDictionary(moments, options).value());
+  EXPECT_EQ(moments.g, DenoiseMoments(Noised(g, 1e-4, 13), {}, 3)->g);
+}
+
+TEST(FitDictionary, OrdersPartsByTheShareThatTheyExplain) {
+  const MatrixXd v = PlantedUsers(40, 5, 1000, 9);
+  const DenoisedMoments moments =
+      DenoiseMoments({SecondMoment(v), 0, 0}).value();
+  FitOptions options;
+  std::vector<double> progress;
+  options.progress = [&](double share) { progress.push_back(share); };
+  for (const int rank : {3, 5}) {
+    options.rank = rank;
+    VectorXd explained;
+    const MatrixXd w = FitDictionary(moments, options, &explained).value();
+    ASSERT_EQ(explained.size(), rank);
+    EXPECT_GE(explained.minCoeff(), 0);
+    for (int k = 1; k < rank; ++k)
+      EXPECT_LE(explained(k), explained(k - 1)) << k;
+    // What W leaves of the data; columns of v have length 1.
+    EXPECT_NEAR(explained.sum(), 1 - 2 * Objective(v, w), 0.02);
+    ASSERT_FALSE(progress.empty());
+    EXPECT_TRUE(std::is_sorted(progress.begin(), progress.end()));
+    EXPECT_GT(progress.front(), 0);
+    EXPECT_EQ(progress.back(), 1);
+    progress.clear();
+  }
+}
+
+TEST(PartFactsOf, TellPartsFromNoise) {
+  const MatrixXd g = SecondMoment(PlantedUsers(40, 5, 1000, 9));
+  const NoisedMoments moments = Noised(g, 1e-3, 21);
+  const DenoisedMoments denoised = DenoiseMoments(moments).value();
+  FitOptions options;
+  options.rank = 9;  // four more than there are
+  const MatrixXd w = FitDictionary(denoised, options).value();
+  const PartFacts facts = PartFactsOf(moments, denoised, w, options, 6).value();
+  ASSERT_EQ(facts.reliability.size(), 9);
+  ASSERT_EQ(facts.explained.size(), 9);
+  EXPECT_GE(facts.reliability.minCoeff(), 0);
+  EXPECT_LE(facts.reliability.maxCoeff(), 1);
+  EXPECT_GE(facts.reliability.maxCoeff(), 0.95);
+  EXPECT_LT(facts.reliability.minCoeff(), kReliablePart);
+  EXPECT_GT(facts.explained.sum(), 0.8);
+  EXPECT_LE(facts.explained.sum(), 1);
+  // Without noise every part comes again.
+  const NoisedMoments exact{g, 0, 0};
+  const DenoisedMoments again = DenoiseMoments(exact).value();
+  options.rank = 5;
+  EXPECT_GE(PartFactsOf(exact, again, FitDictionary(again, options).value(),
+                        options, 2)
+                ->reliability.minCoeff(),
+            0.999);
+}
+
 TEST(FitDictionary, HoldsForAwkwardShapes) {
   // One feature; more columns than features; all noise; one
   // direction; one feature that is ever used.

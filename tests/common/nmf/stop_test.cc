@@ -17,6 +17,7 @@ namespace dpnmf {
 namespace {
 
 using Eigen::MatrixXd;
+using Eigen::MatrixXf;
 using Eigen::VectorXd;
 
 MatrixXd Random(Eigen::Index rows, Eigen::Index columns) {
@@ -64,11 +65,14 @@ TEST(Stopping, ProductsAskInTheMiddle) {
   const MatrixXd wide = tall.transpose();
   ExpectAsksOften(work,
                   [&](const Stop& s) { ProductTranspose(wide, wide, s); });
-  MatrixXd product;
-  ExpectAsksOften(
-      work, [&](const Stop& s) { Multiply(tall, square, 1, &product, s); });
+  const MatrixXf single_tall = tall.cast<float>(),
+                 single_square = square.cast<float>();
+  MatrixXf product;
   ExpectAsksOften(work, [&](const Stop& s) {
-    MultiplyTransposed(tall, square, 1, &product, s);
+    Multiply(single_tall, single_square, 1, &product, s);
+  });
+  ExpectAsksOften(work, [&](const Stop& s) {
+    MultiplyTransposed(single_tall, single_square, 1, &product, s);
   });
 }
 
@@ -87,11 +91,19 @@ TEST(Stopping, ProductsInPiecesAreProducts) {
   const VectorXd d = Random(500, 1);
   EXPECT_TRUE(
       near(Conjugated(large, d), large * d.asDiagonal() * large.transpose()));
-  MatrixXd product;
-  Multiply(tall, square, 2, &product);
-  EXPECT_TRUE(near(product, tall * square));
-  MultiplyTransposed(tall, square, 2, &product);
-  EXPECT_TRUE(near(product, tall * square.transpose()));
+  // Single precision: the rounding of sums of kRank products >= 0.
+  const auto single_near = [](const MatrixXf& got, const MatrixXd& expected) {
+    return (got.cast<double>() - expected).norm() <= 1e-6 * expected.norm();
+  };
+  const MatrixXf single_tall = tall.cast<float>(),
+                 single_square = square.cast<float>();
+  MatrixXf product, again;
+  Multiply(single_tall, single_square, 2, &product);
+  EXPECT_TRUE(single_near(product, tall * square));
+  Multiply(single_tall, single_square, 1, &again);
+  EXPECT_EQ(product, again);
+  MultiplyTransposed(single_tall, single_square, 2, &product);
+  EXPECT_TRUE(single_near(product, tall * square.transpose()));
 }
 
 TEST(Stopping, EigenvectorsAreTheSameBitsWithQuestionsAsWithout) {
@@ -102,6 +114,30 @@ TEST(Stopping, EigenvectorsAreTheSameBitsWithQuestionsAsWithout) {
     const SymmetricEigen asked = EigenOfSymmetric(matrix, [] { return false; });
     EXPECT_EQ(plain.values, asked.values) << size;
     EXPECT_EQ(plain.vectors, asked.vectors) << size;
+    const SymmetricEigen threads = EigenOfSymmetric(matrix, {}, 3);
+    EXPECT_EQ(plain.values, threads.values) << size;
+    EXPECT_EQ(plain.vectors, threads.vectors) << size;
+  }
+}
+
+TEST(EigenOfSymmetric, DecomposesInRisingOrder) {
+  MatrixXd blocks = MatrixXd::Zero(150, 150);  // deflates in the middle
+  blocks.topLeftCorner(70, 70) = Random(70, 70);
+  blocks.bottomRightCorner(50, 50) = Random(50, 50);
+  const MatrixXd full = Random(130, 130);
+  for (const MatrixXd& half : {blocks, full, MatrixXd::Zero(101, 101).eval(),
+                               MatrixXd::Ones(120, 120).eval()}) {
+    const MatrixXd matrix = half + half.transpose();
+    const Eigen::Index size = matrix.rows();
+    const SymmetricEigen eigen = EigenOfSymmetric(matrix);
+    for (Eigen::Index i = 1; i < size; ++i)
+      EXPECT_LE(eigen.values(i - 1), eigen.values(i));
+    EXPECT_LE((eigen.vectors.transpose() * eigen.vectors -
+               MatrixXd::Identity(size, size))
+                  .norm(),
+              1e-11);
+    EXPECT_LE((Conjugated(eigen.vectors, eigen.values) - matrix).norm(),
+              1e-11 * (1 + matrix.norm()));
   }
 }
 

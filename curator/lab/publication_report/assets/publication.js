@@ -163,7 +163,8 @@ function addLinkage() {
     ['known exactly', (one) => /^\d+ (values?|ratings?)$/.test(one.knows)],
     ['each value on its column’s scale', (one) => one.knows.includes('scale') && one.error === 0],
     ['ratings less the items’ means', (one) => one.knows.includes('means') && one.error === 0 && one.known > 0],
-    ['known within an error', (one) => one.error > 0 && one.known > 0 && !one.knows.includes('means')],
+    ['known within an error', (one) => one.error > 0 && one.known > 0 && !/means|dated/.test(one.knows)],
+    ['known exactly, with dates', (one) => one.knows.includes('dated') && one.error === 0 && one.known > 0],
   ];
   for (const [title, isOf] of ways) {
     const lines = attacked.map((row, i) => ({label: nameOf(row), color: RAMP[i % RAMP.length],
@@ -171,7 +172,7 @@ function addLinkage() {
       points: row.attacks.linkage.filter(isOf).map((one) => ({x: one.known, y: one.linked.value, low: one.linked.low, high: one.linked.high}))}));
     if (lines.some((line) => line.points.length > 1))
       addPlot(plots, {title: 'People found: ' + title, xLabel: 'known (log scale)', xShort: 'known', yLabel: 'share of people',
-        width: 510, height: 340}, attacked.length > 1 ? lines.map((line) => ({...line, points: line.points.map((p) => ({x: p.x, y: p.y}))})) : lines);
+        yRange: [-0.02, 1.04], width: 510, height: 340}, attacked.length > 1 ? lines.map((line) => ({...line, points: line.points.map((p) => ({x: p.x, y: p.y}))})) : lines);
   }
   if (attacked.length > 1) return addLinkageOfTables();
   const one = attacked[0], folded = add(root, 'details');
@@ -203,12 +204,13 @@ function addLinkageOfTables() {
 function addOtherAttacks() {
   const rows = attacked.filter((row) => row.attacks.attributes || valueOf(row.attacks.membership.auc) !== null);
   if (rows.length === 0) return;
-  add(root, 'h2', 'Membership, attributes, reconstruction, singling out');
+  const ofTables = rows.some((row) => row.attacks.attributes);  // ratings have no cells to restore
+  add(root, 'h2', ofTables ? 'Membership, attributes, reconstruction, singling out' : 'Membership');
   add(root, 'p', 'Membership: how well an attacker tells people of the table from others by the distance to the nearest row ' +
-    '(AUC 0.5 is chance; interval of DeLong). Attribute: one value of a person is unknown and read from the row nearest by ' +
+    '(AUC 0.5 is chance; interval of DeLong). ' + (!ofTables ? '' : 'Attribute: one value of a person is unknown and read from the row nearest by ' +
     'all others; “without” leaves the person’s own row out. Restored: cells that the attacker gets back exactly (a ' +
     'number that is not whole: within a tenth of its column’s standard deviation). Singled out: published rows that, read ' +
-    'in all columns, fit exactly one person; “margins” takes each number from another row.', 'note');
+    'in all columns, fit exactly one person; “margins” takes each number from another row.'), 'note');
   const restored = (row, way) => row.attacks.reconstruction && row.attacks.reconstruction[way]
     ? row.attacks.reconstruction[way].cells : null;
   const single = (row, which) => row.attacks.singling_out && row.attacks.singling_out.length
@@ -219,11 +221,13 @@ function addOtherAttacks() {
     {title: 'AUC', number: true, of: (row) => auc(row) ? auc(row).value.toFixed(2) : '–'},
     {title: '95 %', number: true, of: (row) => auc(row) ? auc(row).low.toFixed(2) + ' to ' + auc(row).high.toFixed(2) : '–'},
     {title: 'members at 1 %', number: true, of: (row) => percent(valueOf(row.attacks.membership.found_at_1_percent))},
-    {title: 'attribute', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.with_table))},
-    {title: 'without', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.without_own_row))},
-    {title: 'singled out', number: true, of: (row) => percent(single(row, 'isolated'))},
-    {title: 'margins', number: true, of: (row) => percent(single(row, 'margins'))},
+    ...!ofTables ? [] : [
+      {title: 'attribute', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.with_table))},
+      {title: 'without', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.without_own_row))},
+      {title: 'singled out', number: true, of: (row) => percent(single(row, 'isolated'))},
+      {title: 'margins', number: true, of: (row) => percent(single(row, 'margins'))}],
   ], rows);
+  if (!ofTables) return;
   const ways = ['floor', 'rounding', 'shifted', 'denoised', 'regression'];
   addTable(root, 'Cells restored, by the way of reading', [
     {title: 'table', of: nameOf},

@@ -1,0 +1,55 @@
+"""dpnmf: dictionaries of private data, from Python.
+
+    from dpnmf import Client, PrivateNMF
+    model = PrivateNMF(dataset="visits", rank=12, epsilon=1).fit()
+
+docs/python.md is the walk-through. `dpnmf.prepare` is for the data holder.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpnmf.client import Client, TooFewPartsWarning
+from dpnmf.errors import (
+    AccessError,
+    BudgetError,
+    DamagedError,
+    DpnmfError,
+    InputError,
+    InternalError,
+    NotFoundError,
+    RunFailedError,
+    StateError,
+    UnavailableError,
+)
+
+if TYPE_CHECKING:
+    from dpnmf.estimator import PrivateNMF
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AccessError",
+    "BudgetError",
+    "Client",
+    "DamagedError",
+    "DpnmfError",
+    "InputError",
+    "InternalError",
+    "NotFoundError",
+    "PrivateNMF",
+    "RunFailedError",
+    "StateError",
+    "TooFewPartsWarning",
+    "UnavailableError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """PrivateNMF brings scikit-learn with it: only when it is asked for."""
+    if name == "PrivateNMF":
+        from dpnmf.estimator import PrivateNMF
+
+        return PrivateNMF
+    raise AttributeError(f"module 'dpnmf' has no attribute {name!r}")

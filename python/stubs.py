@@ -1,0 +1,43 @@
+"""Makes the stubs of the messages: src/dpnmf/v1 from ../proto, by protoc.
+
+    python3 python/stubs.py
+
+needs the Debian packages protobuf-compiler and protobuf-compiler-grpc. The
+build of a wheel calls it; who uses the package without pip calls it once.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROTO = HERE.parent / "proto"
+OUT = HERE / "src"
+# What an analyst's client speaks; the curator's other messages are not its own.
+NAMES = ("analyst", "curator", "matrix", "privacy", "receipt", "time")
+PACKAGE = '"""Messages and stubs, made by protoc from proto/dpnmf/v1."""\n'
+
+
+def make() -> None:
+    """Writes the stubs; stops the program with a sentence if it cannot."""
+    folder = OUT / "dpnmf" / "v1"
+    if not PROTO.is_dir():
+        if (folder / "analyst_pb2.py").exists():  # from a source archive
+            return
+        sys.exit(f"{PROTO} is missing: build from a whole source tree.")
+    plugin = shutil.which("grpc_python_plugin")
+    if shutil.which("protoc") is None or plugin is None:
+        sys.exit("protoc is missing: apt-get install protobuf-compiler protobuf-compiler-grpc")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "__init__.py").write_text(PACKAGE)
+    files = [f"dpnmf/v1/{name}.proto" for name in NAMES]
+    subprocess.run(["protoc", f"-I{PROTO}", f"--python_out={OUT}", f"--pyi_out={OUT}", *files], check=True)
+    subprocess.run(
+        ["protoc", f"-I{PROTO}", f"--grpc_out={OUT}", f"--plugin=protoc-gen-grpc={plugin}", files[0]],
+        check=True,
+    )
+
+
+if __name__ == "__main__":
+    make()

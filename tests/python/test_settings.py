@@ -1,0 +1,158 @@
+"""Where the server and the certificates come from, and files that cannot work."""
+
+import os
+
+import pytest
+from servers import run
+
+from dpnmf import Client, InputError, StateError
+
+
+def refusal(kind, **settings):
+    with pytest.raises(kind) as caught:
+        Client(**settings)
+    sentence = caught.value.sentence
+    assert sentence.endswith(".") and "\n" not in sentence
+    return caught.value.code, sentence
+
+
+def test_the_configuration_file_of_the_program_is_read(servers, monkeypatch):
+    assert repr(Client(config=str(servers.config))) == f"Client('{servers.server}')"
+    monkeypatch.setenv("DPNMF_CONFIG", str(servers.config))
+    assert repr(Client()) == f"Client('{servers.server}')"
+
+
+def test_the_working_directory_comes_before_the_home(servers, tmp_path):
+    text = servers.config.read_text()
+    home = tmp_path / ".config"
+    home.mkdir()
+    (home / "dpnmf.toml").write_text(text.replace(servers.server, "home:1"))
+    assert repr(Client()) == "Client('home:1')"
+    (tmp_path / "dpnmf.toml").write_text(text.replace(servers.server, "here:1"))
+    assert repr(Client()) == "Client('here:1')"
+
+
+def test_arguments_win_over_the_environment_and_that_over_the_file(servers, monkeypatch):
+    monkeypatch.setenv("DPNMF_CONFIG", str(servers.config))
+    monkeypatch.setenv("DPNMF_SERVER", "variable:1")
+    assert repr(Client()) == "Client('variable:1')"
+    assert repr(Client("argument:1")) == "Client('argument:1')"
+
+
+def test_sections_of_the_programs_commands_are_left_alone(servers, tmp_path):
+    path = tmp_path / "more.toml"
+    path.write_text(servers.config.read_text() + '[train]\nrank = 3\n')
+    Client(config=str(path))
+
+
+@pytest.mark.parametrize("name", ["ca", "cert", "key"])
+def test_a_missing_setting_names_its_argument_and_its_variable(servers, name):
+    settings = servers.settings("alice")
+    del settings[name]
+    code, sentence = refusal(InputError, **settings)
+    assert code == "tls-files-missing" and f"{name}=FILE" in sentence and f"DPNMF_{name.upper()}" in sentence
+
+
+@pytest.mark.parametrize("server", ["", "localhost", "localhost:0", "localhost:65536", "::1:7432", "a b:1", "h:²"])
+def test_a_malformed_address_is_refused(servers, server):
+    code, _ = refusal(InputError, **{**servers.settings("alice"), "server": server})
+    assert code == "address-malformed"
+
+
+def test_an_ipv6_address_takes_brackets(servers):
+    Client(**{**servers.settings("alice"), "server": "[::1]:7432"})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("server = [", "not TOML"), ("servre = 'x:1'", "servre"), ("server = 7", "must be a string")],
+)
+def test_a_malformed_file_is_refused(tmp_path, text, says):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    code, sentence = refusal(InputError, config=str(path))
+    assert code == "usage" and says in sentence
+
+
+def test_a_named_file_must_exist(tmp_path):
+    code, _ = refusal(InputError, config=str(tmp_path / "none.toml"))
+    assert code == "usage"
+
+
+def test_a_revocation_list_is_not_silently_ignored(servers, monkeypatch):
+    monkeypatch.setenv("DPNMF_CRL", "ca.crl")
+    code, _ = refusal(InputError, config=str(servers.config))
+    assert code == "crl-unsupported"
+
+
+def test_an_unreadable_file_is_named(servers):
+    code, sentence = refusal(StateError, **{**servers.settings("alice"), "cert": "/none.crt"})
+    assert code == "tls-file-unreadable" and "/none.crt" in sentence
+
+
+def test_a_file_that_is_no_certificate_is_named(servers, tmp_path):
+    path = tmp_path / "text.crt"
+    path.write_text("no certificate")
+    for name in ("ca", "cert"):
+        code, sentence = refusal(StateError, **{**servers.settings("alice"), name: str(path)})
+        assert code == "tls-certificate-invalid" and str(path) in sentence
+
+
+def test_the_key_of_another_certificate_is_refused(servers):
+    other = servers.settings("mallory")["key"]
+    code, sentence = refusal(StateError, **{**servers.settings("alice"), "key": other})
+    assert code == "tls-key-mismatch" and other in sentence
+
+
+def test_a_key_that_everybody_may_read_is_refused(servers, tmp_path):
+    path = tmp_path / "tls.key"
+    path.write_bytes(open(servers.settings("alice")["key"], "rb").read())
+    path.chmod(0o644)
+    code, sentence = refusal(StateError, **{**servers.settings("alice"), "key": str(path)})
+    assert code == "tls-key-readable" and "chmod 0400" in sentence
+    path.chmod(0o400)
+    Client(**{**servers.settings("alice"), "key": str(path)})
+
+
+def test_a_key_with_a_passphrase_does_not_ask_on_the_terminal(servers, tmp_path):
+    path = tmp_path / "tls.key"
+    run("openssl", "pkey", "-in", servers.settings("alice")["key"], "-aes128", "-passout", "pass:x", "-out", path)
+    code, _ = refusal(StateError, **{**servers.settings("alice"), "key": str(path)})
+    assert code == "tls-key-mismatch"
+
+
+def test_a_certificate_of_another_authority_is_refused(servers, tmp_path):
+    servers.certs("init", tmp_path)
+    code, sentence = refusal(StateError, **{**servers.settings("alice"), "ca": str(tmp_path / "ca/ca.crt")})
+    assert code == "tls-certificate-invalid" and "refused with the CA" in sentence
+
+
+def test_an_expired_certificate_is_refused(servers, tmp_path):
+    ca = servers.work / "certs" / "ca"
+    request = tmp_path / "request.csr"
+    run("openssl", "req", "-new", "-key", servers.settings("alice")["key"], "-subj", "/CN=alice", "-out", request)
+    extensions = tmp_path / "extensions"
+    extensions.write_text("extendedKeyUsage=clientAuth\nsubjectAltName=DNS:alice.client\n")
+    expired = tmp_path / "expired.crt"
+    run(
+        "openssl", "x509", "-req", "-in", request, "-CA", ca / "ca.crt", "-CAkey", ca / "ca.key", "-set_serial", "7",
+        "-days", "-1", "-extfile", extensions, "-out", expired,
+    )  # fmt: skip
+    code, sentence = refusal(StateError, **{**servers.settings("alice"), "cert": str(expired)})
+    assert code == "tls-certificate-invalid" and "expired" in sentence
+
+
+def test_the_client_knows_its_own_identity(client):
+    assert client.identities == ["dns:alice.client"]
+
+
+def test_no_file_is_left_open(servers):
+    def opened():
+        return len(os.listdir("/proc/self/fd"))
+
+    before = opened()
+    for _ in range(5):
+        Client(config=str(servers.config))
+    assert opened() == before
+
+
