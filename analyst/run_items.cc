@@ -38,6 +38,7 @@ absl::StatusOr<RunItems> ItemsOf(const v1::RunSpecification& specification,
                          PlanRun(run.facts.parameters, run.facts.dataset));
   run.items = reader.Take();
   run.facts.item_features = std::move(run.items.features);
+  run.facts.non_negative = specification.learner().non_negative();
   return run;
 }
 

@@ -111,6 +111,8 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
   add("shares", "shares of the cost", SharesText(parameters));
   add("profile_directions", "corrections for",
       absl::StrCat(parameters.profile_directions(), " directions"));
+  if (specification.learner().non_negative())
+    lines->push_back({"item model", "non-negative"});
   add("outliers", "outliers", OutliersText(parameters));
   add("inner_iterations", "inner iterations",
       absl::StrCat(parameters.inner_iterations()));

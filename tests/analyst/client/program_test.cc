@@ -278,6 +278,28 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
                                 HasSubstr("[item-not-found]")));
 }
 
+TEST_F(Program, TheItemsOfEachPartOfANonNegativeModelAreListed) {
+  analyst().items = SampleItemModel(50, 3, 2);
+  EXPECT_EQ(Run({"top", "3f9a"}), kExitState);
+  EXPECT_THAT(err_.str(), HasSubstr("[factors-signed]"));
+  ItemModel& model = analyst().items->model;
+  model.loadings = model.loadings.cwiseAbs() * 0.1;
+  model.loadings(7, 1) = 2;
+  model.loadings(9, 1) = 1;
+  model.loadings(11, 2) = 4;
+  model.level = 1;
+  analyst().items->names[9].clear();
+  EXPECT_EQ(Run({"top", "3f9a", "--words", "2"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("Item, number 7 1.00, i9 0.50"),
+                                HasSubstr("Item, number 11 1.00")));
+  EXPECT_EQ(Run({"top", "3f9a", "--format", "json"}), kExitOk);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["parts"].size(), 2u);
+  const std::string file = Path("items.npz");
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("3 non-negative factors"));
+  EXPECT_EQ(ReadItemModel(file)->model.level, 1);
+}
+
 // Flags.
 
 TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
@@ -610,6 +632,7 @@ TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
       {"statistics", "--share-of-moments", "0.5"},
       {"statistics", "--shares", "0.2,0.2,0.2,0.2,0.2"},
       {"moments", "--profile-directions", "2"},
+      {"moments", "--non-negative"},
       {"gradient", "--moment-rows", "4"}};
   for (const auto& flags : refused) {
     std::vector<std::string> all = {"--mechanism"};
