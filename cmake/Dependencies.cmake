@@ -10,6 +10,8 @@ find_package(SQLite3 REQUIRED)
 find_package(SQLiteCpp CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
+# Its headers alone: the target of the package links a shared library as well.
+find_path(DPNMF_TOMLPLUSPLUS toml++/toml.h REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)

@@ -9,8 +9,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libprotobuf-dev libgrpc++-dev libabsl-dev libssl-dev libeigen3-dev libsqlite3-dev
-  libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev libsvm-dev prometheus-cpp-dev
-  libcpp-httplib-dev
+  libsqlitecpp-dev libspdlog-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libpng-dev zlib1g-dev
+  libsvm-dev prometheus-cpp-dev libcpp-httplib-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
