@@ -68,8 +68,9 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
 
 absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(const PaidMoments& paid,
                                                const FitOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(paid.moments, options.stop));
+  DPNMF_ASSIGN_OR_RETURN(
+      const DenoisedMoments denoised,
+      DenoiseMoments(paid.moments, options.stop, options.threads));
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
   if (paid.covers_all()) return w;
   const auto features = static_cast<Eigen::Index>(paid.features);

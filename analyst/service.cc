@@ -16,6 +16,7 @@
 #include "analyst/item_model.h"
 #include "analyst/planner.h"
 #include "analyst/refit.h"
+#include "analyst/release_facts.h"
 #include "analyst/sent_release.h"
 #include "analyst/standard_errors.h"
 #include "common/base/audit_log.h"
@@ -221,6 +222,20 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         {{"run", request->run_id()}}));
   }
 
+  grpc::Status ChooseRank(
+      grpc::ServerContext* context, const v1::ChooseRankRequest* request,
+      grpc::ServerWriter<v1::ChooseRankReply>* writer) override {
+    CallRecord record = Begin("ChooseRank", *context);
+    return ToGrpc(
+        record.Finish(SendRankChoice(*context, *request, &record,
+                                     [&](const v1::ChooseRankReply& reply) {
+                                       record.Count(0, reply.ByteSizeLong());
+                                       return DPNMF_TRANSFER(
+                                           "client-send", writer->Write(reply));
+                                     }),
+                      {{"run", request->run_id()}}));
+  }
+
   grpc::Status GetReceipts(grpc::ServerContext* context,
                            const v1::GetReceiptsRequest* request,
                            grpc::ServerWriter<v1::Receipt>* writer) override {
@@ -322,6 +337,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     DPNMF_RETURN_IF_ERROR(CheckHasLearnt(request.run_id(), model));
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
+    if (request.parts()) DPNMF_RETURN_IF_ERROR(CheckParts(request.run_id()));
     DPNMF_ASSIGN_OR_RETURN(const std::optional<NamedItemModel> items,
                            ItemModelOf(request.run_id(), parts_.store));
     DPNMF_RETURN_IF_ERROR(
@@ -357,6 +373,17 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       *reply.mutable_dictionary() = chunk;
       return write(reply);
     });
+    if (request.parts()) {
+      DPNMF_ASSIGN_OR_RETURN(
+          *reply.mutable_parts(),
+          AlonePerServer<v1::PartsReply>(
+              request.run_id(),
+              [&](const v1::Run& run, const LearnerState& state) {
+                return PartsOf(run, state,
+                               [&] { return context.IsCancelled(); });
+              }));
+      if (!write(reply)) return absl::OkStatus();
+    }
     if (!request.standard_errors()) return absl::OkStatus();
     DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd errors,
                            ErrorsOf(request.run_id(), context));
@@ -365,6 +392,31 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       return write(reply);
     });
     return absl::OkStatus();
+  }
+
+  absl::Status CheckParts(const std::string& run_id) {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
+    DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
+                           parts_.store->ReadLearner(run_id));
+    return CheckHasParts(record.run, state);
+  }
+
+  absl::Status SendRankChoice(
+      const grpc::ServerContext& context, const v1::ChooseRankRequest& request,
+      CallRecord* record,
+      const std::function<bool(const v1::ChooseRankReply&)>& write) {
+    DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                           Admit(context, Permission::kRead, record));
+    return AlonePerServer<bool>(
+               request.run_id(),
+               [&](const v1::Run& run,
+                   const LearnerState& state) -> absl::StatusOr<bool> {
+                 DPNMF_RETURN_IF_ERROR(WriteRankChoice(
+                     run, state, request, [&] { return context.IsCancelled(); },
+                     write));
+                 return true;
+               })
+        .status();
   }
 
   absl::Status SendReceipts(const grpc::ServerContext& context,
@@ -404,20 +456,31 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return CheckHasStandardErrors(record.run);
   }
 
-  // One at a time: it takes all cores.
-  absl::StatusOr<Eigen::MatrixXd> ErrorsOf(const std::string& run_id,
-                                           const grpc::ServerContext& context) {
+  // compute(run, state) of the stored run. One at a time: it takes all cores.
+  template <typename Result, typename Compute>
+  absl::StatusOr<Result> AlonePerServer(const std::string& run_id,
+                                        const Compute& compute) {
     if (computing_errors_.exchange(true)) {
-      return Refusal(absl::StatusCode::kResourceExhausted, "errors-busy",
-                     "The analyst computes standard errors for another client; "
-                     "ask again in a while.");
+      return Refusal(
+          absl::StatusCode::kResourceExhausted, "errors-busy",
+          "The analyst computes standard errors, facts of parts or a "
+          "choice of the rank for another client; ask again in a "
+          "while.");
     }
     const absl::Cleanup done = [this] { computing_errors_ = false; };
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, parts_.store->Get(run_id));
     DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
                            parts_.store->ReadLearner(run_id));
-    return StandardErrors(record.run, state,
-                          [&context] { return context.IsCancelled(); });
+    return compute(record.run, state);
+  }
+
+  absl::StatusOr<Eigen::MatrixXd> ErrorsOf(const std::string& run_id,
+                                           const grpc::ServerContext& context) {
+    return AlonePerServer<Eigen::MatrixXd>(
+        run_id, [&](const v1::Run& run, const LearnerState& state) {
+          return StandardErrors(run, state,
+                                [&context] { return context.IsCancelled(); });
+        });
   }
 
   // A call that is under way.

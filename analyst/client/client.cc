@@ -49,11 +49,15 @@ class ModelReader {
     if (!matrix_.has_value()) return Malformed();
     if (reply.has_items())
       return names_->Add(reply.items()).ok() ? absl::OkStatus() : Malformed();
+    if (reply.has_parts()) {
+      parts_ = reply.parts();
+      return absl::OkStatus();
+    }
     return reply.has_standard_errors() ? errors_->Add(reply.standard_errors())
                                        : matrix_->Add(reply.dictionary());
   }
 
-  absl::StatusOr<Model> Take(bool standard_errors) {
+  absl::StatusOr<Model> Take(bool standard_errors, bool parts) {
     if (items_.has_value()) {
       DPNMF_ASSIGN_OR_RETURN(NamedItemModel items, items_->Take());
       return Model{.header = std::move(header_), .items = std::move(items)};
@@ -61,6 +65,8 @@ class ModelReader {
     if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
     Model model{.header = std::move(header_), .w = matrix_->Take()};
     if (names_->complete()) model.names = names_->Take().ids;
+    if (parts && parts_.parts_size() != model.w.cols()) return Malformed();
+    model.parts = std::move(parts_);
     if (!standard_errors) return model;
     if (!errors_->complete()) return Malformed();
     model.errors = errors_->Take();
@@ -91,6 +97,7 @@ class ModelReader {
   }
 
   v1::ModelHeader header_;
+  v1::PartsReply parts_;
   std::optional<RealMatrixReader> matrix_, errors_;
   std::optional<ItemPagesReader> names_;  // of the rows
   std::optional<ItemModelReader> items_;  // in the place of all three
@@ -253,13 +260,15 @@ absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
 }
 
 absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
-                                              bool standard_errors) const {
+                                              bool standard_errors,
+                                              bool parts) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(standard_errors);
   request.set_feature_names(true);
+  request.set_parts(parts);
   Stub stub(channel_);
   const auto stream = stub.GetModel(&context, request);
   ModelReader model;
@@ -270,7 +279,18 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
   const absl::Status status = FromGrpc(stream->Finish());
   if (!added.ok()) return added;
   if (!status.ok()) return status;
-  return model.Take(standard_errors);
+  return model.Take(standard_errors, parts);
+}
+
+absl::Status AnalystClient::ChooseRank(
+    const v1::ChooseRankRequest& request,
+    const std::function<void(const v1::ChooseRankReply&)>& on_reply) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  Stub stub(channel_);
+  const auto stream = stub.ChooseRank(&context, request);
+  for (v1::ChooseRankReply reply; stream->Read(&reply);) on_reply(reply);
+  return FromGrpc(stream->Finish());
 }
 
 absl::Status AnalystClient::WatchRun(

@@ -59,9 +59,14 @@ class AnalystClient {
   // Of a data set; empty: of all.
   absl::StatusOr<std::vector<v1::Receipt>> GetReceipts(
       const std::string& dataset) const;
-  // Standard errors take the server a while.
+  // Standard errors and facts of parts take the server a while.
   absl::StatusOr<Model> GetModel(const std::string& run_id,
-                                 bool standard_errors = false) const;
+                                 bool standard_errors = false,
+                                 bool parts = false) const;
+  // Calls on_reply for each reply, in order.
+  absl::Status ChooseRank(
+      const v1::ChooseRankRequest& request,
+      const std::function<void(const v1::ChooseRankReply&)>& on_reply) const;
 
   // Calls on_event for each event after `cursor` until the stream ends. An
   // interrupt ends it at once, with CANCELLED.

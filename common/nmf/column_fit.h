@@ -22,8 +22,8 @@ struct ColumnFit {
   double value = 0;   // |X - W H|^2
 };
 
-// Step 3 with one start and at most `iterations`, which end early where little
-// is gained. After options.stop the result is not to be used.
+// Step 3 from options.start (M x K), or one random start, and at most
+// `iterations`, which end early where little is gained. After options.stop the result is not to be used.
 ColumnFit FitColumns(const Eigen::MatrixXf& x, int iterations,
                      const FitOptions& options);
 

@@ -422,7 +422,8 @@ ColumnFit FitColumns(const MatrixXf& x, int iterations,
                      const FitOptions& options) {
   Draws draws(options.seed);
   ColumnFit fit;
-  fit.w = StartOf(x, options.rank, &draws);
+  fit.w = options.start.size() > 0 ? MatrixXf(options.start.cast<float>())
+                                   : StartOf(x, options.rank, &draws);
   fit.value = Factorise(x, iterations, options, &draws, &fit.w, &fit.h);
   return fit;
 }

@@ -21,7 +21,7 @@ using Eigen::MatrixXf;
 using Eigen::VectorXd;
 
 constexpr Index kChoiceColumns = 1000;
-constexpr int kChoiceIterations = 60;
+constexpr int kChoiceTrials = 4, kTrialSteps = 12, kChoiceIterations = 60;
 
 absl::Status CheckChoice(const RankChoiceOptions& options) {
   const std::vector<int>& ranks = options.ranks;
@@ -112,6 +112,19 @@ absl::StatusOr<ChoiceSplit> SplitNoise(const NoisedMoments& moments,
   return split;
 }
 
+// The best of a few starts goes on.
+ColumnFit FitHalf(const MatrixXf& x, FitOptions options) {
+  ColumnFit best;
+  for (int trial = 0; trial < kChoiceTrials && !Stopped(options.stop);
+       ++trial) {
+    ColumnFit one = FitColumns(x, kTrialSteps, options);
+    if (trial == 0 || one.value < best.value) best = std::move(one);
+    options.seed += std::uint64_t{1} << 40;
+  }
+  options.start = best.w.cast<double>();
+  return FitColumns(x, kChoiceIterations, options);
+}
+
 // The facts of one rank, one seed; held_out_error is not set.
 RankFacts FactsOf(const ChoiceSplit& split, int rank, std::uint64_t seed,
                   const Stop& stop) {
@@ -124,7 +137,7 @@ RankFacts FactsOf(const ChoiceSplit& split, int rank, std::uint64_t seed,
     options.seed = 2 * seed + of;
     options.stop = stop;
     const MatrixXf& x = split.halves[of].x;
-    fits[of] = FitColumns(x, kChoiceIterations, options);
+    fits[of] = FitHalf(x, options);
     if (Stopped(stop)) return facts;
     facts.explained +=
         (1 - fits[of].value / static_cast<double>(x.squaredNorm())) / 2;
@@ -204,16 +217,36 @@ absl::StatusOr<RankChoice> ChooseRank(const NoisedMoments& moments,
 }
 
 void ChooseAmong(RankChoice* choice) {
-  choice->rank = 0;
+  // Parts that may be unstable in a rank that is advised, and how far its
+  // stability may be below the best rank's: parts that are split in two the
+  // same way in most halves are not taken for new ones.
+  const auto allowed = [](int rank) { return std::max(0.5, 0.05 * rank); };
+  constexpr double kLoss = 0.04;
   double best = 0;
   for (const RankFacts& facts : choice->ranks)
-    best = std::max(best, facts.held_out);
-  (void)best;
+    best = std::max(best, facts.stability);
+  choice->rank = 0;
   for (const RankFacts& facts : choice->ranks) {
-    if (facts.stability >= kReliablePart) choice->rank = facts.rank;
+    if (facts.held_out > 2 * facts.held_out_error &&
+        facts.stability >= best - kLoss &&
+        facts.rank - facts.stable_parts <= allowed(facts.rank))
+      choice->rank = facts.rank;
   }
-  choice->sentence =
-      absl::StrCat(choice->rank, " parts are stable; more are noise.");
+  const bool is_last =
+      !choice->ranks.empty() && choice->rank == choice->ranks.back().rank;
+  if (choice->rank == 0) {
+    choice->sentence =
+        "At no rank are the parts stable: they are noise, or more starts and "
+        "other ranks are needed.";
+  } else if (is_last) {
+    choice->sentence = absl::StrCat(
+        choice->rank, choice->rank == 1 ? " part is" : " parts are",
+        " stable; compare larger ranks, too.");
+  } else {
+    choice->sentence = absl::StrCat(
+        choice->rank, choice->rank == 1 ? " part is" : " parts are",
+        " stable; more are noise.");
+  }
 }
 
 }  // namespace dpnmf

@@ -67,13 +67,16 @@ std::vector<int> RanksToCompare(const DenoisedMoments& denoised);
 // is held against the other half Y2 off the diagonal:
 //   held_out = (2 <P, Y2> - |P|^2) / <Y1, Y2>,  1 - |P - G|^2 / |G|^2 in the
 //   mean.
-// The advice: ChooseAmong. The same bits for any thread count.
-// INVALID_ARGUMENT "ranks-out-of-range", "seeds-out-of-range" and those of
-// DenoiseMoments; CANCELLED "cancelled".
+// Where <Y1, Y2> is not above 0 it is 0. The advice: ChooseAmong. The same bits
+// for any thread count. INVALID_ARGUMENT "ranks-out-of-range",
+// "seeds-out-of-range" and those of DenoiseMoments; CANCELLED "cancelled".
 absl::StatusOr<RankChoice> ChooseRank(const NoisedMoments& moments,
                                       const RankChoiceOptions& options);
 
-// Fills in rank and sentence from ranks.
+// Fills in rank and sentence from ranks: the largest rank of which all parts
+// are stable but at most half a part in the mean, or 5 % of them, whose
+// stability is within .04 of the best rank's, and whose held_out is above twice
+// its error.
 void ChooseAmong(RankChoice* choice);
 
 }  // namespace dpnmf

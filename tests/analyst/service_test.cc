@@ -418,6 +418,34 @@ TEST_F(ServiceTest, AnAuditorReadsReleasesAndAddsOrRefitsNone) {
   EXPECT_EQ(store_->List()->size(), 1u);
 }
 
+TEST_F(ServiceTest, RefusesFactsOfAReleaseThatARunHasNotBeforeItSendsAnything) {
+  v1::RunSpecification specification = FakeSpecification(3, 2);
+  specification.mutable_parameters()->set_mechanism("gradient");
+  const v1::Run run = Start(specification);
+  Watch(run.run_id());
+  {
+    const auto context = AsAlice();
+    v1::GetModelRequest request;
+    request.set_run_id(run.run_id());
+    request.set_parts(true);
+    const auto reader = stub_->GetModel(context.get(), request);
+    v1::ModelReply reply;
+    EXPECT_FALSE(reader->Read(&reply));
+    EXPECT_EQ(ReasonCode(FromGrpc(reader->Finish())), "errors-unavailable");
+  }
+  const auto choose = [&](const std::string& run_id) {
+    const auto context = AsAlice();
+    v1::ChooseRankRequest request;
+    request.set_run_id(run_id);
+    const auto reader = stub_->ChooseRank(context.get(), request);
+    v1::ChooseRankReply reply;
+    EXPECT_FALSE(reader->Read(&reply));
+    return ReasonCode(FromGrpc(reader->Finish()));
+  };
+  EXPECT_EQ(choose(run.run_id()), "release-missing");
+  EXPECT_EQ(choose("nobody"), "run-unknown");
+}
+
 TEST_F(ServiceTest, AnAuditorReadsAndDoesNotStartOrCancel) {
   v1::ListDatasetsReply datasets;
   EXPECT_TRUE(

@@ -18,7 +18,7 @@ MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
     RefitCommand, ExportCommand, AddReleaseCommand, ReceiptsCommand,
     ModelCommand, TopCommand, CompareCommand, TransformCommand,
-    ObjectiveCommand, AccountCommand, DoctorCommand, WebCommand;
+    ObjectiveCommand, AccountCommand, DoctorCommand, ChooseCommand, WebCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
@@ -28,7 +28,7 @@ inline std::vector<Command> AllCommands(const Session* session) {
         ForgetCommand,    BudgetCommand,    ExportCommand,  AddReleaseCommand,
         ReceiptsCommand,  ModelCommand,     TopCommand,     CompareCommand,
         TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand,
-        WebCommand})
+        ChooseCommand,    WebCommand})
     commands.push_back(make(session));
   return commands;
 }

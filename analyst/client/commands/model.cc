@@ -13,6 +13,7 @@
 #include "analyst/client/model_file.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/picture.h"
+#include "analyst/client/render/table.h"
 #include "analyst/client/run_id.h"
 #include "common/base/error.h"
 #include "common/ratings/similar.h"
@@ -25,6 +26,7 @@ struct ModelFlags {
   std::string run;
   std::string output;
   std::string errors;
+  std::string parts;
   std::string shape;
   std::string order = "row";
   std::string similar;
@@ -93,6 +95,34 @@ absl::StatusOr<std::string> FileBytes(const ModelFlags& flags,
       TileShapeOf(flags.shape, static_cast<std::uint64_t>(w.rows()),
                   flags.order == "row"));
   return TilesPng(w, shape);
+}
+
+std::string PartsCsv(const v1::PartsReply& parts) {
+  std::string text = "part,explained,reliability,noise\n";
+  for (int k = 0; k < parts.parts_size(); ++k) {
+    const v1::PartFacts& part = parts.parts(k);
+    absl::StrAppendFormat(&text, "%d,%.17g,%.17g,%d\n", k + 1, part.explained(),
+                          part.reliability(), part.noise() ? 1 : 0);
+  }
+  return text;
+}
+
+std::string PartsText(const v1::PartsReply& parts) {
+  Table table({{"part", Align::kRight},
+               {"explains", Align::kRight},
+               {"reliability", Align::kRight},
+               {"", Align::kLeft}});
+  double explained = 0;
+  for (int k = 0; k < parts.parts_size(); ++k) {
+    const v1::PartFacts& part = parts.parts(k);
+    explained += part.explained();
+    table.AddRow({absl::StrCat(k + 1),
+                  absl::StrFormat("%.1f %%", 100 * part.explained()),
+                  absl::StrFormat("%.2f", part.reliability()),
+                  part.noise() ? "take it for noise" : ""});
+  }
+  return absl::StrFormat("%sW explains %.0f %% of the released moment\n",
+                         table.Render(), 100 * explained);
 }
 
 v1::ModelReport ReportOf(const ModelFlags& flags, const Model& model) {
@@ -199,8 +229,9 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
   DPNMF_RETURN_IF_ERROR(CheckOutput(flags));
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
-  DPNMF_ASSIGN_OR_RETURN(const auto model,
-                         client.GetModel(run_id, !flags.errors.empty()));
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto model,
+      client.GetModel(run_id, !flags.errors.empty(), !flags.parts.empty()));
   if (model.items.has_value())
     return UseItems(session, flags, model.header, *model.items);
   if (!flags.similar.empty()) {
@@ -219,8 +250,14 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
         FileBytes(flags, flags.errors, model.errors, model.names));
     DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.errors, error_bytes));
   }
+  std::string parts_text;
+  if (!flags.parts.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        WriteFileAtomically(flags.parts, PartsCsv(model.parts)));
+    parts_text = PartsText(model.parts);
+  }
   const v1::ModelReport report = ReportOf(flags, model);
-  session.Print(report, TextOf(report, model.header.state()));
+  session.Print(report, TextOf(report, model.header.state()) + parts_text);
   return kExitOk;
 }
 
@@ -255,6 +292,10 @@ Command ModelCommand(const Session* session) {
            Flag("--errors", &flags->errors,
                 "File for the standard errors of W; ends in .npy, .csv or "
                 ".mtx. Only for completed runs of moments and of statistics",
+                {.value = "FILE", .needs = "--output"}),
+           Flag("--parts", &flags->parts,
+                "CSV file for what each part explains and how reliable it is, "
+                "which is printed as well. Only for completed runs of moments",
                 {.value = "FILE", .needs = "--output"}),
            Flag("--shape", &flags->shape,
                 "For .png: shape of the tile of a column of W [a square]",

@@ -309,6 +309,29 @@ grpc::Status FakeAnalyst::GetReceipts(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
+// Stable up to rank 3.
+grpc::Status FakeAnalyst::ChooseRank(
+    grpc::ServerContext*, const v1::ChooseRankRequest* request,
+    grpc::ServerWriter<v1::ChooseRankReply>* writer) {
+  v1::ChooseRankReply reply;
+  reply.set_progress(0.5);
+  writer->Write(reply);
+  for (const std::uint32_t rank : request->ranks()) {
+    v1::RankFacts& facts = *reply.mutable_facts();
+    facts.set_rank(rank);
+    facts.set_stability(rank <= 3 ? 1 : 0.5);
+    facts.set_stable_parts(std::min(rank, 3u));
+    facts.set_held_out(0.25 * request->seeds());
+    facts.set_explained(0.75);
+    writer->Write(reply);
+  }
+  reply.mutable_choice()->set_rank(3);
+  reply.mutable_choice()->set_expected(2);
+  reply.mutable_choice()->set_sentence("3 parts are stable; more are noise.");
+  writer->Write(reply);
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
                                    const v1::GetModelRequest* request,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {
@@ -340,6 +363,15 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
     *reply.mutable_dictionary() = chunk;
     return writer->Write(reply);
   });
+  if (request->parts()) {
+    for (Eigen::Index k = 0; k < w.cols(); ++k) {
+      v1::PartFacts& part = *reply.mutable_parts()->add_parts();
+      part.set_explained(k == 0 ? 0.5 : 0.25);
+      part.set_reliability(k == 0 ? 0.95 : 0.5);
+      part.set_noise(k != 0);
+    }
+    writer->Write(reply);
+  }
   if (!request->standard_errors()) return grpc::Status::OK;
   const Eigen::MatrixXd errors =
       Eigen::MatrixXd::Constant(w.rows(), w.cols(), 0.125);

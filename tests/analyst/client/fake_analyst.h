@@ -86,6 +86,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
                          v1::ForgetRunReply* reply) override;
   grpc::Status GetReceipts(grpc::ServerContext*, const v1::GetReceiptsRequest*,
                            grpc::ServerWriter<v1::Receipt>* writer) override;
+  grpc::Status ChooseRank(
+      grpc::ServerContext*, const v1::ChooseRankRequest* request,
+      grpc::ServerWriter<v1::ChooseRankReply>* writer) override;
   grpc::Status GetModel(grpc::ServerContext*, const v1::GetModelRequest*,
                         grpc::ServerWriter<v1::ModelReply>* writer) override;
   grpc::Status RefitRun(grpc::ServerContext*,

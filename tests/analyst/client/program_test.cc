@@ -906,6 +906,59 @@ TEST_F(Program, ModelAsJsonNamesTheFilesAndTheError) {
   EXPECT_FALSE(nlohmann::json::parse(out_.str()).contains("errors"));
 }
 
+TEST_F(Program, ModelSaysWhichPartsAreNoise) {
+  EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--parts",
+                 Path("parts.csv")}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("50.0 %         0.95"));
+  EXPECT_THAT(out_.str(), HasSubstr("0.50  take it for noise"));
+  std::ifstream file(Path("parts.csv"));
+  std::string header, first, second;
+  std::getline(file, header);
+  std::getline(file, first);
+  std::getline(file, second);
+  EXPECT_EQ(header, "part,explained,reliability,noise");
+  EXPECT_EQ(first, "1,0.5,0.94999999999999996,0");
+  EXPECT_EQ(second, "2,0.25,0.5,1");
+}
+
+TEST_F(Program, ChooseShowsEachRankAndTheAdvice) {
+  EXPECT_EQ(Run({"choose", "3f9a", "--rank", "2:4", "--seeds", "4", "--output",
+                 Path("choice.csv")}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("comparing ranks: 50 %"));
+  EXPECT_THAT(out_.str(), HasSubstr("3 *"));
+  EXPECT_THAT(out_.str(), HasSubstr("3 parts are stable; more are noise."));
+  std::ifstream file(Path("choice.csv"));
+  const std::string csv((std::istreambuf_iterator<char>(file)),
+                        std::istreambuf_iterator<char>());
+  EXPECT_EQ(csv,
+            "rank,stability,stable_parts,held_out,explained\n2,1,2,1,0.75\n"
+            "3,1,3,1,0.75\n4,0.5,3,1,0.75\n");
+}
+
+TEST_F(Program, ChooseAsJsonIsOneReplyALine) {
+  EXPECT_EQ(Run({"choose", "3f9a", "--rank", "3", "--format", "json"}),
+            kExitOk);
+  std::istringstream lines(out_.str());
+  std::vector<nlohmann::json> objects;
+  for (std::string line; std::getline(lines, line);)
+    objects.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_EQ(objects[0]["progress"], 0.5);
+  EXPECT_EQ(objects[1]["facts"]["stable_parts"], 3);
+  EXPECT_EQ(objects[2]["choice"]["rank"], 3);
+}
+
+TEST_F(Program, ChooseRefusesRanksThatAreNone) {
+  for (const char* ranks : {"0:3", "5:4", "1:65", "4:257", "a", "1:2:3", ":"}) {
+    EXPECT_EQ(Run({"choose", "3f9a", "--rank", ranks}), kExitUsage) << ranks;
+    EXPECT_THAT(err_.str(), HasSubstr("[ranks-out-of-range]"));
+  }
+}
+
 TEST_F(Program, TheErrorsNeverReplaceTheModel) {
   std::filesystem::create_directories(Path("models"));
   std::filesystem::create_directory_symlink(Path("models"), Path("link"));
