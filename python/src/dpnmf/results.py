@@ -330,6 +330,7 @@ class Model:
     names: list[str] | None = None  # of the D features
     errors: Matrix | None = None  # D x K, standard errors by the known noise
     parts: list[Part] | None = None  # of the K columns
+    dataset: Dataset | None = None  # as it was when the run was started
 
 
 @dataclasses.dataclass(frozen=True)
