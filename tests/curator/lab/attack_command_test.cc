@@ -175,7 +175,7 @@ TEST_F(AttackCommandTest, RatingsWithTimesAndOutsidersAreAttackedByBoth) {
   EXPECT_EQ(json["options"]["known_days"], 3);
   EXPECT_TRUE(attacks["membership"]["auc"]["value"].is_number());
   EXPECT_THAT(ReadAll(scratch_.path() + "/judged/attack.csv"),
-              HasSubstr("linkage: \"1 rating, dated up to 3 days\",1,0,1,"));
+              HasSubstr("\"linkage: 1 rating, dated up to 3 days\",1,0,1,"));
 }
 
 }  // namespace
