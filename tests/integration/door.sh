@@ -121,6 +121,12 @@ says "VOID since 20"
 
 # From then on the analyst says so too, of the run that had ended before, too.
 start_curator || fail "the curator does not come back"
+# The analyst's connection to the curator may take a moment.
+for _ in $(seq 100); do
+  as alice show "$id"
+  grep -q VOID "$work/out" && break
+  sleep 0.1
+done
 for page in "show $id" runs datasets "budget --dataset visits" "plan --dataset visits --rank 2 --epsilon 1"; do
   exits 0 "$page" as alice $page
   says "VOID since 20"
