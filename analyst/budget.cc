@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/epsilon_text.h"
 #include "analyst/planner.h"
+#include "analyst/refit.h"
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 
@@ -143,6 +144,7 @@ absl::StatusOr<std::vector<OpenRound>> OpenRoundsOf(RunStore* store) {
   std::vector<OpenRound> rounds;
   for (const RunRecord& record : records) {
     const v1::Run& run = record.run;
+    if (IsFittedHere(run)) continue;  // the curator knows none of them
     rounds.push_back(
         {run.run_id(), run.rounds_done() + 1, IsFinal(run.state())});
   }

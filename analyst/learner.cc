@@ -12,11 +12,13 @@
 #include "analyst/epsilon_text.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/receipt_check.h"
+#include "analyst/refit.h"
 #include "analyst/round_facts.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/trace.h"
 #include "common/wire/convert.h"
+#include "common/wire/release.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -113,6 +115,8 @@ Learner::Outcome Learner::RunOnce() {
   if (absl::Status status = Reload(); !status.ok())
     return HandleFailure(status);
   if (IsFinal(record_.run.state())) return Outcome::kEnded;
+  // Nothing that is fitted here is ever opened at the curator.
+  if (IsFittedHere(record_.run)) return Outcome::kEnded;
   // The run's id is its trace, also after a restart.
   const TraceScope run_scope(NewRequest(run_id_));
   const std::unique_ptr<RunStream> stream = curator_->NewStream();
@@ -224,8 +228,17 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   DPNMF_ASSIGN_OR_RETURN(const RoundResult result, stream->Round(round, input));
   const auto answered = steady_clock::now();
   time_.curator += Seconds(answered - asked);
+  std::optional<Digest> release;
+  if (!result.lost) {
+    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                           FromProto(record_.run.specification().parameters()));
+    const v1::RunParameters canonical = ToProto(parameters);
+    release = DigestOfRelease(
+        {&canonical, kind.at.stage, opened.users, input.rows}, result.parts);
+  }
   DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(
-      {run_id_, record_.run.specification().parameters().dataset(), round},
+      {run_id_, record_.run.specification().parameters().dataset(), round,
+       release},
       result, store_));
   DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
                               {{"round", std::int64_t{round}},
@@ -237,6 +250,14 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   finished.charge = {run_id_, round, result.cost, result.row_hash,
                      result.receipt};
   finished.state = state_;
+  if (kind.release->is_passed_on && !result.lost &&
+      !result.receipt->release_sha256().empty()) {
+    WriteRound({round, input.rows, result.parts, *result.receipt},
+               [&](const v1::ReleaseReply& message) {
+                 finished.release.push_back(message);
+                 return true;
+               });
+  }
   absl::Status updated;
   bool unlearnt = false;
   if (!result.lost) {

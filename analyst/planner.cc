@@ -213,6 +213,12 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
     return Invalid("mechanism-unknown",
                    "This analyst does not know that `mechanism`.");
   }
+  if (reply.specification().learner().non_negative() &&
+      Mechanisms().Find(parameters.mechanism)->item_model == nullptr) {
+    return Invalid("non-negative-refused",
+                   "`non_negative` is of runs on ratings: leave it out, the "
+                   "dictionary of other runs is never negative.");
+  }
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));

@@ -26,6 +26,10 @@ absl::Status Missing(std::uint32_t round) {
           "; its release is not used. Contact the curator's operator."));
 }
 
+std::string BytesOf(const Digest& digest) {
+  return std::string(digest.begin(), digest.end());
+}
+
 bool IsFor(const v1::Receipt& receipt, const ReceiptedRound& round,
            const RoundResult& result) {
   return receipt.run_id() == round.run_id &&
@@ -46,6 +50,13 @@ absl::Status CheckAnnouncedKey(const std::string& dataset,
   return absl::OkStatus();
 }
 
+absl::Status ReleaseDiffers() {
+  return Refusal(absl::StatusCode::kDataLoss, "release-differs",
+                 "The released numbers are not those that the curator has "
+                 "signed, so they are not used; get them again, or contact the "
+                 "curator's operator.");
+}
+
 absl::Status CheckRoundReceipt(const ReceiptedRound& round,
                                const RoundResult& result, RunStore* store) {
   if (!result.receipt.has_value()) return Missing(round.round);
@@ -55,6 +66,10 @@ absl::Status CheckRoundReceipt(const ReceiptedRound& round,
     return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
                    "The curator's receipt is for a different round than the "
                    "one that it came with. Contact the curator's operator.");
+  }
+  if (round.release.has_value() && !receipt.release_sha256().empty() &&
+      receipt.release_sha256() != BytesOf(*round.release)) {
+    return ReleaseDiffers();
   }
   DPNMF_ASSIGN_OR_RETURN(
       const std::string known,

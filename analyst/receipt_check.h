@@ -8,11 +8,13 @@
 #define DPNMF_ANALYST_RECEIPT_CHECK_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "analyst/curator_connection.h"
 #include "analyst/run_store.h"
+#include "common/base/sha256.h"
 
 namespace dpnmf::analyst {
 
@@ -27,11 +29,15 @@ struct ReceiptedRound {
   std::string run_id;
   std::string dataset;
   std::uint32_t round = 0;
+  // DigestOfRelease of what came; nothing if the bytes are lost.
+  std::optional<Digest> release = std::nullopt;
 };
 
-// The receipt is there, signed, for this very charge, and by the recorded key;
-// records the key if none is, durably. DATA_LOSS "receipt-missing",
-// "receipt-invalid"; FAILED_PRECONDITION "receipt-key-changed".
+// The receipt is there, signed, for this very charge and what was released for
+// it (by curators that sign that), and by the recorded key; records the key if
+// none is, durably. DATA_LOSS "receipt-missing", "receipt-invalid",
+// "release-differs"; FAILED_PRECONDITION "receipt-key-changed".
+absl::Status ReleaseDiffers();
 absl::Status CheckRoundReceipt(const ReceiptedRound& round,
                                const RoundResult& result, RunStore* store);
 

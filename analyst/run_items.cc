@@ -14,9 +14,8 @@
 namespace dpnmf::analyst {
 namespace {
 
-// What a list of names may take: of the curator's time and of memory.
+// What a list of names may take of the curator's time.
 constexpr int kMostNamePages = 64;
-constexpr std::size_t kMostNameBytes = std::size_t{32} << 20;
 
 absl::StatusOr<ItemPagesReader> ReaderFor(const v1::Dataset& dataset) {
   const std::uint32_t features = dataset.ratings().item_features();
@@ -39,6 +38,7 @@ absl::StatusOr<RunItems> ItemsOf(const v1::RunSpecification& specification,
                          PlanRun(run.facts.parameters, run.facts.dataset));
   run.items = reader.Take();
   run.facts.item_features = std::move(run.items.features);
+  run.facts.non_negative = specification.learner().non_negative();
   return run;
 }
 

@@ -5,6 +5,7 @@
 #ifndef DPNMF_ANALYST_RUN_ITEMS_H_
 #define DPNMF_ANALYST_RUN_ITEMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -41,6 +42,8 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
 
 // A data set with more features is shown without their names.
 inline constexpr std::uint64_t kMostNames = 1'000'000;
+// What a list of names may take of memory.
+inline constexpr std::size_t kMostNameBytes = std::size_t{32} << 20;
 // Whether runs on the data set keep the names of its features, which are public
 // facts: RunStore::PutDataset when the run is added.
 bool HasNames(const v1::Dataset& dataset);

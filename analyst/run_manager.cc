@@ -11,7 +11,6 @@
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
-#include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "openssl/rand.h"
 
@@ -61,48 +60,45 @@ absl::StatusOr<v1::Run> ForClient(RunRecord record) {
   return run;
 }
 
-absl::StatusOr<Eigen::MatrixXd> FirstDictionary(
-    const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0) {
+absl::StatusOr<Eigen::MatrixXd> FirstOf(const PlannedRun& planned,
+                                        std::optional<Eigen::MatrixXd> w0) {
   const v1::RunSpecification& specification = planned.reply.specification();
-  const std::uint64_t features = planned.dataset.features();
-  const std::uint64_t rank = specification.parameters().rank();
   const Mechanism* const mechanism =
       Mechanisms().Find(specification.parameters().mechanism());
-  if (mechanism != nullptr && mechanism->first != nullptr) {
-    if (w0.has_value()) {
-      return Refusal(absl::StatusCode::kInvalidArgument,
-                     "dictionary-unexpected",
-                     "A run of this mechanism has no W_0; send none.");
-    }
-    DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(planned.dataset));
-    DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
-                           FromProto(specification.parameters()));
-    return mechanism->first(facts, parameters);
+  if (mechanism == nullptr || mechanism->first == nullptr) {
+    return FirstDictionary(planned.dataset.features(),
+                           specification.parameters().rank(),
+                           specification.learner(), std::move(w0));
   }
-  if (specification.learner().initialisation() == v1::INITIALISATION_RANDOM) {
-    if (w0.has_value()) {
-      return Refusal(absl::StatusCode::kInvalidArgument,
-                     "dictionary-unexpected",
-                     "A W_0 was sent with a random initialisation; choose one "
-                     "of the two.");
-    }
-    return RandomDictionary(features, rank, specification.learner().seed());
+  if (w0.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "dictionary-unexpected",
+                   "A run of this mechanism has no W_0; send none.");
   }
-  if (!w0.has_value()) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "dictionary-missing",
-                   "A public initialisation needs a W_0; send it after the "
-                   "specification.");
-  }
-  if (static_cast<std::uint64_t>(w0->rows()) != features ||
-      static_cast<std::uint64_t>(w0->cols()) != rank) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "matrix-shape",
-        absl::StrCat("W_0 is ", w0->rows(), " x ", w0->cols(), "; it must be ",
-                     features, " x ", rank, " (features x rank)."));
-  }
-  DPNMF_RETURN_IF_ERROR(CheckDictionary(*w0));
-  ProjectDictionary(&*w0);
-  return *std::move(w0);
+  DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(planned.dataset));
+  DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
+                         FromProto(specification.parameters()));
+  return mechanism->first(facts, parameters);
+}
+
+// So many models of one release are a slip: each has a W of its own.
+constexpr int kMostChildren = 1000;
+
+absl::Status TooManyRefits() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "too-many-refits",
+                 absl::StrCat("The release has ", kMostChildren,
+                              " models already; forget some of them."));
+}
+
+absl::Status RequestDiffers() {
+  return Refusal(absl::StatusCode::kAlreadyExists, "request-differs",
+                 "This client has used the `request_id` for another run; "
+                 "choose another one, or send the same specification.");
+}
+
+absl::Status RequestForgotten() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "request-forgotten",
+                 "The run of this `request_id` was forgotten; choose another "
+                 "one for a new run, which is charged again.");
 }
 
 }  // namespace
@@ -133,36 +129,143 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
   return manager;
 }
 
-absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
-                                          std::optional<Eigen::MatrixXd> w0,
-                                          const std::string& started_by) {
+absl::StatusOr<v1::Run> RunManager::Start(
+    const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0,
+    const std::string& started_by, std::optional<ClientRequest> request) {
   v1::PlanRunReply reply = planned.reply;
   RefuseTooLarge(&reply);
   DPNMF_RETURN_IF_ERROR(RefusalOf(reply));
-  LearnerState learner;
-  DPNMF_ASSIGN_OR_RETURN(learner.w, FirstDictionary(planned, std::move(w0)));
-  RunRecord record;
-  DPNMF_ASSIGN_OR_RETURN(*record.run.mutable_run_id(), NewRunId());
-  *record.run.mutable_specification() = planned.reply.specification();
-  *record.run.mutable_plan() = planned.reply.plan();
-  record.run.set_state(v1::RUN_STATE_QUEUED);
-  record.run.set_started_by(started_by);
-  record.guarantee = planned.reply.guarantee();
-  record.population = planned.dataset.population();
+  NewRun run;
+  DPNMF_ASSIGN_OR_RETURN(run.state.w, FirstOf(planned, std::move(w0)));
+  *run.record.run.mutable_specification() = planned.reply.specification();
+  *run.record.run.mutable_plan() = planned.reply.plan();
+  run.record.run.set_state(v1::RUN_STATE_QUEUED);
+  run.record.guarantee = planned.reply.guarantee();
+  run.record.population = planned.dataset.population();
+  run.facts.dataset = planned.dataset;
+  run.facts.request = std::move(request);
+  return Enqueue(std::move(run), started_by);
+}
+
+absl::StatusOr<NewRun> RunManager::PrepareRefit(const v1::Refit& refit) {
+  DPNMF_ASSIGN_OR_RETURN(const RunRecord source, store_->Get(refit.run_id()));
+  DPNMF_ASSIGN_OR_RETURN(LearnerState state,
+                         store_->ReadLearner(refit.run_id()));
+  DPNMF_ASSIGN_OR_RETURN(NewRun child,
+                         ChildOf(source, std::move(state), refit));
+  DPNMF_RETURN_IF_ERROR(CheckFits(child));
+  return child;
+}
+
+absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
+                                          std::optional<Eigen::MatrixXd> w0,
+                                          const std::string& started_by) {
+  child.facts.request = RequestOf(child.record.run, w0);
+  const v1::RunSpecification& specification = child.record.run.specification();
+  DPNMF_ASSIGN_OR_RETURN(
+      child.state.w,
+      FirstDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
+                      specification.parameters().rank(),
+                      specification.learner(), std::move(w0)));
+  return Enqueue(std::move(child), started_by);
+}
+
+absl::StatusOr<v1::Run> RunManager::AddReleased(NewRun run,
+                                                const std::string& started_by) {
+  DPNMF_RETURN_IF_ERROR(CheckFits(run));
+  const v1::RunSpecification& specification = run.record.run.specification();
+  DPNMF_ASSIGN_OR_RETURN(
+      run.state.w,
+      FirstDictionary(static_cast<std::uint64_t>(run.state.w.rows()),
+                      specification.parameters().rank(),
+                      specification.learner(), std::nullopt));
+  return Enqueue(std::move(run), started_by);
+}
+
+absl::StatusOr<std::optional<v1::Run>> RunManager::RunOf(
+    const ClientRequest& request, const std::string& started_by) {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<std::string> run_id,
+                         AnswerTo(request, started_by));
+  if (!run_id.has_value()) return std::optional<v1::Run>();
+  DPNMF_ASSIGN_OR_RETURN(v1::Run run, Get(*run_id));
+  return std::optional<v1::Run>(std::move(run));
+}
+
+absl::StatusOr<std::optional<std::string>> RunManager::AnswerTo(
+    const ClientRequest& request, const std::string& started_by) {
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<AnsweredRequest> answered,
+                         store_->FindRequest(started_by, request.name));
+  if (!answered.has_value()) return std::optional<std::string>();
+  const absl::StatusOr<RunRecord> record = store_->Get(answered->run_id);
+  if (absl::IsNotFound(record.status())) return RequestForgotten();
+  if (!record.ok()) return record.status();
+  if (answered->digest != request.digest) return RequestDiffers();
+  return std::optional<std::string>(answered->run_id);
+}
+
+// Under the lock: a request that two streams send at once has one run.
+absl::StatusOr<std::optional<std::string>> RunManager::ExistingRun(
+    const NewRun& run, const std::string& started_by) {
+  if (run.record.run.added()) {
+    const auto stored = store_->Get(run.record.run.run_id());
+    if (stored.ok()) return std::optional(run.record.run.run_id());
+    if (!absl::IsNotFound(stored.status())) return stored.status();
+  }
+  if (!run.facts.request.has_value()) return std::optional<std::string>();
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<std::string> run_id,
+                         AnswerTo(*run.facts.request, started_by));
+  if (!run_id.has_value() || run.record.run.parent().empty()) return run_id;
+  DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(*run_id));
+  if (record.run.state() != v1::RUN_STATE_CANCELLED &&
+      record.run.state() != v1::RUN_STATE_FAILED)
+    return run_id;
+  // A refit costs nothing: who asks again wants it after all.
+  DPNMF_RETURN_IF_ERROR(
+      store_->DropRequest(started_by, run.facts.request->name));
+  return std::optional<std::string>();
+}
+
+absl::StatusOr<v1::Run> RunManager::Enqueue(NewRun run,
+                                            const std::string& started_by) {
+  v1::Run& record = run.record.run;
+  record.set_started_by(started_by);
+  if (record.run_id().empty()) {
+    DPNMF_ASSIGN_OR_RETURN(*record.mutable_run_id(), NewRunId());
+  }
+  std::string run_id = record.run_id();
   {
     MutexLock lock(&mutex_);
     if (stopped_) return ShuttingDown();
-    DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
-    if (open >= settings_.max_open_runs) return TooManyRuns(open);
-    DPNMF_RETURN_IF_ERROR(
-        store_->Add(record, learner,
-                    HasNames(planned.dataset) ? &planned.dataset : nullptr));
-    queue_.push_back(QueuedOf(record.run, planned.dataset.features()));
-    untouched_.insert(record.run.run_id());
-    ++announcements_;
-    changed_.notify_all();
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<std::string> existing,
+                           ExistingRun(run, started_by));
+    if (existing.has_value()) {
+      run_id = *existing;
+    } else {
+      DPNMF_ASSIGN_OR_RETURN(const int open, store_->CountOpen(started_by));
+      if (open >= settings_.max_open_runs) return TooManyRuns(open);
+      if (!record.parent().empty()) {
+        DPNMF_ASSIGN_OR_RETURN(const int children,
+                               store_->CountChildren(record.parent()));
+        if (children >= kMostChildren) return TooManyRefits();
+      }
+      DPNMF_RETURN_IF_ERROR(store_->Add(run.record, run.state, run.facts));
+      queue_.push_back(
+          QueuedOf(record, static_cast<std::uint64_t>(run.state.w.rows())));
+      untouched_.insert(run_id);
+      ++announcements_;
+      changed_.notify_all();
+    }
   }
-  return Get(record.run.run_id());
+  return Get(run_id);
+}
+
+absl::Status RunManager::CheckFits(const NewRun& run) const {
+  v1::PlanRunReply reply;
+  *reply.mutable_learning() =
+      EstimateLearning(run.record.run.specification(), run.record.run.plan(),
+                       static_cast<std::uint64_t>(run.state.w.rows()));
+  RefuseTooLarge(&reply);
+  return RefusalOf(reply);
 }
 
 void RunManager::RefuseTooLarge(v1::PlanRunReply* reply) const {
@@ -185,7 +288,8 @@ RunManager::Queued RunManager::QueuedOf(const v1::Run& run,
   return {run.run_id(), run.started_by(),
           EstimateLearning(run.specification(), run.plan(), features)
               .memory_bytes(),
-          /*cancelling=*/run.state() == v1::RUN_STATE_CANCELLING};
+          /*cancelling=*/run.state() == v1::RUN_STATE_CANCELLING,
+          /*fitted_here=*/IsFittedHere(run)};
 }
 
 std::uint64_t RunManager::StoredFeaturesOf(const v1::Run& run) {
@@ -358,6 +462,7 @@ void RunManager::Announce() {
 void RunManager::Work() {
   while (true) {
     std::string run_id;
+    bool fitted_here = false;
     RunControl control;
     {
       MutexLock lock(&mutex_);
@@ -365,6 +470,7 @@ void RunManager::Work() {
       if (stopped_) return;
       const auto next = NextToRun();
       run_id = next->run_id;
+      fitted_here = next->fitted_here;
       active_[run_id] = {&control, next->client, next->bytes};
       for (auto ahead = queue_.begin(); ahead != next; ++ahead)
         ++ahead->overtaken;
@@ -372,9 +478,13 @@ void RunManager::Work() {
       untouched_.erase(run_id);
     }
     ShowRuns(1);
-    Learner(run_id, store_, curator_, &control, settings_.learner, [this] {
-      Announce();
-    }).Run();
+    const auto announce = [this] { Announce(); };
+    if (fitted_here) {
+      FitStoredRun(run_id, store_, &control, settings_.learner, announce);
+    } else {
+      Learner(run_id, store_, curator_, &control, settings_.learner, announce)
+          .Run();
+    }
     ShowRuns(-1);
     ForgetOldRuns();
     MutexLock lock(&mutex_);

@@ -18,6 +18,7 @@
 #include "analyst/curator_connection.h"
 #include "analyst/learner.h"
 #include "analyst/planner.h"
+#include "analyst/refit.h"
 #include "analyst/run_store.h"
 #include "common/base/mutex.h"
 
@@ -53,9 +54,30 @@ class RunManager {
   // "dictionary-missing", "dictionary-unexpected", "matrix-shape";
   // FAILED_PRECONDITION "too-many-runs", "learning-too-large"; UNAVAILABLE
   // "shutting-down"; those of the store.
-  absl::StatusOr<v1::Run> Start(const PlannedRun& planned,
-                                std::optional<Eigen::MatrixXd> w0,
+  // A request that the client has sent before has its run already.
+  absl::StatusOr<v1::Run> Start(
+      const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0,
+      const std::string& started_by,
+      std::optional<ClientRequest> request = std::nullopt);
+
+  // The run that the client's request has, if any, without asking the curator.
+  // ALREADY_EXISTS "request-differs"; FAILED_PRECONDITION "request-forgotten".
+  absl::StatusOr<std::optional<v1::Run>> RunOf(const ClientRequest& request,
+                                               const std::string& started_by);
+
+  // Another model of a run's paid release: PrepareRefit checks what can be
+  // checked without W_0 (D x K is then known: state.w has D rows), Refit stores
+  // and queues the child, or returns the one that the same request of the
+  // client has, unless that was cancelled or failed. The curator is not asked.
+  // Errors of ChildOf and FirstDictionary; "learning-too-large",
+  // "too-many-runs"; FAILED_PRECONDITION "too-many-refits".
+  absl::StatusOr<NewRun> PrepareRefit(const v1::Refit& refit);
+  absl::StatusOr<v1::Run> Refit(NewRun child, std::optional<Eigen::MatrixXd> w0,
                                 const std::string& started_by);
+  // Stores and queues a release that was added (added_release.h); a run of the
+  // same id is returned as it is. Errors as Refit.
+  absl::StatusOr<v1::Run> AddReleased(NewRun run,
+                                      const std::string& started_by);
 
   // Makes a plan one that would be refused if it needs more memory than a
   // client may have ("learning-too-large").
@@ -87,6 +109,7 @@ class RunManager {
     std::string run_id, client;
     std::uint64_t bytes = 0;
     bool cancelling = false;
+    bool fitted_here = false;
     int overtaken = 0;  // times that a run behind it was taken from the queue
   };
   struct Active {
@@ -100,6 +123,13 @@ class RunManager {
   std::uint64_t StoredFeaturesOf(const v1::Run& run);
 
   RunManager(RunStore* store, CuratorConnection* curator, Settings settings);
+  absl::StatusOr<v1::Run> Enqueue(NewRun run, const std::string& started_by);
+  absl::StatusOr<std::optional<std::string>> AnswerTo(
+      const ClientRequest& request, const std::string& started_by);
+  absl::StatusOr<std::optional<std::string>> ExistingRun(
+      const NewRun& run, const std::string& started_by)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckFits(const NewRun& run) const;
   // The first run of the queue that the memory has room for. A run that is
   // alone always fits, and so does one that is being cancelled. A run that was
   // overtaken kMostOvertaken times holds back those behind it: of its client

@@ -13,6 +13,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
+#include "common/wire/receipt.h"
 #include "sqlite3.h"
 
 namespace dpnmf::analyst {
@@ -21,7 +22,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "matrices are stored as little-endian doubles");
 
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 4;
 // The dictionary's name among a run's matrices; a mechanism's own have a
 // prefix.
 constexpr char kDictionary[] = "W";
@@ -126,8 +127,32 @@ CREATE TABLE receipt_keys (
 ) WITHOUT ROWID;
 )sql";
 
+// Version 4: runs that are never asked of the curator, which an earlier program
+// would open there; what clients asked for; releases as they came.
+constexpr char kOrigins[] = R"sql(
+CREATE TABLE run_origins (
+  run_id TEXT PRIMARY KEY,
+  parent TEXT NOT NULL,         -- empty: none
+  added  INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX run_origins_by_parent ON run_origins (parent);
+CREATE TABLE run_requests (
+  started_by TEXT NOT NULL,
+  request    TEXT NOT NULL,
+  run_id     TEXT NOT NULL,
+  digest     TEXT NOT NULL,
+  PRIMARY KEY (started_by, request)
+) WITHOUT ROWID;
+CREATE TABLE run_releases (
+  run_id  TEXT NOT NULL,
+  ordinal INTEGER NOT NULL,
+  message BLOB NOT NULL,        -- dpnmf.v1.ReleaseReply
+  PRIMARY KEY (run_id, ordinal)
+);
+)sql";
+
 // What brings a state of version i + 1 to version i + 2.
-constexpr const char* kMigrations[] = {kForgotten, kReceiptKeys};
+constexpr const char* kMigrations[] = {kForgotten, kReceiptKeys, kOrigins};
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
 absl::Status Damaged(absl::string_view what) {
@@ -160,6 +185,11 @@ absl::Status FromSqlite(const SQLite::Exception& error) {
 absl::Status RunUnknown() {
   return Refusal(absl::StatusCode::kNotFound, "run-unknown",
                  "There is no run with that id; `dpnmf runs` lists them.");
+}
+
+absl::Status RunEnded() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "run-ended",
+                 "The run has already ended.");
 }
 
 std::string BlobOf(SQLite::Column column) {
@@ -209,6 +239,63 @@ void StoreDataset(SQLite::Database* db, const std::string& run_id,
   put.exec();
 }
 
+void StoreItemPage(SQLite::Database* db, const std::string& run_id,
+                   const v1::ListItemsReply& page) {
+  SQLite::Statement put(*db,
+                        "INSERT OR REPLACE INTO run_items VALUES (?, ?, ?)");
+  put.bind(1, run_id);
+  put.bind(2, static_cast<std::int64_t>(page.first()));
+  BindBlob(&put, 3, page.SerializeAsString());
+  put.exec();
+}
+
+// After those that are there.
+void AppendRelease(SQLite::Database* db, const std::string& run_id,
+                   const std::vector<v1::ReleaseReply>& messages) {
+  for (const v1::ReleaseReply& message : messages) {
+    SQLite::Statement put(
+        *db,
+        "INSERT INTO run_releases SELECT ?1, coalesce(max(ordinal), 0) + 1, ?2 "
+        "FROM run_releases WHERE run_id = ?1");
+    put.bind(1, run_id);
+    BindBlob(&put, 2, message.SerializeAsString());
+    put.exec();
+  }
+}
+
+void StoreOrigin(SQLite::Database* db, const v1::Run& run) {
+  if (run.parent().empty() && !run.added()) return;
+  SQLite::Statement put(*db, "INSERT INTO run_origins VALUES (?, ?, ?)");
+  put.bind(1, run.run_id());
+  put.bind(2, run.parent());
+  put.bind(3, run.added() ? 1 : 0);
+  put.exec();
+}
+
+void StoreRequest(SQLite::Database* db, const v1::Run& run,
+                  const ClientRequest& request) {
+  SQLite::Statement put(*db, "INSERT INTO run_requests VALUES (?, ?, ?, ?)");
+  put.bind(1, run.started_by());
+  put.bind(2, request.name);
+  put.bind(3, run.run_id());
+  put.bind(4, request.digest);
+  put.exec();
+}
+
+void CopyItems(SQLite::Database* db, const std::string& from,
+               const std::string& to) {
+  for (const char* copy :
+       {"INSERT INTO run_datasets SELECT ?1, dataset FROM run_datasets WHERE "
+        "run_id = ?2",
+        "INSERT INTO run_items SELECT ?1, first, page FROM run_items WHERE "
+        "run_id = ?2"}) {
+    SQLite::Statement put(*db, copy);
+    put.bind(1, to);
+    put.bind(2, from);
+    put.exec();
+  }
+}
+
 // The matrix in columns first, first + 1 (shape) and first + 2 (entries).
 absl::StatusOr<Eigen::MatrixXd> MatrixOf(SQLite::Statement* row, int first) {
   const std::int64_t rows = row->getColumn(first).getInt64();
@@ -228,7 +315,8 @@ absl::StatusOr<Eigen::MatrixXd> MatrixOf(SQLite::Statement* row, int first) {
 constexpr char kRunColumns[] =
     "SELECT run_id, population, specification, guarantee, plan, state, "
     "rounds_done, charged, "
-    "error, error_code, created, updated, started_by FROM runs ";
+    "error, error_code, created, updated, started_by, coalesce(parent, ''), "
+    "coalesce(added, 0) FROM runs LEFT JOIN run_origins USING (run_id) ";
 
 absl::StatusOr<RunRecord> RecordOf(SQLite::Statement* row) {
   RunRecord record;
@@ -254,6 +342,8 @@ absl::StatusOr<RunRecord> RecordOf(SQLite::Statement* row) {
   run.set_created_unix_seconds(row->getColumn(10).getInt64());
   run.set_updated_unix_seconds(row->getColumn(11).getInt64());
   run.set_started_by(row->getColumn(12).getString());
+  run.set_parent(row->getColumn(13).getString());
+  run.set_added(row->getColumn(14).getInt() != 0);
   if (record.guarantee.has_void_since())
     run.set_void_since(record.guarantee.void_since());
   return record;
@@ -296,15 +386,38 @@ void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
   put.exec();
 }
 
-// A guarantee that was given up stays so: the run says it from then on.
-void SeeVoid(SQLite::Database* db, const std::string& run_id,
-             v1::Guarantee guarantee, const v1::LedgerPosition& position) {
-  if (!position.has_void_since() || guarantee.has_void_since()) return;
-  guarantee.set_void_since(position.void_since());
-  SQLite::Statement put(*db, "UPDATE runs SET guarantee = ? WHERE run_id = ?");
-  BindBlob(&put, 1, guarantee.SerializeAsString());
-  put.bind(2, run_id);
-  put.exec();
+// A guarantee that was given up stays so: all runs of the population say it
+// from then on, those too that have ended.
+absl::Status MarkRuns(SQLite::Database* db, const std::string& population,
+                      std::int64_t void_since) {
+  std::vector<std::pair<std::string, v1::Guarantee>> unmarked;
+  SQLite::Statement row(
+      *db, "SELECT run_id, guarantee FROM runs WHERE population = ?");
+  row.bind(1, population);
+  while (row.executeStep()) {
+    v1::Guarantee guarantee;
+    if (!guarantee.ParseFromString(BlobOf(row.getColumn(1))))
+      return Damaged("a run cannot be read");
+    if (guarantee.has_void_since()) continue;
+    guarantee.set_void_since(void_since);
+    unmarked.emplace_back(row.getColumn(0).getString(), std::move(guarantee));
+  }
+  for (const auto& [run_id, guarantee] : unmarked) {
+    SQLite::Statement put(*db,
+                          "UPDATE runs SET guarantee = ? WHERE run_id = ?");
+    BindBlob(&put, 1, guarantee.SerializeAsString());
+    put.bind(2, run_id);
+    put.exec();
+  }
+  return absl::OkStatus();
+}
+
+// What the reply to a run says of its population.
+absl::Status SeeVoidOf(SQLite::Database* db, const RunRecord& record,
+                       const v1::LedgerPosition& position) {
+  if (!position.has_void_since() || record.guarantee.has_void_since())
+    return absl::OkStatus();
+  return MarkRuns(db, record.population, position.void_since());
 }
 
 // False if the charge stands already.
@@ -366,14 +479,35 @@ absl::Status Prepare(SQLite::Database* db) {
   return absl::OkStatus();
 }
 
-void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
-  SQLite::Statement put(*db,
-                        "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)");
+void WriteReceipt(SQLite::Database* db, const v1::Receipt& receipt,
+                  const char* insert) {
+  SQLite::Statement put(
+      *db, absl::StrCat(insert, " INTO receipts VALUES (?, ?, ?, ?)"));
   put.bind(1, receipt.ledger_id());
   put.bind(2, static_cast<std::int64_t>(receipt.sequence()));
   put.bind(3, receipt.dataset());
   BindBlob(&put, 4, receipt.SerializeAsString());
   put.exec();
+}
+// One that is there stays.
+void PutReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  WriteReceipt(db, receipt, "INSERT OR IGNORE");
+}
+void ReplaceReceipt(SQLite::Database* db, const v1::Receipt& receipt) {
+  WriteReceipt(db, receipt, "INSERT OR REPLACE");
+}
+
+absl::StatusOr<std::optional<v1::Receipt>> ReadReceipt(
+    SQLite::Database* db, const std::string& ledger, std::int64_t sequence) {
+  SQLite::Statement row(
+      *db, "SELECT receipt FROM receipts WHERE ledger_id = ? AND sequence = ?");
+  row.bind(1, ledger);
+  row.bind(2, sequence);
+  if (!row.executeStep()) return std::nullopt;
+  v1::Receipt receipt;
+  if (!receipt.ParseFromString(BlobOf(row.getColumn(0))))
+    return Damaged("a receipt");
+  return receipt;
 }
 
 // At most one row is the data set's: where the operator's word stands, no other
@@ -458,7 +592,7 @@ absl::StatusOr<std::unique_ptr<RunStore>> RunStore::Open(
 }
 
 absl::Status RunStore::Add(const RunRecord& record, const LearnerState& learner,
-                           const v1::Dataset* dataset) {
+                           const NewRunFacts& facts) {
   const std::int64_t now = state_->unix_seconds();
   return state_->Transact([&](SQLite::Database* db) {
     const v1::Run& run = record.run;
@@ -478,7 +612,14 @@ absl::Status RunStore::Add(const RunRecord& record, const LearnerState& learner,
     put.bind(9, run.started_by());
     put.exec();
     PutLearner(db, run.run_id(), learner);
-    if (dataset != nullptr) StoreDataset(db, run.run_id(), *dataset);
+    StoreOrigin(db, run);
+    if (facts.request.has_value()) StoreRequest(db, run, *facts.request);
+    if (facts.dataset.has_value())
+      StoreDataset(db, run.run_id(), *facts.dataset);
+    if (!facts.like.empty()) CopyItems(db, facts.like, run.run_id());
+    for (const v1::ListItemsReply& page : facts.items)
+      StoreItemPage(db, run.run_id(), page);
+    AppendRelease(db, run.run_id(), facts.release);
     v1::RunEvent event;
     event.set_state(run.state());
     event.set_rounds(run.specification().parameters().rounds());
@@ -486,6 +627,67 @@ absl::Status RunStore::Add(const RunRecord& record, const LearnerState& learner,
     AppendEvent(db, run.run_id(), event);
     return absl::OkStatus();
   });
+}
+
+absl::StatusOr<std::optional<AnsweredRequest>> RunStore::FindRequest(
+    const std::string& started_by, const std::string& name) {
+  using Found = std::optional<AnsweredRequest>;
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<Found> {
+    SQLite::Statement row(*db,
+                          "SELECT run_id, digest FROM run_requests WHERE "
+                          "started_by = ? AND request = ?");
+    row.bind(1, started_by);
+    row.bind(2, name);
+    if (!row.executeStep()) return Found();
+    return Found({row.getColumn(0).getString(), row.getColumn(1).getString()});
+  });
+}
+
+absl::Status RunStore::DropRequest(const std::string& started_by,
+                                   const std::string& name) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    SQLite::Statement drop(
+        *db, "DELETE FROM run_requests WHERE started_by = ? AND request = ?");
+    drop.bind(1, started_by);
+    drop.bind(2, name);
+    drop.exec();
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<int> RunStore::CountChildren(const std::string& run_id) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<int> {
+    SQLite::Statement count(
+        *db, "SELECT count(*) FROM run_origins WHERE parent = ?");
+    count.bind(1, run_id);
+    count.executeStep();
+    return count.getColumn(0).getInt();
+  });
+}
+
+absl::Status RunStore::ReadRelease(
+    const std::string& run_id,
+    const std::function<bool(const v1::ReleaseReply&)>& take) {
+  // A message at a time, so that no lock is held while one is sent.
+  for (std::int64_t after = 0;;) {
+    v1::ReleaseReply message;
+    const absl::StatusOr<bool> more =
+        state_->Transact([&](SQLite::Database* db) -> absl::StatusOr<bool> {
+          SQLite::Statement row(
+              *db,
+              "SELECT ordinal, message FROM run_releases WHERE run_id = ? AND "
+              "ordinal > ? ORDER BY ordinal LIMIT 1");
+          row.bind(1, run_id);
+          row.bind(2, after);
+          if (!row.executeStep()) return false;
+          after = row.getColumn(0).getInt64();
+          if (!message.ParseFromString(BlobOf(row.getColumn(1))))
+            return Damaged("the release of a run");
+          return true;
+        });
+    if (!more.ok()) return more.status();
+    if (!*more || !take(message)) return absl::OkStatus();
+  }
 }
 
 absl::StatusOr<RunRecord> RunStore::Get(const std::string& run_id) {
@@ -596,12 +798,7 @@ absl::Status RunStore::PutItemPage(const std::string& run_id,
                                    const v1::ListItemsReply& page) {
   return state_->Transact([&](SQLite::Database* db) -> absl::Status {
     DPNMF_RETURN_IF_ERROR(FindRun(db, run_id).status());
-    SQLite::Statement put(*db,
-                          "INSERT OR REPLACE INTO run_items VALUES (?, ?, ?)");
-    put.bind(1, run_id);
-    put.bind(2, static_cast<std::int64_t>(page.first()));
-    BindBlob(&put, 3, page.SerializeAsString());
-    put.exec();
+    StoreItemPage(db, run_id, page);
     return absl::OkStatus();
   });
 }
@@ -628,10 +825,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
   const std::int64_t now = state_->unix_seconds();
   return state_->Transact([&](SQLite::Database* db) -> absl::Status {
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
-    if (IsFinal(record.run.state())) {
-      return Refusal(absl::StatusCode::kFailedPrecondition, "run-ended",
-                     "The run has already ended.");
-    }
+    if (IsFinal(record.run.state())) return RunEnded();
     SQLite::Statement put(
         *db,
         "UPDATE runs SET state = ?, plan = ?, error = ?, error_code = ?, "
@@ -646,7 +840,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
     put.bind(6, run_id);
     put.exec();
     SeeChain(db, change.event.position());
-    SeeVoid(db, run_id, record.guarantee, change.event.position());
+    DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, change.event.position()));
     v1::RunEvent event = change.event;
     event.set_state(state);
     AppendEvent(db, run_id, std::move(event));
@@ -686,10 +880,69 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
     if (finished.charge.receipt.has_value())
       PutReceipt(db, *finished.charge.receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
+    AppendRelease(db, run_id, finished.release);
     SeeChain(db, finished.event.position());
-    SeeVoid(db, run_id, record.guarantee, finished.event.position());
+    DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, finished.event.position()));
     v1::RunEvent event = finished.event;
     event.set_state(state);
+    AppendEvent(db, run_id, std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunStore::SeeVoid(const std::string& population,
+                               std::int64_t void_since) {
+  return state_->Transact([&](SQLite::Database* db) {
+    return MarkRuns(db, population, void_since);
+  });
+}
+
+absl::Status RunStore::MarkReceipts(std::int64_t void_since,
+                                    const std::vector<VoidMark>& marks) {
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    std::vector<std::string> ledgers;
+    SQLite::Statement id(*db, "SELECT DISTINCT ledger_id FROM receipts");
+    while (id.executeStep()) ledgers.push_back(id.getColumn(0).getString());
+    for (const std::string& ledger : ledgers) {
+      for (const VoidMark& mark : marks) {
+        DPNMF_ASSIGN_OR_RETURN(
+            std::optional<v1::Receipt> receipt,
+            ReadReceipt(db, ledger, static_cast<std::int64_t>(mark.sequence)));
+        if (!receipt.has_value() || receipt->has_void_since() ||
+            receipt->row_hash() != mark.row_hash)
+          continue;
+        receipt->set_void_since(void_since);
+        receipt->set_void_signature(mark.signature);
+        if (CheckReceipt(*receipt).ok()) ReplaceReceipt(db, *receipt);
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RunStore::FinishFit(const std::string& run_id,
+                                 const Eigen::MatrixXd& w,
+                                 const v1::RunEvent& told) {
+  const std::int64_t now = state_->unix_seconds();
+  return state_->Transact([&](SQLite::Database* db) -> absl::Status {
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
+    if (IsFinal(record.run.state())) return RunEnded();
+    const std::uint32_t rounds =
+        record.run.specification().parameters().rounds();
+    SQLite::Statement put(
+        *db,
+        "UPDATE runs SET state = ?, rounds_done = ?, updated = ? WHERE run_id "
+        "= ?");
+    put.bind(1, static_cast<int>(v1::RUN_STATE_COMPLETED));
+    put.bind(2, rounds);
+    put.bind(3, now);
+    put.bind(4, run_id);
+    put.exec();
+    PutMatrix(db, run_id, kDictionary, w);
+    v1::RunEvent event = told;
+    event.set_state(v1::RUN_STATE_COMPLETED);
+    event.set_round(rounds);
+    event.set_rounds(rounds);
     AppendEvent(db, run_id, std::move(event));
     return absl::OkStatus();
   });
@@ -818,12 +1071,18 @@ absl::StatusOr<std::uint64_t> RunStore::Forget(
                          "The run has not ended; cancel it first.");
         }
         for (const char* table :
-             {"matrices", "events", "run_datasets", "run_items", "runs"}) {
+             {"matrices", "events", "run_datasets", "run_items", "run_releases",
+              "run_origins", "runs"}) {
           SQLite::Statement drop(
               *db, absl::StrCat("DELETE FROM ", table, " WHERE run_id = ?"));
           drop.bind(1, run_id);
           drop.exec();
         }
+        SQLite::Statement drop(*db,
+                               "DELETE FROM run_requests WHERE run_id = ? AND "
+                               "request LIKE 'refit:%'");
+        drop.bind(1, run_id);
+        drop.exec();
         SQLite::Statement put(
             *db, "INSERT OR REPLACE INTO forgotten VALUES (?, ?, ?, ?, ?)");
         put.bind(1, run_id);

@@ -28,7 +28,7 @@ namespace dpnmf::analyst {
 struct RunRecord {
   v1::Run run;
   // The promise of the population's cap when the run was started, and since
-  // when it is void, as soon as a reply to the run says so.
+  // when it is void, as soon as a reply about the population says so.
   v1::Guarantee guarantee;
   std::string population;
 };
@@ -56,7 +56,39 @@ struct FinishedRound {
   MirroredCharge charge;
   LearnerState state;  // W_{t+1} and memory; not stored if the round was lost
   bool lost = false;
+  // The messages of the round as it came (WriteRound of common/wire/release.h),
+  // where they are kept.
+  std::vector<v1::ReleaseReply> release = {};
   v1::RunEvent event;  // its cursor and state are set by the store
+};
+
+// A curator's word that the guarantee of a charge is void, with what signs it.
+struct VoidMark {
+  std::string row_hash;
+  std::uint64_t sequence = 0;
+  std::string signature;  // Receipt.void_signature
+};
+
+// A client's request by a name that the client does not use for another one.
+struct ClientRequest {
+  std::string name;    // "id:" and a request id, or "refit:" and a digest
+  std::string digest;  // of all that was asked for
+};
+
+// What was made of a request: the run may have been forgotten since.
+struct AnsweredRequest {
+  std::string run_id, digest;
+};
+
+// What a new run has besides its record and its state.
+struct NewRunFacts {
+  std::optional<v1::Dataset> dataset = std::nullopt;
+  std::optional<ClientRequest> request = std::nullopt;
+  // The run whose data set and item pages are copied; empty: none.
+  std::string like = {};
+  std::vector<v1::ListItemsReply> items = {};
+  // Messages of rounds that were released to somebody else, in order.
+  std::vector<v1::ReleaseReply> release = {};
 };
 
 // What changes besides a round. Fields that are empty stay as they are.
@@ -89,10 +121,28 @@ class RunStore {
   RunStore(const RunStore&) = delete;
   RunStore& operator=(const RunStore&) = delete;
 
-  // Stores a new run, its W_0, its first event, and its data set if one is
-  // given (PutDataset).
+  // Stores a new run (run.parent and run.added included), its W_0, what it has
+  // besides and its first event. The client's request must have no run yet.
   absl::Status Add(const RunRecord& record, const LearnerState& state,
-                   const v1::Dataset* dataset = nullptr);
+                   const NewRunFacts& facts = {});
+  // Of a client; the request of a refit is forgotten with its run, one by id is
+  // not.
+  absl::StatusOr<std::optional<AnsweredRequest>> FindRequest(
+      const std::string& started_by, const std::string& name);
+  // A refit that is asked for again gets a new run.
+  absl::Status DropRequest(const std::string& started_by,
+                           const std::string& name);
+  // Runs whose parent it is.
+  absl::StatusOr<int> CountChildren(const std::string& run_id);
+  // Calls take(message) for the messages of the rounds that are kept as they
+  // came, in order, until it returns false. None if none are.
+  absl::Status ReadRelease(
+      const std::string& run_id,
+      const std::function<bool(const v1::ReleaseReply&)>& take);
+  // The end of a run that was fitted here and asks for no round: W, COMPLETED,
+  // all rounds done. Nothing is charged. FAILED_PRECONDITION "run-ended".
+  absl::Status FinishFit(const std::string& run_id, const Eigen::MatrixXd& w,
+                         const v1::RunEvent& event);
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();
@@ -122,6 +172,13 @@ class RunStore {
   // charge that stands already is not counted twice.
   absl::Status FinishRound(const std::string& run_id,
                            const FinishedRound& finished);
+
+  // The guarantee of the population is void: all its runs say so from then on.
+  absl::Status SeeVoid(const std::string& population, std::int64_t void_since);
+  // Puts the marks into the stored receipts of these rows that have none.
+  // Receipts whose mark is not signed as they are stay as they were.
+  absl::Status MarkReceipts(std::int64_t void_since,
+                            const std::vector<VoidMark>& marks);
 
   // Events with a cursor above `after`, oldest first, at most `limit`.
   absl::StatusOr<std::vector<v1::RunEvent>> Events(const std::string& run_id,

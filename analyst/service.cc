@@ -1,22 +1,29 @@
 #include "analyst/service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "analyst/added_release.h"
 #include "analyst/budget.h"
 #include "analyst/item_model.h"
 #include "analyst/planner.h"
+#include "analyst/refit.h"
 #include "analyst/release_facts.h"
+#include "analyst/sent_release.h"
 #include "analyst/standard_errors.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
+#include "common/base/sha256.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
@@ -39,17 +46,19 @@ grpc::Status Lost() {
   return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
 }
 
-// W_0 from the chunks that follow the specification; nothing if none follow.
+// W_0 (D x K) from the chunks that follow the specification; nothing if none
+// follow.
+template <typename Request>
 absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
-    const PlannedRun& planned,
-    grpc::ServerReader<v1::StartRunRequest>* reader) {
+    std::uint64_t features, std::uint64_t rank,
+    grpc::ServerReader<Request>* reader) {
   v1::MatrixShape shape;
-  shape.set_rows(planned.dataset.features());
-  shape.set_columns(planned.reply.specification().parameters().rank());
+  shape.set_rows(features);
+  shape.set_columns(rank);
   DPNMF_ASSIGN_OR_RETURN(
       RealMatrixReader matrix,
       RealMatrixReader::Create(shape, shape.rows(), shape.columns()));
-  v1::StartRunRequest request;
+  Request request;
   bool any = false;
   while (DPNMF_TRANSFER("client-receive", reader->Read(&request))) {
     if (!request.has_dictionary()) return SpecificationMissing();
@@ -62,6 +71,37 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
                    "W_0 has too few entries; it must be features x rank.");
   }
   return std::optional<Eigen::MatrixXd>(matrix.Take());
+}
+
+absl::Status RequestIdMalformed() {
+  return Refusal(absl::StatusCode::kInvalidArgument, "request-id-malformed",
+                 "`request_id` must have 1 to 64 characters of A-Z, a-z, 0-9, "
+                 "'.', '_' and '-'.");
+}
+
+absl::Status CheckRequestId(const std::string& id) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  };
+  return id.size() <= 64 && std::all_of(id.begin(), id.end(), allowed)
+             ? absl::OkStatus()
+             : RequestIdMalformed();
+}
+
+// The specification as it was sent, and W_0.
+ClientRequest RequestById(const v1::RunSpecification& specification,
+                          const std::optional<Eigen::MatrixXd>& w0) {
+  Sha256 hash;
+  hash.AddString(specification.SerializeAsString());
+  if (w0.has_value()) {
+    hash.AddInteger(static_cast<std::uint64_t>(w0->rows()))
+        .AddInteger(static_cast<std::uint64_t>(w0->cols()))
+        .AddBytes(std::as_bytes(
+            std::span(w0->data(), static_cast<std::size_t>(w0->size()))));
+  }
+  return {absl::StrCat("id:", specification.request_id()),
+          HexOf(hash.Finish())};
 }
 
 class AnalystServiceImpl final : public v1::AnalystService::Service {
@@ -204,6 +244,36 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         record.Finish(SendReceipts(*context, *request, &record, writer)));
   }
 
+  grpc::Status RefitRun(grpc::ServerContext* context,
+                        grpc::ServerReader<v1::RefitRunRequest>* reader,
+                        v1::Run* reply) override {
+    return Answer(
+        "RefitRun", context, v1::RefitRunRequest(), Permission::kStart, reply,
+        [&](const std::string& client) { return Refit(client, reader); });
+  }
+
+  grpc::Status GetRelease(
+      grpc::ServerContext* context, const v1::GetReleaseRequest* request,
+      grpc::ServerWriter<v1::ReleaseReply>* writer) override {
+    CallRecord record = Begin("GetRelease", *context);
+    return ToGrpc(
+        record.Finish(SendRelease(*context, *request, &record,
+                                  [&](const v1::ReleaseReply& reply) {
+                                    record.Count(0, reply.ByteSizeLong());
+                                    return DPNMF_TRANSFER("client-send",
+                                                          writer->Write(reply));
+                                  }),
+                      {{"run", request->run_id()}}));
+  }
+
+  grpc::Status AddRelease(grpc::ServerContext* context,
+                          grpc::ServerReader<v1::ReleaseReply>* reader,
+                          v1::Run* reply) override {
+    return Answer(
+        "AddRelease", context, v1::ReleaseReply(), Permission::kStart, reply,
+        [&](const std::string& client) { return AddReleased(client, reader); });
+  }
+
   grpc::Status GetBudget(grpc::ServerContext* context,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override {
@@ -281,6 +351,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model.w.cols()));
     header.set_rounds_done(model.rounds_done);
     header.set_state(model.state);
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                           parts_.store->ReadDataset(request.run_id()));
+    if (dataset.has_value()) *header.mutable_dataset() = *dataset;
     if (items.has_value()) {
       header.mutable_shape()->set_columns(
           static_cast<std::uint64_t>(items->model.loadings.cols()));
@@ -471,16 +544,120 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
         !first.has_specification())
       return SpecificationMissing();
-    DPNMF_ASSIGN_OR_RETURN(
-        const PlannedRun planned,
-        PlanWithCurator(first.specification(), parts_.curator));
-    DPNMF_RETURN_IF_ERROR(RefusalOf(planned.reply));
+    const v1::RunSpecification& specification = first.specification();
+    if (!specification.request_id().empty())
+      return StartOnce(client, specification, reader);
+    DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
     DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
-                           ReadDictionary(planned, reader));
-    DPNMF_ASSIGN_OR_RETURN(v1::Run run,
-                           parts_.runs->Start(planned, std::move(w0), client));
-    LogInfo("{} starts run {}", client, run.run_id());
+                           ReadDictionaryOf(planned, reader));
+    return Started(client, parts_.runs->Start(planned, std::move(w0), client));
+  }
+
+  // With a request id: the run that it has, without asking the curator, or a
+  // new one.
+  absl::StatusOr<v1::Run> StartOnce(
+      const std::string& client, const v1::RunSpecification& specification,
+      grpc::ServerReader<v1::StartRunRequest>* reader) {
+    DPNMF_RETURN_IF_ERROR(CheckRequestId(specification.request_id()));
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::optional<AnsweredRequest> answered,
+        parts_.store->FindRequest(
+            client, RequestById(specification, std::nullopt).name));
+    if (!answered.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
+      DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
+                             ReadDictionaryOf(planned, reader));
+      ClientRequest request = RequestById(specification, w0);
+      return Started(client, parts_.runs->Start(planned, std::move(w0), client,
+                                                std::move(request)));
+    }
+    std::optional<Eigen::MatrixXd> w0;
+    if (specification.learner().initialisation() == v1::INITIALISATION_PUBLIC) {
+      // Of the shape that the run has, or it is another request.
+      const absl::StatusOr<Model> model =
+          parts_.store->ReadModel(answered->run_id);
+      if (model.ok() && model->w.cols() == specification.parameters().rank()) {
+        DPNMF_ASSIGN_OR_RETURN(
+            w0, ReadDictionary(static_cast<std::uint64_t>(model->w.rows()),
+                               specification.parameters().rank(), reader));
+      }
+    }
+    DPNMF_ASSIGN_OR_RETURN(
+        std::optional<v1::Run> run,
+        parts_.runs->RunOf(RequestById(specification, w0), client));
+    // It cannot have gone since: requests by id are never dropped.
+    return *std::move(run);
+  }
+
+  absl::StatusOr<PlannedRun> Plan(const v1::RunSpecification& specification) {
+    DPNMF_ASSIGN_OR_RETURN(PlannedRun planned,
+                           PlanWithCurator(specification, parts_.curator));
+    parts_.runs->RefuseTooLarge(&planned.reply);
+    DPNMF_RETURN_IF_ERROR(RefusalOf(planned.reply));
+    return planned;
+  }
+
+  static absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionaryOf(
+      const PlannedRun& planned,
+      grpc::ServerReader<v1::StartRunRequest>* reader) {
+    return ReadDictionary(planned.dataset.features(),
+                          planned.reply.specification().parameters().rank(),
+                          reader);
+  }
+
+  static absl::StatusOr<v1::Run> Started(const std::string& client,
+                                         absl::StatusOr<v1::Run> run) {
+    if (run.ok()) LogInfo("{} starts run {}", client, run->run_id());
     return run;
+  }
+
+  absl::StatusOr<v1::Run> Refit(
+      const std::string& client,
+      grpc::ServerReader<v1::RefitRunRequest>* reader) {
+    v1::RefitRunRequest first;
+    if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
+        !first.has_refit())
+      return SpecificationMissing();
+    DPNMF_ASSIGN_OR_RETURN(NewRun child,
+                           parts_.runs->PrepareRefit(first.refit()));
+    DPNMF_ASSIGN_OR_RETURN(
+        std::optional<Eigen::MatrixXd> w0,
+        ReadDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
+                       child.record.run.specification().parameters().rank(),
+                       reader));
+    DPNMF_ASSIGN_OR_RETURN(
+        v1::Run run,
+        parts_.runs->Refit(std::move(child), std::move(w0), client));
+    LogInfo("{} refits run {} as {}", client, run.parent(), run.run_id());
+    return run;
+  }
+
+  absl::StatusOr<v1::Run> AddReleased(
+      const std::string& client, grpc::ServerReader<v1::ReleaseReply>* reader) {
+    AddedRelease release(parts_.store);
+    v1::ReleaseReply message;
+    while (DPNMF_TRANSFER("client-receive", reader->Read(&message)))
+      DPNMF_RETURN_IF_ERROR(release.Add(message));
+    DPNMF_ASSIGN_OR_RETURN(NewRun added, release.Finish());
+    DPNMF_ASSIGN_OR_RETURN(v1::Run run,
+                           parts_.runs->AddReleased(std::move(added), client));
+    LogInfo("{} adds the release of run {}", client, run.run_id());
+    return run;
+  }
+
+  absl::Status SendRelease(
+      const grpc::ServerContext& context, const v1::GetReleaseRequest& request,
+      CallRecord* record,
+      const std::function<bool(const v1::ReleaseReply&)>& write) {
+    DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                           Admit(context, Permission::kRead, record));
+    DPNMF_ASSIGN_OR_RETURN(
+        const SentRelease release,
+        FindRelease(request.run_id(), request.matrices(), parts_.store));
+    DPNMF_RETURN_IF_ERROR(
+        AuditEntry("release-sent",
+                   {{"identity", admitted.client}, {"run", request.run_id()}}));
+    return WriteRelease(release, parts_.store, write);
   }
 
   const ServiceParts parts_;

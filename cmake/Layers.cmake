@@ -4,6 +4,7 @@
 #
 #   base <- privacy <- nmf <- wire <- tls <- {server, doctor} <- {curator, analyst, client}
 #   base <- {access, cli} <- {curator, analyst}
+#   plot <- {lab, client}
 #   nmf <- numeric <- {curator, lab}
 #
 # numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
@@ -11,6 +12,7 @@
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_cli base cli)
+set(DPNMF_MAY_USE_plot)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
@@ -20,14 +22,15 @@ set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli numeric lab)
+set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
 set(DPNMF_MAY_USE_curator base access cli privacy nmf proto recommend_proto wire tls server doctor numeric curator)
-set(DPNMF_MAY_USE_client base cli privacy nmf proto wire tls doctor client)
+set(DPNMF_MAY_USE_client base cli plot privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire tls server doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
 set(DPNMF_LINKS_cli common/base common/cli)
+set(DPNMF_LINKS_plot common/plot)
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf common/ratings)
 set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common/wire)
@@ -35,16 +38,16 @@ set(DPNMF_LINKS_tls common/base common/wire common/tls)
 set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
 set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
 set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
-set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/wire
+set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/plot common/wire
   curator/data curator/import curator/draft curator/factor curator/lab)
 set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise
   curator/ledger curator/gate curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
-set(DPNMF_LINKS_client common/base common/cli common/privacy common/nmf common/ratings common/wire common/tls common/doctor
+set(DPNMF_LINKS_client common/base common/cli common/plot common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli privacy nmf wire tls server doctor numeric lab curator client analyst test)
+foreach(layer base access cli plot privacy nmf wire tls server doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

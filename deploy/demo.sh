@@ -5,13 +5,20 @@
 # trains a private dictionary, shows its cost on both sides and draws the learned
 # parts.
 #
+#   --serve           only starts both servers and leaves them running, for clients
+#                     with --config .demo/dpnmf.toml; prints how to stop them
+#
 #   DPNMF_DEMO_DIR    directory for all files; emptied at the start [.demo]
 #   DPNMF_BUILD_DIR   directory for the build [build]
 set -euo pipefail
-case "${1:-}" in -h | --help)
-  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
-  exit 0
-  ;;
+serve=
+case "${1:-}" in
+  -h | --help)
+    sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+    exit 0
+    ;;
+  --serve) serve=yes ;;
+  ?*) echo "unknown option $1; see deploy/demo.sh --help" >&2; exit 2 ;;
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 demo=${DPNMF_DEMO_DIR:-$top/.demo}
@@ -85,6 +92,11 @@ for _ in $(seq 100); do
   sleep 0.1
 done
 client datasets
+if [ -n "$serve" ]; then
+  trap - EXIT
+  printf '\nboth servers run; their clients: --config %s\nto stop them: kill %s\n' "$demo/dpnmf.toml" "${servers[*]}"
+  exit 0
+fi
 
 say "the cost of a run, before anything is spent"
 run=(--dataset digits --rank 10 --epsilon 4 --delta 1e-5)

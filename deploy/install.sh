@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|list: installs missing Debian
-# 12 packages. build: compiler and libraries. test: the same and what the tests
-# need. ci: the same and sanitizers, linters and clang. python: what the Python
-# package needs to be built and used. python-test: build, python and what the tests
-# of that package need. list: prints those of build, one a line.
+# deploy/install.sh build|test|ci|python|python-test|web|list: installs missing
+# Debian 12 packages. build: compiler and libraries. test: the same and what the
+# tests need. ci: the same and sanitizers, linters and clang. python: what the
+# Python package needs to be built and used. python-test: build, python and what
+# the tests of that package need. web: the browser of tests/web. list: prints those
+# of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libprotobuf-dev libgrpc++-dev libabsl-dev libssl-dev libeigen3-dev libsqlite3-dev
-  libsqlitecpp-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev libsvm-dev prometheus-cpp-dev
+  libsqlitecpp-dev libspdlog-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libpng-dev zlib1g-dev
+  libsvm-dev prometheus-cpp-dev libcpp-httplib-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
 ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
@@ -16,6 +18,7 @@ python=(python3-grpcio python3-protobuf python3-numpy python3-matplotlib python3
   python3-pip protobuf-compiler protobuf-compiler-grpc)
 python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-nbclient
   python3-nbconvert python3-ipykernel)
+web=(chromium chromium-driver python3-selenium)
 
 case "${1:-}" in
   list) printf '%s\n' "${build[@]}"; exit 0 ;;
@@ -24,7 +27,8 @@ case "${1:-}" in
   ci) wanted=("${build[@]}" "${test[@]}" "${ci[@]}") ;;
   python) wanted=("${python[@]}") ;;
   python-test) wanted=("${build[@]}" "${python[@]}" "${python_test[@]}") ;;
-  *) sed -n '2,6p' "$0" >&2; exit 2 ;;
+  web) wanted=("${web[@]}") ;;
+  *) sed -n '2,7p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -12,5 +12,6 @@ libpng16-16
 libprometheus-cpp-core1.0
 libprometheus-cpp-pull1.0
 libsvm3
+libcpp-httplib0.11
 zlib1g
 TEXT

@@ -123,17 +123,14 @@ absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
   return Call(channel_, &Stub::PlanRun, request);
 }
 
-absl::StatusOr<v1::Run> AnalystClient::StartRun(
-    const v1::RunSpecification& specification,
-    std::span<const double> dictionary) const {
-  grpc::ClientContext context;
-  SendTrace(&context);
-  v1::Run run;
-  Stub stub(channel_);
-  const auto stream = stub.StartRun(&context, &run);
-  v1::StartRunRequest request;
-  *request.mutable_specification() = specification;
-  // A write that fails ends the stream; Finish says why.
+namespace {
+
+// The request, then W_0 if it has entries. A write that fails ends the stream;
+// Finish says why.
+template <typename Request>
+absl::Status SendWithDictionary(Request request,
+                                std::span<const double> dictionary,
+                                grpc::ClientWriter<Request>* stream) {
   if (stream->Write(request) && !dictionary.empty()) {
     const Eigen::Map<const Eigen::VectorXd> entries(
         dictionary.data(), static_cast<Eigen::Index>(dictionary.size()));
@@ -141,6 +138,74 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
       *request.mutable_dictionary() = chunk;
       return stream->Write(request);
     });
+  }
+  stream->WritesDone();
+  return FromGrpc(stream->Finish());
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Run> AnalystClient::StartRun(
+    const v1::RunSpecification& specification,
+    std::span<const double> dictionary) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::Run run;
+  Stub stub(channel_);
+  v1::StartRunRequest request;
+  *request.mutable_specification() = specification;
+  DPNMF_RETURN_IF_ERROR(SendWithDictionary(
+      request, dictionary, stub.StartRun(&context, &run).get()));
+  return run;
+}
+
+absl::StatusOr<v1::Run> AnalystClient::RefitRun(
+    const v1::Refit& refit, std::span<const double> dictionary) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::Run run;
+  Stub stub(channel_);
+  v1::RefitRunRequest request;
+  *request.mutable_refit() = refit;
+  DPNMF_RETURN_IF_ERROR(SendWithDictionary(
+      request, dictionary, stub.RefitRun(&context, &run).get()));
+  return run;
+}
+
+absl::Status AnalystClient::GetRelease(
+    const v1::GetReleaseRequest& request,
+    const std::function<absl::Status(const v1::ReleaseReply&)>& take) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  Stub stub(channel_);
+  const auto stream = stub.GetRelease(&context, request);
+  absl::Status taken;
+  for (v1::ReleaseReply reply; taken.ok() && stream->Read(&reply);)
+    taken = take(reply);
+  if (!taken.ok()) context.TryCancel();
+  const absl::Status status = FromGrpc(stream->Finish());
+  return taken.ok() ? status : taken;
+}
+
+absl::StatusOr<v1::Run> AnalystClient::AddRelease(
+    const std::function<absl::Status(
+        const std::function<absl::Status(const v1::ReleaseReply&)>&)>& feed)
+    const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::Run run;
+  Stub stub(channel_);
+  const auto stream = stub.AddRelease(&context, &run);
+  bool broken = false;
+  const absl::Status fed = feed([&](const v1::ReleaseReply& message) {
+    broken = !stream->Write(message);
+    return broken ? absl::CancelledError() : absl::OkStatus();
+  });
+  // What is wrong with the file is said before what the server makes of it.
+  if (!fed.ok() && !broken) {
+    context.TryCancel();
+    stream->Finish();
+    return fed;
   }
   stream->WritesDone();
   DPNMF_RETURN_IF_ERROR(FromGrpc(stream->Finish()));

@@ -38,6 +38,18 @@ class AnalystClient {
   // public start.
   absl::StatusOr<v1::Run> StartRun(const v1::RunSpecification& specification,
                                    std::span<const double> dictionary) const;
+  // Another model of a paid release; `dictionary` as for StartRun.
+  absl::StatusOr<v1::Run> RefitRun(const v1::Refit& refit,
+                                   std::span<const double> dictionary) const;
+  // Calls take(message) for each message; its error ends the call.
+  absl::Status GetRelease(
+      const v1::GetReleaseRequest& request,
+      const std::function<absl::Status(const v1::ReleaseReply&)>& take) const;
+  // `feed` calls its argument for each message, until that returns an error.
+  absl::StatusOr<v1::Run> AddRelease(
+      const std::function<absl::Status(
+          const std::function<absl::Status(const v1::ReleaseReply&)>&)>& feed)
+      const;
   absl::StatusOr<v1::Run> GetRun(const std::string& run_id) const;
   absl::StatusOr<v1::ListRunsReply> ListRuns() const;
   absl::StatusOr<v1::Run> CancelRun(const std::string& run_id) const;

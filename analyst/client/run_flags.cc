@@ -119,6 +119,7 @@ std::string UnusedFlag(
       {"--shares", "shares", !flags.shares.empty()},
       {"--profile-directions", "profile_directions",
        flags.profile_directions.has_value()},
+      {"--non-negative", "non_negative", flags.non_negative},
       {"--outliers", "outliers", flags.outliers == "on"},
       {"--inner-iterations", "inner_iterations",
        flags.inner_iterations.has_value()},
@@ -227,6 +228,9 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Only for ratings: directions of profiles that corrections are "
            "released for [by the data set's size]",
            {.value = "R"}),
+      Flag("--non-negative", &flags->non_negative,
+           "Only for ratings: an item model of parts that can be read (`dpnmf "
+           "top`); its predictions are a little worse"),
       Flag("--outliers", &flags->outliers,
            "Whether sparse outliers are separated",
            {.one_of = "on|off", .shown = true}),
@@ -294,6 +298,7 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                   ? v1::INITIALISATION_RANDOM
                                   : v1::INITIALISATION_PUBLIC);
   learner->set_seed(flags.seed);
+  learner->set_non_negative(flags.non_negative);
   learner->set_step_size(flags.step_size.value_or(0));
   learner->set_steps_per_round(flags.steps_per_round.value_or(0));
   specification.set_hopeless(flags.hopeless);

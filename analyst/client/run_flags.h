@@ -36,6 +36,7 @@ struct RunFlags {
   std::optional<double> step_size;
   std::optional<std::uint32_t> steps_per_round;
   std::uint64_t seed = 0;
+  bool non_negative = false;
   bool hopeless = false;
 };
 

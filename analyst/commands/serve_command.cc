@@ -11,6 +11,7 @@
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
 #include "analyst/service.h"
+#include "analyst/void_marks.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -61,15 +62,16 @@ absl::Status Serve(const ServeFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto server_credentials, ServerTls(client_side));
   DPNMF_ASSIGN_OR_RETURN(ClientList clients, ClientList::Read(flags.clients));
   DPNMF_ASSIGN_OR_RETURN(const auto store, RunStore::Open(flags.state_dir));
-  const auto curator =
-      ConnectCurator(flags.curator, channel_credentials,
-                     std::chrono::seconds(flags.silence_seconds));
   DPNMF_ASSIGN_OR_RETURN(const auto audit, AuditLog::Open(AuditFileOf(flags)));
   DPNMF_ASSIGN_OR_RETURN(
       const auto metrics,
       Metrics::Create("dpnmf_analyst", flags.metrics_listen));
   LogRefusedPeers(metrics.get());
   const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
+  const auto curator = RememberVoidGuarantees(
+      ConnectCurator(flags.curator, channel_credentials,
+                     std::chrono::seconds(flags.silence_seconds)),
+      store.get(), metrics.get());
   if (!metrics->address().empty())
     LogInfo("metrics at http://{}/metrics", metrics->address());
   DPNMF_RETURN_IF_ERROR(audit->Write(

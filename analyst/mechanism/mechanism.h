@@ -111,6 +111,8 @@ struct ReleaseKind {
   UpdateFunction update;
   // A run whose last release is of this kind has no answer without it.
   bool is_answer = false;
+  // Kept as it came, too: others may fit to it (AddRelease).
+  bool is_passed_on = false;
   ErrorsFunction standard_errors = nullptr;  // null: not known
   // Null: W and the release alone.
   LearningWork (*work)(const LearningShape& shape) = nullptr;

@@ -198,14 +198,17 @@ LearningWork Work(const LearningShape& shape) {
           true};
 }
 
-constexpr ReleaseKind kReleases[] = {
-    {.name = "mean", .input = SendNothing, .update = UpdateFromMean},
-    {.name = "moments",
-     .input = SendRows,
-     .update = UpdateFromMoments,
-     .is_answer = true,
-     .standard_errors = StandardErrors,
-     .work = Work}};
+constexpr ReleaseKind kReleases[] = {{.name = "mean",
+                                      .input = SendNothing,
+                                      .update = UpdateFromMean,
+                                      .is_passed_on = true},
+                                     {.name = "moments",
+                                      .input = SendRows,
+                                      .update = UpdateFromMoments,
+                                      .is_answer = true,
+                                      .is_passed_on = true,
+                                      .standard_errors = StandardErrors,
+                                      .work = Work}};
 
 }  // namespace
 

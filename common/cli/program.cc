@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
+#include "common/cli/config_file.h"
 #include "common/cli/flag_value.h"
 #include "common/cli/usage.h"
 #include "nlohmann/json.hpp"
@@ -71,22 +72,34 @@ class HelpFormatter : public CLI::Formatter {
 // Reads the file and leaves out what does not count: keys whose variable is set
 // (CLI11 lets a file win over the environment) and keys that no flag is called,
 // of which it keeps the first.
-class ConfigReader : public CLI::ConfigTOML {
+class ConfigReader : public CLI::Config {
  public:
   explicit ConfigReader(const Program& program) : program_(program) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    std::vector<CLI::ConfigItem> found = CLI::ConfigTOML::from_config(input);
-    std::erase_if(found, [this](const CLI::ConfigItem& item) {
-      if (item.name == "++" || item.name == "--") return true;  // of a section
-      const ConfigKey key = {item.parents, item.name};
+    ConfigEntries read = ReadConfig(input);
+    problem_ = std::move(read.problem);
+    std::vector<CLI::ConfigItem> found;
+    for (ConfigEntry& entry : read.entries) {
+      const ConfigKey key = {entry.sections, entry.name};
       const Flag* const flag = FlagOfKey(program_, key);
       if (flag == nullptr && !unknown_.has_value()) unknown_ = key;
-      return flag == nullptr || IsInEnvironment(*flag);
-    });
+      if (flag == nullptr || IsInEnvironment(*flag)) continue;
+      CLI::ConfigItem& item = found.emplace_back();
+      item.parents = std::move(entry.sections);
+      item.name = std::move(entry.name);
+      item.inputs = std::move(entry.values);
+    }
     return found;
   }
+  // Nobody asks for one.
+  std::string to_config(const CLI::App*, bool, bool,
+                        std::string) const override {
+    return "";
+  }
 
+  // Of the file, without its name; empty: it is TOML.
+  const std::string& problem() const { return problem_; }
   const std::optional<ConfigKey>& unknown() const { return unknown_; }
 
  private:
@@ -97,6 +110,7 @@ class ConfigReader : public CLI::ConfigTOML {
   }
 
   const Program& program_;
+  mutable std::string problem_;
   mutable std::optional<ConfigKey> unknown_;
 };
 
@@ -207,6 +221,11 @@ class Parser {
 
   std::string Problem() const {
     const CommandPath path = Path();
+    if (!config_->problem().empty()) {
+      return absl::StrCat(
+          "The configuration file ", ConfigPath(),
+          " is not TOML that can be read: ", config_->problem());
+    }
     if (config_->unknown().has_value())
       return UnknownKey(program_, ConfigPath(), *config_->unknown());
     const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);

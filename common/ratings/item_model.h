@@ -11,6 +11,10 @@ namespace dpnmf {
 //   base(i) + loadings.row(i) . h + e,   h ~ N(0, I),   e ~ N(0, s^2),
 // in units of ratings; h is solved for each person from the own ratings alone
 // (common/ratings/person.h).
+//
+// Non-negative models (level > 0, common/ratings/parts.h): loadings >= 0, and
+// h_k >= -level after the bias. H_k = h_k + level >= 0 is how much of part k a
+// person has; most people have about `level` of each.
 struct ItemModel {
   double low = 0, high = 0;       // the declared range of ratings
   double residual_stddev = 1;     // s > 0
@@ -21,6 +25,7 @@ struct ItemModel {
   Eigen::VectorXd popularity;     // D: at least 0; what a new person is shown
   Eigen::VectorXd counts;         // D: released, sum of 1 / sqrt(n), denoised
   Eigen::VectorXd counts_stddev;  // D: standard error of the release
+  double level = 0;               // 0: h may have any sign
 };
 
 }  // namespace dpnmf

@@ -13,6 +13,7 @@
 #include "common/ratings/co_ratings.h"
 #include "common/ratings/item_effects.h"
 #include "common/ratings/item_features.h"
+#include "common/ratings/parts.h"
 #include "common/ratings/profiles.h"
 #include "common/ratings/solve.h"
 
@@ -661,6 +662,9 @@ absl::StatusOr<ItemModel> RatingsModel(const RatingsFacts& facts,
   model.counts = learnt.counts();
   model.counts_stddev = VectorXd::Constant(
       learnt.items.rows(), learnt.has_items ? learnt.counts_stddev : 0);
+  if (!facts.non_negative) return model;
+  model = NonNegativeModel(model, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   return model;
 }
 

@@ -32,6 +32,9 @@ struct RatingsFacts {
   // D x p: the declared public features of items as they were declared; no
   // columns if there are none.
   Eigen::MatrixXd item_features;
+  // Of RatingsModel alone (common/ratings/parts.h): requests and what is
+  // remembered are the same.
+  bool non_negative = false;
   // Where it says so, RatingsUpdate ends with CANCELLED "cancelled" and changes
   // nothing.
   Stop stopped;

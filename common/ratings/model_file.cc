@@ -20,7 +20,10 @@
 namespace dpnmf {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+// Of a model of any sign, and of a non-negative one: it has a level, and older
+// programs would make other predictions of it.
+constexpr std::int64_t kVersion = 1, kNonNegativeVersion = 2;
+constexpr double kLeastLevel = 1e-3, kLargestLevel = 1e3;
 constexpr std::size_t kLongestText = 1024;
 constexpr double kLargestNumber = 1e12;
 // Of loadings and base, in ranges of ratings; and the least residual_stddev is
@@ -61,6 +64,7 @@ absl::Status Malformed(std::string_view what) {
 absl::Status OtherVersion() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "model-file-newer",
                  absl::StrCat("The model file is not of version ", kVersion,
+                              " or ", kNonNegativeVersion,
                               ": read it with the version of dpnmf that wrote "
                               "it."));
 }
@@ -105,6 +109,9 @@ absl::Status CheckNumbers(const ItemModel& model, Eigen::Index items) {
   if (!Within(model.residual_stddev, range / kLargestShare,
               range * kLargestShare))
     return Malformed("its `residual_stddev` is out of range");
+  if (model.level != 0 && (!Within(model.level, kLeastLevel, kLargestLevel) ||
+                           !AllWithin(model.loadings, 0, kLargestNumber)))
+    return Malformed("its `level` or a factor of it is out of range");
   for (const Column& column : kColumns) {
     const Eigen::VectorXd& values = model.*column.values;
     const bool fits = values.size() == items;
@@ -157,8 +164,16 @@ absl::StatusOr<NamedItemModel> ParseNpz(std::string_view bytes) {
                          Member(members, "version"));
   DPNMF_ASSIGN_OR_RETURN(const std::int64_t version,
                          IntegerOfMember(version_npy, "version"));
-  if (version != kVersion) return OtherVersion();
+  if (version != kVersion && version != kNonNegativeVersion)
+    return OtherVersion();
   NamedItemModel named;
+  if (version == kNonNegativeVersion) {
+    DPNMF_ASSIGN_OR_RETURN(const Eigen::VectorXd level,
+                           ReadVector(members, "level"));
+    if (level.size() != 1 || !(level(0) > 0))
+      return Malformed("its `level` is not one number above 0");
+    named.model.level = level(0);
+  }
   DPNMF_ASSIGN_OR_RETURN(const Eigen::VectorXd range,
                          ReadVector(members, "rating_range"));
   DPNMF_ASSIGN_OR_RETURN(const Eigen::VectorXd residual,
@@ -283,13 +298,17 @@ class CsvReader {
     }
     const std::vector<std::string> words =
         absl::StrSplit(View(line_.substr(kFirstWords.size())), ", ");
-    if (words[0] != absl::StrCat(kVersion)) return OtherVersion();
+    const bool non_negative = words[0] == absl::StrCat(kNonNegativeVersion);
+    if (!non_negative && words[0] != absl::StrCat(kVersion))
+      return OtherVersion();
     const std::pair<std::string_view, double*> constants[] = {
         {"low ", &named_.model.low},
         {"high ", &named_.model.high},
-        {"residual_stddev ", &named_.model.residual_stddev}};
-    bool fits = words.size() == 1 + std::size(constants);
-    for (std::size_t i = 0; fits && i < std::size(constants); ++i) {
+        {"residual_stddev ", &named_.model.residual_stddev},
+        {"level ", &named_.model.level}};
+    const std::size_t count = std::size(constants) - (non_negative ? 0 : 1);
+    bool fits = words.size() == 1 + count;
+    for (std::size_t i = 0; fits && i < count; ++i) {
       const auto& [name, value] = constants[i];
       const std::string_view word = words[i + 1];
       const auto number = word.starts_with(name)
@@ -298,8 +317,9 @@ class CsvReader {
       fits = number.has_value();
       if (fits) *value = *number;
     }
-    if (fits) return absl::OkStatus();
-    return LineMalformed(1, "lacks low, high or residual_stddev");
+    if (fits && non_negative == (named_.model.level > 0))
+      return absl::OkStatus();
+    return LineMalformed(1, "lacks low, high, residual_stddev or level");
   }
 
   absl::Status ReadHeader() {
@@ -409,12 +429,15 @@ absl::Status SetArray(std::string_view name, Eigen::MatrixXd values,
 
 std::string NpzText(const NamedItemModel& model) {
   NpzWriter archive;
-  archive.AddInteger("version", kVersion);
+  const bool non_negative = model.model.level > 0;
+  archive.AddInteger("version", non_negative ? kNonNegativeVersion : kVersion);
   Eigen::VectorXd range(2);
   range << model.model.low, model.model.high;
   archive.AddVector("rating_range", range);
   archive.AddVector("residual_stddev",
                     Eigen::VectorXd::Constant(1, model.model.residual_stddev));
+  if (non_negative)
+    archive.AddVector("level", Eigen::VectorXd::Constant(1, model.model.level));
   archive.AddTexts("item", model.items);
   if (!model.names.empty()) archive.AddTexts("name", model.names);
   for (const Column& column : kColumns)
@@ -429,9 +452,11 @@ std::string NpzText(const NamedItemModel& model) {
 std::string ItemCsvText(const NamedItemModel& model) {
   const ItemModel& m = model.model;
   std::string text = absl::StrFormat(
-      "%s%d, low %.17g, high %.17g, residual_stddev %.17g\n",
-      std::string(kFirstWords), kVersion, m.low, m.high, m.residual_stddev);
-  text += "item,name";
+      "%s%d, low %.17g, high %.17g, residual_stddev %.17g",
+      std::string(kFirstWords), m.level > 0 ? kNonNegativeVersion : kVersion,
+      m.low, m.high, m.residual_stddev);
+  if (m.level > 0) absl::StrAppendFormat(&text, ", level %.17g", m.level);
+  text += "\nitem,name";
   for (const Column& column : kColumns)
     absl::StrAppend(&text, ",", column.name);
   for (const Block& block : kBlocks)

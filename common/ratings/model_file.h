@@ -3,9 +3,10 @@
 // nothing.
 //
 // .npz: arrays as numpy.load reads them
-//   version (1)         1
+//   version (1)         1; 2 for a non-negative model
 //   rating_range (2)    low, high
 //   residual_stddev (1)
+//   level (1)           ItemModel::level; of version 2
 //   item (D), name (D)  UTF-8; without names there is no `name`
 //   base, base_stddev, count, count_stddev, popularity (D)
 //   factors (D x q)     ItemModel::loadings; the first column: the own bias
@@ -13,6 +14,7 @@
 //
 // .csv: a line of constants, a header, then an item a line
 //   # dpnmf items, version 1, low 1, high 5, residual_stddev 0.87
+//   (version 2: then ", level 2")
 //   item,name,base,base_stddev,count,count_stddev,popularity,factor1,...,
 //     ranking1,...
 #ifndef DPNMF_COMMON_RATINGS_MODEL_FILE_H_
@@ -47,7 +49,8 @@ struct NamedItemModel {
 // Whether a model can be used: shapes that fit, 1 <= D <= kMostModelItems,
 // 1 <= q, k <= kMostModelColumns; finite numbers of at most 1e12, loadings and
 // base of at most 1e6 times the range; low < high; residual_stddev at least
-// 1e-6 times the range; standard errors, counts and popularity at least 0; ids
+// 1e-6 times the range; level 0, or from 1e-3 to 1e3 and no loading below 0;
+// standard errors, counts and popularity at least 0; ids
 // and names that are printable lines of UTF-8 of at most 1,024 bytes, ids not
 // empty and each once. INVALID_ARGUMENT "model-file-malformed".
 absl::Status CheckItemModel(const NamedItemModel& model);

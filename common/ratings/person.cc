@@ -25,6 +25,9 @@ constexpr double kLikedPart = 0.55, kLogistic = 1.702;
 constexpr Index kStandIns = 256;
 constexpr int kNewtonSteps = 3;
 constexpr double kDamping = 0.7, kLargestExponent = 8;
+// Of a profile within bounds.
+constexpr int kBoundSweeps = 300;
+constexpr double kBoundTolerance = 1e-9;
 // Rows of RankingBasis::ranking that are looked at together.
 constexpr Index kBlock = 128;
 
@@ -98,8 +101,45 @@ void DrawStandIns(const ItemModel& model, RankingBasis* basis) {
       basis->stand_ins, basis->weights.asDiagonal() * basis->stand_ins);
 }
 
+// The h that minimises h' A h - 2 c' h with h_k >= -level for k >= 1; A is
+// positive definite. One coordinate at a time from the minimum without bounds,
+// then the linear system of those that are not at their bound. False if the
+// numbers overflow.
+bool MeanWithin(double level, const MatrixXd& a, const VectorXd& c,
+                Profile* profile) {
+  VectorXd& h = profile->mean;
+  const Index q = h.size();
+  h.tail(q - 1) = h.tail(q - 1).cwiseMax(-level);
+  for (int sweep = 0; sweep < kBoundSweeps; ++sweep) {
+    double moved = 0;
+    for (Index k = 0; k < q; ++k) {
+      const double free = h(k) + (c(k) - a.col(k).dot(h)) / a(k, k);
+      const double next = k == 0 ? free : std::max(-level, free);
+      moved = std::max(moved, std::abs(next - h(k)));
+      h(k) = next;
+    }
+    if (!(moved > kBoundTolerance)) break;
+  }
+  std::vector<Index> inside;
+  for (Index k = 0; k < q; ++k)
+    (k > 0 && h(k) <= -level ? profile->at_bound : inside).push_back(k);
+  if (profile->at_bound.empty()) return h.allFinite();
+  VectorXd bounds = VectorXd::Zero(q);
+  for (const Index k : profile->at_bound) bounds(k) = -level;
+  const VectorXd right = c - a * bounds;
+  const auto exact =
+      TrySolvePositive(a(inside, inside), MatrixXd(right(inside)));
+  if (!exact.has_value()) return false;
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    const double value = (*exact)(static_cast<Index>(i), 0);
+    h(inside[i]) = inside[i] == 0 ? value : std::max(-level, value);
+  }
+  return h.allFinite();
+}
+
 // loadings: q x D. With X the columns of the own items and y = rating - base:
-//   covariance = (X X' / s^2 + I)^-1,  mean = covariance X y / s^2.
+//   covariance = (X X' / s^2 + I)^-1,  mean = covariance X y / s^2,
+// the mean of a non-negative model within its bounds.
 template <typename Loadings>
 Profile Solve(const ItemModel& model, const Loadings& loadings,
               std::span<const std::int32_t> items,
@@ -120,8 +160,11 @@ Profile Solve(const ItemModel& model, const Loadings& loadings,
   auto covariance = TrySolvePositive(information, MatrixXd::Identity(q, q));
   if (covariance.has_value()) {
     profile.covariance = *std::move(covariance);
-    profile.mean = Applied(profile.covariance, Applied(x, y));
-    if (profile.mean.allFinite()) return profile;
+    const VectorXd right = Applied(x, y);
+    profile.mean = Applied(profile.covariance, right);
+    const bool within = !(model.level > 0) ||
+                        MeanWithin(model.level, information, right, &profile);
+    if (within && profile.mean.allFinite()) return profile;
   }
   return {VectorXd::Zero(q), MatrixXd::Identity(q, q), false};
 }
@@ -171,6 +214,22 @@ Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
                      std::span<const std::int32_t> items,
                      std::span<const double> ratings) {
   return Solve(model, basis.loadings, items, ratings);
+}
+
+MatrixXd CovarianceWithin(const Profile& profile) {
+  const std::vector<Index>& fixed = profile.at_bound;
+  if (fixed.empty()) return profile.covariance;
+  // Of a normal distribution with these known.
+  const MatrixXd across = profile.covariance(fixed, Eigen::all);
+  MatrixXd within =
+      profile.covariance -
+      TransposeProduct(across,
+                       SolvePositive(profile.covariance(fixed, fixed), across));
+  for (const Index k : fixed) {
+    within.row(k).setZero();
+    within.col(k).setZero();
+  }
+  return within;
 }
 
 Prediction Predict(const ItemModel& model, const Profile& profile,

@@ -15,12 +15,20 @@
 
 namespace dpnmf {
 
-// h given the own ratings: mean (q) and covariance (q x q).
+// h given the own ratings: mean (q) and covariance (q x q). Of a non-negative
+// model: the most likely h and the covariance without its bounds, which is no
+// smaller than that with them (Brascamp and Lieb 1976).
 struct Profile {
   Eigen::VectorXd mean;
   Eigen::MatrixXd covariance;
   bool solved = true;  // false: the system could not be solved
+  std::vector<Eigen::Index> at_bound = {};  // parts that the person has not
 };
+
+// The covariance of the parts that are not at their bound, if the others stay
+// there; 0 elsewhere. The mean of the former is that times X y / s^2, y less
+// what the latter add.
+Eigen::MatrixXd CovarianceWithin(const Profile& profile);
 
 // items: below D, ascending; ratings: as many. Without ratings the prior, mean
 // 0 and the unit matrix; also, not `solved`, where the model's numbers are so

@@ -23,6 +23,7 @@ v1::ItemModelHeader HeaderOf(const NamedItemModel& model) {
   header.set_low(model.model.low);
   header.set_high(model.model.high);
   header.set_residual_stddev(model.model.residual_stddev);
+  header.set_level(model.model.level);
   return header;
 }
 
@@ -55,6 +56,7 @@ ItemModelReader::ItemModelReader(const v1::ItemModelHeader& header)
   model_.model.low = header.low();
   model_.model.high = header.high();
   model_.model.residual_stddev = header.residual_stddev();
+  model_.model.level = header.level();
 }
 
 absl::Status ItemModelReader::Add(const v1::ModelReply& reply) {

@@ -15,6 +15,13 @@ namespace {
 constexpr std::string_view kWhatItIs = "dpnmf receipt 1";
 constexpr std::size_t kLongestLine = 64 * 1024;
 
+std::vector<std::byte> Message(std::string_view what, const Digest& digest) {
+  std::vector<std::byte> bytes;
+  for (const char c : what) bytes.push_back(static_cast<std::byte>(c));
+  for (const std::uint8_t b : digest) bytes.push_back(std::byte{b});
+  return bytes;
+}
+
 // "dpnmf receipt 1", then SHA-256 of the fields: strings with their length in
 // front, integers as eight bytes, so that different receipts differ.
 std::vector<std::byte> SignedBytes(const v1::Receipt& receipt) {
@@ -30,24 +37,25 @@ std::vector<std::byte> SignedBytes(const v1::Receipt& receipt) {
                             .AddString(receipt.mechanism())
                             .AddString(receipt.charged().units())
                             .Finish();
-  std::vector<std::byte> bytes;
-  for (const char c : kWhatItIs) bytes.push_back(static_cast<std::byte>(c));
-  for (const std::uint8_t b : digest) bytes.push_back(std::byte{b});
-  return bytes;
+  return Message(kWhatItIs, digest);
 }
 
 // "dpnmf receipt void 1", then SHA-256 of the first signature and the time.
 std::vector<std::byte> MarkBytes(const v1::Receipt& receipt) {
-  const Digest digest =
+  return Message(
+      "dpnmf receipt void 1",
       Sha256()
           .AddString(receipt.signature())
           .AddInteger(static_cast<std::uint64_t>(receipt.void_since()))
-          .Finish();
-  constexpr std::string_view kMark = "dpnmf receipt void 1";
-  std::vector<std::byte> bytes;
-  for (const char c : kMark) bytes.push_back(static_cast<std::byte>(c));
-  for (const std::uint8_t b : digest) bytes.push_back(std::byte{b});
-  return bytes;
+          .Finish());
+}
+
+// "dpnmf release 1", then SHA-256 of the first signature and the digest.
+std::vector<std::byte> ReleaseBytes(const v1::Receipt& receipt) {
+  return Message("dpnmf release 1", Sha256()
+                                        .AddString(receipt.signature())
+                                        .AddString(receipt.release_sha256())
+                                        .Finish());
 }
 
 template <typename Array>
@@ -64,15 +72,29 @@ bool MarkIsGood(const PublicKey& key, const v1::Receipt& receipt) {
   return mark.has_value() && Verify(key, MarkBytes(receipt), *mark);
 }
 
+bool ReleaseIsGood(const PublicKey& key, const v1::Receipt& receipt) {
+  if (receipt.release_sha256().empty())
+    return receipt.release_signature().empty();
+  const auto signature = ArrayOf<Signature>(receipt.release_signature());
+  return receipt.release_sha256().size() == sizeof(Digest) &&
+         signature.has_value() &&
+         Verify(key, ReleaseBytes(receipt), *signature);
+}
+
 }  // namespace
 
 void Sign(const SigningKey& key, v1::Receipt* receipt) {
   const Signature signature = key.Sign(SignedBytes(*receipt));
   receipt->set_public_key(key.public_key().data(), key.public_key().size());
   receipt->set_signature(signature.data(), signature.size());
-  if (!receipt->has_void_since()) return;
-  const Signature mark = key.Sign(MarkBytes(*receipt));
-  receipt->set_void_signature(mark.data(), mark.size());
+  if (receipt->has_void_since()) {
+    const Signature mark = key.Sign(MarkBytes(*receipt));
+    receipt->set_void_signature(mark.data(), mark.size());
+  }
+  if (!receipt->release_sha256().empty()) {
+    const Signature release = key.Sign(ReleaseBytes(*receipt));
+    receipt->set_release_signature(release.data(), release.size());
+  }
 }
 
 absl::StatusOr<PublicKey> ReadReceiptKey(const std::string& path) {
@@ -99,7 +121,7 @@ absl::Status CheckReceipt(const v1::Receipt& receipt) {
   if (key.has_value() && signature.has_value() &&
       receipt.row_hash().size() == sizeof(Digest) &&
       Verify(*key, SignedBytes(receipt), *signature) &&
-      MarkIsGood(*key, receipt)) {
+      MarkIsGood(*key, receipt) && ReleaseIsGood(*key, receipt)) {
     return absl::OkStatus();
   }
   return Refusal(

@@ -22,7 +22,7 @@ absl::StatusOr<Ledger::Options> Places(const DataPaths& paths) {
 
 Flag NoAnchorFlag(DataPaths* paths) {
   return Flag("--no-anchor", &paths->no_anchor,
-              "Serve the curator without an anchor");
+              "The curator is served without an anchor");
 }
 
 void Print(const std::string& text) { std::fputs(text.c_str(), stdout); }

@@ -527,6 +527,9 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--delimiter", &flags->delimiter,
            "What separates the fields of a text file [by its format]",
            {.one_of = "comma|tab|semicolon|bar|blank"}),
+      Flag("--array", &options.array,
+           "Name of the array of an .npz file that has several",
+           {.value = "NAME"}),
       Flag("--dry-run", &flags->dry_run,
            "Only read and check the file and show its first people as they "
            "would be taken; they are private"),
@@ -577,11 +580,12 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
 // What says how the file is read; the rest is the data set's own.
 std::vector<Flag> PeopleFlagsOf(ImportFlags* flags) {
   constexpr std::string_view kNames[] = {
-      "--name",      "--data-dir",     "--anchor-dir",     "--no-anchor",
-      "--input",     "--ratings",      "--items",          "--unlisted",
-      "--users",     "--format-in",    "--header",         "--label-columns",
-      "--id-column", "--class-column", "--classes",        "--columns",
-      "--delimiter", "--features",     "--void-guarantee", "--accept-overlap"};
+      "--name",          "--data-dir",     "--anchor-dir", "--no-anchor",
+      "--input",         "--ratings",      "--items",      "--unlisted",
+      "--users",         "--format-in",    "--header",     "--label-columns",
+      "--id-column",     "--class-column", "--classes",    "--columns",
+      "--delimiter",     "--array",        "--features",   "--void-guarantee",
+      "--accept-overlap"};
   std::vector<Flag> all = FlagsOf(flags), taken;
   for (const std::string_view name : kNames) {
     for (const Flag& flag : all)

@@ -203,8 +203,9 @@ v1::LedgerVerifyReport VerifyReportOf(
     report.set_head(HexOf(audit->head));
     report.set_anchor(NameOf(audit->anchor));
     for (std::size_t i = 0; i < audit->policies.size(); ++i) {
-      if (audit->positions[i].void_since.has_value())
-        report.add_void_populations(audit->policies[i].population);
+      if (!audit->positions[i].void_since.has_value()) continue;
+      report.add_void_populations(audit->policies[i].population);
+      report.add_void_since(*audit->positions[i].void_since);
     }
   } else {
     report.set_problem(std::string(audit.status().message()));
@@ -235,9 +236,11 @@ absl::Status Verify(const LedgerOptions& options) {
   } else if (audit.ok()) {
     Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
                           report.row_count(), report.head(), report.anchor()));
-    for (const std::string& population : report.void_populations())
-      Print(absl::StrFormat("the guarantee of population %s is VOID\n",
-                            population));
+    for (int i = 0; i < report.void_populations_size(); ++i) {
+      Print(absl::StrFormat("the guarantee of population %s is VOID since %s\n",
+                            report.void_populations(i),
+                            MomentText(report.void_since(i))));
+    }
     if (!options.receipts.empty())
       Print(absl::StrFormat("all %u receipts are in it\n", receipts));
   }

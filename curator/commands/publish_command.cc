@@ -35,9 +35,15 @@ std::string PublishedText(const PublishedTable& published) {
   std::string text = absl::StrCat("published ", published.table, " with ",
                                   published.label, "\n");
   if (published.is_private) {
-    return absl::StrCat(text,
-                        "  differentially private: drawn from a release "
-                        "that the ledger has charged\n");
+    absl::StrAppend(&text,
+                    "  differentially private: drawn from a release that the "
+                    "ledger has charged\n");
+    if (published.void_since.has_value()) {
+      absl::StrAppend(&text, "  the guarantee of its people is VOID since ",
+                      MomentText(*published.void_since),
+                      ": the label says so\n");
+    }
+    return text;
   }
   absl::StrAppend(&text,
                   "  NOT PRIVATE: nothing bounds what it tells about a "

@@ -2,7 +2,9 @@
 // operator's machine, through session, ledger and gate like any other.
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,6 +19,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/draft/class_release.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/item_table.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/promise.h"
@@ -96,14 +99,41 @@ absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
   return CheckPromises(opened->catalog, *opened->ledger);
 }
 
-// Of the request alone: the same command finds its release again.
-std::string RunIdOf(const RunParameters& parameters, std::uint32_t draw) {
+// The bytes that say which release is asked for.
+std::string NameOfRequest(const RunParameters& parameters, std::uint32_t draw) {
+  return absl::StrCat(HexOf(HashOf(parameters)), " ", draw);
+}
+
+// The id that earlier versions gave the run: of public numbers alone, so that
+// anybody could compute it.
+std::string EarlierRunId(const RunParameters& parameters, std::uint32_t draw) {
   const Digest request = HashOf(parameters);
   return HexOf(Sha256()
                    .AddString("dpnmf synthesise 1")
                    .AddBytes(std::as_bytes(std::span(request)))
                    .AddInteger(draw)
                    .Finish())
+      .substr(0, 32);
+}
+
+// A function of the request and the operator's key: the same command finds its
+// release again, and no analyst can open a run of that id before. A run that
+// the operator opened under the earlier id keeps it.
+absl::StatusOr<std::string> RunIdOf(const SynthesiseOptions& options,
+                                    const RunParameters& parameters) {
+  const std::string earlier = EarlierRunId(parameters, options.draw);
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                         Ledger::ReadRows(places));
+  for (const LedgerRow& row : rows) {
+    if (row.kind == RowKind::kOpen && row.run_id == earlier &&
+        row.identity == kOperator)
+      return earlier;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         LoadOrCreateFingerprintKey(options.data_dir));
+  return HexOf(KeyedHashFor("dpnmf synthesise",
+                            NameOfRequest(parameters, options.draw), key))
       .substr(0, 32);
 }
 
@@ -192,7 +222,8 @@ absl::Status Synthesise(const SynthesiseOptions& options) {
   Session session(context, {kOperator});
   RunObserver observer({opened.audit.get(), nullptr}, *opened.ledger,
                        kOperator);
-  const std::string run_id = RunIdOf(parameters, options.draw);
+  DPNMF_ASSIGN_OR_RETURN(const std::string run_id,
+                         RunIdOf(options, parameters));
   DPNMF_RETURN_IF_ERROR(observer.Asked());
   DPNMF_ASSIGN_OR_RETURN(const OpenedSession run,
                          session.Open(run_id, parameters));

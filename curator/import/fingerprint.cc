@@ -171,6 +171,14 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
   return key;
 }
 
+Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
+                    const FingerprintKey& key) {
+  const Digest own = HmacSha256(std::as_bytes(std::span(key)),
+                                std::as_bytes(std::span(purpose)));
+  return HmacSha256(std::as_bytes(std::span(own)),
+                    std::as_bytes(std::span(bytes)));
+}
+
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
                      std::vector<PersonFingerprint>* rows) {
   return FingerprintOfColumns(matrix, matrix.features, matrix.users, key, rows);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,12 @@ using PersonFingerprint = std::array<std::uint8_t, 16>;
 // "storage-failed". Stops the process if the random source fails.
 absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
     const std::string& data_dir);
+
+// HMAC-SHA-256 of the bytes under a key of the purpose's own, which is the HMAC
+// of the purpose under the operator's key. Without that key nobody can compute
+// it, or test what the bytes are.
+Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
+                    const FingerprintKey& key);
 
 // HMAC-SHA-256 under the key of D, N and the sorted HMACs of the columns, each
 // over its nonzero entries. So the order of the users, the file format and

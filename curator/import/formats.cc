@@ -1,12 +1,17 @@
 #include "curator/import/formats.h"
 
+#include <cmath>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "curator/import/entry.h"
 #include "curator/import/fields.h"
 #include "curator/import/matrix_market.h"
 #include "curator/import/npy_matrix.h"
@@ -54,6 +59,15 @@ constexpr InputFormat kFormats[] = {
          [](InputFile* input, bool users_are_rows, const LoadOptions&) {
            return ReadNpyMatrix(input, users_are_rows);
          }},
+    {.name = "npz",
+     .title = "NumPy .npz",
+     .extension = ".npz",
+     .signature = "PK\x03\x04",
+     .has_arrays = true,
+     .read =
+         [](InputFile* input, bool users_are_rows, const LoadOptions& options) {
+           return ReadNpzMatrix(input, options.array, users_are_rows);
+         }},
     {.name = "triples",
      .title = "'user item value' triples",
      .declares_people = true,
@@ -62,6 +76,27 @@ constexpr InputFormat kFormats[] = {
            return ReadTriples(input, options);
          }},
 };
+
+// Lines as MovieLens' u.data, ratings.dat and ratings.csv have them: user,
+// item, rating and the time in seconds since 1970; or a header that names them.
+bool LooksLikeRatings(std::string_view first_line) {
+  constexpr std::uint64_t kYear1973 = 100'000'000;
+  constexpr double kLargestRating = 100;
+  std::vector<std::string> fields;
+  for (const char* separator : {"\t", "::", ",", ";"}) {
+    fields = absl::StrSplit(View(first_line), separator);
+    if (fields.size() == 4) break;
+  }
+  if (fields.size() != 4) return false;
+  for (std::string& field : fields) absl::AsciiStrToLower(&field);
+  if (fields[2] == "rating" && absl::StartsWith(fields[3], "time")) return true;
+  const auto rating = ParseNumber(fields[2]);
+  const auto time = ParseWhole(fields[3]);
+  return ParseWhole(fields[0]).has_value() &&
+         ParseWhole(fields[1]).has_value() && rating.has_value() &&
+         std::abs(*rating) <= kLargestRating && time.has_value() &&
+         *time >= kYear1973;
+}
 
 // A text whose name says nothing: the first line's separator decides. Three or
 // four fields could as well be triples with or without a time.
@@ -101,6 +136,16 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
         absl::StartsWithIgnoreCase(View(beginning), View(format->signature)))
       return format;
   }
+  const std::string_view first_line =
+      beginning.substr(0, beginning.find_first_of("\r\n"));
+  if (LooksLikeRatings(first_line)) {
+    return input->RefuseAt(
+        "input-ratings", 1, 0,
+        "these are ratings (user, item, rating, time), as in MovieLens' "
+        "u.data, and a rating that is missing is not 0: give --ratings in the "
+        "place of --input, with --items FILE, --rating-range LOW,HIGH and "
+        "--users-count N; or say with --format-in what else the lines are");
+  }
   std::string name = absl::AsciiStrToLower(input->path());
   if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);
   for (const InputFormat* format : InputFormats().rows()) {
@@ -112,8 +157,7 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
     return input->RefuseAt("input-empty", 0, 0,
                            "the file is empty; give another");
   }
-  return FormatOfText(*input,
-                      beginning.substr(0, beginning.find_first_of("\r\n")));
+  return FormatOfText(*input, first_line);
 }
 
 }  // namespace dpnmf::curator

@@ -25,6 +25,8 @@ struct InputFormat {
   // Reads LoadOptions::class_column, id_column, label_columns, columns and
   // delimiter.
   bool has_fields = false;
+  // Reads LoadOptions::array.
+  bool has_arrays = false;
   // Errors of LoadMatrix.
   absl::StatusOr<LoadedMatrix> (*read)(InputFile* input, bool users_are_rows,
                                        const LoadOptions& options);
@@ -34,7 +36,7 @@ struct InputFormat {
 const NameTable<InputFormat>& InputFormats();
 
 // By the first bytes, else by the name, else by the first line's separators.
-// INVALID_ARGUMENT "input-ambiguous", "input-empty".
+// INVALID_ARGUMENT "input-ambiguous", "input-empty", "input-ratings".
 absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input);
 
 }  // namespace dpnmf::curator

@@ -180,6 +180,7 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.id_column.has_value(), "--id-column"},
       {!options.columns.empty(), "--columns"},
       {options.delimiter.has_value(), "--delimiter"},
+      {!options.array.empty(), "--array"},
       {!options.features_file.empty(), "--features"},
       {options.class_column.has_value(), "--class-column"},
       {!options.classes.empty(), "--classes"},

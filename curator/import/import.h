@@ -57,6 +57,7 @@ struct ImportOptions {
   std::optional<EntryRange> range;
   std::string columns;            // as in LoadOptions
   std::optional<char> delimiter;  // as in LoadOptions
+  std::string array;              // as in LoadOptions
 
   std::string name;
   std::string population;

@@ -145,6 +145,7 @@ class MatrixSource : public ImportSource {
     load.classes = options.classes;
     load.columns = options.columns;
     load.delimiter = options.delimiter;
+    load.array = options.array;
     load.refused = options.refused;
     load.interrupted = options.interrupted;
     load.note = options.note;

@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -32,6 +33,24 @@ struct InputFile::GzFile {
   ~GzFile() {
     if (handle != nullptr) gzclose(handle);
   }
+};
+
+// A member that is being read: `stored` and `content` count what is left.
+struct InputFile::MemberFile {
+  explicit MemberFile(const ZipMember& of) : member(of), stored(of.stored) {}
+  ~MemberFile() {
+    if (file != nullptr) std::fclose(file);
+    if (inflating) inflateEnd(&stream);
+  }
+
+  const ZipMember member;
+  std::FILE* file = nullptr;
+  z_stream stream = {};
+  bool inflating = false;
+  std::uint64_t stored = 0;   // bytes of the archive that were not read yet
+  std::uint64_t content = 0;  // bytes that were given
+  uLong crc = 0;
+  std::vector<char> in = std::vector<char>(kChunk);
 };
 
 InputFile::InputFile(std::string path, LoadProgress progress,
@@ -67,7 +86,32 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
   return input;
 }
 
+absl::StatusOr<std::unique_ptr<InputFile>> InputFile::OpenMember(
+    const ZipMember& member) const {
+  std::unique_ptr<InputFile> input(
+      new InputFile(path_, progress_, interrupted_));
+  input->size_ = size_;
+  input->member_ = std::make_unique<MemberFile>(member);
+  MemberFile& file = *input->member_;
+  file.file = std::fopen(path_.c_str(), "rbe");
+  if (file.file == nullptr ||
+      fseeko(file.file, static_cast<off_t>(member.offset), SEEK_SET) != 0) {
+    return Unreadable(path_,
+                      "the file cannot be opened; check its permissions");
+  }
+  file.inflating =
+      member.deflated && inflateInit2(&file.stream, -MAX_WBITS) == Z_OK;
+  if (file.inflating == member.deflated) return input;
+  return Unreadable(path_, "there is no memory to decompress the file");
+}
+
+bool InputFile::IsCompressed() const { return gzdirect(file_->handle) == 0; }
+
 std::uint64_t InputFile::LargestContent() const {
+  if (member_ != nullptr) {
+    return std::min(member_->member.content,
+                    kLargestExpansion * member_->member.stored);
+  }
   return gzdirect(file_->handle) != 0 ? size_ : kLargestExpansion * size_;
 }
 
@@ -75,13 +119,8 @@ std::string_view InputFile::Buffered() const {
   return std::string_view(buffer_.data() + begin_, end_ - begin_);
 }
 
-absl::StatusOr<bool> InputFile::Fill() {
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= std::exchange(begin_, 0);
-  }
-  if (buffer_.size() - end_ < kChunk) buffer_.resize(2 * buffer_.size());
-  const int count = gzread(file_->handle, buffer_.data() + end_, kChunk);
+absl::StatusOr<std::size_t> InputFile::ReadGz(char* to) {
+  const int count = gzread(file_->handle, to, kChunk);
   // gzread reports a truncated stream only here.
   int error = Z_OK;
   gzerror(file_->handle, &error);
@@ -90,10 +129,70 @@ absl::StatusOr<bool> InputFile::Fill() {
                       "the compressed data are damaged or cut off; "
                       "check it with gzip -t and copy it again");
   }
-  end_ += static_cast<std::size_t>(count);
-  if (progress_) {
+  if (progress_)
     progress_(static_cast<std::uint64_t>(gzoffset(file_->handle)), size_);
+  return static_cast<std::size_t>(count);
+}
+
+// Stored bytes as they are; deflated ones as the stream makes them, which must
+// end where the member does.
+absl::StatusOr<std::size_t> InputFile::ReadMember(char* to) {
+  MemberFile& file = *member_;
+  const auto damaged = [this] {
+    return Unreadable(path_,
+                      "the archive is damaged or cut off; check it with "
+                      "unzip -t and copy it again");
+  };
+  z_stream& stream = file.stream;
+  stream.next_out = reinterpret_cast<Bytef*>(to);
+  stream.avail_out = kChunk;
+  bool ended = false;
+  while (stream.avail_out > 0 && !ended) {
+    if (stream.avail_in == 0 && file.stored > 0) {
+      const std::size_t wanted =
+          std::min<std::uint64_t>(file.stored, file.in.size());
+      if (std::fread(file.in.data(), 1, wanted, file.file) != wanted)
+        return damaged();
+      file.stored -= wanted;
+      stream.next_in = reinterpret_cast<Bytef*>(file.in.data());
+      stream.avail_in = static_cast<uInt>(wanted);
+    }
+    if (file.member.deflated) {
+      const int result = inflate(&stream, Z_NO_FLUSH);
+      ended = result == Z_STREAM_END;
+      if (result != Z_OK && !ended) return damaged();
+    } else {
+      const uInt part = std::min(stream.avail_in, stream.avail_out);
+      if (part > 0) std::memcpy(stream.next_out, stream.next_in, part);
+      stream.next_in += part;
+      stream.avail_in -= part;
+      stream.next_out += part;
+      stream.avail_out -= part;
+      ended = stream.avail_in == 0 && file.stored == 0;
+    }
   }
+  const std::size_t count = kChunk - stream.avail_out;
+  file.content += count;
+  file.crc = crc32(file.crc, reinterpret_cast<const Bytef*>(to),
+                   static_cast<uInt>(count));
+  if (file.content > file.member.content ||
+      (ended && (file.content != file.member.content || stream.avail_in > 0 ||
+                 file.stored > 0 || file.crc != file.member.crc)))
+    return damaged();
+  if (progress_) progress_(size_ - file.stored, size_);
+  return count;
+}
+
+absl::StatusOr<bool> InputFile::Fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+  }
+  if (buffer_.size() - end_ < kChunk) buffer_.resize(2 * buffer_.size());
+  char* const to = buffer_.data() + end_;
+  DPNMF_ASSIGN_OR_RETURN(const std::size_t count,
+                         member_ != nullptr ? ReadMember(to) : ReadGz(to));
+  end_ += count;
   if (interrupted_ && interrupted_()) {
     return Refusal(absl::StatusCode::kCancelled, "cancelled",
                    absl::StrCat("Interrupted while reading ", path_, "."));

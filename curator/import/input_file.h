@@ -1,4 +1,5 @@
-// A file read from front to back, decompressed where it begins like gzip.
+// A file read from front to back, decompressed where it begins like gzip; or a
+// member of a ZIP archive (zip_directory.h).
 #ifndef DPNMF_CURATOR_IMPORT_INPUT_FILE_H_
 #define DPNMF_CURATOR_IMPORT_INPUT_FILE_H_
 
@@ -13,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "curator/import/load.h"
+#include "curator/import/zip_directory.h"
 
 namespace dpnmf::curator {
 
@@ -27,6 +29,14 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
+  // The member's bytes as a file of its own, with the path, the progress and
+  // the interruption of this one. Its end is refused ("input-unreadable")
+  // unless its size and CRC-32 are those of the directory.
+  absl::StatusOr<std::unique_ptr<InputFile>> OpenMember(
+      const ZipMember& member) const;
+
+  // Whether the file begins like gzip. After Peek.
+  bool IsCompressed() const;
   // Bytes that the file can have at most when it is not compressed. After Peek.
   std::uint64_t LargestContent() const;
   // Number of the last line that was read; the first is 1.
@@ -54,10 +64,13 @@ class InputFile {
 
  private:
   struct GzFile;
+  struct MemberFile;
   InputFile(std::string path, LoadProgress progress,
             std::function<bool()> interrupted);
   // Appends the next chunk to the buffer; false at the end of the file.
   absl::StatusOr<bool> Fill();
+  absl::StatusOr<std::size_t> ReadGz(char* to);
+  absl::StatusOr<std::size_t> ReadMember(char* to);
   std::string_view Buffered() const;
 
   const std::string path_;
@@ -65,6 +78,7 @@ class InputFile {
   const std::function<bool()> interrupted_;
   std::uint64_t size_ = 0;
   std::unique_ptr<GzFile> file_;
+  std::unique_ptr<MemberFile> member_;  // in the place of file_
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // unread part of buffer_
   std::uint64_t line_number_ = 0;

@@ -48,6 +48,13 @@ absl::Status CheckDeclaredShape(const InputFile& input,
 absl::Status CheckFieldOptions(const InputFile& input,
                                const InputFormat& format,
                                const LoadOptions& options) {
+  if (!options.array.empty() && !format.has_arrays) {
+    return input.RefuseAt(
+        "flag-unused", 0, 0,
+        absl::StrCat("the format ", View(format.name),
+                     " has one matrix, and "
+                     "--array chooses one of an .npz file; leave it out"));
+  }
   if (format.has_fields) return absl::OkStatus();
   const std::pair<bool, const char*> given[] = {
       {options.label_columns.has_value(), "--label-columns"},

@@ -1,11 +1,12 @@
 // Reads a matrix file into memory, one column per user.
 //
 // Formats: CSV and TSV (and fields separated by blanks), Matrix Market
-// (coordinate and array), NumPy .npy, and "user item value" triples; each also
-// compressed with gzip, which is recognised by its first bytes. docs/data.md
-// describes them. Everything that cannot be a non-negative finite matrix is
-// refused with INVALID_ARGUMENT and one sentence that names the file, the line
-// and the column (the field's number, both counted from 1; for .npy the entry).
+// (coordinate and array), NumPy .npy and .npz, and "user item value" triples;
+// each also compressed with gzip, which is recognised by its first bytes.
+// docs/data.md describes them. Everything that cannot be a non-negative finite
+// matrix is refused with INVALID_ARGUMENT and one sentence that names the file,
+// the line and the column (the field's number, both counted from 1; for .npy
+// the entry).
 //
 // The sentences may quote private values: they are for the terminal of the
 // operator who owns the file and must not travel further.
@@ -31,7 +32,7 @@ struct InputFormat;
 using MatrixFormat = const InputFormat*;
 
 // "auto", "csv", "tsv", "text" (fields separated by runs of blanks or tabs),
-// "mtx", "npy", "triples"; nothing for another name.
+// "mtx", "npy", "npz", "triples"; nothing for another name.
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
 // All of these, as --format-in takes them: "auto|csv|...".
 std::string FormatNames();
@@ -93,6 +94,8 @@ struct LoadOptions {
   std::string columns;
   // Text matrices. Not set: that of the format.
   std::optional<char> delimiter;
+  // .npz: the name of the array. Empty: the file has one.
+  std::string array;
   // Text matrices. Told the first kShownTextRefusals of the entries and lines
   // that are refused, if there are two or more; the error that is returned
   // counts them.
@@ -122,11 +125,13 @@ struct LoadOptions {
 // "input-malformed", "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-negative", "input-duplicate", "input-out-of-range", "input-too-large",
 // "input-ambiguous" (the format must be said), "features-mismatch",
-// "users-mismatch", "item-unknown", "columns-unknown",
-// "class-column-out-of-range", "class-unknown" (a label is not declared),
-// "class-column-mixed" (the file is no text matrix of users in rows),
-// "id-column-out-of-range", "flag-unused" (label_columns, id_column, columns or
-// delimiter, and the format has no such fields).
+// "users-mismatch", "item-unknown", "columns-unknown", "array-unknown" (the
+// file has no array of this name), "input-ratings" (lines of user, item, rating
+// and time, for which --ratings is), "class-column-out-of-range",
+// "class-unknown" (a label is not declared), "class-column-mixed" (the file is
+// no text matrix of users in rows), "id-column-out-of-range", "flag-unused"
+// (label_columns, id_column, columns, delimiter or array, and the format has no
+// such fields or arrays).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

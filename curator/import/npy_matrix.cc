@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "common/base/npy.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
+#include "curator/import/zip_directory.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -153,6 +155,43 @@ absl::StatusOr<std::vector<Entry>> ReadEntries(InputFile* input,
   return values;
 }
 
+// The member `name`.npy; the only one if `name` is empty.
+absl::StatusOr<const ZipMember*> ArrayOf(const InputFile& input,
+                                         const std::vector<ZipMember>& members,
+                                         const std::string& name) {
+  constexpr std::size_t kMostShown = 10;
+  constexpr std::string_view kEnding = ".npy";
+  const ZipMember* only = nullptr;
+  std::size_t arrays = 0;
+  std::string list;
+  for (const ZipMember& member : members) {
+    std::string_view array = member.name;
+    if (!array.ends_with(kEnding)) continue;
+    array.remove_suffix(kEnding.size());
+    if (!name.empty() && array == name) return &member;
+    only = &member;
+    if (++arrays > kMostShown) continue;
+    absl::StrAppend(&list, list.empty() ? "" : ", ", Quoted(array));
+  }
+  if (arrays > kMostShown) absl::StrAppend(&list, " and others");
+  if (arrays == 0) {
+    return input.RefuseAt("input-empty", 0, 0,
+                          "the archive has no array (NAME.npy); save one with "
+                          "numpy.savez");
+  }
+  if (!name.empty()) {
+    return input.RefuseAt(
+        "array-unknown", 0, 0,
+        absl::StrCat("there is no array ", Quoted(name), "; it has ", list));
+  }
+  if (arrays == 1) return only;
+  return input.RefuseAt(
+      "input-ambiguous", 0, 0,
+      absl::StrCat("the file has the arrays ", list,
+                   "; give the one of people with --array NAME (a sparse "
+                   "matrix of scipy: save it with scipy.io.mmwrite)"));
+}
+
 }  // namespace
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
@@ -165,6 +204,24 @@ absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
   return DenseOfRows(std::move(values), header.shape[transposed ? 1 : 0],
                      header.shape[transposed ? 0 : 1],
                      users_are_rows != transposed);
+}
+
+absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
+                                           const std::string& name,
+                                           bool users_are_rows) {
+  DPNMF_RETURN_IF_ERROR(input->Peek(1).status());
+  if (input->IsCompressed()) {
+    return input->RefuseAt("input-malformed", 0, 0,
+                           "the archive is compressed once more; unpack it "
+                           "with gunzip");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
+                         ReadZipDirectory(input->path()));
+  DPNMF_ASSIGN_OR_RETURN(const ZipMember* const member,
+                         ArrayOf(*input, members, name));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> array,
+                         input->OpenMember(*member));
+  return ReadNpyMatrix(array.get(), users_are_rows);
 }
 
 absl::StatusOr<NpyNumbers> ReadNpyNumbers(InputFile* input,

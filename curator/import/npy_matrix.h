@@ -1,9 +1,11 @@
-// NumPy .npy files of two dimensions: booleans, integers of 1 to 8 bytes,
-// floats of 4 and 8 bytes, either byte order, C or Fortran order.
+// NumPy .npy files, and arrays of .npz files, of two dimensions: booleans,
+// integers of 1 to 8 bytes, floats of 4 and 8 bytes, either byte order, C or
+// Fortran order.
 #ifndef DPNMF_CURATOR_IMPORT_NPY_MATRIX_H_
 #define DPNMF_CURATOR_IMPORT_NPY_MATRIX_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,6 +15,11 @@
 namespace dpnmf::curator {
 
 absl::StatusOr<LoadedMatrix> ReadNpyMatrix(InputFile* input,
+                                           bool users_are_rows);
+
+// The array `name` of an .npz file; empty: its only array.
+absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
+                                           const std::string& name,
                                            bool users_are_rows);
 
 // The numbers as the file has them, in double precision.

@@ -149,14 +149,18 @@ void PeopleCollector::AddLine(std::span<const float> line,
       for (const bool with_id : {true, false}) {
         if (entries_alone && with_id) continue;
         row.clear();
+        bool any = false;
         for (std::size_t i = 0; i < line.size(); ++i) {
           const bool takes = i == fields.class_field ? with_class
                              : i == fields.id_field
                                  ? with_id
                                  : fields.is_entry[i] || !entries_alone;
-          if (takes && !std::isnan(line[i])) row.push_back(line[i]);
+          if (!takes || std::isnan(line[i])) continue;
+          row.push_back(line[i]);
+          any = any || (i != fields.class_field && line[i] != 0);
         }
-        AddRow(row);
+        // A class alone is nobody: it would be shared by all rows of zeros.
+        if (any) AddRow(row);
       }
     }
   }

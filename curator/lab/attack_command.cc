@@ -32,7 +32,7 @@ namespace {
 
 struct AttackFlags {
   std::string original, published, outsiders, output;
-  std::string users = "rows", items, rating_range;
+  std::string users = "rows", header, items, rating_range;
   std::optional<int> class_column, id_column;
   std::optional<int> published_class_column, published_id_column;
   bool is_public = false;
@@ -40,6 +40,8 @@ struct AttackFlags {
   std::optional<std::uint64_t> seed;
   std::uint32_t people = 2000;
   AttackOptions options;
+  RatingsAttacker attacker;
+  LoadProgress reading;
 };
 
 absl::Status WrongAttack(std::string_view code, std::string_view sentence) {
@@ -54,6 +56,9 @@ absl::Status CheckAttackFlags(const AttackFlags& flags) {
   if (flags.items.empty() != flags.rating_range.empty())
     return WrongAttack("attack-option-out-of-range",
                        "Ratings need `--items` and `--rating-range` together.");
+  if (!(flags.attacker.days.value_or(0) >= 0))
+    return WrongAttack("attack-option-out-of-range",
+                       "`--known-days` must be at least 0.");
   if (flags.options.known_pairs < 0 || flags.people < 1 ||
       flags.options.threads < 1)
     return WrongAttack(
@@ -68,6 +73,7 @@ absl::Status CheckAttackFlags(const AttackFlags& flags) {
 class AttackProgress {
  public:
   void operator()(std::string_view attack, double share) {
+    share = std::clamp(share, 0.0, 1.0);
     if (!terminal_) {
       if (attack != attack_) absl::FPrintF(stderr, "%s\n", std::string(attack));
       attack_ = attack;
@@ -99,6 +105,8 @@ absl::StatusOr<Table> ReadAttackTable(const std::string& path,
   options.users_are_rows = flags.users == "rows";
   options.class_column = class_column;
   options.id_column = id_column;
+  if (!flags.header.empty()) options.header = flags.header == "yes";
+  options.progress = flags.reading;
   options.interrupted = Interrupted;
   return ReadTable(path, options);
 }
@@ -174,6 +182,7 @@ absl::StatusOr<RatingTable> ReadAttackRatings(
     std::vector<std::string>* people) {
   DPNMF_ASSIGN_OR_RETURN(const ItemTable items, LoadItemTable(flags.items, ""));
   RatingsOptions options;
+  options.keep_times = flags.attacker.days.has_value();
   DPNMF_ASSIGN_OR_RETURN(options.scale, ParseRatingRange(flags.rating_range));
   options.interrupted = Interrupted;
   DPNMF_ASSIGN_OR_RETURN(const LoadedRatings loaded,
@@ -193,6 +202,9 @@ absl::StatusOr<RatingTable> ReadAttackRatings(
                          loaded.indices.begin() + to);
       table.units.insert(table.units.end(), loaded.units.begin() + from,
                          loaded.units.begin() + to);
+      if (!loaded.times.empty())
+        table.times.insert(table.times.end(), loaded.times.begin() + from,
+                           loaded.times.begin() + to);
     }
     table.EndPerson();
   }
@@ -204,6 +216,14 @@ absl::StatusOr<Attacked> AttackRatingFiles(const AttackFlags& flags,
   std::vector<std::string> people;
   DPNMF_ASSIGN_OR_RETURN(const RatingTable original,
                          ReadAttackRatings(flags.original, flags, &people));
+  RatingsAttacker attacker = flags.attacker;
+  RatingTable outsiders;
+  if (!flags.outsiders.empty()) {
+    std::vector<std::string> others;
+    DPNMF_ASSIGN_OR_RETURN(outsiders,
+                           ReadAttackRatings(flags.outsiders, flags, &others));
+    attacker.outsiders = &outsiders;
+  }
   Attacked attacked = {
       .report = {},
       .people = static_cast<std::int64_t>(original.people()),
@@ -219,13 +239,14 @@ absl::StatusOr<Attacked> AttackRatingFiles(const AttackFlags& flags,
     order.ids = people;
     order.values.resize(static_cast<Eigen::Index>(people.size()), 0);
     DPNMF_RETURN_IF_ERROR(Align(order, &completed));
-    DPNMF_ASSIGN_OR_RETURN(attacked.report,
-                           AttackRatings(original, completed.values, options));
+    DPNMF_ASSIGN_OR_RETURN(
+        attacked.report,
+        AttackRatings(original, completed.values, options, attacker));
   } else {
     DPNMF_ASSIGN_OR_RETURN(const RatingTable published,
                            ReadAttackRatings(flags.published, flags, &people));
-    DPNMF_ASSIGN_OR_RETURN(attacked.report,
-                           AttackRatings(original, published, options));
+    DPNMF_ASSIGN_OR_RETURN(
+        attacked.report, AttackRatings(original, published, options, attacker));
   }
   return attacked;
 }
@@ -264,6 +285,9 @@ PublicationReport PublicationOf(const AttackFlags& flags, Attacked attacked) {
       {"users", flags.users},
       {"outsiders", flags.outsiders},
       {"known_pairs", flags.options.known_pairs},
+      {"known_days", flags.attacker.days.has_value()
+                         ? nlohmann::ordered_json(*flags.attacker.days)
+                         : nlohmann::ordered_json(nullptr)},
       {"people", flags.people},
       {"public", flags.is_public},
       {"seed", flags.seed.has_value() ? nlohmann::ordered_json(*flags.seed)
@@ -276,7 +300,7 @@ PublicationReport PublicationOf(const AttackFlags& flags, Attacked attacked) {
   return report;
 }
 
-absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
+absl::StatusOr<ExitCode> RunAttack(AttackFlags flags) {
   DPNMF_RETURN_IF_ERROR(CheckAttackFlags(flags));
   PublicationReport others;
   for (const std::string& directory : flags.beside)
@@ -292,6 +316,11 @@ absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
   options.progress = [&progress](std::string_view attack, double share) {
     progress(attack, share);
   };
+  flags.reading = [&progress](std::uint64_t done, std::uint64_t total) {
+    progress("reading",
+             static_cast<double>(done) /
+                 static_cast<double>(std::max<std::uint64_t>(total, 1)));
+  };
   absl::StatusOr<Attacked> attacked = flags.items.empty()
                                           ? AttackTables(flags, options)
                                           : AttackRatingFiles(flags, options);
@@ -305,10 +334,15 @@ absl::StatusOr<ExitCode> RunAttack(const AttackFlags& flags) {
   PublicationReport report = PublicationOf(flags, *std::move(attacked));
   report.beside = std::move(others.beside);
   DPNMF_RETURN_IF_ERROR(WriteReport(flags.output, report));
-  absl::PrintF("\nattacked %d of %d people (%s)\n",
-               people["attacked"].get<std::int64_t>(),
+  const auto attacked_count = people["attacked"].get<std::int64_t>();
+  absl::PrintF("\nattacked %d of %d people (%s)\n", attacked_count,
                people["people"].get<std::int64_t>(),
                people["attacked_are"].get<std::string>());
+  if (attacked_count < people["drawn_from"].get<std::int64_t>())
+    absl::PrintF(
+        "They were drawn at random from %d, and each was looked for among all "
+        "rows: shares\nare estimates, with intervals of 95 %%.\n",
+        people["drawn_from"].get<std::int64_t>());
   for (const std::string& sentence : words) absl::PrintF("  %s\n", sentence);
   absl::PrintF("\nwrote attack.csv, results.json and report.html to %s\n",
                flags.output);
@@ -341,6 +375,9 @@ Command AttackCommand() {
                 "Table that is or may be published", {.required = true}),
            Flag("--users", &flags->users, "Which lines of the files are people",
                 {.one_of = "rows|columns", .shown = true}),
+           Flag("--header", &flags->header,
+                "Whether the first line of the tables holds names [found out]",
+                {.one_of = "yes|no"}),
            Flag("--class-column", &flags->class_column,
                 "Field with the class, from 1; it is not attacked"),
            Flag("--id-column", &flags->id_column,
@@ -351,12 +388,15 @@ Command AttackCommand() {
                 "The same of the published table [--id-column]; with ratings: "
                 "a completed table is published"),
            Flag("--outsiders", &flags->outsiders,
-                "Table of people whom the published one was not made from: for "
-                "membership"),
+                "Table (or ratings) of people whom the published one was not "
+                "made from: for membership"),
            Flag("--items", &flags->items,
                 "Ratings are attacked: file with the items' ids, one a line"),
            Flag("--rating-range", &flags->rating_range,
                 "Least and largest rating, as 1,5"),
+           Flag("--known-days", &flags->attacker.days,
+                "Of ratings with times (a fourth field, in seconds): the "
+                "attacker knows their dates too, up to so many days"),
            Flag("--known-pairs", &options.known_pairs,
                 "People whose published rows the attacker knows",
                 {.shown = true}),

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
@@ -37,6 +38,7 @@ struct DistortFlags {
   std::vector<std::string> methods = {"all"};
   TableOptions table;
   DistortStudyOptions study;
+  std::optional<int> iterations;
   bool as_published = false, experiment = false, is_public = false;
 };
 
@@ -78,6 +80,17 @@ absl::Status CheckDistortFlags(const DistortFlags& flags) {
   }
   return flags.data_dir.empty() ? absl::OkStatus()
                                 : CheckDataDir(flags.data_dir);
+}
+
+absl::StatusOr<Table> ReadForMethods(const DistortFlags& flags) {
+  absl::StatusOr<Table> table = ReadTable(flags.input, flags.table);
+  if (table.ok() || ReasonCode(table.status()) != "input-negative")
+    return table;
+  return Refusal(
+      table.status().code(), "input-negative",
+      absl::StrCat(absl::StripSuffix(table.status().message(), "."),
+                   " for the methods of NMF. Leave these out of --method, or "
+                   "add a constant to the column."));
 }
 
 absl::StatusOr<std::optional<PeopleFingerprints>> PeopleFor(
@@ -205,8 +218,9 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
   flags.table.refuse_negative = std::any_of(
       flags.study.methods.begin(), flags.study.methods.end(),
       [](const auto* method) { return method->core == DistortCore::kNmf; });
-  DPNMF_ASSIGN_OR_RETURN(const Table table,
-                         ReadTable(flags.input, flags.table));
+  DPNMF_ASSIGN_OR_RETURN(const Table table, ReadForMethods(flags));
+  flags.study.distort.nmf.iterations =
+      flags.iterations.value_or(MostIterationsFor(table.values.size()));
   flags.study.stop = Interrupted;
   flags.study.progress = std::ref(progress);
   absl::PrintF("%s\n", std::string(kPublicationWarning));
@@ -315,8 +329,9 @@ Command DistortCommand() {
            Flag("--tolerance", &distort.nmf.tolerance,
                 "NMF ends at this share of the first gradient",
                 {.shown = true}),
-           Flag("--iterations", &distort.nmf.iterations,
-                "Most iterations of NMF", {.shown = true}),
+           Flag("--iterations", &flags->iterations,
+                "Most iterations of NMF [20000; in tables above 500,000 "
+                "numbers as many as read 1e10 numbers, at least 100]"),
            Flag("--seconds", &distort.nmf.seconds,
                 "Seconds after which NMF ends", {.shown = true}),
            Flag("--folds", &study.svm.folds,

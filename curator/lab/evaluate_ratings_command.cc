@@ -152,7 +152,11 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
       Flag("--moment-rows", &options.run.moment_rows,
            "M: rows of its second moments [chosen]", {.needs = kNeeds}),
       Flag("--profile-directions", &options.run.profile_directions,
-           "r: directions of its corrections [chosen]", {.needs = kNeeds})};
+           "r: directions of its corrections [chosen]", {.needs = kNeeds}),
+      Flag("--non-negative", &options.run.non_negative,
+           "The method ratings as parts that can be read: no factor and no "
+           "person's share of one is below 0",
+           {.needs = kNeeds})};
 }
 
 absl::StatusOr<ExitCode> RunEvaluateRatings(const EvaluateRatingsFlags& flags) {

@@ -1,5 +1,6 @@
 // dpnmf-lab synthesise: people from a paid release; or, on data that were
 // declared public, what such a release would be worth.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -43,7 +44,7 @@ struct SynthesiseFlags {
   std::string classes, range;
   bool integers = false;
   std::optional<double> column_bound;
-  std::optional<int> class_column;
+  std::optional<int> class_column, id_column;
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> seed;
   bool is_public = false;
@@ -92,6 +93,7 @@ absl::StatusOr<Table> ReadLabelled(const std::string& path,
   TableOptions options;
   options.users_are_rows = flags.users == "rows";
   options.class_column = flags.class_column;
+  options.id_column = flags.id_column;
   return ReadTable(path, options);
 }
 
@@ -106,6 +108,100 @@ nlohmann::ordered_json ParametersOfDraft(const SynthesiseFlags& flags,
   return parameters;
 }
 
+// A member of the receipt or of the charge, as text; empty if it has none.
+std::string FieldOf(const nlohmann::ordered_json& object, const char* field) {
+  if (!object.is_object() || !object.contains(field)) return "";
+  const nlohmann::ordered_json& value = object.at(field);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string ClassText(const ClassRelease& release, const Table& people) {
+  std::string text;
+  for (const std::string& name : release.facts.classes->names) {
+    absl::StrAppend(
+        &text, text.empty() ? "" : ", ", name, ": ",
+        std::count(people.classes.begin(), people.classes.end(), name));
+  }
+  return text;
+}
+
+// PublicationReport::drawn.
+nlohmann::ordered_json FactsOfDraw(const SynthesiseFlags& flags,
+                                   const ClassRelease& release,
+                                   const Table& people) {
+  const DatasetFacts& facts = release.facts;
+  const auto charge = [&](const char* field) {
+    return FieldOf(release.charge, field);
+  };
+  nlohmann::ordered_json drawn = {
+      {"drawn", absl::StrFormat("%d synthetic people (%s), %s", *flags.count,
+                                ClassText(release, people),
+                                flags.seed.has_value()
+                                    ? absl::StrCat("seed ", *flags.seed)
+                                    : "randomness of the operating system")},
+      {"from",
+       absl::StrFormat("class moments of data set %s, population %s: row %s of "
+                       "ledger %s, run %s",
+                       facts.name, facts.population, charge("sequence"),
+                       charge("ledger"), charge("run_id"))},
+      {"guarantee of the release",
+       absl::StrFormat("epsilon %g at delta %g (%s, %s)", release.epsilon,
+                       release.delta, std::string(NameOf(facts.conversion)),
+                       std::string(NameOf(facts.adjacency)))},
+      {"classes", facts.classes->sizes.empty()
+                      ? "private: their sizes are part of the release"
+                      : "public by the operator's declaration"},
+      {"guarantee of the people",
+       "that of the population's cap, over everything that is released about "
+       "them: dpnmf-curator publish writes it into the label"}};
+  if (FieldOf(release.receipt, "void_since").empty()) return drawn;
+  drawn["VOID"] =
+      "the population's guarantee was given up before this release was charged";
+  return drawn;
+}
+
+constexpr char kDrawnWarning[] =
+    "Operator's draft. The table was drawn from a release that was charged, "
+    "and "
+    "has its guarantee; dpnmf-curator publish makes the file that may leave.";
+
+constexpr char kUnchargedNote[] = "uncharged: stays in your draft";
+
+// Draft::attacks of a table that was compared with real people.
+nlohmann::ordered_json UseOf(const SynthesiseFlags& flags) {
+  return {{"warning", kUncharged},
+          {"compared_on_real_data", true},
+          {"test", flags.test}};
+}
+
+PublicationReport DrawReport(const SynthesiseFlags& flags,
+                             const ClassRelease& release, const Table& people,
+                             std::optional<double> accuracy) {
+  PublicationReport report;
+  report.command = "synthesise";
+  report.data = flags.release;
+  report.people = people.values.rows();
+  report.columns = people.values.cols();
+  report.options = ParametersOfDraft(flags, release);
+  report.drawn = FactsOfDraw(flags, release, people);
+  report.warning = kDrawnWarning;
+  PublicationRow row{.method = "class_moments",
+                     .kind = "synthetic",
+                     .epsilon = release.epsilon,
+                     .accuracy_on_original = accuracy};
+  if (accuracy.has_value()) {
+    report.warning = absl::StrCat("Not private. ", kUncharged);
+    report.options["test"] = flags.test;
+    row.note = absl::StrFormat(
+        "Accuracy of a classifier that learnt from the synthetic people, on "
+        "the "
+        "real people of %s: %.4f (%s).",
+        flags.test, *accuracy, kUnchargedNote);
+  }
+  report.rows = {row};
+  return report;
+}
+
 absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const std::string text,
                          ReadFile(flags.release, kLargestReleaseFile));
@@ -113,8 +209,15 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
   Draws draws(flags.seed);
   DPNMF_ASSIGN_OR_RETURN(const Table people,
                          SynthesiseTable(release, *flags.count, &draws));
+  Draft draft;
+  draft.kind = DraftKind::kSynthetic;
+  draft.method = "class_moments";
+  draft.parameters = ParametersOfDraft(flags, release);
+  draft.charge = release.charge;
+  draft.charge["sums_sha256"] = HexOf(HashOfSums(release.sums));
   std::optional<double> accuracy;
   if (!flags.test.empty()) {
+    draft.attacks = UseOf(flags);
     DPNMF_ASSIGN_OR_RETURN(const Table test, ReadLabelled(flags.test, flags));
     DPNMF_ASSIGN_OR_RETURN(
         accuracy,
@@ -122,18 +225,14 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
                         flags.measure.gamma > 0 ? flags.measure.gamma
                                                 : DefaultGamma(release.facts)));
   }
-  Draft draft;
-  draft.kind = DraftKind::kSynthetic;
-  draft.method = "class_moments";
-  draft.parameters = ParametersOfDraft(flags, release);
-  draft.charge = release.charge;
-  draft.charge["sums_sha256"] = HexOf(HashOfSums(release.sums));
   DPNMF_RETURN_IF_ERROR(WriteDraft(flags.output, draft, TableCsv(people)));
+  DPNMF_RETURN_IF_ERROR(
+      WriteReport(flags.output, DrawReport(flags, release, people, accuracy)));
   absl::PrintF(
       "wrote %s: %d synthetic people of %d classes, epsilon %g at "
-      "delta %g\n",
+      "delta %g; report in %s/report.html\n",
       flags.output, *flags.count, release.facts.classes->names.size(),
-      release.epsilon, release.delta);
+      release.epsilon, release.delta, flags.output);
   if (accuracy.has_value()) {
     PrintUncharged();
     absl::PrintF("  accuracy    %.4f on %s (learnt from the synthetic)\n",
@@ -313,7 +412,8 @@ Command SynthesiseCommand() {
           "With --release: fits a Gaussian to each class of the release and "
           "draws people.\nThis reads the release alone, so it costs nothing, "
           "as often as you like; a seed\nis harmless here. It writes a draft "
-          "for `dpnmf-curator publish`.\nWith --input: measures on data that "
+          "for `dpnmf-curator publish`, and report.html.\nWith --input: "
+          "measures on data that "
           "are public what a release would be worth,\nwith noise that is not "
           "the curator's. These figures are not private.\nExamples:\n  "
           "dpnmf-lab synthesise --release wbc.json --count 700 --output "
@@ -335,6 +435,9 @@ Command SynthesiseCommand() {
                 {.one_of = "rows|columns", .shown = true}),
            Flag("--class-column", &flags->class_column,
                 "Field of --input and --test, from 1, with the label"),
+           Flag("--id-column", &flags->id_column,
+                "Field of --input and --test, from 1, with the person's id; it "
+                "is not learnt from"),
            Flag("--classes", &flags->classes,
                 "For --input: the declared labels [those of the file]",
                 {.value = "A,B"}),

@@ -1,7 +1,5 @@
 #include "curator/publish/label.h"
 
-#include <span>
-
 #include "common/base/error.h"
 #include "curator/import/people.h"
 #include "nlohmann/json.hpp"
@@ -16,13 +14,8 @@ constexpr char kWarning[] =
     "Not private: nothing bounds what this table tells about a person. The "
     "figures are those of the attacks that were tried.";
 
-// HMAC under a key of its own: nothing else is made with it.
 Digest PublicationHash(std::string_view bytes, const FingerprintKey& key) {
-  constexpr std::string_view kPurpose = "dpnmf publication";
-  const Digest own = HmacSha256(std::as_bytes(std::span(key)),
-                                std::as_bytes(std::span(kPurpose)));
-  return HmacSha256(std::as_bytes(std::span(own)),
-                    std::as_bytes(std::span(bytes)));
+  return KeyedHashFor("dpnmf publication", bytes, key);
 }
 
 std::string TextOf(const Json& label) {

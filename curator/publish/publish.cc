@@ -135,11 +135,14 @@ absl::Status Capped(const std::string& population, const Overlap& overlap) {
   return Refused(
       "population-capped",
       absl::StrCat(
-          "Population ", population, " has a cap, and its data set ",
-          absl::StrJoin(overlap.datasets, ", "), " has ", overlap.shared.ids,
+          "Population ", population,
+          " has a cap, and people of this table are "
+          "in its data set ",
+          absl::StrJoin(overlap.datasets, ", "), " (", overlap.shared.ids,
           " ids and ", overlap.shared.rows,
-          " rows of people of this table: publish a table drawn from a charged "
-          "release; or give its guarantee up for ever with --void-guarantee ",
+          " fingerprints of rows are the same): publish a table drawn from a "
+          "charged release; or give its guarantee up for ever with "
+          "--void-guarantee ",
           population,
           overlap.shared.ids > 0
               ? "."
@@ -178,10 +181,11 @@ absl::Status CheckLinkage(const PublishOptions& options, const Draft& draft) {
   if (!(*draft.largest_linkage <= *options.accepted_linkage)) {
     return Refused(
         "linkage-too-high",
-        absl::StrFormat("Attacks find the rows of up to %.4g of the people, "
-                        "and %.4g is accepted: distort more, or publish a "
+        absl::StrFormat("Attacks find the rows of up to %.4g %% of the people, "
+                        "and %.4g %% is accepted: distort more, or publish a "
                         "table drawn from a charged release.",
-                        *draft.largest_linkage, *options.accepted_linkage));
+                        100 * *draft.largest_linkage,
+                        100 * *options.accepted_linkage));
   }
   return absl::OkStatus();
 }
@@ -400,6 +404,7 @@ absl::StatusOr<PublishedTable> PublishSynthetic(const PublishOptions& options,
                                   [] { return absl::OkStatus(); }));
   PublishedTable published = PathsOf(options, name);
   published.is_private = true;
+  published.void_since = position.void_since;
   return published;
 }
 

@@ -9,6 +9,7 @@
 #ifndef DPNMF_CURATOR_PUBLISH_PUBLISH_H_
 #define DPNMF_CURATOR_PUBLISH_PUBLISH_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct PublishedTable {
   bool is_private = false;          // drawn from a charged release
   std::vector<std::string> voided;  // populations, ascending
   std::vector<std::string> accepted;
+  // Of a private table: when the guarantee of its people became void, if it did.
+  std::optional<std::int64_t> void_since;
 };
 
 // Writes OUTPUT/LABEL.json and then OUTPUT/NAME.not-dp.csv, respectively

@@ -37,18 +37,23 @@ absl::Status CheckColumns(const ItemModel& model) {
 
 // The profile's mean is the sum over own items j of
 //   covariance x_j y_j / s^2,   y_j = rating_j - base_j,
-// so j adds (x_i' covariance x_j / s^2) y_j to the prediction of item i.
+// so j adds (x_i' covariance x_j / s^2) y_j to the prediction of item i. Of a
+// non-negative model: over the parts that the person has, with y_j less what
+// the others take away everywhere.
 std::vector<Contribution> Reasons(const ItemModel& model,
                                   const Profile& profile, const RatedItems& own,
                                   const std::vector<double>& ratings,
                                   std::int32_t item) {
   const double s = model.residual_stddev;
-  const Eigen::VectorXd weights =
-      profile.covariance * model.loadings.row(item).transpose() / (s * s);
+  const Eigen::VectorXd weights = CovarianceWithin(profile) *
+                                  model.loadings.row(item).transpose() /
+                                  (s * s);
   std::vector<Contribution> all(own.items.size());
   for (std::size_t j = 0; j < all.size(); ++j) {
     const std::int32_t rated = own.items[j];
-    const double y = ratings[j] - model.base(rated);
+    double y = ratings[j] - model.base(rated);
+    for (const Eigen::Index k : profile.at_bound)
+      y -= model.loadings(rated, k) * profile.mean(k);
     all[j] = {rated, ratings[j], model.loadings.row(rated).dot(weights) * y};
   }
   const std::size_t count = std::min(kMostReasons, all.size());

@@ -51,15 +51,25 @@ absl::StatusOr<ReceiptSigner> ReceiptSigner::Open(const std::string& data_dir,
 }
 
 absl::StatusOr<v1::Receipt> ReceiptSigner::ReceiptOf(
-    std::uint64_t sequence) const {
+    std::uint64_t sequence, const std::optional<Digest>& release) const {
   DPNMF_ASSIGN_OR_RETURN(const LedgerRow row, ledger_->RowAt(sequence));
   v1::Receipt receipt = curator::ReceiptOf(ledger_->id(), row);
   if (const auto since = ledger_->VoidBefore(row.population, row.sequence);
       since.has_value()) {
     receipt.set_void_since(*since);
   }
+  if (release.has_value())
+    receipt.set_release_sha256(release->data(), release->size());
   Sign(key_, &receipt);
   return receipt;
+}
+
+std::string ReceiptSigner::MarkOf(const LedgerRow& row,
+                                  std::int64_t void_since) const {
+  v1::Receipt receipt = curator::ReceiptOf(ledger_->id(), row);
+  receipt.set_void_since(void_since);
+  Sign(key_, &receipt);
+  return receipt.void_signature();
 }
 
 v1::Receipt ReceiptOf(const std::string& ledger_id, const LedgerRow& row) {

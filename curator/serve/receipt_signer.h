@@ -7,10 +7,12 @@
 #ifndef DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
 #define DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/base/ed25519.h"
+#include "common/base/sha256.h"
 #include "curator/ledger/ledger.h"
 #include "dpnmf/v1/receipt.pb.h"
 
@@ -24,9 +26,15 @@ class ReceiptSigner {
   static absl::StatusOr<ReceiptSigner> Open(const std::string& data_dir,
                                             const Ledger* ledger);
 
-  // Of a charge: a function of its row and the key, the same at every call.
-  // Errors of Ledger::RowAt.
-  absl::StatusOr<v1::Receipt> ReceiptOf(std::uint64_t sequence) const;
+  // Of a charge: a function of its row, the key and the digest of what was
+  // released for it (common/wire/release.h; none if that is lost), the same at
+  // every call. Errors of Ledger::RowAt.
+  absl::StatusOr<v1::Receipt> ReceiptOf(
+      std::uint64_t sequence,
+      const std::optional<Digest>& release = std::nullopt) const;
+  // `void_signature` of the row's receipt with `void_since` in it, which the
+  // population's guarantee has.
+  std::string MarkOf(const LedgerRow& row, std::int64_t void_since) const;
   const PublicKey& public_key() const { return key_.public_key(); }
 
  private:

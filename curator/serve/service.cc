@@ -145,7 +145,12 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   reply.set_own_charge_count(own.charge_count);
   reply.set_more(rows.size() > kLedgerPage);
   for (std::size_t i = 0; i < std::min(rows.size(), kLedgerPage); ++i) {
-    *reply.add_own_charges() = ChargeOf(rows[i]);
+    v1::LedgerCharge& charge = *reply.add_own_charges();
+    charge = ChargeOf(rows[i]);
+    if (position.void_since.has_value()) {
+      charge.set_void_signature(
+          options_.receipts->MarkOf(rows[i], *position.void_since));
+    }
   }
   return reply;
 }

@@ -110,6 +110,11 @@ class Session {
     return std::uint64_t{run_->parameters.rank} +
            (run_->facts.ratings.has_value() ? 1 : 0);
   }
+  const DatasetFacts& facts() const { return run_->facts; }
+  // Of a round of the opened run.
+  const StagePlan& StageOf(std::uint32_t round) const {
+    return run_->plan.StageOf(round);
+  }
   const std::string& population() const { return run_->facts.population; }
   const std::string& identity() const { return run_->identity; }
   // As the allow-list had it when the run was opened.

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
+#include "common/wire/release.h"
 #include "curator/serve/wire.h"
 #include "curator/serve/without_exceptions.h"
 
@@ -126,8 +127,9 @@ absl::Status TrainStream::Round() {
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, LedgerPosition());
   std::optional<v1::Receipt> receipt;
   if (options_.receipts != nullptr) {
-    DPNMF_ASSIGN_OR_RETURN(receipt,
-                           options_.receipts->ReceiptOf(released.value().row));
+    DPNMF_ASSIGN_OR_RETURN(
+        receipt, options_.receipts->ReceiptOf(released.value().row,
+                                              DigestOf(released.value())));
   }
   DPNMF_RETURN_IF_ERROR(observer_.RoundReleased(released.value()));
   channel_.AwaitTick();
@@ -135,6 +137,16 @@ absl::Status TrainStream::Round() {
       WriteRelease(released, position, receipt,
                    [this](const auto& reply) { return channel_.Send(reply); });
   return written ? absl::OkStatus() : PeerGone();
+}
+
+std::optional<Digest> TrainStream::DigestOf(
+    const ReleasedRound& released) const {
+  if (released.lost) return std::nullopt;
+  const DatasetFacts& facts = session_.facts();
+  const v1::RunParameters parameters = ToProto(session_.parameters());
+  const v1::StagePlan stage = ToProto(session_.StageOf(released.round), facts);
+  return DigestOfRelease({&parameters, &stage, facts.users, input_.rows},
+                         released.parts);
 }
 
 absl::Status TrainStream::Close() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/base/sha256.h"
 #include "common/wire/matrix_stream.h"
 #include "curator/serve/run_observer.h"
 #include "curator/serve/service.h"
@@ -35,6 +36,8 @@ class TrainStream {
   absl::Status StartRound(const v1::RoundStart& start);
   absl::Status AddDictionary(const v1::RealChunk& chunk);
   absl::Status Round();
+  // Of what the round under way releases; nothing if that is lost.
+  std::optional<Digest> DigestOf(const ReleasedRound& released) const;
   absl::Status Close();
 
   absl::StatusOr<v1::TrainReply> OpenedReply(const RunParameters& parameters,

@@ -1,6 +1,7 @@
 #include "tests/analyst/fake_curator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <random>
@@ -8,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
+#include "common/wire/release.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -31,6 +33,19 @@ NoisedMatrix Reals(const std::string& name, const Eigen::MatrixXd& sum,
   return part;
 }
 
+// The sum on the part's lattice, without noise.
+NoisedMatrix Lattice(const PartPlan& plan, const Eigen::MatrixXd& sum) {
+  const NoisedMatrix reals = Reals(plan.name, sum, plan.symmetric);
+  NoisedMatrix part = reals;
+  part.is_lattice = true;
+  part.step_exponent = plan.step_exponent;
+  part.reals.clear();
+  for (const double entry : reals.reals)
+    part.lattice.push_back(
+        std::llround(std::ldexp(entry, -plan.step_exponent)));
+  return part;
+}
+
 std::string HashOf(std::uint64_t sequence) {
   std::string hash(32, '\0');
   for (int i = 0; i < 8; ++i) hash[i] = static_cast<char>(sequence >> (8 * i));
@@ -50,7 +65,7 @@ class FakeStream : public RunStream {
   }
   absl::StatusOr<RoundResult> Round(std::uint32_t round,
                                     const RoundInput& input) override {
-    return curator_->Round(run_id_, round, input.w);
+    return curator_->Round(run_id_, round, input);
   }
   absl::StatusOr<ClosedRun> Close() override {
     return curator_->Close(run_id_);
@@ -171,7 +186,7 @@ absl::StatusOr<OpenedRun> FakeCurator::Open(
     }
     run.parameters = parameters.SerializeAsString();
     run.rounds = parameters.rounds();
-    run.cost_per_round = plan.stages[0].cost_per_round;
+    run.plan = plan;
     run.reserved = plan.cost;
     reserved_ = *MuSquared::Add(reserved_, plan.cost);
     AddRow();
@@ -197,6 +212,7 @@ Eigen::MatrixXd FakeCurator::Coefficients(const Eigen::MatrixXd& v,
 }
 
 void FakeCurator::AddReceipt(const std::string& run_id, std::uint32_t round,
+                             const std::optional<Digest>& release,
                              RoundResult* result) const {
   v1::Receipt receipt;
   receipt.set_ledger_id(std::string(32, '1'));
@@ -208,6 +224,8 @@ void FakeCurator::AddReceipt(const std::string& run_id, std::uint32_t round,
   receipt.set_run_id(run_id);
   receipt.set_round(round);
   *receipt.mutable_charged() = ToProto(result->cost);
+  if (release.has_value() && sign_releases)
+    receipt.set_release_sha256(release->data(), release->size());
   Sign(*key, &receipt);
   result->receipt = std::move(receipt);
   if (forge) forge(result);
@@ -215,13 +233,19 @@ void FakeCurator::AddReceipt(const std::string& run_id, std::uint32_t round,
 
 absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
                                                std::uint32_t round,
-                                               const Eigen::MatrixXd& w) {
+                                               const RoundInput& input) {
+  const Eigen::MatrixXd& w = input.w;
   DPNMF_RETURN_IF_ERROR(Strike(Moment::kBeforeCharge, run_id, round));
   RoundResult result;
+  v1::RunParameters parameters;
+  StagePlan stage;
   {
     MutexLock lock(&mutex_);
     requests_.emplace_back(round, w);
     RunRow& run = runs_[run_id];
+    parameters.ParseFromString(run.parameters);
+    stage = run.plan.StageOf(round);
+    const MuSquared cost = stage.cost_per_round;
     if (round > run.charges.size() + 1) {
       return Refusal(absl::StatusCode::kFailedPrecondition,
                      "round-out-of-order", "Order.");
@@ -232,11 +256,11 @@ absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
       charge.set_sequence(row_count_);
       charge.set_run_id(run_id);
       charge.set_round(round);
-      *charge.mutable_charged() = ToProto(run.cost_per_round);
+      *charge.mutable_charged() = ToProto(cost);
       charge.set_row_hash(HashOf(row_count_));
-      charged_ = *MuSquared::Add(charged_, run.cost_per_round);
-      reserved_ = *MuSquared::Subtract(reserved_, run.cost_per_round);
-      run.reserved = *MuSquared::Subtract(run.reserved, run.cost_per_round);
+      charged_ = *MuSquared::Add(charged_, cost);
+      reserved_ = *MuSquared::Subtract(reserved_, cost);
+      run.reserved = *MuSquared::Subtract(run.reserved, cost);
       run.charges.push_back(charge);
       run.asked[round] = w;
       charges_.push_back(charge);
@@ -244,31 +268,44 @@ absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
       return Refusal(absl::StatusCode::kFailedPrecondition, "round-differs",
                      "Another W.");
     }
-    result.cost = run.cost_per_round;
+    result.cost = cost;
     result.row_hash = run.charges[round - 1].row_hash();
     result.ledger = Position();
   }
-  AddReceipt(run_id, round, &result);
+  result.lost = std::find(lost_rounds.begin(), lost_rounds.end(), round) !=
+                lost_rounds.end();
+  std::optional<Digest> release;
+  if (!result.lost) {
+    result.parts = PartsOf(parameters, stage, input);
+    DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(dataset()));
+    DPNMF_ASSIGN_OR_RETURN(const RunParameters decoded, FromProto(parameters));
+    const v1::RunParameters canonical = ToProto(decoded);
+    const v1::StagePlan planned = ToProto(stage, facts);
+    release = DigestOfRelease({&canonical, &planned, facts.users, input.rows},
+                              result.parts);
+  }
+  AddReceipt(run_id, round, release, &result);
   DPNMF_RETURN_IF_ERROR(Strike(Moment::kAfterCharge, run_id, round));
-  if (std::find(lost_rounds.begin(), lost_rounds.end(), round) !=
-      lost_rounds.end()) {
-    result.lost = true;
-    return result;
+  return result;
+}
+
+std::vector<NoisedMatrix> FakeCurator::PartsOf(
+    const v1::RunParameters& parameters, const StagePlan& stage,
+    const RoundInput& input) const {
+  if (stage.release == "mean")
+    return {Lattice(stage.parts[0], v_.rowwise().sum())};
+  if (stage.release == "moments") {
+    std::vector<int> rows(input.rows.begin(), input.rows.end());
+    for (int i = 0; input.rows.empty() && i < v_.rows(); ++i) rows.push_back(i);
+    const Eigen::MatrixXd on_rows = v_(rows, Eigen::all);
+    return {Lattice(stage.parts[0], on_rows * on_rows.transpose())};
   }
-  v1::RunParameters parameters;
-  {
-    MutexLock lock(&mutex_);
-    parameters.ParseFromString(runs_[run_id].parameters);
-  }
-  const Eigen::MatrixXd h = Coefficients(v_, w);
+  const Eigen::MatrixXd h = Coefficients(v_, input.w);
   const Eigen::MatrixXd a = h * h.transpose();
   const Eigen::MatrixXd b = v_ * h.transpose();
-  if (parameters.mechanism() == "gradient") {
-    result.parts = {Reals("gradient", w * a - b, false)};
-  } else {
-    result.parts = {Reals("A", a, true), Reals("B", b, false)};
-  }
-  return result;
+  if (parameters.mechanism() == "gradient")
+    return {Reals("gradient", input.w * a - b, false)};
+  return {Reals("A", a, true), Reals("B", b, false)};
 }
 
 absl::StatusOr<ClosedRun> FakeCurator::Close(const std::string& run_id) {

@@ -1,6 +1,6 @@
 // A curator in memory for tests of the analyst: exact sums over a small public
-// matrix, no noise, a ledger of its own, and failures on demand. Not
-// differentially private.
+// matrix (of mean and moments as lattice integers), no noise, a ledger of its
+// own, and failures on demand. Not differentially private.
 #ifndef DPNMF_TESTS_ANALYST_FAKE_CURATOR_H_
 #define DPNMF_TESTS_ANALYST_FAKE_CURATOR_H_
 
@@ -17,6 +17,7 @@
 #include "analyst/curator_connection.h"
 #include "common/base/ed25519.h"
 #include "common/base/mutex.h"
+#include "common/base/sha256.h"
 #include "common/privacy/run_plan.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -51,6 +52,8 @@ class FakeCurator : public CuratorConnection {
   // Alters what a round came with before it is handed over, without a lock. Set
   // before use.
   std::function<void(RoundResult*)> forge;
+  // Whether receipts cover what was released. Set before use.
+  bool sign_releases = true;
   // The key of the receipts. Changed while no call is under way.
   std::optional<SigningKey> key = SigningKey::Generate();
 
@@ -82,7 +85,8 @@ class FakeCurator : public CuratorConnection {
   struct RunRow {
     std::string parameters;
     std::uint32_t rounds = 0;
-    MuSquared cost_per_round, reserved;
+    RunPlan plan;
+    MuSquared reserved;
     std::vector<v1::LedgerCharge> charges;
     std::map<std::uint32_t, Eigen::MatrixXd> asked;
     bool closed = false;
@@ -92,11 +96,15 @@ class FakeCurator : public CuratorConnection {
                                  const v1::RunParameters& parameters);
   absl::StatusOr<RoundResult> Round(const std::string& run_id,
                                     std::uint32_t round,
-                                    const Eigen::MatrixXd& w);
+                                    const RoundInput& input);
+  std::vector<NoisedMatrix> PartsOf(const v1::RunParameters& parameters,
+                                    const StagePlan& stage,
+                                    const RoundInput& input) const;
   absl::StatusOr<ClosedRun> Close(const std::string& run_id);
   absl::Status Strike(Moment moment, const std::string& run_id,
                       std::uint32_t round);
   void AddReceipt(const std::string& run_id, std::uint32_t round,
+                  const std::optional<Digest>& release,
                   RoundResult* result) const;
   v1::LedgerPosition Position() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddRow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -210,6 +210,8 @@ TEST_F(PlannerTest, RefusesWhatNoCuratorWouldAccept) {
        "step-size-out-of-range"},
       {[](auto* s) { s->mutable_learner()->set_steps_per_round(10'001); },
        "steps-out-of-range"},
+      {[](auto* s) { s->mutable_learner()->set_non_negative(true); },
+       "non-negative-refused"},
       {[](auto* s) {
          s->mutable_learner()->set_initialisation(
              static_cast<v1::Initialisation>(9));

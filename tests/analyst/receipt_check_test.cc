@@ -180,7 +180,9 @@ TEST_F(ReceiptKeyTest, OfReceiptsThatAnOlderStateHoldsCounts) {
   {
     SQLite::Database db(directory_.path() + "/analyst.sqlite",
                         SQLite::OPEN_READWRITE);
-    db.exec("DROP TABLE receipt_keys; PRAGMA user_version = 2");
+    db.exec(
+        "DROP TABLE receipt_keys; DROP TABLE run_origins; DROP TABLE "
+        "run_requests; DROP TABLE run_releases; PRAGMA user_version = 2");
   }
   Reopen();
   EXPECT_EQ(*store_->ReceiptKeyOf("toy"), key);

@@ -25,13 +25,14 @@ class RunStoreTest : public testing::Test {
     store_ = *std::move(opened);
   }
 
-  void Add(const std::string& run_id) {
+  void Add(const std::string& run_id,
+           const std::string& population = "people") {
     RunRecord record;
     record.run.set_run_id(run_id);
     *record.run.mutable_specification() = FakeSpecification(2, 3);
     record.run.set_state(v1::RUN_STATE_QUEUED);
     record.run.set_started_by("dns:alice.client");
-    record.population = "people";
+    record.population = population;
     LearnerState state;
     state.w = Eigen::MatrixXd::Constant(4, 2, 0.5);
     ASSERT_TRUE(store_->Add(record, state).ok());
@@ -186,6 +187,28 @@ TEST_F(RunStoreTest, ARunSaysThatItsGuaranteeHasBecomeVoid) {
     EXPECT_EQ(record.run.void_since(), 1'700'000'000);
     EXPECT_EQ(record.guarantee.void_since(), 1'700'000'000);
   }
+}
+
+// One reply is enough for all runs of the population, those too that ended.
+TEST_F(RunStoreTest, EveryRunOfAVoidPopulationSaysSo) {
+  Add("ended");
+  ASSERT_TRUE(SetState("ended", v1::RUN_STATE_COMPLETED).ok());
+  Add("one");
+  Add("two");
+  Add("other", "strangers");
+  FinishedRound voided = Round("one", 1);
+  voided.event.mutable_position()->set_void_since(1'700'000'000);
+  ASSERT_TRUE(store_->FinishRound("one", voided).ok());
+  Reopen();
+  for (const char* id : {"ended", "one", "two"}) {
+    EXPECT_EQ(store_->Get(id)->run.void_since(), 1'700'000'000) << id;
+  }
+  EXPECT_FALSE(store_->Get("other")->run.has_void_since());
+  ASSERT_TRUE(store_->SeeVoid("strangers", 1'700'000'005).ok());
+  ASSERT_TRUE(store_->SeeVoid("people", 1'700'000'005).ok());
+  EXPECT_EQ(store_->Get("other")->run.void_since(), 1'700'000'005);
+  EXPECT_EQ(store_->Get("ended")->run.void_since(), 1'700'000'000);
+  EXPECT_EQ(store_->Get("ended")->run.state(), v1::RUN_STATE_COMPLETED);
 }
 
 TEST_F(RunStoreTest, ListsNewestFirst) {
@@ -347,6 +370,8 @@ TEST_F(RunStoreTest, BringsAnOlderStateUpToDate) {
                         SQLite::OPEN_READWRITE);
     db.exec(
         "DROP TABLE forgotten; DROP TABLE receipt_keys; "
+        "DROP TABLE run_origins; DROP TABLE run_requests; "
+        "DROP TABLE run_releases; "
         "PRAGMA user_version = 1");
   }
   Reopen();

@@ -89,6 +89,52 @@ class ServiceTest : public testing::Test {
     return run;
   }
 
+  // The child, or the reason code of the refusal in *code.
+  v1::Run Refit(const v1::Refit& refit, const Eigen::MatrixXd* w0,
+                std::string* code,
+                const std::string& identity = "dns:alice.client") {
+    const auto context = As(identity);
+    v1::Run run;
+    const auto writer = stub_->RefitRun(context.get(), &run);
+    v1::RefitRunRequest request;
+    *request.mutable_refit() = refit;
+    writer->Write(request);
+    if (w0 != nullptr) {
+      WriteChunks(*w0, [&](const v1::RealChunk& chunk) {
+        *request.mutable_dictionary() = chunk;
+        return writer->Write(request);
+      });
+    }
+    writer->WritesDone();
+    *code = ReasonCode(FromGrpc(writer->Finish()));
+    return run;
+  }
+
+  std::string GetRelease(const std::string& run_id, bool matrices,
+                         std::vector<v1::ReleaseReply>* messages,
+                         const std::string& identity = "dns:alice.client") {
+    const auto context = As(identity);
+    v1::GetReleaseRequest request;
+    request.set_run_id(run_id);
+    request.set_matrices(matrices);
+    const auto reader = stub_->GetRelease(context.get(), request);
+    messages->clear();
+    for (v1::ReleaseReply reply; reader->Read(&reply);)
+      messages->push_back(reply);
+    return ReasonCode(FromGrpc(reader->Finish()));
+  }
+
+  std::string AddRelease(const std::vector<v1::ReleaseReply>& messages,
+                         v1::Run* run,
+                         const std::string& identity = "dns:alice.client") {
+    const auto context = As(identity);
+    const auto writer = stub_->AddRelease(context.get(), run);
+    for (const v1::ReleaseReply& message : messages)
+      if (!writer->Write(message)) break;
+    writer->WritesDone();
+    return ReasonCode(FromGrpc(writer->Finish()));
+  }
+
   std::vector<v1::RunEvent> Watch(const std::string& run_id,
                                   std::uint64_t cursor = 0) {
     const auto context = AsAlice();
@@ -274,6 +320,102 @@ TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {
   v1::ModelReply reply;
   EXPECT_FALSE(reader->Read(&reply));
   EXPECT_EQ(ReasonCode(FromGrpc(reader->Finish())), "errors-unavailable");
+}
+
+TEST_F(ServiceTest, APaidReleaseIsRefittedHandedOutAndTakenBack) {
+  const v1::Run paid = Start(FakeSpecification(2, 1, "moments"));
+  ASSERT_EQ(Watch(paid.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+  v1::Refit refit;
+  refit.set_run_id(paid.run_id());
+  refit.set_rank(3);
+  std::string code;
+  const v1::Run child = Refit(refit, nullptr, &code);
+  ASSERT_EQ(code, "");
+  EXPECT_EQ(child.parent(), paid.run_id());
+  EXPECT_EQ(Watch(child.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+  v1::ModelHeader header;
+  EXPECT_EQ(GetModel(child.run_id(), &header).cols(), 3);
+  EXPECT_EQ(header.dataset().name(), "toy");
+  refit.mutable_learner()->set_initialisation(v1::INITIALISATION_PUBLIC);
+  const Eigen::MatrixXd start = RandomDictionary(6, 3, 1);
+  const v1::Run begun = Refit(refit, &start, &code);
+  ASSERT_EQ(code, "");
+  EXPECT_NE(begun.run_id(), child.run_id());
+  const Eigen::MatrixXd wide = RandomDictionary(6, 4, 1);
+  Refit(refit, &wide, &code);
+  EXPECT_EQ(code, "matrix-chunk");
+
+  std::vector<v1::ReleaseReply> release, matrices;
+  EXPECT_EQ(GetRelease(child.run_id(), false, &release), "");
+  ASSERT_EQ(release.size(), 3u);  // header, round, chunk
+  EXPECT_EQ(release[0].header().run().run_id(), paid.run_id());
+  EXPECT_EQ(release[0].header().run().started_by(), "");
+  EXPECT_EQ(GetRelease(child.run_id(), true, &matrices), "");
+  ASSERT_EQ(matrices.size(), 3u);  // header, G, rows
+  EXPECT_EQ(matrices[1].matrix().entries().values_size(), 36);
+  EXPECT_GT(matrices[1].matrix().stddev(), 0);
+  v1::Run again;
+  EXPECT_EQ(AddRelease(release, &again), "");
+  EXPECT_EQ(again.run_id(), paid.run_id());
+  EXPECT_FALSE(again.added());
+  EXPECT_EQ(AddRelease(matrices, &again), "release-malformed");
+
+  v1::GetBudgetRequest ask;
+  ask.set_dataset("toy");
+  v1::GetBudgetReply budget;
+  ASSERT_TRUE(stub_->GetBudget(AsAlice().get(), ask, &budget).ok());
+  EXPECT_TRUE(budget.agree()) << budget.disagreement();
+  EXPECT_EQ(budget.own_charge_count(), 1u);
+}
+
+TEST_F(ServiceTest, ARequestIdIsOneRunForItsClient) {
+  v1::RunSpecification specification = FakeSpecification(3, 2);
+  specification.set_request_id("a.b-C_1");
+  specification.mutable_learner()->set_initialisation(
+      v1::INITIALISATION_PUBLIC);
+  const Eigen::MatrixXd start = RandomDictionary(6, 3, 1);
+  const v1::Run run = Start(specification, &start);
+  EXPECT_EQ(run.specification().request_id(), "a.b-C_1");
+  Watch(run.run_id());
+  const std::size_t charges = curator_.charges();
+  EXPECT_EQ(Start(specification, &start).run_id(), run.run_id());
+  std::string code;
+  const Eigen::MatrixXd other = RandomDictionary(6, 3, 2);
+  Start(specification, &other, &code);
+  EXPECT_EQ(code, "request-differs");
+  Start(specification, nullptr, &code);
+  EXPECT_EQ(code, "request-differs");
+  specification.mutable_parameters()->set_rank(4);
+  Start(specification, &start, &code);
+  EXPECT_EQ(code, "request-differs");
+  for (const std::string& id :
+       {std::string("a b"), std::string("a/b"), std::string(65, 'a')}) {
+    specification.set_request_id(id);
+    Start(specification, &start, &code);
+    EXPECT_EQ(code, "request-id-malformed");
+  }
+  EXPECT_EQ(curator_.charges(), charges);
+  EXPECT_EQ(store_->List()->size(), 1u);
+}
+
+TEST_F(ServiceTest, AnAuditorReadsReleasesAndAddsOrRefitsNone) {
+  const v1::Run paid = Start(FakeSpecification(2, 1, "moments"));
+  Watch(paid.run_id());
+  std::vector<v1::ReleaseReply> release;
+  EXPECT_EQ(GetRelease(paid.run_id(), false, &release, "dns:audit.client"), "");
+  v1::Run run;
+  EXPECT_EQ(AddRelease(release, &run, "dns:audit.client"), "role-missing");
+  std::string code;
+  v1::Refit refit;
+  refit.set_run_id(paid.run_id());
+  Refit(refit, nullptr, &code, "dns:audit.client");
+  EXPECT_EQ(code, "role-missing");
+  EXPECT_EQ(GetRelease(paid.run_id(), false, &release, ""), "identity-unknown");
+  EXPECT_TRUE(release.empty());
+  EXPECT_EQ(AddRelease(release, &run, ""), "identity-unknown");
+  Refit(refit, nullptr, &code, "dns:mallory.client");
+  EXPECT_EQ(code, "identity-unknown");
+  EXPECT_EQ(store_->List()->size(), 1u);
 }
 
 TEST_F(ServiceTest, RefusesFactsOfAReleaseThatARunHasNotBeforeItSendsAnything) {

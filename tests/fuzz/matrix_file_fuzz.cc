@@ -12,6 +12,7 @@
 #include "common/base/npy.h"
 #include "curator/import/formats.h"
 #include "curator/import/load.h"
+#include "tests/curator/import/zip_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -61,6 +62,7 @@ LoadOptions OptionsOf(FuzzInput* bytes) {
   if ((flags & 4) != 0) options.label_columns = flags >> 6;
   if ((flags & 8) != 0) options.feature_names = {"x", "y"};
   if ((flags & 16) != 0) options.users_count = 1 + (flags >> 5);
+  if ((flags & 32) != 0) options.array = "y";
   options.note = [](const std::string& sentence) {
     Count("note");
     Demand(std::all_of(sentence.begin(), sentence.end(),
@@ -150,10 +152,20 @@ std::vector<std::string> FuzzSeeds() {
       seed(4, 0, 0, npy + "x"),
       seed(3, 4, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
       seed(4, 0, 0, npy),
-      seed(5, 6, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
-      seed(5, 6, 16, "ann,x,3\nbob,y,4\n"),
+      seed(5, 7, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
+      seed(5, 7, 16, "ann,x,3\nbob,y,4\n"),
+      seed(0, 0, 0, "user,item,rating,time\n1,2,3,4\n"),
+      seed(7, 0, 32, curator::ZipOf({{"x.npy", npy}})),
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
   };
+  for (const bool wide : {false, true}) {
+    for (const bool deflate : {false, true}) {
+      seeds.push_back(
+          seed(7, 0, 0, curator::ZipOf({{"x.npy", npy, deflate}}, wide)));
+    }
+  }
+  seeds.push_back(
+      seed(7, 0, 0, curator::ZipOf({{"x.npy", npy}, {"y.npy", npy, false}})));
   const std::size_t plain = seeds.size();
   for (std::size_t i = 0; i < plain; ++i) {  // compressed by the target
     seeds.push_back(seeds[i]);
@@ -181,7 +193,10 @@ std::vector<std::string> ExpectedOutcomes() {
           "input-ambiguous",
           "features-mismatch",
           "users-mismatch",
-          "item-unknown"};
+          "item-unknown",
+          "input-ratings",
+          "array-unknown",
+          "flag-unused"};
 }
 
 }  // namespace dpnmf::fuzz
@@ -189,7 +204,7 @@ std::vector<std::string> ExpectedOutcomes() {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
   constexpr const char* kNames[] = {"a.csv", "a.tsv",  "a.txt", "a.mtx",
-                                    "a.npy", "a.data", "names"};
+                                    "a.npy", "a.data", "names", "a.npz"};
   static const OneFile file;
   FuzzInput bytes(data, size);
   const std::uint8_t kind = bytes.Byte();

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analyst/budget.h"
 #include "analyst/curator_client.h"
 #include "analyst/planner.h"
 #include "analyst/run_manager.h"
+#include "analyst/void_marks.h"
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
@@ -22,9 +24,11 @@ using curator::CompareReceipts;
 class ReceiptsOfARun : public curator::CuratorFixture {
  protected:
   ReceiptsOfARun() {
-    connection_ = analyst::ConnectCurator(server_->InProcessChannel({}),
-                                          std::chrono::seconds(60));
     store_ = analyst::RunStore::Open(directory_ + "/analyst").value();
+    connection_ = analyst::RememberVoidGuarantees(
+        analyst::ConnectCurator(server_->InProcessChannel({}),
+                                std::chrono::seconds(60)),
+        store_.get(), nullptr);
     manager_ = analyst::RunManager::Create(store_.get(), connection_.get(), {})
                    .value();
   }
@@ -119,6 +123,64 @@ TEST_F(ReceiptsOfARun, AFactThatIsNotTheRowsIsNoticedThoughItIsSigned) {
   EXPECT_EQ(Compare(receipts, directory_ + "/ledger"), "receipt-not-in-ledger");
 }
 
+// A run that ended before the guarantee was given up, and its receipts.
+TEST_F(ReceiptsOfARun, TheyAreMarkedOnceTheGuaranteeIsVoid) {
+  TrainOnce();
+  const std::string run = store_->List()->at(0).run.run_id();
+  const auto read = [&] {
+    return analyst::ReadBudget("planted", connection_.get(), store_.get());
+  };
+  ASSERT_TRUE(read().ok());
+  EXPECT_FALSE(store_->Get(run)->run.has_void_since());
+  const std::vector<v1::Receipt> before = Held();
+  ASSERT_TRUE(ledger_->VoidGuarantee({"people", Digest{1}, "Ann"}).ok());
+  const std::int64_t since = *ledger_->PositionOf("people")->void_since;
+  // The list of data sets is enough for the run.
+  ASSERT_TRUE(connection_->ListDatasets().ok());
+  EXPECT_EQ(store_->Get(run)->run.void_since(), since);
+  EXPECT_FALSE(Held()[0].has_void_since());
+  const auto budget = read();
+  ASSERT_TRUE(budget.ok()) << budget.status();
+  EXPECT_TRUE(budget->agree()) << budget->disagreement();
+  const std::vector<v1::Receipt> after = Held();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    EXPECT_EQ(after[i].void_since(), since);
+    EXPECT_TRUE(CheckReceipt(after[i]).ok());
+    EXPECT_EQ(after[i].signature(), before[i].signature());
+  }
+  EXPECT_EQ(Compare(after, directory_ + "/ledger"), "");
+  EXPECT_EQ(Compare(before, directory_ + "/ledger"), "");
+  // A mark with another time, one of another receipt, and one that is cut off.
+  std::vector<v1::Receipt> changed = after;
+  changed[0].set_void_since(since - 1);
+  EXPECT_EQ(Compare(changed, directory_ + "/ledger"), "receipt-invalid");
+  changed = after;
+  changed[0].set_void_signature(after[1].void_signature());
+  EXPECT_EQ(Compare(changed, directory_ + "/ledger"), "receipt-invalid");
+  changed = after;
+  changed[0].clear_void_since();
+  EXPECT_EQ(Compare(changed, directory_ + "/ledger"), "receipt-invalid");
+  // A charge after it comes with the mark.
+  TrainOnce();
+  EXPECT_EQ(Held().back().void_since(), since);
+}
+
+// What a curator says and does not sign changes no receipt.
+TEST_F(ReceiptsOfARun, AMarkThatIsNotSignedIsNotTaken) {
+  TrainOnce();
+  const std::vector<v1::Receipt> before = Held();
+  std::vector<analyst::VoidMark> marks;
+  for (const v1::Receipt& receipt : before)
+    marks.push_back({receipt.row_hash(), receipt.sequence(),
+                     std::string(sizeof(Signature), 'x')});
+  ASSERT_TRUE(store_->MarkReceipts(1'700'000'000, marks).ok());
+  const std::vector<v1::Receipt> after = Held();
+  ASSERT_EQ(after.size(), before.size());
+  for (std::size_t i = 0; i < after.size(); ++i)
+    EXPECT_EQ(after[i].SerializeAsString(), before[i].SerializeAsString());
+}
+
 TEST_F(ReceiptsOfARun, TamperedOrOfAnotherKeyTheyAreRefused) {
   TrainOnce();
   std::vector<v1::Receipt> receipts = Held();
@@ -139,8 +201,13 @@ TEST_F(ReceiptsOfARun, TheKeyIsTheOwnersAloneAndStaysTheSame) {
   connection_.reset();
   Stop();
   Start();
-  EXPECT_EQ(receipts_->ReceiptOf(before[0].sequence())->SerializeAsString(),
-            before[0].SerializeAsString());
+  Digest release{};
+  ASSERT_EQ(before[0].release_sha256().size(), release.size());
+  std::copy(before[0].release_sha256().begin(),
+            before[0].release_sha256().end(), release.begin());
+  EXPECT_EQ(
+      receipts_->ReceiptOf(before[0].sequence(), release)->SerializeAsString(),
+      before[0].SerializeAsString());
   Stop();
   std::ofstream(key) << "damaged";
   curator::Ledger::Options options;

@@ -16,17 +16,19 @@ using MakeCommand = Command(const Session* session);
 
 MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
-    ReceiptsCommand, ModelCommand, TopCommand, CompareCommand, TransformCommand,
-    ObjectiveCommand, AccountCommand, DoctorCommand, ChooseCommand;
+    RefitCommand, ExportCommand, AddReleaseCommand, ReceiptsCommand,
+    ModelCommand, TopCommand, CompareCommand, TransformCommand,
+    ObjectiveCommand, AccountCommand, DoctorCommand, ChooseCommand, WebCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
   for (MakeCommand* make :
-       {DatasetsCommand, PlanCommand, TrainCommand, WatchCommand, RunsCommand,
-        ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
-        ReceiptsCommand, ModelCommand, TopCommand, CompareCommand,
+       {DatasetsCommand,  PlanCommand,      TrainCommand,   WatchCommand,
+        RunsCommand,      RefitCommand,     ShowCommand,    CancelCommand,
+        ForgetCommand,    BudgetCommand,    ExportCommand,  AddReleaseCommand,
+        ReceiptsCommand,  ModelCommand,     TopCommand,     CompareCommand,
         TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand,
-        ChooseCommand})
+        ChooseCommand,    WebCommand})
     commands.push_back(make(session));
   return commands;
 }

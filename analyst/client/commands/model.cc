@@ -187,12 +187,13 @@ std::string TextOf(const v1::SimilarItemsReport& report) {
 std::string ItemsText(const ModelFlags& flags, const v1::ModelHeader& header,
                       const ItemModel& model) {
   return absl::StrFormat(
-      "wrote %s: the item model, %d items, %d factors (the person's bias among "
-      "them), after %d %s (run %s)\nratings from %g to %g; %.3g standard "
+      "wrote %s: the item model, %d items, %d %sfactors (the person's bias "
+      "among them), after %d %s (run %s)\nratings from %g to %g; %.3g standard "
       "deviation of a rating about its prediction from a known profile\n",
       flags.output, model.base.size(), model.loadings.cols(),
-      header.rounds_done(), header.rounds_done() == 1 ? "round" : "rounds",
-      NameOf(header.state()), model.low, model.high, model.residual_stddev);
+      model.level > 0 ? "non-negative " : "", header.rounds_done(),
+      header.rounds_done() == 1 ? "round" : "rounds", NameOf(header.state()),
+      model.low, model.high, model.residual_stddev);
 }
 
 absl::StatusOr<ExitCode> UseItems(const Session& session,

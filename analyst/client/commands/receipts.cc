@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/model_file.h"
+#include "analyst/client/render/names.h"
 #include "analyst/client/run_flags.h"
 #include "analyst/client/run_id.h"
 #include "common/base/error.h"
@@ -32,8 +34,12 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   report.set_receipts(receipts.size());
   for (const v1::Receipt& receipt : receipts) {
     report.set_last_row(std::max(report.last_row(), receipt.sequence()));
-    if (receipt.has_void_since())
-      report.set_void_guarantees(report.void_guarantees() + 1);
+    if (!receipt.has_void_since()) continue;
+    report.set_void_guarantees(report.void_guarantees() + 1);
+    report.set_void_since(
+        report.has_void_since()
+            ? std::min(report.void_since(), receipt.void_since())
+            : receipt.void_since());
   }
   return report;
 }
@@ -42,13 +48,24 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
 std::string VoidReceiptsText(const v1::ReceiptsReport& report) {
   if (report.void_guarantees() == 0) return "";
   return absl::StrCat(report.void_guarantees(),
-                      " of them are for charges after the population's "
-                      "guarantee had become VOID\n");
+                      " of them are of a population whose guarantee is ",
+                      VoidText(report.void_since()), "\n");
+}
+
+// The server then has the curator's mark on the receipts of void guarantees.
+// Receipts are written without it too: they say what they said when they came.
+void AskForMarks(const AnalystClient& client) {
+  const auto datasets = client.ListDatasets();
+  if (!datasets.ok()) return;
+  for (const v1::Dataset& dataset : datasets->datasets())
+    if (dataset.guarantee().has_void_since())
+      (void)client.GetBudget(dataset.name());
 }
 
 absl::StatusOr<ExitCode> Export(const Session& session,
                                 const ReceiptFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  AskForMarks(client);
   DPNMF_ASSIGN_OR_RETURN(std::vector<v1::Receipt> receipts,
                          client.GetReceipts(flags.dataset));
   if (!flags.run.empty()) {

@@ -11,8 +11,15 @@
 namespace dpnmf::cli {
 namespace {
 
+// The server then knows the curator's latest word on each guarantee. Runs are
+// shown without it too.
+void AskForGuarantees(const AnalystClient& client) {
+  (void)client.ListDatasets();
+}
+
 absl::StatusOr<ExitCode> ListRuns(const Session& session) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  AskForGuarantees(client);
   DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListRuns());
   session.Print(reply, RunsText(reply));
   return kExitOk;
@@ -22,6 +29,7 @@ absl::StatusOr<ExitCode> ShowRun(const Session& session,
                                  const std::string& prefix) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, prefix));
+  AskForGuarantees(client);
   DPNMF_ASSIGN_OR_RETURN(const auto run, client.GetRun(run_id));
   session.Print(run, RunText(run));
   return kExitOk;

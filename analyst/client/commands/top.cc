@@ -39,7 +39,30 @@ std::vector<Eigen::Index> LargestRows(const Eigen::VectorXd& part,
   return rows;
 }
 
-v1::TopReport TopReportOf(const std::string& run_id, const Model& model,
+// What can be read part by part.
+struct Parts {
+  Eigen::MatrixXd w;
+  std::vector<std::string> names;  // of the rows; empty if there are none
+};
+
+absl::StatusOr<Parts> PartsOf(const Model& model) {
+  if (!model.items.has_value()) return Parts{model.w, model.names};
+  const ItemModel& items = model.items->model;
+  if (!(items.level > 0)) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "factors-signed",
+                   "The factors of this run on ratings have both signs and "
+                   "cannot be read as parts: train with --non-negative.");
+  }
+  // Without the person's bias.
+  Parts parts{items.loadings.rightCols(items.loadings.cols() - 1),
+              model.items->names};
+  parts.names.resize(model.items->items.size());
+  for (std::size_t i = 0; i < parts.names.size(); ++i)
+    if (parts.names[i].empty()) parts.names[i] = model.items->items[i];
+  return parts;
+}
+
+v1::TopReport TopReportOf(const std::string& run_id, const Parts& model,
                           std::uint32_t words) {
   v1::TopReport report;
   report.set_run_id(run_id);
@@ -78,8 +101,8 @@ absl::StatusOr<ExitCode> Top(const Session& session, const TopFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   DPNMF_ASSIGN_OR_RETURN(const Model model, client.GetModel(run_id));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
-  const v1::TopReport report = TopReportOf(run_id, model, flags.words);
+  DPNMF_ASSIGN_OR_RETURN(const Parts parts, PartsOf(model));
+  const v1::TopReport report = TopReportOf(run_id, parts, flags.words);
   session.Print(report, TopText(report));
   return kExitOk;
 }
@@ -94,7 +117,9 @@ Command TopCommand(const Session* session) {
       .footer =
           "Entries are relative to the largest of their part. Features "
           "have names if the operator\ndeclared them at import; otherwise "
-          "#3 is row 3 of W.\n\nExample:\n  dpnmf top 3f9a --words 8",
+          "#3 is row 3 of W. Of a run on ratings with\n--non-negative these "
+          "are the items of each part of its item model.\n\nExample:\n  dpnmf "
+          "top 3f9a --words 8",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--words", &flags->words, "Features of each part",

@@ -37,11 +37,12 @@ absl::Status NothingStarted(const absl::Status& status) {
 }
 
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
-                               bool wait) {
+                               const std::string& request_id, bool wait) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
-  const auto prepared_or = PrepareRun(client, flags);
+  auto prepared_or = PrepareRun(client, flags);
   if (!prepared_or.ok()) return NothingStarted(prepared_or.status());
-  const PreparedRun& prepared = *prepared_or;
+  PreparedRun& prepared = *prepared_or;
+  prepared.specification.set_request_id(request_id);
   WarnIfTooSmall(session, client, prepared.specification);
   const auto run_or =
       client.StartRun(prepared.specification, prepared.dictionary);
@@ -66,6 +67,7 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
 Command TrainCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
   const auto wait = std::make_shared<bool>(false);
+  const auto request_id = std::make_shared<std::string>();
   Command train = {
       .name = "train",
       .summary = "Start a run",
@@ -79,7 +81,14 @@ Command TrainCommand(const Session* session) {
           "--epsilon 2 --outliers on\n  dpnmf train --dataset digits --rank 10 "
           "--epsilon 1 --init public:start.npy",
       .flags = FlagsOfRun(flags.get()),
-      .run = [session, flags, wait] { return Train(*session, *flags, *wait); }};
+      .run = [session, flags, request_id, wait] {
+        return Train(*session, *flags, *request_id, *wait);
+      }};
+  train.flags.push_back(
+      Flag("--request-id", request_id.get(),
+           "A name of your choice: the same request with the same name is the "
+           "same run, and is charged once",
+           {.value = "ID"}));
   train.flags.push_back(
       Flag("--wait", wait.get(),
            "Watch the run to its end; exit code 9 if it fails"));

@@ -28,7 +28,9 @@ struct TransformFlags {
 };
 
 absl::StatusOr<v1::Dataset> DatasetOf(const AnalystClient& client,
-                                      const std::string& run_id) {
+                                      const std::string& run_id,
+                                      const Model& model) {
+  if (model.header.has_dataset()) return model.header.dataset();
   DPNMF_ASSIGN_OR_RETURN(const v1::Run run, client.GetRun(run_id));
   DPNMF_ASSIGN_OR_RETURN(const v1::ListDatasetsReply list,
                          client.ListDatasets());
@@ -101,7 +103,8 @@ absl::StatusOr<ExitCode> Transform(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   DPNMF_ASSIGN_OR_RETURN(const Model model, client.GetModel(run_id));
   DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
-  DPNMF_ASSIGN_OR_RETURN(const v1::Dataset dataset, DatasetOf(client, run_id));
+  DPNMF_ASSIGN_OR_RETURN(const v1::Dataset dataset,
+                         DatasetOf(client, run_id, model));
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd people,
                          ReadPeople(flags, model.w.rows()));
   NormaliseAs(dataset, &people);

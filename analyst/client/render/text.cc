@@ -1,5 +1,6 @@
 #include "analyst/client/render/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -110,6 +111,8 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
   add("shares", "shares of the cost", SharesText(parameters));
   add("profile_directions", "corrections for",
       absl::StrCat(parameters.profile_directions(), " directions"));
+  if (specification.learner().non_negative())
+    lines->push_back({"item model", "non-negative"});
   add("outliers", "outliers", OutliersText(parameters));
   add("inner_iterations", "inner iterations",
       absl::StrCat(parameters.inner_iterations()));
@@ -357,8 +360,22 @@ std::string PlanText(const v1::PlanRunReply& reply) {
                       LearningText(reply.learning()), verdict);
 }
 
+namespace {
+
+// Of a run that was fitted here: to what.
+std::string OriginText(const v1::Run& run, const std::string& otherwise) {
+  if (!run.parent().empty())
+    return absl::StrCat("refit of ", ShortRunId(run.parent()));
+  return run.added() ? "added release" : otherwise;
+}
+
+}  // namespace
+
 std::string RunsText(const v1::ListRunsReply& reply) {
   if (reply.runs().empty()) return "No run has been started yet.\n";
+  const bool any_void =
+      std::any_of(reply.runs().begin(), reply.runs().end(),
+                  [](const v1::Run& run) { return run.has_void_since(); });
   Table table({{"RUN"},
                {"STATE"},
                {"DATA SET"},
@@ -367,17 +384,19 @@ std::string RunsText(const v1::ListRunsReply& reply) {
                {"MECHANISM"},
                {"EPSILON SPENT (READING)", Align::kRight},
                {"OF", Align::kRight},
-               {"STARTED"}});
+               {"STARTED"},
+               {any_void ? "GUARANTEE" : ""}});
   for (const v1::Run& run : reply.runs()) {
     const v1::RunParameters& parameters = run.specification().parameters();
     table.AddRow(
         {ShortRunId(run.run_id()), NameOf(run.state()), parameters.dataset(),
          absl::StrCat(parameters.rank()),
          absl::StrCat(run.rounds_done(), "/", parameters.rounds()),
-         parameters.mechanism(),
+         OriginText(run, parameters.mechanism()),
          FormatUp(EnforcedEpsilon(run.spent(), parameters.conversion())),
          FormatUp(parameters.epsilon()),
-         FormatMoment(run.created_unix_seconds())});
+         FormatMoment(run.created_unix_seconds()),
+         run.has_void_since() ? VoidText(run.void_since()) : ""});
   }
   return table.Render();
 }
@@ -388,6 +407,9 @@ std::string RunText(const v1::Run& run) {
   if (!run.error().empty())
     lines.push_back(
         {"error", absl::StrCat(run.error(), " [", run.error_code(), "]")});
+  const std::string origin = OriginText(run, "");
+  if (!origin.empty())
+    lines.push_back({"origin", absl::StrCat(origin, "; nothing is charged")});
   lines.push_back({"rounds done", absl::StrCat(run.rounds_done())});
   AddSpecificationLines(run.specification(), &lines);
   lines.push_back(
@@ -402,8 +424,10 @@ std::string RunText(const v1::Run& run) {
   lines.push_back({"started by", run.started_by()});
   Table costs = CostTable(run.spent());
   costs.AddRow(CostRow("spent so far (a reading)", run.charged(), run.spent()));
-  costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
-                       run.plan().epsilons()));
+  if (origin.empty()) {
+    costs.AddRow(CostRow("price if every round is charged", run.plan().cost(),
+                         run.plan().epsilons()));
+  }
   return absl::StrCat(KeyValueText(lines), "\n", costs.Render(), "\n",
                       NoiseText(run.plan()));
 }

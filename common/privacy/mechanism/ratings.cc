@@ -222,7 +222,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
 
 bool Uses(std::string_view field, const RunParameters& parameters,
           const DatasetFacts&) {
-  if (IsOneOf(field, {"rounds", "shares"})) return true;
+  if (IsOneOf(field, {"rounds", "shares", "non_negative"})) return true;
   if (field == "moment_rows")
     return parameters.shares.empty() || NamesRows(parameters);
   return field == "profile_directions" &&

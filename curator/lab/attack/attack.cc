@@ -27,7 +27,8 @@ using Json = nlohmann::ordered_json;
 constexpr double kValueError = 0.25;
 // Groups of people, each attacked with pairs of its own.
 constexpr std::int64_t kPairGroups = 5;
-constexpr double kComparisons = 4e10;
+// The search for own rows reads few columns of most rows.
+constexpr double kComparisons = 4e10, kOwnComparisons = 2e11;
 constexpr double kDrawWork = 1e8;  // known values are drawn again below it
 constexpr std::int64_t kFewestPeople = 200;
 constexpr std::int64_t kPredicates = 500;
@@ -87,7 +88,7 @@ class Judge {
         kinds_(KindsOfRows(original.values)),
         reading_(ReadingOf(original.values, published.values)) {
     targets_ = kinds_.once.empty() ? AllOf(original.people()) : kinds_.once;
-    Sample(PeopleWithin(kComparisons, original, options.people), &targets_);
+    Sample(PeopleWithin(kOwnComparisons, original, options.people), &targets_);
     pairs_ = DrawPairs();
   }
 
@@ -97,8 +98,10 @@ class Judge {
     DPNMF_RETURN_IF_ERROR(LinkByPairs());
     DPNMF_RETURN_IF_ERROR(FindMembers());
     DPNMF_RETURN_IF_ERROR(InferAttributes());
+    DPNMF_RETURN_IF_ERROR(Begin("reconstruction"));
     report_.others["reconstruction"] =
         Reconstruct(original_.values, published_.values, reading_, pairs_);
+    DPNMF_RETURN_IF_ERROR(Begin("singling out"));
     report_.others["singling_out"] =
         SingleOut(original_.values, published_.values, reading_,
                   PeopleWithin(kComparisons, original_, kPredicates), &draws_);
@@ -124,6 +127,14 @@ class Judge {
     return run;
   }
 
+  absl::Status Begin(std::string_view attack) const {
+    if (options_.stop && options_.stop())
+      return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                     "The attack was interrupted.");
+    if (options_.progress) options_.progress(attack, 0);
+    return absl::OkStatus();
+  }
+
   std::vector<int> DrawPairs() {
     const std::int64_t count =
         std::min<std::int64_t>(options_.known_pairs, original_.people() / 3);
@@ -146,6 +157,9 @@ class Judge {
         {"distinct_rows", kinds_.distinct},
         {"rows_that_occur_once", kinds_.once.size()},
         {"attacked", targets_.size()},
+        {"drawn_from", kinds_.once.empty()
+                           ? static_cast<std::size_t>(original_.people())
+                           : kinds_.once.size()},
         {"attacked_are",
          kinds_.once.empty() ? "all people" : "people whose row occurs once"}};
   }
@@ -396,13 +410,10 @@ class Judge {
           reading_.Read(value - reading_.shifts[column], column),
           known(column, target), column);
     };
-    Eigen::MatrixXd hits[2];
-    for (const bool without : {false, true}) {
-      DPNMF_ASSIGN_OR_RETURN(
-          hits[without ? 1 : 0],
-          HitsByTheOthers(published_.values, known, people, without, is_hit,
-                          RunOf("attribute inference")));
-    }
+    DPNMF_ASSIGN_OR_RETURN(
+        const OthersHits hits,
+        HitsByTheOthers(published_.values, known, people, is_hit,
+                        RunOf("attribute inference")));
     const auto share = [&](const Eigen::MatrixXd& of) {
       return ToJson(ShareOfExpected(of.sum() / static_cast<double>(columns()),
                                     static_cast<std::int64_t>(people.size())));
@@ -413,12 +424,13 @@ class Judge {
           {{"column", original_.columns.empty()
                           ? absl::StrCat(c + 1)
                           : original_.columns[static_cast<std::size_t>(c)]},
-           {"with_table", hits[0].row(c).mean()},
-           {"without_own_row", hits[1].row(c).mean()}});
-    report_.others["attributes"] = {{"known", columns() - 1},
-                                    {"with_table", share(hits[0])},
-                                    {"without_own_row", share(hits[1])},
-                                    {"columns", std::move(by_column)}};
+           {"with_table", hits.with_own.row(c).mean()},
+           {"without_own_row", hits.without_own.row(c).mean()}});
+    report_.others["attributes"] = {
+        {"known", columns() - 1},
+        {"with_table", share(hits.with_own)},
+        {"without_own_row", share(hits.without_own)},
+        {"columns", std::move(by_column)}};
     return absl::OkStatus();
   }
 

@@ -55,8 +55,8 @@ struct AttackOptions {
   std::optional<std::uint64_t> seed = std::nullopt;
   int known_pairs = 30;  // at most a third of the people; below 3: left out
   // Attacks look at so many people at most, drawn at random; all if fewer. In
-  // large tables fewer: at least 200, and so many that an attack takes about
-  // 4e10 comparisons.
+  // tables above 5e6 numbers some look at fewer: at least 200, and so many that
+  // people times numbers is 2e11 (linkage), 4e10 (others) or 1e10 (attributes).
   std::int64_t people = 2000;
   // For membership: publishes a table made of the given rows of the original
   // alone (ascending, half of the people, at random). Null, and no outsiders:

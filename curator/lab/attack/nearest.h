@@ -1,4 +1,6 @@
-// The nearest published rows of people of whom values are known.
+// The nearest published rows of people of whom values are known. All searches
+// are exact; rows are left as soon as they are too far away, so that most of a
+// large table costs a few columns.
 #ifndef DPNMF_CURATOR_LAB_ATTACK_NEAREST_H_
 #define DPNMF_CURATOR_LAB_ATTACK_NEAREST_H_
 
@@ -40,11 +42,16 @@ absl::StatusOr<Eigen::VectorXd> NearestDistances(
     const SearchRun& run);
 
 // Entry (c, t): of the rows nearest to target t by all columns but c, the share
-// whose value in column c is a hit (ties as above). `without_own`: the target's
-// own row is left out. is_hit is called from several threads.
-absl::StatusOr<Eigen::MatrixXd> HitsByTheOthers(
+// whose value in column c is a hit (ties as above).
+struct OthersHits {
+  Eigen::MatrixXd with_own;     // of all rows
+  Eigen::MatrixXd without_own;  // of all but the target's own
+};
+
+// At least two rows. is_hit is called from several threads.
+absl::StatusOr<OthersHits> HitsByTheOthers(
     const Eigen::MatrixXd& published, const Eigen::MatrixXd& known,
-    const std::vector<int>& own, bool without_own,
+    const std::vector<int>& own,
     const std::function<bool(double value, int column, int target)>& is_hit,
     const SearchRun& run);
 

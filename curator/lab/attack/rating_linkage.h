@@ -4,6 +4,8 @@
 #ifndef DPNMF_CURATOR_LAB_ATTACK_RATING_LINKAGE_H_
 #define DPNMF_CURATOR_LAB_ATTACK_RATING_LINKAGE_H_
 
+#include <optional>
+
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "curator/lab/attack/attack.h"
@@ -11,11 +13,24 @@
 
 namespace dpnmf::curator::lab {
 
+struct RatingsAttacker {
+  // The dates of the known ratings are known up to +- so many days, >= 0; both
+  // tables have times (seconds) then. Not set: no date is known.
+  std::optional<double> days = std::nullopt;
+  // Ratings of people whom the published table was not made from, of the same
+  // items: membership is judged. Null: it is not.
+  const RatingTable* outsiders = nullptr;  // not owned
+};
+
 // All attacks know 1, 2, 4, 8, 16, 32 and all ratings of a person, drawn from
 // its ratings (all of them if it has fewer), exactly and up to +- 1 unit of the
 // scale. People without a rating are not attacked. Options: seed, people,
 // threads, progress, stop; publish and outsiders are not read.
-// `linked_all_known` and `linked_4_known` are those of the stronger attack.
+// `linked_all_known` and `linked_4_known` are those of the stronger attack that
+// knows ratings exactly, with dates where they are known.
+//
+// Membership: the attacker knows all ratings of a person; the score is that of
+// the best row as a share of what a row with exactly these ratings would have.
 
 // Of a completed table: a number for every item and person. Two attacks:
 //   "4 ratings"                the row with the least squared difference over
@@ -23,22 +38,26 @@ namespace dpnmf::curator::lab {
 //   "4 ratings, less the items' means"
 //                              the row whose differences from the table's
 //                              column means are most parallel to the person's
-//                              (the cosine; unknown items count 0)
+//                              (the cosine; unknown items count 0); it also
+//                              judges membership
 // INVALID_ARGUMENT "attack-mismatch" unless `completed` is people x items and
 // finite and somebody has rated.
-absl::StatusOr<AttackReport> AttackRatings(const RatingTable& original,
-                                           const Eigen::MatrixXd& completed,
-                                           const AttackOptions& options);
+absl::StatusOr<AttackReport> AttackRatings(
+    const RatingTable& original, const Eigen::MatrixXd& completed,
+    const AttackOptions& options, const RatingsAttacker& attacker = {});
 
 // Of published ratings (of the same people and items in the same order, each
 // perhaps changed, added or left out): the score of the publication,
-//   sum over known items i that the row has of exp(-|r - r'| / 1.5) / log n_i,
-// n_i >= 2 the number of people who have i. others["confident"]: where the best
+//   sum over known items i that the row has of
+//     (exp(-|r - r'| / 1.5) + exp(-|t - t'| / 30 days)) / log n_i,
+// n_i >= 2 the number of people who have i; without the second term where dates
+// are not known. With options.days both are tried ("4 ratings", "4 ratings,
+// dated up to 14 days"). others["confident"]: where the best
 // score exceeds the second by 1.5 standard deviations of all scores, the share
 // of people, and the share of those that are right.
-absl::StatusOr<AttackReport> AttackRatings(const RatingTable& original,
-                                           const RatingTable& published,
-                                           const AttackOptions& options);
+absl::StatusOr<AttackReport> AttackRatings(
+    const RatingTable& original, const RatingTable& published,
+    const AttackOptions& options, const RatingsAttacker& attacker = {});
 
 }  // namespace dpnmf::curator::lab
 

@@ -27,9 +27,10 @@ Json Judge(const Eigen::MatrixXd& original, const Reading& reading,
   double squared_error = 0;
   for (Eigen::Index c = 0; c < original.cols(); ++c) {
     const Eigen::VectorXd column = estimate(c);
+    const double error = reading.ErrorOf(c);
     squared_error += (column - original.col(c)).squaredNorm();
     for (Eigen::Index r = 0; r < original.rows(); ++r) {
-      const bool right = reading.IsRight(column[r], original(r, c), c);
+      const bool right = std::abs(column[r] - original(r, c)) <= error;
       cells += right ? 1 : 0;
       if (!right) all_right[static_cast<std::size_t>(r)] = false;
     }
@@ -43,6 +44,27 @@ Json Judge(const Eigen::MatrixXd& original, const Reading& reading,
           {"relative_error",
            length > 0 ? Json(std::sqrt(squared_error) / length) : Json()}};
 }
+
+// Columns of x map, from the first to the last: some at a time, so that a large
+// x is read less often.
+class ColumnsOf {
+ public:
+  ColumnsOf(const Eigen::MatrixXd& x, const Eigen::MatrixXd& map)
+      : x_(x), map_(map) {}
+
+  Eigen::VectorXd operator()(Eigen::Index c) {
+    constexpr Eigen::Index kTogether = 8;
+    if (c % kTogether == 0)
+      product_.noalias() =
+          x_ * map_.middleCols(c, std::min(kTogether, map_.cols() - c));
+    return product_.col(c % kTogether);
+  }
+
+ private:
+  const Eigen::MatrixXd& x_;
+  const Eigen::MatrixXd& map_;
+  Eigen::MatrixXd product_;
+};
 
 Eigen::VectorXd ReadAll(const Reading& reading, Eigen::VectorXd column,
                         Eigen::Index at) {
@@ -75,34 +97,36 @@ Json Denoise(const Eigen::MatrixXd& original, const Eigen::MatrixXd& published,
                                  solver.eigenvectors().transpose();
   const Eigen::RowVectorXd offsets =
       means - reading.shifts.transpose() - means * filter;
+  ColumnsOf filtered(published, filter);
   Json json = Judge(original, reading, [&](Eigen::Index c) {
-    return ReadAll(reading,
-                   ((published * filter.col(c)).array() + offsets[c]).matrix(),
-                   c);
+    return ReadAll(reading, (filtered(c).array() + offsets[c]).matrix(), c);
   });
   json["noise_stddev"] = std::sqrt(variance);
   return json;
 }
 
-// How many people fit the numbers in these columns, counted up to 2.
+// How many people fit the numbers in these columns, counted up to 2. `left`:
+// room for the rows that fit so far.
 int FitCount(const Eigen::MatrixXd& original, const Reading& reading,
-             const std::vector<int>& columns, const Eigen::VectorXd& numbers) {
-  std::vector<int> left;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const Eigen::Index c = columns[i];
+             const std::vector<int>& columns, const Eigen::VectorXd& numbers,
+             std::vector<int>* left) {
+  const std::size_t people = static_cast<std::size_t>(original.rows());
+  left->resize(people);
+  int* const rows = left->data();
+  std::size_t count = people;
+  for (std::size_t i = 0; i < columns.size() && count > 0; ++i) {
     const double number = numbers[static_cast<Eigen::Index>(i)];
-    const auto fits = [&](int r) {
-      return reading.IsRight(number, original(r, c), c);
-    };
-    if (i == 0) {
-      for (int r = 0; r < original.rows(); ++r)
-        if (fits(r)) left.push_back(r);
-    } else {
-      std::erase_if(left, [&](int r) { return !fits(r); });
+    const double error = reading.ErrorOf(columns[i]);
+    const double* const column = original.col(columns[i]).data();
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < count; ++at) {
+      const int row = i == 0 ? static_cast<int>(at) : rows[at];
+      rows[kept] = row;
+      kept += std::abs(number - column[row]) <= error ? 1 : 0;
     }
-    if (left.empty()) return 0;
+    count = kept;
   }
-  return static_cast<int>(std::min<std::size_t>(left.size(), 2));
+  return static_cast<int>(std::min<std::size_t>(count, 2));
 }
 
 }  // namespace
@@ -113,9 +137,11 @@ double Reading::Read(double value, Eigen::Index column) const {
 }
 
 bool Reading::IsRight(double value, double truth, Eigen::Index column) const {
-  return whole[static_cast<std::size_t>(column)]
-             ? value == truth
-             : std::abs(value - truth) <= 0.1 * stddevs[column];
+  return std::abs(value - truth) <= ErrorOf(column);
+}
+
+double Reading::ErrorOf(Eigen::Index column) const {
+  return whole[static_cast<std::size_t>(column)] ? 0 : 0.1 * stddevs[column];
 }
 
 Reading ReadingOf(const Eigen::MatrixXd& original,
@@ -161,10 +187,9 @@ Json Reconstruct(const Eigen::MatrixXd& original,
     json["denoised"] = Denoise(original, published, reading, pairs);
   const AffineMap back = FitPairs(published, original, pairs);
   const Eigen::RowVectorXd offsets = back.to - back.from * back.slopes;
+  ColumnsOf regressed(published, back.slopes);
   json["regression"] = Judge(original, reading, [&](Eigen::Index c) {
-    return ReadAll(
-        reading,
-        ((published * back.slopes.col(c)).array() + offsets[c]).matrix(), c);
+    return ReadAll(reading, (regressed(c).array() + offsets[c]).matrix(), c);
   });
   return json;
 }
@@ -176,6 +201,7 @@ Json SingleOut(const Eigen::MatrixXd& original,
   draws->Sample(static_cast<std::size_t>(predicates), &rows);
   std::vector<int> sizes = {static_cast<int>(published.cols())};
   if (published.cols() > 4) sizes.insert(sizes.begin(), 4);
+  std::vector<int> left;
   Json json = Json::array();
   for (const int size : sizes) {
     std::int64_t isolated = 0, by_margins = 0;
@@ -192,9 +218,10 @@ Json SingleOut(const Eigen::MatrixXd& original,
         of_margins[i] = read(static_cast<Eigen::Index>(
             draws->Below(static_cast<std::size_t>(published.rows()))));
       }
-      isolated += FitCount(original, reading, columns, of_row) == 1 ? 1 : 0;
+      isolated +=
+          FitCount(original, reading, columns, of_row, &left) == 1 ? 1 : 0;
       by_margins +=
-          FitCount(original, reading, columns, of_margins) == 1 ? 1 : 0;
+          FitCount(original, reading, columns, of_margins, &left) == 1 ? 1 : 0;
     }
     const std::int64_t of = static_cast<std::int64_t>(rows.size());
     json.push_back({{"columns", size},

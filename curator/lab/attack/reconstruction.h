@@ -23,6 +23,8 @@ struct Reading {
   double Read(double value, Eigen::Index column) const;
   // Equal where it is whole, else within a tenth of a standard deviation.
   bool IsRight(double value, double truth, Eigen::Index column) const;
+  // By how much a right number may be off.
+  double ErrorOf(Eigen::Index column) const;
 };
 Reading ReadingOf(const Eigen::MatrixXd& original,
                   const Eigen::MatrixXd& published);

@@ -29,11 +29,15 @@ class ImputedMatrix {
     const double constant = means_.dot(x);
     VectorXd y(ratings_.rows());
     for (Index row = 0; row < ratings_.rows(); ++row) {
-      double sum = constant;
-      for (std::size_t at = ratings_.Begin(row); at < ratings_.Begin(row + 1);
-           ++at)
-        sum += excess_[at] * x[ratings_.indices[at]];
-      y[row] = sum;
+      // Four sums: one addition need not wait for the one before it.
+      double sums[4] = {constant, 0, 0, 0};
+      std::size_t at = ratings_.Begin(row);
+      const std::size_t end = ratings_.Begin(row + 1);
+      for (; at + 4 <= end; at += 4)
+        for (std::size_t i = 0; i < 4; ++i)
+          sums[i] += excess_[at + i] * x[ratings_.indices[at + i]];
+      for (; at < end; ++at) sums[0] += excess_[at] * x[ratings_.indices[at]];
+      y[row] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
     return y;
   }
@@ -54,16 +58,22 @@ class ImputedMatrix {
   std::vector<double> excess_;
 };
 
-// Removes from x what lies in the first `count` columns of the basis, twice,
-// and gives x length 1. Returns the length that was left; x is 0 if that is
-// nothing beside `size`.
+// Removes from x what lies in the first `count` columns of the basis and gives
+// x length 1. Returns the length that was left; x is 0 if that is nothing
+// beside `size`. Where little is left, what rounding left in the basis is
+// removed once more (Daniel, Gragg, Kaufman and Stewart 1976): "twice is
+// enough".
 double Orthonormalise(const MatrixXd& basis, Index count, double size,
                       VectorXd* x) {
+  constexpr double kMuch = 0.7;
+  double length = x->norm();
   for (int pass = 0; pass < 2 && count > 0; ++pass) {
+    const double before = length;
     const VectorXd part = basis.leftCols(count).transpose() * *x;
     x->noalias() -= basis.leftCols(count) * part;
+    length = x->norm();
+    if (length > kMuch * before) break;
   }
-  const double length = x->norm();
   if (!(length > 1e-12 * size)) {
     x->setZero();
     return 0;

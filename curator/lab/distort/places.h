@@ -22,6 +22,7 @@ enum class Place {
   kRank
 };
 
+// Finite numbers.
 std::vector<int> PlacesOf(const Eigen::Ref<const Eigen::VectorXd>& column,
                           Place place);
 
@@ -31,10 +32,15 @@ struct PlaceChanges {
   double cp = 0;  // the same of the columns, by their means
   double ck = 0;
 };
+// With either reading of "place".
+struct BothPlaceChanges {
+  PlaceChanges by_sort_index, by_rank;
+};
 
-// Both have the same shape, not 0.
-PlaceChanges PlaceChangesOf(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b,
-                            Place place);
+// Both have the same shape, not 0, and finite numbers. A column is sorted once
+// for both readings.
+BothPlaceChanges PlaceChangesOf(const Eigen::MatrixXd& a,
+                                const Eigen::MatrixXd& b);
 
 }  // namespace dpnmf::curator::lab
 

@@ -148,8 +148,9 @@ class DistortStudent {
     figures.kept = kept;
     figures.objective = (a_ - values).norm();
     figures.vd = ValueDifference(a_, values);
-    figures.by_sort_index = PlaceChangesOf(a_, values, Place::kSortIndex);
-    figures.by_rank = PlaceChangesOf(a_, values, Place::kRank);
+    const BothPlaceChanges places = PlaceChangesOf(a_, values);
+    figures.by_sort_index = places.by_sort_index;
+    figures.by_rank = places.by_rank;
     if (folds_.has_value()) {
       DPNMF_ASSIGN_OR_RETURN(figures.accuracy,
                              SvmAccuracy(a_, values, *folds_, options_.svm));
@@ -240,6 +241,11 @@ ordered_json JsonOf(const NmfResult& result) {
 }
 
 }  // namespace
+
+int MostIterationsFor(Index numbers) {
+  const double affordable = 1e10 / static_cast<double>(numbers);
+  return static_cast<int>(std::clamp(affordable, 100.0, 20'000.0));
+}
 
 absl::StatusOr<DistortStudy> StudyDistortions(
     const Table& table, const DistortStudyOptions& options,

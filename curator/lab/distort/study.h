@@ -40,6 +40,11 @@ struct DistortStudyOptions {
   std::function<void(const std::string& what)> progress;
 };
 
+// Most iterations of a factorisation of so many numbers where none are asked
+// for: as published, but above 500,000 numbers as many as read 1e10 numbers,
+// and at least 100.
+int MostIterationsFor(Eigen::Index numbers);
+
 struct DistortFigures {
   int kept = 0;  // components; 0 of a method without
   double vd = 0;

@@ -6,9 +6,6 @@
 
 namespace dpnmf::curator::lab {
 
-extern const std::string_view kPlotScript;     // uPlot, MIT
-extern const std::string_view kPlotStyle;      // uPlot, MIT
-extern const std::string_view kPlotLicense;    // uPlot's
 extern const std::string_view kDrawingScript;  // what both reports draw with
 extern const std::string_view kReportScript;   // of matrices
 extern const std::string_view kRatingsScript;  // of ratings

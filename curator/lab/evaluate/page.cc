@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/csv.h"
 #include "common/base/durable_file.h"
+#include "common/plot/uplot.h"
 #include "curator/lab/evaluate/assets.h"
 
 namespace dpnmf::curator::lab {

@@ -138,13 +138,19 @@ std::vector<std::string> FindingsOf(const Json& tables) {
   return findings;
 }
 
+std::string WarningOf(const PublicationReport& report) {
+  return report.warning.empty() ? std::string(kPublicationWarning)
+                                : report.warning;
+}
+
 Json PublicationJson(const PublicationReport& report) {
   Json tables = TablesOf(report);
-  return {{"warning", kPublicationWarning},
+  return {{"warning", WarningOf(report)},
           {"command", report.command},
           {"data", report.data},
           {"people", report.people},
           {"columns", report.columns},
+          {"drawn", report.drawn},
           {"options", report.options},
           {"findings", FindingsOf(tables)},
           {"tables", std::move(tables)},
@@ -195,7 +201,7 @@ std::string ResultsJson(const PublicationReport& report) {
 }
 
 std::string ReportHtml(const PublicationReport& report) {
-  return Page(kPublicationScript, PublicationJson(report), kPublicationWarning);
+  return Page(kPublicationScript, PublicationJson(report), WarningOf(report));
 }
 
 absl::Status WriteReport(const std::string& directory,

@@ -1,5 +1,5 @@
-// One report of tables that may be published: of `distort`, of `complete` and
-// of `attack`.
+// One report of tables that may be published: of `distort`, of `complete`, of
+// `attack` and of `synthesise`.
 #ifndef DPNMF_CURATOR_LAB_PUBLICATION_REPORT_REPORT_H_
 #define DPNMF_CURATOR_LAB_PUBLICATION_REPORT_REPORT_H_
 
@@ -48,7 +48,7 @@ struct PublicationRow {
 enum class PublishedFigures { kNone, kWisconsin, kMovieLens100K };
 
 struct PublicationReport {
-  std::string command;  // "distort", "complete", "attack"
+  std::string command;  // "distort", "complete", "attack", "synthesise"
   std::string data;     // name of the original
   std::int64_t people = 0, columns = 0;
   nlohmann::ordered_json options = nlohmann::ordered_json::object();
@@ -56,6 +56,11 @@ struct PublicationReport {
   // "tables" of other reports' results.json, which stand on the same page.
   nlohmann::ordered_json beside = nlohmann::ordered_json::array();
   PublishedFigures published = PublishedFigures::kNone;
+  // What stands in the place of kPublicationWarning; empty: nothing does.
+  std::string warning = {};
+  // What a table was drawn from: names and texts, shown at the top of the page.
+  // Empty: no table was drawn.
+  nlohmann::ordered_json drawn = nlohmann::ordered_json::object();
   // Members of results.json that the command adds (an object, or null); those
   // of the same name give way. The page has none of them.
   nlohmann::ordered_json more = nullptr;

@@ -135,6 +135,7 @@ absl::StatusOr<RatingsFacts> FactsFor(const DatasetDescription& description,
   facts.dataset = FactsOf(description);
   facts.dataset.conversion = options.conversion;
   facts.item_features = item_features;
+  facts.non_negative = options.non_negative;
   facts.stopped = execution.stop;
   facts.parameters = ParametersOf(options);
   FillRatingsDefaults(facts.dataset, &facts.parameters);

@@ -30,6 +30,7 @@ struct PrivateRunOptions {
   // 0 or empty: what FillRatingsDefaults chooses.
   std::uint32_t rank = 0, rounds = 0, moment_rows = 0, profile_directions = 0;
   std::vector<double> shares = {};
+  bool non_negative = false;  // RatingsFacts::non_negative
   std::uint64_t seed = 1;
 };
 

@@ -192,7 +192,8 @@ class TextTableReader {
         "input-ambiguous", word + 1,
         absl::StrCat(Quoted(fields_[word]),
                      " is not a number, but other fields of the first line "
-                     "are; give --header yes or --header no"));
+                     "are; declare a class or an id (--class-column, "
+                     "--id-column), or give --header yes or --header no"));
   }
 
   absl::Status AddNumbers(std::size_t first, bool skip_labels) {

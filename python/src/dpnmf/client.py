@@ -380,6 +380,7 @@ class Client:
             names=names or None,
             errors=deviations.take() if errors else None,
             parts=facts or None,
+            dataset=Dataset(header.dataset) if header.HasField("dataset") else None,
         )
 
     def items(self, run: Run | str) -> ItemModel:

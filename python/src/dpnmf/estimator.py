@@ -165,7 +165,8 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _take(self, client: Client, run: Run) -> PrivateNMF:
         model = client.model(run)
-        self.dataset_ = client.dataset(run.dataset)
+        # The curator may offer the data set no longer, or never have offered it.
+        self.dataset_ = model.dataset if model.dataset is not None else client.dataset(run.dataset)
         self.run_, self.run_id_ = run, run.run_id
         self.components_ = np.ascontiguousarray(model.w.T)
         self.n_components_, self.n_features_in_ = self.components_.shape

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from dpnmf.errors import InputError
 from dpnmf.results import Matrix, RankChoice
@@ -12,19 +14,26 @@ from dpnmf.results import Matrix, RankChoice
 _ACROSS = 6
 
 
-def _panels(count: int, width: float, height: float) -> tuple[Any, list[Any]]:
-    from matplotlib.figure import Figure
+class Plot(Figure):  # type: ignore[misc]
+    """A figure that notebooks show, without pyplot and its state."""
 
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=100)
+        return file.getvalue()
+
+
+def _panels(count: int, width: float, height: float) -> tuple[Plot, list[Any]]:
     across = min(count, _ACROSS)
     down = -(-count // across)
-    figure = Figure(figsize=(width * across, height * down), layout="constrained")
+    figure = Plot(figsize=(width * across, height * down), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for unused in axes[count:]:
         unused.set_axis_off()
     return figure, list(axes[:count])
 
 
-def pictures(components: Matrix, shape: tuple[int, int]) -> Any:
+def pictures(components: Matrix, shape: tuple[int, int]) -> Plot:
     """Each part as a picture, white for 0, on a scale of its own."""
     rows, columns = shape
     if rows * columns != components.shape[1]:
@@ -40,7 +49,7 @@ def pictures(components: Matrix, shape: tuple[int, int]) -> Any:
     return figure
 
 
-def bars(components: Matrix, names: list[str], words: int, errors: Matrix | None) -> Any:
+def bars(components: Matrix, names: list[str], words: int, errors: Matrix | None) -> Plot:
     """The largest features of each part; whiskers are two standard errors."""
     figure, axes = _panels(len(components), 2.4, 0.18 * words + 0.6)
     for k, (axis, part) in enumerate(zip(axes, components)):
@@ -52,7 +61,7 @@ def bars(components: Matrix, names: list[str], words: int, errors: Matrix | None
     return figure
 
 
-def ranks(choice: RankChoice) -> Any:
+def ranks(choice: RankChoice) -> Plot:
     """Stability and held-out fit against the rank."""
     figure, (axis,) = _panels(1, 5, 3)
     at = [f.rank for f in choice.facts]

@@ -269,7 +269,7 @@ def images(
             grey = grey.resize((width, height), PIL.Image.Resampling.BOX)
         row[:] = np.asarray(grey).ravel()
     if invert:
-        rows = 255 - rows
+        np.subtract(255, rows, out=rows)
     return _finish(rows, output, None, flags)
 
 

@@ -258,7 +258,7 @@ class Budget(_Shown):
             ("guarantee (the cap's)", guarantee_text(self.message.guarantee)),
             ("largest run", f"epsilon {_text.down(self.largest_run)} at delta {_text.up(self.delta)}"),
             ("charged, all (a reading)", f"epsilon {_text.up(self.charged)}, mu^2 {_text.up(record.charged.value)}"),
-            ("charged, own (a reading)", f"epsilon {_text.up(self.own_charged)}, {self.own_charges} charges"),
+            ("charged, own (a reading)", f"epsilon {_text.up(self.own_charged)}, {self.own_charges} charge{'' if self.own_charges == 1 else 's'}"),
             ("reserved", f"mu^2 {_text.up(record.reserved.value)}"),
             ("left", f"mu^2 {_text.down(record.left.value)} of {_text.down(record.cap.value)}"),
             ("mirror and ledger of record", agreement),
@@ -330,6 +330,7 @@ class Model:
     names: list[str] | None = None  # of the D features
     errors: Matrix | None = None  # D x K, standard errors by the known noise
     parts: list[Part] | None = None  # of the K columns
+    dataset: Dataset | None = None  # as it was when the run was started
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
@@ -256,6 +257,48 @@ grpc::Status FakeAnalyst::ForgetRun(grpc::ServerContext* context,
     traceparent = std::string(trace->second.data(), trace->second.size());
   reply->set_run_id(forgotten);
   reply->set_charge_count(30);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeAnalyst::RefitRun(
+    grpc::ServerContext*, grpc::ServerReader<v1::RefitRunRequest>* reader,
+    v1::Run* run) {
+  v1::Refit refit;
+  for (v1::RefitRunRequest request; reader->Read(&request);) {
+    if (request.has_refit()) refit = request.refit();
+    for (const double value : request.dictionary().values())
+      last_dictionary.push_back(value);
+  }
+  if (runs.size() >= most_runs) {
+    // Whoever waits finds that one of them has ended.
+    ++most_runs;
+    return ToGrpc(Refusal(absl::StatusCode::kFailedPrecondition,
+                          "too-many-runs", "Too many."));
+  }
+  refits.push_back(refit);
+  *run = SampleRun(absl::StrCat(std::string(30, 'c'), 10 + refits.size()));
+  run->set_parent(refit.run_id());
+  run->mutable_specification()->mutable_parameters()->set_rank(refit.rank());
+  runs.push_back(*run);
+  run->set_state(v1::RUN_STATE_QUEUED);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeAnalyst::GetRelease(
+    grpc::ServerContext*, const v1::GetReleaseRequest* request,
+    grpc::ServerWriter<v1::ReleaseReply>* writer) {
+  last_release = *request;
+  for (const v1::ReleaseReply& message : release) writer->Write(message);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeAnalyst::AddRelease(
+    grpc::ServerContext*, grpc::ServerReader<v1::ReleaseReply>* reader,
+    v1::Run* run) {
+  for (v1::ReleaseReply message; reader->Read(&message);)
+    added.push_back(message);
+  *run = SampleRun(kRunId);
+  run->set_added(true);
   return grpc::Status::OK;
 }
 

@@ -49,6 +49,13 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   // sends on, another status ends that stream with it.
   std::function<grpc::Status(int attempt, std::uint64_t sent)> after_event;
 
+  // Of RefitRun: the runs that it makes are kept in `runs`, at most this many.
+  std::vector<v1::Refit> refits;
+  std::size_t most_runs = 100;
+  // What GetRelease sends, and what AddRelease got.
+  std::vector<v1::ReleaseReply> release, added;
+  v1::GetReleaseRequest last_release;
+
   v1::RunSpecification last_specification;
   std::vector<double> last_dictionary;
   std::vector<std::uint64_t> watch_cursors;  // of each WatchRun
@@ -84,6 +91,15 @@ class FakeAnalyst final : public v1::AnalystService::Service {
       grpc::ServerWriter<v1::ChooseRankReply>* writer) override;
   grpc::Status GetModel(grpc::ServerContext*, const v1::GetModelRequest*,
                         grpc::ServerWriter<v1::ModelReply>* writer) override;
+  grpc::Status RefitRun(grpc::ServerContext*,
+                        grpc::ServerReader<v1::RefitRunRequest>* reader,
+                        v1::Run* run) override;
+  grpc::Status GetRelease(
+      grpc::ServerContext*, const v1::GetReleaseRequest* request,
+      grpc::ServerWriter<v1::ReleaseReply>* writer) override;
+  grpc::Status AddRelease(grpc::ServerContext*,
+                          grpc::ServerReader<v1::ReleaseReply>* reader,
+                          v1::Run* run) override;
   grpc::Status GetBudget(grpc::ServerContext*,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <sstream>
 #include <string>
@@ -15,9 +16,11 @@
 #include <vector>
 
 #include "analyst/client/model_file.h"
+#include "analyst/client/render/names.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/base/trace.h"
+#include "common/ratings/npz.h"
 #include "common/wire/receipt.h"
 #include "common/wire/status.h"
 #include "gmock/gmock.h"
@@ -275,6 +278,28 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
                                 HasSubstr("[item-not-found]")));
 }
 
+TEST_F(Program, TheItemsOfEachPartOfANonNegativeModelAreListed) {
+  analyst().items = SampleItemModel(50, 3, 2);
+  EXPECT_EQ(Run({"top", "3f9a"}), kExitState);
+  EXPECT_THAT(err_.str(), HasSubstr("[factors-signed]"));
+  ItemModel& model = analyst().items->model;
+  model.loadings = model.loadings.cwiseAbs() * 0.1;
+  model.loadings(7, 1) = 2;
+  model.loadings(9, 1) = 1;
+  model.loadings(11, 2) = 4;
+  model.level = 1;
+  analyst().items->names[9].clear();
+  EXPECT_EQ(Run({"top", "3f9a", "--words", "2"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("Item, number 7 1.00, i9 0.50"),
+                                HasSubstr("Item, number 11 1.00")));
+  EXPECT_EQ(Run({"top", "3f9a", "--format", "json"}), kExitOk);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["parts"].size(), 2u);
+  const std::string file = Path("items.npz");
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("3 non-negative factors"));
+  EXPECT_EQ(ReadItemModel(file)->model.level, 1);
+}
+
 // Flags.
 
 TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
@@ -287,7 +312,8 @@ TEST_F(Program, HelpTeachesEpsilonExamplesAndExitCodes) {
 TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
   for (const char* command :
        {"datasets", "plan", "train", "watch", "runs", "show", "cancel",
-        "forget", "budget", "model", "account", "doctor"}) {
+        "forget", "budget", "model", "account", "doctor", "refit", "export",
+        "add-release"}) {
     EXPECT_EQ(Run({command, "--help"}), kExitOk) << command;
     EXPECT_THAT(out_.str(), HasSubstr(std::string("dpnmf ") + command));
     EXPECT_THAT(out_.str(), HasSubstr("Example")) << command;
@@ -297,7 +323,8 @@ TEST_F(Program, EverySubcommandHasHelpWithAnExample) {
 TEST_F(Program, HelpFitsEightyColumns) {
   for (const char* command :
        {"", "datasets", "plan", "train", "watch", "runs", "show", "cancel",
-        "forget", "budget", "model", "account", "doctor"}) {
+        "forget", "budget", "model", "account", "doctor", "refit", "export",
+        "add-release"}) {
     EXPECT_EQ(*command == '\0' ? Run({"--help"}) : Run({command, "--help"}),
               kExitOk);
     std::istringstream lines(out_.str());
@@ -605,6 +632,7 @@ TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
       {"statistics", "--share-of-moments", "0.5"},
       {"statistics", "--shares", "0.2,0.2,0.2,0.2,0.2"},
       {"moments", "--profile-directions", "2"},
+      {"moments", "--non-negative"},
       {"gradient", "--moment-rows", "4"}};
   for (const auto& flags : refused) {
     std::vector<std::string> all = {"--mechanism"};
@@ -720,6 +748,132 @@ TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {
   EXPECT_EQ(objects[0]["run_id"], kRunId);
   EXPECT_EQ(objects[3]["cursor"], "3");
   EXPECT_EQ(objects[4]["state"], "RUN_STATE_COMPLETED");
+}
+
+TEST_F(Program, TrainSendsARequestId) {
+  EXPECT_EQ(RunWith("train", {"--request-id", "monday.1"}), kExitOk);
+  EXPECT_EQ(analyst().last_specification.request_id(), "monday.1");
+}
+
+TEST_F(Program, RefitAsksForEachRankOnce) {
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "4:6,9", "--seed", "5"}), kExitOk);
+  ASSERT_EQ(analyst().refits.size(), 4u);
+  std::vector<std::uint32_t> ranks;
+  for (const v1::Refit& refit : analyst().refits) {
+    EXPECT_EQ(refit.run_id(), kRunId);
+    EXPECT_EQ(refit.learner().seed(), 5u);
+    EXPECT_EQ(refit.learner().initialisation(), v1::INITIALISATION_RANDOM);
+    ranks.push_back(refit.rank());
+  }
+  EXPECT_THAT(ranks, ElementsAre(4, 5, 6, 9));
+  EXPECT_THAT(out_.str(), StartsWith(analyst().runs[1].run_id() + "\n"));
+  EXPECT_EQ(Run({"runs"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("refit of 3f9a0123"));
+  EXPECT_EQ(Run({"show", analyst().runs[1].run_id()}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("nothing is charged"));
+}
+
+TEST_F(Program, RefitAsJsonIsTheRunOrAListOfRuns) {
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "8", "--format", "json"}), kExitOk);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["parent"], kRunId);
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "8,9", "--format", "json"}),
+            kExitOk);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["runs"].size(), 2u);
+  EXPECT_EQ(Run({"refit", "3f9a"}), kExitOk);
+  EXPECT_EQ(analyst().refits.back().rank(), 0u);
+}
+
+TEST_F(Program, RefitWithWaitTellsHowEachEnded) {
+  analyst().most_runs = 2;
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "4:6", "--wait"}), kExitOk);
+  EXPECT_EQ(analyst().refits.size(), 3u);
+  EXPECT_THAT(out_.str(), HasSubstr("completed"));
+  analyst().most_runs = 2;
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "4:6"}), kExitState);
+}
+
+TEST_F(Program, RefitRefusesRanksAndStartsThatAreNone) {
+  for (const char* rank : {"0", "4:3", "x", "4:", "1:2:3", "1:101"}) {
+    EXPECT_NE(Run({"refit", "3f9a", "--rank", rank}), kExitOk) << rank;
+    EXPECT_THAT(err_.str(), HasSubstr("[rank-out-of-range]")) << rank;
+  }
+  EXPECT_NE(Run({"refit", "3f9a", "--init", "zeros"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[init-malformed]"));
+  std::ofstream(Path("start.csv")) << "1,2\n3,4\n";
+  const std::string start = "public:" + Path("start.csv");
+  EXPECT_NE(Run({"refit", "3f9a", "--rank", "3", "--init", start}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[init-shape-mismatch]"));
+  EXPECT_EQ(Run({"refit", "3f9a", "--rank", "2", "--init", start}), kExitOk);
+  EXPECT_THAT(analyst().last_dictionary, ElementsAre(1, 3, 2, 4));
+  EXPECT_TRUE(analyst().refits.size() == 1);
+}
+
+// What GetRelease sends of two features.
+std::vector<v1::ReleaseReply> SampleRelease() {
+  std::vector<v1::ReleaseReply> messages(3);
+  messages[0].mutable_header()->set_version(1);
+  *messages[0].mutable_header()->mutable_run() = SampleRun(kRunId);
+  messages[0].mutable_header()->mutable_dataset()->set_users(100);
+  messages[0].mutable_header()->mutable_dataset()->set_features(2);
+  for (int i = 1; i < 3; ++i) {
+    v1::ReleaseMatrix& matrix = *messages[i].mutable_matrix();
+    matrix.set_name(i == 1 ? "G" : "rows");
+    matrix.mutable_shape()->set_rows(2);
+    matrix.mutable_shape()->set_columns(i == 1 ? 2 : 1);
+    matrix.set_stddev(0.25);
+    matrix.set_diagonal_stddev(0.5);
+    for (int entry = 0; entry < (i == 1 ? 4 : 2); ++entry)
+      matrix.mutable_entries()->add_values(entry);
+  }
+  return messages;
+}
+
+TEST_F(Program, ExportWritesTheNumbersThatAreFittedTo) {
+  analyst().release = SampleRelease();
+  EXPECT_EQ(Run({"export", "3f9a", "--moments", "-o", Path("g.npz")}), kExitOk);
+  EXPECT_TRUE(analyst().last_release.matrices());
+  std::ifstream file(Path("g.npz"), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto members = ReadNpz(bytes);
+  ASSERT_TRUE(members.ok()) << members.status();
+  EXPECT_EQ(*MatrixOfMember(members->at("G"), "G"),
+            (Eigen::Matrix2d() << 0, 2, 1, 3).finished());
+  EXPECT_EQ(*VectorOfMember(members->at("rows"), "rows"),
+            Eigen::Vector2d(0, 1));
+  EXPECT_EQ(*VectorOfMember(members->at("G_stddev"), "G_stddev"),
+            Eigen::Vector2d(0.25, 0.5));
+  EXPECT_EQ(*IntegerOfMember(members->at("users"), "users"), 100);
+  analyst().release.pop_back();
+  analyst().release.back().mutable_matrix()->mutable_shape()->set_rows(3);
+  EXPECT_NE(Run({"export", "3f9a", "--moments", "-o", Path("g.npz")}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[model-malformed]"));
+}
+
+TEST_F(Program, ABundleIsSentAsItWasWritten) {
+  analyst().release = SampleRelease();
+  EXPECT_EQ(Run({"export", "3f9a", "--bundle", Path("b")}), kExitOk);
+  EXPECT_FALSE(analyst().last_release.matrices());
+  EXPECT_EQ(Run({"add-release", Path("b"), "--format", "json"}), kExitOk);
+  EXPECT_EQ(nlohmann::json::parse(out_.str())["added"], true);
+  ASSERT_EQ(analyst().added.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(analyst().added[i].SerializeAsString(),
+              analyst().release[i].SerializeAsString());
+  std::ofstream(Path("b"), std::ios::app) << "x";
+  EXPECT_NE(Run({"add-release", Path("b")}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[release-file-malformed]"));
+  EXPECT_NE(Run({"add-release", Path("none")}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[file-not-found]"));
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--moments"},
+                                             {"--output", "x.npz"},
+                                             {"--moments", "--bundle", "b"}}) {
+    std::vector<std::string> all = {"export", "3f9a"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    EXPECT_NE(Run(all), kExitOk);
+    EXPECT_THAT(err_.str(), HasSubstr("[flags-conflict]"));
+  }
 }
 
 TEST_F(Program, ObjectiveAsJsonIsRunEventsRun) {
@@ -988,6 +1142,47 @@ TEST_F(Receipts, AreExportedAndVerifiedWithoutAServer) {
   ASSERT_EQ(Export(), kExitOk) << err_.str();
   EXPECT_EQ(Verify(), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+}
+
+// The mark is the curator's word like the rest: it is said, and it is signed.
+TEST_F(Receipts, OfAVoidGuaranteeSaySinceWhen) {
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), Not(HasSubstr("VOID")));
+  analyst().receipts[1].set_void_since(1'700'000'000);
+  Sign(key_, &analyst().receipts[1]);
+  const std::string said = "1 of them are of a population whose guarantee is " +
+                           VoidText(1'700'000'000);
+  ASSERT_EQ(Export(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr(said));
+  EXPECT_EQ(Verify(), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("all 3 receipts are signed"));
+  EXPECT_THAT(out_.str(), HasSubstr(said));
+  ASSERT_EQ(Run({"receipts", "verify", file_, "--key", key_file_, "--format",
+                 "json"}),
+            kExitOk);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_EQ(json["void_guarantees"], "1");
+  EXPECT_EQ(json["void_since"], "1700000000");
+  // Another time, a mark without its signature, a signature without its mark,
+  // the mark of another receipt.
+  const v1::Receipt whole = analyst().receipts[1];
+  const std::function<void(v1::Receipt*)> tampers[] = {
+      [](v1::Receipt* one) { one->set_void_since(1'800'000'000); },
+      [](v1::Receipt* one) { one->clear_void_signature(); },
+      [](v1::Receipt* one) { one->clear_void_since(); },
+      [&](v1::Receipt* one) {
+        v1::Receipt other = analyst().receipts[2];
+        other.set_void_since(one->void_since());
+        Sign(key_, &other);
+        one->set_void_signature(other.void_signature());
+      }};
+  for (const auto& tamper : tampers) {
+    analyst().receipts[1] = whole;
+    tamper(&analyst().receipts[1]);
+    ASSERT_EQ(Export(), kExitOk) << err_.str();
+    EXPECT_NE(Verify(), kExitOk);
+    EXPECT_THAT(err_.str(), HasSubstr("[receipt-invalid]"));
+  }
 }
 
 TEST_F(Receipts, OfAnUnknownDataSetReplaceNothing) {

@@ -288,6 +288,12 @@ TEST(Text, AVoidGuaranteeIsNamedSo) {
   EXPECT_THAT(RunText(run), Not(HasSubstr("VOID")));
   run.set_void_since(kSince);
   EXPECT_THAT(RunText(run), HasSubstr(mark));
+  v1::ListRunsReply runs;
+  *runs.add_runs() = SampleRun("other");
+  EXPECT_THAT(RunsText(runs), Not(HasSubstr("GUARANTEE")));
+  *runs.add_runs() = run;
+  EXPECT_THAT(RunsText(runs), HasSubstr("  GUARANTEE\n"));
+  EXPECT_THAT(RunsText(runs), HasSubstr("  " + mark + "\n"));
   // Also where the data set cannot be asked for any more.
   v1::LedgerPosition position = SampleEvent(3).position();
   position.set_void_since(kSince);

@@ -44,6 +44,10 @@ TEST(Sources, OneFileIncludesTheParserOfCommandLines) {
       FilesThatInclude({"common", "curator", "analyst", "tests", "bench"},
                        {"CLI/"}, &read),
       ::testing::ElementsAre("common/cli/program.cc"));
+  EXPECT_THAT(
+      FilesThatInclude({"common", "curator", "analyst", "tests", "bench"},
+                       {"toml++/"}, &read),
+      ::testing::ElementsAre("common/cli/config_file.cc"));
   EXPECT_GT(read, 150);
 }
 

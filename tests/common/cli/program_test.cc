@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <sstream>
 #include <string>
@@ -306,6 +307,54 @@ TEST_F(CommandLine, AKeyThatNoFlagIsCalledIsRefused) {
         AllOf(StartsWith("The configuration file " + path +
                          " has a key that is not the name of a flag: " + named),
               HasSubstr("see 'tool run --help'")));
+  }
+}
+
+TEST_F(CommandLine, ReadsAllOfToml) {
+  const std::string config = Config(
+      "# a comment\n"
+      "name = 'a # \\ \"b\"'  # literal\n"
+      "run.seed = 0x10\n"
+      "run.rate = 1_000.5e-3\n"
+      "[run]\n"
+      "threads = +7\n"
+      "colour = \"\"\"\nblue\"\"\"\n"
+      "words = [ \"a,b\",\n  'c', ]\n"
+      "quick = false\n"
+      "epsilon = [1, 2.5, inf]\n");
+  ASSERT_EQ(Run({"run", "x", "--config", config}), kExitOk) << err_.str();
+  EXPECT_EQ(values_.name, "a # \\ \"b\"");
+  EXPECT_EQ(values_.seed, 16u);
+  EXPECT_EQ(values_.rate, 1.0005);
+  EXPECT_EQ(values_.threads, 7);
+  EXPECT_EQ(values_.colour, "blue");
+  EXPECT_THAT(values_.words, ElementsAre("a", "b", "c"));
+  EXPECT_FALSE(values_.quick);
+  EXPECT_THAT(values_.epsilons,
+              ElementsAre(1, 2.5, std::numeric_limits<double>::infinity()));
+}
+
+TEST_F(CommandLine, AFileThatIsNotTomlIsRefusedWithItsLine) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"name = \"x\"\n[run]\nthreads = two\n", "line 3, column 11: "},
+      {"name = file\n", "line 1, column "},
+      {"[run\nthreads = 2\n", "line 1, column 5: "},
+      {"\n[run]\nthreads = 2\nthreads = 3\n", "line 4, column 1: "},
+      {"[run]\nseed = 18446744073709551615\n", "line 2, column "},
+      {"[run]\nwords = [\"a\"\n", "line 3, column 1: "},
+      {"[run]\nwords = [[\"a\"]]\n",
+       "line 2, column 9: the value of `words` must be text, a number, true, "
+       "false or an array of these"},
+      {"[[run]]\nthreads = 2\n", "line 1, column 1: the value of `run` must"},
+      {std::string(2 << 20, '\n'), "it is larger than 1 MiB"},
+      {"a" + std::string(2000, '.') + "b = 1\n",
+       "line 1: it has too many dots"},
+  };
+  for (const auto& [text, problem] : wrong) {
+    const std::string path = Config(text);
+    EXPECT_THAT(Complaint({"run", "x", "--config", path}),
+                StartsWith("The configuration file " + path +
+                           " is not TOML that can be read: " + problem));
   }
 }
 

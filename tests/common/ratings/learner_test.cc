@@ -371,6 +371,27 @@ TEST(RatingsLearnerTest, CorrectionsDoNoHarmToPeopleWithFewRatings) {
   EXPECT_LT(with, without + 0.01);
 }
 
+// The same requests of the curator and the same memory; only the model differs.
+TEST(RatingsLearnerTest, ANonNegativeModelIsOfTheSameReleases) {
+  const Generated data = Generate();
+  RatingsFacts facts = AllStages(data, 20);
+  SimulatedRun signed_run(facts, data.people);
+  const RatingsMemory remembered = SimulatedRun(facts, data.people).Run();
+  const ItemModel of_both_signs = signed_run.Model();
+  facts.non_negative = true;
+  SimulatedRun run(facts, data.people);
+  const ItemModel model = run.Model();
+  ExpectWhole(model, run.facts());
+  EXPECT_TRUE(SimulatedRun(facts, data.people).Run() == remembered);
+  EXPECT_EQ(of_both_signs.level, 0);
+  EXPECT_LT(of_both_signs.loadings.minCoeff(), 0);
+  EXPECT_GT(model.level, 0);
+  EXPECT_GE(model.loadings.minCoeff(), 0);
+  EXPECT_LE(model.loadings.cols(), of_both_signs.loadings.cols());
+  EXPECT_TRUE(model.base == of_both_signs.base);
+  EXPECT_LT(Score(model, data).rmse, Score(of_both_signs, data).rmse + 0.03);
+}
+
 // A taste that the choice of items shows, and no other: C finds it.
 TEST(RatingsLearnerTest, ListsFollowWhatAPersonRates) {
   GeneratedOptions options{.people = 1500, .items = 100, .ratings = 20};

@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 void ExpectSame(const NamedItemModel& one, const NamedItemModel& other) {
   EXPECT_EQ(one.items, other.items);
@@ -23,6 +24,7 @@ void ExpectSame(const NamedItemModel& one, const NamedItemModel& other) {
   EXPECT_EQ(one.model.low, other.model.low);
   EXPECT_EQ(one.model.high, other.model.high);
   EXPECT_EQ(one.model.residual_stddev, other.model.residual_stddev);
+  EXPECT_EQ(one.model.level, other.model.level);
   EXPECT_TRUE(one.model.base == other.model.base);
   EXPECT_TRUE(one.model.base_stddev == other.model.base_stddev);
   EXPECT_TRUE(one.model.counts == other.model.counts);
@@ -59,6 +61,41 @@ TEST(ModelFile, EveryNumberComesBackAsItWasInBothFormats) {
       ExpectSame(*read, model);
     }
   }
+}
+
+NamedItemModel NonNegativeSample() {
+  NamedItemModel model = SampleItemModel(3, 2, 1);
+  model.model.loadings = model.model.loadings.cwiseAbs();
+  model.model.level = 0.7;
+  return model;
+}
+
+TEST(ModelFile, ANonNegativeModelIsOfVersionTwoAndComesBack) {
+  const NamedItemModel model = NonNegativeSample();
+  for (const std::string& bytes : {NpzText(model), ItemCsvText(model)}) {
+    const auto read = ParseItemModel(bytes);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ExpectSame(*read, model);
+  }
+  const std::string csv = ItemCsvText(model);
+  EXPECT_THAT(csv, StartsWith("# dpnmf items, version 2, low 1, high 5, "));
+  const struct {
+    const char *from, *to, *sentence;
+  } cases[] = {{"version 2", "version 1", "line 1 lacks"},
+               {", level 0.69999999999999996", "", "line 1 lacks"},
+               {"level 0.69999999999999996", "level 0", "line 1 lacks"},
+               {"level 0.69999999999999996", "level -1", "line 1 lacks"},
+               {"level 0.69999999999999996", "level nan", "line 1 lacks"},
+               {"level 0.69999999999999996", "level 1e9", "`level`"},
+               {"0.40000000000000002", "-0.4", "`level`"}};
+  for (const auto& c : cases) {
+    const absl::Status status = Altered(csv, c.from, c.to);
+    EXPECT_EQ(ReasonCode(status), "model-file-malformed") << c.to;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.sentence)) << c.to;
+  }
+  const std::string npz = NpzText(model);
+  for (std::size_t cut = 0; cut < npz.size(); ++cut)
+    EXPECT_FALSE(ParseItemModel(npz.substr(0, cut)).ok()) << cut;
 }
 
 TEST(ModelFile, NamesAreOptionalAndTheSameModelGivesTheSameBytes) {
@@ -154,7 +191,7 @@ TEST(ModelFile, WhatCannotBeUsedIsRefusedInOneSentence) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.sentence)) << c.to;
     EXPECT_THAT(std::string(status.message()), EndsWith(".")) << c.to;
   }
-  EXPECT_EQ(ReasonCode(Altered(csv, "version 1", "version 2")),
+  EXPECT_EQ(ReasonCode(Altered(csv, "version 1", "version 3")),
             "model-file-newer");
   EXPECT_FALSE(ParseItemModel("").ok());
   EXPECT_FALSE(ParseItemModel("PK").ok());

@@ -1,5 +1,6 @@
 #include "common/ratings/person.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -98,6 +99,73 @@ TEST(PersonTest, WhereTheSystemCannotBeSolvedTheProfileIsThePrior) {
     EXPECT_TRUE(RankingScores(model, profile, items, ratings).allFinite());
   }
   EXPECT_GT(priors, 15);
+}
+
+ItemModel NonNegative(double level) {
+  ItemModel model = SomeModel(30, 6, 3);
+  model.loadings = model.loadings.cwiseAbs();
+  model.level = level;
+  return model;
+}
+
+// The conditions of Karush, Kuhn and Tucker of the most likely profile.
+TEST(PersonTest, TheProfileOfANonNegativeModelIsTheMostLikelyWithinItsBounds) {
+  const std::vector<double> low = {1, 1, 2, 1, 2};
+  int bound = 0;
+  for (const double level : {0.05, 0.2, 1.0}) {
+    for (const std::vector<double>& ratings : {kOwnRatings, low}) {
+      const ItemModel model = NonNegative(level);
+      const Profile profile = SolveProfile(model, kOwnItems, ratings);
+      ASSERT_TRUE(profile.solved);
+      const MatrixXd x = model.loadings(kOwnItems, Eigen::all);
+      const VectorXd y =
+          Eigen::Map<const VectorXd>(ratings.data(), 5) - model.base(kOwnItems);
+      const VectorXd& h = profile.mean;
+      const VectorXd gradient =
+          x.transpose() * (x * h - y) / 0.64 + h;  // of half the exponent
+      for (Index k = 0; k < 6; ++k) {
+        const bool at_bound = k > 0 && h(k) == -level;
+        if (at_bound) {
+          EXPECT_GE(gradient(k), -1e-7);
+        } else {
+          EXPECT_NEAR(gradient(k), 0, 1e-7);
+          EXPECT_TRUE(k == 0 || h(k) > -level);
+        }
+        bound += at_bound;
+        EXPECT_EQ(
+            std::count(profile.at_bound.begin(), profile.at_bound.end(), k),
+            at_bound);
+      }
+      // Inside: what the own ratings say, less what is taken away everywhere.
+      VectorXd left = y;
+      for (const Index k : profile.at_bound) left -= x.col(k) * h(k);
+      VectorXd inside = h;
+      for (const Index k : profile.at_bound) inside(k) = 0;
+      EXPECT_LT(
+          (CovarianceWithin(profile) * x.transpose() * left / 0.64 - inside)
+              .norm(),
+          1e-7);
+    }
+  }
+  EXPECT_GT(bound, 5);
+}
+
+TEST(PersonTest, BoundsThatHoldNobodyChangeNoBit) {
+  ItemModel model = NonNegative(100);
+  const Profile with = SolveProfile(model, kOwnItems, kOwnRatings);
+  EXPECT_TRUE(with.at_bound.empty());
+  EXPECT_TRUE(CovarianceWithin(with) == with.covariance);
+  model.level = 0;
+  const Profile without = SolveProfile(model, kOwnItems, kOwnRatings);
+  EXPECT_TRUE(with.covariance == without.covariance);
+  EXPECT_LT((with.mean - without.mean).norm(), 1e-9);
+}
+
+TEST(PersonTest, ANewPersonOfANonNegativeModelHasThePrior) {
+  const ItemModel model = NonNegative(0.5);
+  const Profile profile = SolveProfile(model, {}, {});
+  EXPECT_EQ(profile.mean, VectorXd::Zero(6));
+  EXPECT_EQ(Predict(model, profile, 4).rating, model.base(4));
 }
 
 TEST(PersonTest, PredictionsStayInTheRange) {

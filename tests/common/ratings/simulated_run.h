@@ -60,6 +60,7 @@ class SimulatedRun {
 
   const RatingsFacts& facts() const { return facts_; }
 
+  // What a run remembers at its end.
   RatingsMemory Run() {
     RatingsMemory memory;
     for (std::uint32_t round = 1; round <= facts_.parameters.rounds; ++round) {

@@ -31,7 +31,11 @@ absl::StatusOr<NamedItemModel> Received(
 TEST(ItemModelStream, AModelArrivesAsItWasInMessagesBelowTheLimit) {
   for (const int k : {0, 5}) {
     NamedItemModel model = SampleItemModel(20'000, 6, k);
-    if (k == 0) model.names.clear();
+    if (k == 0) {
+      model.names.clear();
+      model.model.loadings = model.model.loadings.cwiseAbs();
+      model.model.level = 1.25;
+    }
     const std::vector<v1::ModelReply> replies = Sent(model);
     EXPECT_GE(replies.size(), 10u);
     for (const v1::ModelReply& reply : replies)
@@ -94,6 +98,9 @@ TEST(ItemModelStream, WhatDoesNotContinueTheModelIsRefused) {
   EXPECT_TRUE(refused(other, {}));
   other = header;
   other.set_residual_stddev(0);
+  EXPECT_TRUE(refused(other, good));
+  other = header;
+  other.set_level(1);  // the factors have both signs
   EXPECT_TRUE(refused(other, good));
 }
 

@@ -189,5 +189,42 @@ TEST(ReceiptFile, NoMutatedLineProvesAnythingElse) {
   }
 }
 
+// The digest of what was released has a signature of its own: what was signed
+// before it existed is signed as it was.
+TEST(Receipt, CoversWhatWasReleasedBesides) {
+  const SigningKey key = SigningKey::Generate();
+  v1::Receipt receipt = SomeReceipt();
+  Sign(key, &receipt);
+  const std::string before = receipt.signature();
+  receipt.set_release_sha256(std::string(32, 'r'));
+  EXPECT_EQ(ReasonCode(CheckReceipt(receipt)), "receipt-invalid");
+  Sign(key, &receipt);
+  EXPECT_EQ(receipt.signature(), before);
+  EXPECT_TRUE(CheckReceipt(receipt).ok());
+  for (std::size_t i = 0; i < receipt.release_sha256().size(); ++i) {
+    v1::Receipt changed = receipt;
+    (*changed.mutable_release_sha256())[i] ^= 1;
+    EXPECT_FALSE(CheckReceipt(changed).ok());
+  }
+  v1::Receipt other = receipt;
+  other.clear_release_signature();
+  EXPECT_FALSE(CheckReceipt(other).ok());
+  other = receipt;
+  other.clear_release_sha256();
+  EXPECT_FALSE(CheckReceipt(other).ok());
+  // Of another charge.
+  other = SomeReceipt();
+  other.set_round(4);
+  Sign(key, &other);
+  other.set_release_sha256(receipt.release_sha256());
+  other.set_release_signature(receipt.release_signature());
+  EXPECT_FALSE(CheckReceipt(other).ok());
+  // Both taken away: an unsigned release.
+  other = receipt;
+  other.clear_release_sha256();
+  other.clear_release_signature();
+  EXPECT_TRUE(CheckReceipt(other).ok());
+}
+
 }  // namespace
 }  // namespace dpnmf

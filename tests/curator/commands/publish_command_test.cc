@@ -61,6 +61,9 @@ TEST_F(PublishCommand, GivesAGuaranteeUpAndEverythingSaysSo) {
   EXPECT_TRUE(shown["populations"][0]["position"].contains("void_since"));
   ASSERT_EQ(Run("ledger verify --data-dir z --format json"), kExitOk);
   EXPECT_EQ(Json::parse(out_)["void_populations"], Json::array({"people"}));
+  EXPECT_EQ(Json::parse(out_)["void_since"].size(), 1u);
+  ASSERT_EQ(Run("ledger verify --data-dir z"), kExitOk);
+  EXPECT_THAT(out_, HasSubstr("population people is VOID since 20"));
   EXPECT_THAT(ReadAll(scratch_.path() + "/z/audit.jsonl"),
               HasSubstr("\"event\":\"table-published\""));
 }

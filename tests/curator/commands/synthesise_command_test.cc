@@ -61,6 +61,17 @@ class SynthesiseCommand : public Terminal {
                       [&](const LedgerRow& row) { return row.kind == kind; }));
   }
 
+  LedgerRow RowOf(RowKind kind) const {
+    for (const LedgerRow& row : Ledger::ReadRows(Places()).value())
+      if (row.kind == kind) return row;
+    ADD_FAILURE() << "no such row";
+    return {};
+  }
+
+  nlohmann::ordered_json ChargeIn(const std::string& name) const {
+    return ClassReleaseOfJson(File(name)).value().charge;
+  }
+
   Ledger::Options Places() const {
     return LedgerPaths(scratch_.path() + "/z", "", false).value();
   }
@@ -126,6 +137,66 @@ TEST_F(SynthesiseCommand, TheSameRequestIsPaidOnce) {
   EXPECT_NE(ClassReleaseOfJson(File("one.json"))->sums,
             ClassReleaseOfJson(File("three.json"))->sums);
   EXPECT_EQ(Rows(RowKind::kCharge), 2u);
+}
+
+// What earlier versions called the run of `--epsilon 1` on these people.
+constexpr char kEarlierId[] = "93531b0321697be52b28c6d918f6ff1f";
+
+// An id that follows from public numbers could be taken by an analyst.
+TEST_F(SynthesiseCommand, AnAnalystCannotTakeTheRunsId) {
+  ImportPeople();
+  {
+    RunOpening opening;
+    opening.identity = "dns:analyst";
+    opening.run_id = kEarlierId;
+    opening.population = "all";
+    opening.dataset = "people";
+    opening.mechanism = "class_moments";
+    opening.rounds = 1;
+    opening.cost_per_round = MuSquared::FromUnits(1);
+    const auto ledger = Ledger::Open(Places());
+    ASSERT_TRUE(ledger.ok()) << ledger.status();
+    ASSERT_TRUE((*ledger)->OpenRun(opening).ok());
+  }
+  ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
+  const std::string first = ChargeIn("r.json").at("run_id");
+  // Another data directory has another key, and the run another id.
+  std::filesystem::rename(scratch_.path() + "/z", scratch_.path() + "/one");
+  std::filesystem::rename(Places().anchor_directory, scratch_.path() + "/gone");
+  ImportPeople();
+  ASSERT_EQ(Synthesise("s.json"), kExitOk) << err_;
+  EXPECT_NE(ChargeIn("s.json").at("run_id"), first);
+}
+
+// A release that an earlier version has paid for is found again.
+TEST_F(SynthesiseCommand, ARunOfAnEarlierVersionGoesOn) {
+  ImportPeople();
+  ASSERT_EQ(Synthesise("r.json"), kExitOk) << err_;
+  const LedgerRow opened = RowOf(RowKind::kOpen);
+  std::filesystem::remove_all(scratch_.path() + "/z");
+  std::filesystem::remove_all(Places().anchor_directory);
+  ImportPeople();
+  {
+    RunOpening opening;
+    opening.identity = opened.identity;
+    opening.run_id = kEarlierId;
+    opening.population = opened.population;
+    opening.dataset = opened.dataset;
+    opening.mechanism = opened.mechanism;
+    opening.parameters_hash = opened.request_hash;
+    opening.rounds = 1;
+    opening.cost_per_round = opened.cost;
+    const auto ledger = Ledger::Open(Places());
+    ASSERT_TRUE(ledger.ok()) << ledger.status();
+    ASSERT_TRUE((*ledger)->OpenRun(opening).ok());
+  }
+  ASSERT_EQ(Synthesise("s.json"), kExitOk) << err_;
+  EXPECT_EQ(ChargeIn("s.json").at("run_id"), kEarlierId);
+  ASSERT_EQ(Synthesise("t.json"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("nothing was charged"));
+  EXPECT_EQ(File("s.json"), File("t.json"));
+  EXPECT_EQ(Rows(RowKind::kCharge), 1u);
+  EXPECT_EQ(Rows(RowKind::kOpen), 1u);
 }
 
 TEST_F(SynthesiseCommand, WhatIsRefusedChargesNothing) {

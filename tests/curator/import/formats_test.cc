@@ -72,7 +72,7 @@ TEST(Formats, OfDeclaredPeopleNeedItemsAndTheirNumber) {
 }
 
 TEST(Formats, NamesAreThoseOfTheFlagAndAutoIsNoRow) {
-  EXPECT_EQ(FormatNames(), "auto|csv|tsv|text|mtx|npy|triples");
+  EXPECT_EQ(FormatNames(), "auto|csv|tsv|text|mtx|npy|npz|triples");
   EXPECT_EQ(MatrixFormatOfName("auto"), std::optional<MatrixFormat>(nullptr));
   EXPECT_EQ(MatrixFormatOfName("xlsx"), std::nullopt);
   EXPECT_EQ(InputFormats().Find("auto"), nullptr);

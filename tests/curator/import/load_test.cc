@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {
@@ -469,6 +470,32 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"t", "u,x,1\n,y,1\n", ", line 2, column 1", "input-malformed",
                 MatrixFormatOfName("triples").value()}));
 #undef COORDINATE
+
+TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
+  const Scratch scratch;
+  for (const auto& [name, text] :
+       std::vector<std::pair<const char*, const char*>>{
+           {"u.data", "196\t242\t3\t881250949\n186\t302\t3\t891717742\n"},
+           {"ratings.dat", "1::1193::5::978300760\n1::661::3::978302109\n"},
+           {"ratings.csv",
+            "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n"},
+           {"some.csv", "1,31,2.5,1260759144\n"}}) {
+    const std::string path = scratch.Write(name, text);
+    const absl::Status status = LoadMatrix(path, kUsersAreRows).status();
+    EXPECT_EQ(ReasonCode(status), "input-ratings") << name;
+    EXPECT_THAT(std::string(status.message()),
+                testing::HasSubstr("give --ratings in the place of --input, "
+                                   "with --items FILE, --rating-range LOW,HIGH "
+                                   "and --users-count N"));
+  }
+  // Four counts, the last of them no time; and what the operator says.
+  EXPECT_EQ(Loaded("counts.csv", "1,31,2,12\n2,5,1,7\n", kUsersAreRows).size(),
+            2u);
+  EXPECT_EQ(Loaded("a.csv", "1,31,2,881250949\n8,2,3,881250949\n",
+                   kUsersAreRows, As(MatrixFormatOfName("csv").value()))
+                .size(),
+            2u);
+}
 
 TEST(Load, SaysWhichDeclaredShapeDoesNotFit) {
   const Scratch scratch;

@@ -50,6 +50,27 @@ TEST(People, RowsOfZerosAndEmptyIdsDoNotCount) {
   EXPECT_EQ(people.ids.size(), 1u);
 }
 
+// A class beside zeros is shared by everybody of the class.
+TEST(People, AClassAloneIsNobody) {
+  LinesOfPeople fields;
+  fields.width = 4;
+  fields.is_entry = {true, true, true, false};
+  fields.class_field = 3;
+  const auto people_of = [&](const std::vector<float>& line) {
+    PeopleCollector collector(kKey);
+    collector.AddLine(line, fields);
+    return collector.Finish();
+  };
+  EXPECT_TRUE(people_of({0, 0, 0, 2}).rows.empty());
+  // With and without the class.
+  EXPECT_EQ(people_of({0, 1, 0, 2}).rows.size(), 2u);
+  EXPECT_EQ(SharedBy(people_of({0, 1, 0, 2}), people_of({0, 1, 0, 1})).rows,
+            1u);
+  // A number that is neither an entry nor the class, as an id.
+  fields.is_entry = {true, true, false, false};
+  EXPECT_EQ(people_of({0, 0, 7, 2}).rows.size(), 2u);
+}
+
 TEST(People, AnIdIsItsTextWithoutBlanksAroundIt) {
   EXPECT_EQ(FingerprintOfId("ann", kKey), FingerprintOfId(" ann\r", kKey));
   EXPECT_NE(FingerprintOfId("ann", kKey), FingerprintOfId("Ann", kKey));

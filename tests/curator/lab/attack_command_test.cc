@@ -126,10 +126,56 @@ TEST_F(AttackCommandTest, RatingsThatArePublishedAsTheyAreLinkEverybody) {
       Json::parse(ReadAll(scratch_.path() + "/judged/results.json"));
   EXPECT_EQ(json["tables"][0]["attacks"]["people"]["attacked"], 20);
   EXPECT_GT(json["tables"][0]["attacks"]["linked_all_known"]["value"], 0.5);
-  EXPECT_EQ(Run("attack --original ratings.csv --published ratings.csv --items "
-                "items.txt --output judged"),
-            kExitUsage);
+  const std::string ratings =
+      "attack --original ratings.csv --published ratings.csv --items items.txt "
+      "--output judged ";
+  EXPECT_EQ(Run(ratings + "--rating-range 1,5 --known-days 3"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[attack-mismatch]"));
+  EXPECT_EQ(Run(ratings + "--rating-range 1,5 --known-days -1"), kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[attack-option-out-of-range]"));
+  EXPECT_EQ(Run(ratings), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[attack-option-out-of-range]"));
+}
+
+TEST_F(AttackCommandTest, ADoubtfulFirstLineIsToldByHeader) {
+  scratch_.Write("named.csv", "1999,2000,spring\n1,2,3\n4,5,7\n6,1,2\n");
+  const std::string named =
+      "attack --original named.csv --published named.csv --output judged";
+  EXPECT_EQ(Run(named), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[input-ambiguous]"));
+  EXPECT_THAT(err_, HasSubstr("--class-column"));
+  ASSERT_EQ(Run(named + " --header yes"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("attacked 3 of 3 people"));
+}
+
+TEST_F(AttackCommandTest, APartOfManyPeopleIsSaidToBeDrawn) {
+  ASSERT_EQ(Run(std::string(kTables) + "--people 10"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("attacked 10 of 60 people"));
+  EXPECT_THAT(out_, HasSubstr("drawn at random from 60"));
+}
+
+TEST_F(AttackCommandTest, RatingsWithTimesAndOutsidersAreAttackedByBoth) {
+  std::string members, others;
+  for (int person = 0; person < 30; ++person)
+    for (int item = 0; item < 12; ++item)
+      if ((person * 7 + item * 5) % 3 != 0)
+        absl::StrAppend(person < 15 ? &members : &others, "u", person, "\ti",
+                        item, "\t", 1 + (person * item + person) % 5, "\t",
+                        880000000 + person * 5000000 + item, "\n");
+  scratch_.Write("members.tsv", members);
+  scratch_.Write("others.tsv", others);
+  ASSERT_EQ(Run("attack --original members.tsv --published members.tsv "
+                "--outsiders others.tsv --items items.txt --rating-range 1,5 "
+                "--known-days 3 --output judged --public --seed 1"),
+            kExitOk)
+      << err_;
+  const Json json =
+      Json::parse(ReadAll(scratch_.path() + "/judged/results.json"));
+  const Json& attacks = json["tables"][0]["attacks"];
+  EXPECT_EQ(json["options"]["known_days"], 3);
+  EXPECT_TRUE(attacks["membership"]["auc"]["value"].is_number());
+  EXPECT_THAT(ReadAll(scratch_.path() + "/judged/attack.csv"),
+              HasSubstr("linkage: \"1 rating, dated up to 3 days\",1,0,1,"));
 }
 
 }  // namespace

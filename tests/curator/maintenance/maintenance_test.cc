@@ -6,8 +6,10 @@
 #include <sstream>
 
 #include "common/base/error.h"
+#include "common/base/sha256.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/removed.h"
+#include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/maintenance/backup.h"
@@ -143,14 +145,15 @@ class RemoveByOperator : public CloseByOperator {
   absl::StatusOr<RemovedDataset> RemoveIt(const std::string& name) {
     return RemoveDataset(directory_, Places(), name, "operator", log_.get());
   }
-  v1::DoctorCheck RemovedDataCheck() {
+  v1::DoctorCheck RemovedDataCheck() { return CheckOf("removed data sets"); }
+  v1::DoctorCheck CheckOf(const std::string& name) {
     CuratorDoctorOptions options;
     options.data_dir = directory_;
     options.anchor_dir = Anchor();
     options.audit_log = LogFile();
     const v1::DoctorReport report = ExamineCurator(options);
     for (const v1::DoctorCheck& check : report.checks())
-      if (check.name() == "removed data sets") return check;
+      if (check.name() == name) return check;
     return {};
   }
 };
@@ -174,6 +177,35 @@ TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
   EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "dataset-unknown");
   EXPECT_EQ(ReasonCode(ImportAs("wrong", "people").status()), "dataset-exists");
   EXPECT_TRUE(ImportAs("right", "people").ok());
+}
+
+// The doctor says whether imports can still tell who was published.
+TEST_F(RemoveByOperator, TheDoctorWantsARecordOfEachPublishedTable) {
+  EXPECT_EQ(CheckOf("publications").name(), "");
+  const Digest label{1};
+  PublishedPeople published;
+  published.label_hash = label;
+  published.people.rows = {PersonFingerprint{7}};
+  ASSERT_TRUE(RecordPublished(directory_, published).ok());
+  ASSERT_TRUE(ledger_->VoidGuarantee({"people", label, "Ann"}).ok());
+  EXPECT_EQ(CheckOf("publications").result(), "ok");
+  const std::string record =
+      directory_ + "/publications/" + HexOf(label) + ".people";
+  const std::string whole = Text(record);
+  std::string changed = whole;
+  changed[changed.size() / 2] ^= 1;
+  std::ofstream(record, std::ios::binary) << changed;
+  EXPECT_EQ(CheckOf("publications").result(), "failed");
+  fs::remove(record);
+  const v1::DoctorCheck lost = CheckOf("publications");
+  EXPECT_EQ(lost.result(), "failed");
+  EXPECT_NE(lost.finding().find(record), std::string::npos) << lost.finding();
+  EXPECT_NE(lost.remedy().find("backup"), std::string::npos);
+  std::ofstream(record, std::ios::binary) << whole;
+  EXPECT_EQ(CheckOf("publications").result(), "ok");
+  // An accepted overlap is the word for a table, too.
+  ASSERT_TRUE(ledger_->AcceptOverlap({"people", Digest{2}, "Ann"}).ok());
+  EXPECT_EQ(CheckOf("publications").result(), "failed");
 }
 
 TEST_F(RemoveByOperator, IsRefusedOnceARowIsAboutTheDataSet) {

@@ -644,7 +644,9 @@ TEST_F(PublishSyntheticTest, GivesNoGuaranteeUp) {
 TEST_F(PublishSyntheticTest, SaysThatTheGuaranteeWasGivenUpBefore) {
   ASSERT_TRUE(
       home_.Open()->VoidGuarantee({"patients", DigestOfNumber(1), "Ann"}).ok());
-  ASSERT_TRUE(Publish(OptionsFor(Stored(draft_))).ok());
+  const auto published = Publish(OptionsFor(Stored(draft_)));
+  ASSERT_TRUE(published.ok()) << published.status();
+  EXPECT_EQ(published->void_since, 1'700'000'000);
   EXPECT_THAT(ReadAll(Written("LABEL.json")),
               HasSubstr("\"void_since_unix_seconds\": 1700000000"));
 }

@@ -162,6 +162,37 @@ TEST(Recommend, TheContributionsAddUpToThePrediction) {
       recommender.Recommend(data->RatingsOf(0), {}).value()[0].because.empty());
 }
 
+// Of a non-negative model: and what parts take away that the person has not.
+TEST(Recommend, TheContributionsOfANonNegativeModelAddUpToo) {
+  NamedItemModel named = SampleItemModel(kItems, 6, 3);
+  named.model.loadings = named.model.loadings.cwiseAbs();
+  named.model.level = 0.05;
+  const std::vector<std::string> items = named.items;
+  const Recommender recommender =
+      Recommender::Create(std::move(named), items, {}, OneToFive()).value();
+  const ItemModel& model = recommender.model().model;
+  const auto data =
+      RatedBy({{{3, 20'000}, {11, 15'000}, {40, 20'000}}}, kItems);
+  const RatedItems own = data->RatingsOf(0);
+  const Profile profile = SolveProfile(model, own.items, {{2, 1.5, 2}});
+  ASSERT_FALSE(profile.at_bound.empty());
+  const auto list =
+      recommender
+          .Recommend(own, {.top = kMostTop, .by_rating = true, .explain = true})
+          .value();
+  int inside = 0;
+  for (const Recommendation& one : list) {
+    double sum = model.base(one.item);
+    for (const Contribution& reason : one.because) sum += reason.adds;
+    for (const Eigen::Index k : profile.at_bound)
+      sum -= 0.05 * model.loadings(one.item, k);
+    if (sum <= 1 || sum >= 5) continue;
+    ++inside;
+    EXPECT_NEAR(one.rating, sum, 1e-9);
+  }
+  EXPECT_GT(inside, 20);
+}
+
 // The posterior covers ratings that are drawn from the model: 100,000 of them,
 // each within two standard errors with probability .9545. False alarms: below
 // 1e-6, as the count is binomial (a deviation of 5 standard deviations).

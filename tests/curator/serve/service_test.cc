@@ -7,6 +7,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/receipt.h"
+#include "common/wire/release.h"
 #include "common/wire/status.h"
 #include "tests/curator/serve/curator_fixture.h"
 
@@ -67,8 +68,10 @@ class Peer {
         EXPECT_TRUE(reader.Add(reply.real()).ok());
       }
     }
+    end = reply.end();
     return reader.Take();
   }
+  v1::ReleaseEnd end;  // of the last release
   absl::Status Finish() {
     stream_->WritesDone();
     v1::TrainReply reply;
@@ -106,6 +109,27 @@ TEST_F(ServiceTest, ARunFromOpenToClose) {
   peer.SendClose();
   EXPECT_TRUE(peer.Receive().has_closed());
   EXPECT_TRUE(peer.Finish().ok());
+}
+
+TEST_F(ServiceTest, TheReceiptCoversWhatIsSentHoweverOftenItIsSent) {
+  std::string first;
+  for (int time = 0; time < 2; ++time) {
+    Peer peer(stub_.get());
+    peer.SendOpen(SmallRun());
+    const v1::RunOpened opened = peer.Receive().opened();
+    peer.SendRound(1, w_);
+    const std::vector<NoisedMatrix> parts = peer.ReceiveRelease();
+    const v1::Receipt& receipt = peer.end.receipt();
+    EXPECT_TRUE(CheckReceipt(receipt).ok());
+    const v1::RunParameters parameters = ToProto(SmallRun());
+    const Digest digest = DigestOfRelease(
+        {&parameters, &opened.plan().stages(0), opened.users(), {}}, parts);
+    EXPECT_EQ(receipt.release_sha256(),
+              std::string(digest.begin(), digest.end()));
+    if (time == 0) first = receipt.SerializeAsString();
+    EXPECT_EQ(receipt.SerializeAsString(), first);
+    EXPECT_TRUE(peer.Finish().ok());
+  }
 }
 
 // A peer learns that it is the operator's turn, and nothing of paths, rows or
@@ -352,6 +376,12 @@ TEST_F(ServiceTest, AVoidGuaranteeIsSaidWithEveryPosition) {
   ASSERT_TRUE(stub_->GetLedger(&first, request, &ledger).ok());
   EXPECT_EQ(ledger.guarantee().void_since(), since);
   EXPECT_EQ(ledger.position().void_since(), since);
+  // For the receipt that was given before.
+  v1::Receipt marked = *before;
+  marked.set_void_since(since);
+  EXPECT_EQ(ReasonCode(CheckReceipt(marked)), "receipt-invalid");
+  marked.set_void_signature(ledger.own_charges(0).void_signature());
+  EXPECT_TRUE(CheckReceipt(marked).ok());
   ASSERT_TRUE(stub_->ListDatasets(&second, {}, &datasets).ok());
   EXPECT_EQ(datasets.datasets(0).guarantee().void_since(), since);
 }

@@ -125,7 +125,7 @@ function addPlot(parent, options, lines) {
   }
   const ys = columns.slice(1).flat().filter((y) => y !== null);
   const [low, high] = [Math.min(...ys), Math.max(...ys)];
-  const yRange = options.yLog ? logRange(low, high)
+  const yRange = options.yRange ? options.yRange : options.yLog ? logRange(low, high)
     : [Math.max(0, low - 0.08 * (high - low || low)), high + 0.08 * (high - low || high)];
   const ticks = options.xTicks || null;
   const grid = {stroke: '#e6e6e6', width: 1};

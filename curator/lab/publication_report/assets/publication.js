@@ -1,4 +1,4 @@
-// Draws report.html of `distort`, `complete` and `attack`, with the functions of
+// Draws report.html of `distort`, `complete`, `attack` and `synthesise`, with the functions of
 // drawing.js.
 
 const KINDS = {
@@ -13,6 +13,7 @@ const nameOf = (row) => row.method + (row.epsilon === null ? '' : ', epsilon ' +
 const percent = (x) => x === null || x === undefined ? '–' : (100 * x).toFixed(1) + ' %';
 const range = (share) => share ? percent(share.low) + ' to ' + percent(share.high) : '–';
 const valueOf = (share) => share ? share.value : null;
+const isDrawn = Object.keys(data.drawn).length > 0;
 const attacked = data.tables.filter((row) => row.attacks);
 const strongestOf = (row) => row.attacks.linkage.reduce((best, one) =>
   best === null || one.linked.value > best.linked.value ? one : best, null);
@@ -20,7 +21,15 @@ const strongestOf = (row) => row.attacks.linkage.reduce((best, one) =>
 function addHead() {
   add(root, 'h1', data.data);
   add(root, 'p', count(data.people, 'people') + ', ' + count(data.columns, data.command.startsWith('complete') ? 'items' : 'columns') +
-    ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' judged by dpnmf-lab ' + data.command + '.');
+    ', ' + count(data.tables.length, data.tables.length === 1 ? 'table' : 'tables') + ' ' +
+    (isDrawn ? 'drawn' : 'judged') + ' by dpnmf-lab ' + data.command + '.');
+  if (isDrawn) {
+    add(root, 'h2', 'What was drawn, and from what');
+    addTable(root, null, [{title: '', of: (fact) => fact[0]}, {title: '', of: (fact) => fact[1]}],
+      Object.entries(data.drawn));
+    for (const row of data.tables) if (row.note) add(root, 'p', row.note, 'note');
+  }
+  if (isDrawn && attacked.length === 0) return;
   add(root, 'h2', 'What an attacker found');
   const list = add(root, 'ul');
   for (const sentence of data.findings) add(list, 'li', sentence);
@@ -163,7 +172,8 @@ function addLinkage() {
     ['known exactly', (one) => /^\d+ (values?|ratings?)$/.test(one.knows)],
     ['each value on its column’s scale', (one) => one.knows.includes('scale') && one.error === 0],
     ['ratings less the items’ means', (one) => one.knows.includes('means') && one.error === 0 && one.known > 0],
-    ['known within an error', (one) => one.error > 0 && one.known > 0 && !one.knows.includes('means')],
+    ['known within an error', (one) => one.error > 0 && one.known > 0 && !/means|dated/.test(one.knows)],
+    ['known exactly, with dates', (one) => one.knows.includes('dated') && one.error === 0 && one.known > 0],
   ];
   for (const [title, isOf] of ways) {
     const lines = attacked.map((row, i) => ({label: nameOf(row), color: RAMP[i % RAMP.length],
@@ -171,7 +181,7 @@ function addLinkage() {
       points: row.attacks.linkage.filter(isOf).map((one) => ({x: one.known, y: one.linked.value, low: one.linked.low, high: one.linked.high}))}));
     if (lines.some((line) => line.points.length > 1))
       addPlot(plots, {title: 'People found: ' + title, xLabel: 'known (log scale)', xShort: 'known', yLabel: 'share of people',
-        width: 510, height: 340}, attacked.length > 1 ? lines.map((line) => ({...line, points: line.points.map((p) => ({x: p.x, y: p.y}))})) : lines);
+        yRange: [-0.02, 1.04], width: 510, height: 340}, attacked.length > 1 ? lines.map((line) => ({...line, points: line.points.map((p) => ({x: p.x, y: p.y}))})) : lines);
   }
   if (attacked.length > 1) return addLinkageOfTables();
   const one = attacked[0], folded = add(root, 'details');
@@ -203,12 +213,13 @@ function addLinkageOfTables() {
 function addOtherAttacks() {
   const rows = attacked.filter((row) => row.attacks.attributes || valueOf(row.attacks.membership.auc) !== null);
   if (rows.length === 0) return;
-  add(root, 'h2', 'Membership, attributes, reconstruction, singling out');
+  const ofTables = rows.some((row) => row.attacks.attributes);  // ratings have no cells to restore
+  add(root, 'h2', ofTables ? 'Membership, attributes, reconstruction, singling out' : 'Membership');
   add(root, 'p', 'Membership: how well an attacker tells people of the table from others by the distance to the nearest row ' +
-    '(AUC 0.5 is chance; interval of DeLong). Attribute: one value of a person is unknown and read from the row nearest by ' +
+    '(AUC 0.5 is chance; interval of DeLong). ' + (!ofTables ? '' : 'Attribute: one value of a person is unknown and read from the row nearest by ' +
     'all others; “without” leaves the person’s own row out. Restored: cells that the attacker gets back exactly (a ' +
     'number that is not whole: within a tenth of its column’s standard deviation). Singled out: published rows that, read ' +
-    'in all columns, fit exactly one person; “margins” takes each number from another row.', 'note');
+    'in all columns, fit exactly one person; “margins” takes each number from another row.'), 'note');
   const restored = (row, way) => row.attacks.reconstruction && row.attacks.reconstruction[way]
     ? row.attacks.reconstruction[way].cells : null;
   const single = (row, which) => row.attacks.singling_out && row.attacks.singling_out.length
@@ -219,11 +230,13 @@ function addOtherAttacks() {
     {title: 'AUC', number: true, of: (row) => auc(row) ? auc(row).value.toFixed(2) : '–'},
     {title: '95 %', number: true, of: (row) => auc(row) ? auc(row).low.toFixed(2) + ' to ' + auc(row).high.toFixed(2) : '–'},
     {title: 'members at 1 %', number: true, of: (row) => percent(valueOf(row.attacks.membership.found_at_1_percent))},
-    {title: 'attribute', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.with_table))},
-    {title: 'without', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.without_own_row))},
-    {title: 'singled out', number: true, of: (row) => percent(single(row, 'isolated'))},
-    {title: 'margins', number: true, of: (row) => percent(single(row, 'margins'))},
+    ...!ofTables ? [] : [
+      {title: 'attribute', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.with_table))},
+      {title: 'without', number: true, of: (row) => percent(valueOf(row.attacks.attributes && row.attacks.attributes.without_own_row))},
+      {title: 'singled out', number: true, of: (row) => percent(single(row, 'isolated'))},
+      {title: 'margins', number: true, of: (row) => percent(single(row, 'margins'))}],
   ], rows);
+  if (!ofTables) return;
   const ways = ['floor', 'rounding', 'shifted', 'denoised', 'regression'];
   addTable(root, 'Cells restored, by the way of reading', [
     {title: 'table', of: nameOf},
@@ -238,8 +251,8 @@ const FIGURES = [['vd', 'VD', four], ['rp', 'RP', (x) => x === null ? '–' : x.
 function addMeasures() {
   const shown = FIGURES.filter(([key]) => data.tables.some((row) => row[key] !== null));
   if (shown.length === 0) return;
-  add(root, 'h2', 'Measures of the publications');
-  add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
+  add(root, 'h2', isDrawn ? 'Figures on real people (uncharged: stays in your draft)' : 'Measures of the publications');
+  if (!isDrawn) add(root, 'p', 'VD, RP, RK, CP and CK measure how much numbers and places changed, Pi how uncertain the original is given the ' +
     'table. None of them says whether a person is found.', 'note');
   addTable(root, null, [
     {title: 'table', of: nameOf},
@@ -247,7 +260,7 @@ function addMeasures() {
     {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},
     {title: 'found, 4 known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_4_known)) : '–'},
   ], data.tables);
-  for (const row of data.tables) if (row.note) add(root, 'p', nameOf(row) + ': ' + row.note, 'note');
+  if (!isDrawn) for (const row of data.tables) if (row.note) add(root, 'p', nameOf(row) + ': ' + row.note, 'note');
   if (data.published.length === 0) return;
   add(root, 'h3', 'The publication’s figures beside ours');
   const both = data.published.map((theirs) => ({theirs, ours: data.tables.find((row) => row.method === theirs.method)}));

@@ -92,6 +92,61 @@ TEST(Nearest, FindsTheOwnRowsThatTrialFinds) {
   }
 }
 
+// Tables of real numbers, where most rows are left after a few columns. With
+// some noise the own row is the nearest of many; with much noise it rarely is.
+TEST(Nearest, RowsThatAreLeftEarlyDoNotChangeWhatIsFound) {
+  for (const double noise : {0.3, 1.5}) {
+    Case one = CaseOf(20'000, 12, 3);
+    one.published = NormalNumbers(20'000, 12, 4);
+    one.own.resize(64);
+    one.order.conservativeResize(12, 64);
+    const Eigen::MatrixXd off = NormalNumbers(12, 64, 5);
+    one.known.resize(12, 64);
+    for (Eigen::Index t = 0; t < 64; ++t)
+      for (Eigen::Index c = 0; c < 12; ++c)
+        one.known(c, t) =
+            one.published(one.own[static_cast<std::size_t>(t)], c) +
+            noise * off(c, t);
+    const Eigen::VectorXd weights = Eigen::VectorXd::LinSpaced(12, 0, 2);
+    const Search search = {.known = one.known,
+                           .order = one.order,
+                           .weights = weights,
+                           .counts = {1, 3, 4, 8, 12}};
+    const auto found = FindOwnRows(one.published, search, one.own, {});
+    ASSERT_TRUE(found.ok());
+    EXPECT_GT(found->sum(), 0);
+    for (Eigen::Index t = 0; t < 64; ++t)
+      for (std::size_t k = 0; k < search.counts.size(); ++k)
+        ASSERT_DOUBLE_EQ((*found)(static_cast<Eigen::Index>(k), t),
+                         ShareByTrial(one, t, search.counts[k], weights))
+            << "noise " << noise << ", target " << t;
+    // The value of the nearest row, found as the one value that is a hit.
+    const auto distances = NearestDistances(one.published, one.known, {});
+    const auto hits =
+        HitsByTheOthers(one.published, one.known, one.own,
+                        [](double value, int, int) { return value > 0; }, {});
+    ASSERT_TRUE(distances.ok() && hits.ok());
+    for (Eigen::Index t = 0; t < 64; t += 4) {
+      const Eigen::ArrayXXd terms =
+          (one.published.rowwise() - one.known.col(t).transpose())
+              .array()
+              .square();
+      ASSERT_NEAR((*distances)[t], terms.rowwise().sum().minCoeff(), 1e-9);
+      const Eigen::Index own = one.own[static_cast<std::size_t>(t)];
+      for (Eigen::Index c = 0; c < 12; ++c) {
+        Eigen::ArrayXd others = terms.rowwise().sum() - terms.col(c);
+        Eigen::Index nearest = 0;
+        others.minCoeff(&nearest);
+        ASSERT_EQ(hits->with_own(c, t), one.published(nearest, c) > 0 ? 1 : 0);
+        others[own] = std::numeric_limits<double>::infinity();
+        others.minCoeff(&nearest);
+        ASSERT_EQ(hits->without_own(c, t),
+                  one.published(nearest, c) > 0 ? 1 : 0);
+      }
+    }
+  }
+}
+
 TEST(Nearest, TiesAreThoseUpToTheRoundingOfDoubles) {
   Eigen::MatrixXd published(4, 1);
   published << 0.1 + 0.2, 0.3, 0.3 + 1e-6, 1;
@@ -122,10 +177,12 @@ TEST(Nearest, HitsByTheOthersAreThoseOfTrial) {
   const auto is_hit = [&](double value, int column, int target) {
     return value == one.known(column, target);
   };
+  const auto both =
+      HitsByTheOthers(one.published, one.known, one.own, is_hit, {});
+  ASSERT_TRUE(both.ok());
   for (const bool without_own : {false, true}) {
-    const auto hits = HitsByTheOthers(one.published, one.known, one.own,
-                                      without_own, is_hit, {});
-    ASSERT_TRUE(hits.ok());
+    const Eigen::MatrixXd& hits =
+        without_own ? both->without_own : both->with_own;
     for (Eigen::Index t = 0; t < one.known.cols(); ++t) {
       for (Eigen::Index c = 0; c < 4; ++c) {
         double least = std::numeric_limits<double>::infinity();
@@ -146,7 +203,7 @@ TEST(Nearest, HitsByTheOthersAreThoseOfTrial) {
           ++ties;
           right += one.published(r, c) == one.known(c, t) ? 1 : 0;
         }
-        ASSERT_DOUBLE_EQ((*hits)(c, t), static_cast<double>(right) / ties);
+        ASSERT_DOUBLE_EQ(hits(c, t), static_cast<double>(right) / ties);
       }
     }
   }

@@ -105,6 +105,102 @@ TEST(RatingLinkage, DifferencesFromTheItemsMeansSeeThroughAScale) {
   EXPECT_GT(LinkedBy(*report, "all ratings, less the items' means"), 0.75);
 }
 
+// Each rating at any second of 1,000 days.
+RatingTable Dated(RatingTable table, std::uint64_t seed) {
+  SeededNoise noise(seed);
+  for (std::size_t at = 0; at < table.size(); ++at)
+    table.times.push_back(
+        static_cast<std::int64_t>(noise.Uniform() * 1000 * 86'400));
+  return table;
+}
+
+TEST(RatingLinkage, DatesTellPeopleApartWhomRatingsDoNot) {
+  const RatingTable table = Dated(RandomRatings(200, 60, 1), 2);
+  const auto report = AttackRatings(table, table, {.seed = 1}, {.days = 3});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_LT(LinkedBy(*report, "1 rating"), 0.2);
+  EXPECT_GT(LinkedBy(*report, "1 rating, dated up to 3 days"), 0.8);
+  EXPECT_EQ(LinkedBy(*report, "8 ratings within an error, dated up to 3 days"),
+            1);
+  EXPECT_GE(report->linked_4_known->value,
+            LinkedBy(*report, "4 ratings, dated up to 3 days"));
+  // Dates that are known exactly.
+  const auto exact = AttackRatings(table, table, {.seed = 1}, {.days = 0});
+  ASSERT_TRUE(exact.ok());
+  EXPECT_EQ(LinkedBy(*exact, "4 ratings, dated up to 0 days"), 1);
+}
+
+// As above: P(Poisson(1) > 14) < 3e-13 for each attack.
+TEST(RatingLinkage, OnIndependentDatesLinkageIsChance) {
+  const RatingTable table = Dated(RandomRatings(1000, 30, 1), 2);
+  const RatingTable other = Dated(RandomRatings(1000, 30, 3), 4);
+  const auto report = AttackRatings(table, other, {.seed = 1}, {.days = 14});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->linkage.size(), 28u);
+  for (const Linkage& one : report->linkage)
+    EXPECT_LE(one.linked.value * static_cast<double>(one.linked.of), 14)
+        << one.knows;
+}
+
+TEST(RatingLinkage, DatesNeedTimesInBothTables) {
+  const RatingTable table = RandomRatings(20, 10, 1);
+  const RatingTable dated = Dated(table, 2);
+  const auto code = [](const RatingTable& original,
+                       const RatingTable& published, double days) {
+    return ReasonCode(
+        AttackRatings(original, published, {.seed = 1}, {.days = days})
+            .status());
+  };
+  EXPECT_EQ(code(table, dated, 3), "attack-mismatch");
+  EXPECT_EQ(code(dated, table, 3), "attack-mismatch");
+  EXPECT_EQ(code(dated, dated, -1), "attack-mismatch");
+  EXPECT_EQ(code(dated, dated, std::nan("")), "attack-mismatch");
+  EXPECT_EQ(ReasonCode(
+                AttackRatings(dated, Completed(table), {.seed = 1}, {.days = 3})
+                    .status()),
+            "attack-mismatch");
+}
+
+TEST(RatingLinkage, MembersOfUndistortedRatingsAreKnown) {
+  const RatingTable table = RandomRatings(200, 60, 1);
+  const RatingTable outsiders = RandomRatings(200, 60, 2);
+  const RatingsAttacker attacker = {.outsiders = &outsiders};
+  const auto sparse = AttackRatings(table, table, {.seed = 1}, attacker);
+  const auto dense =
+      AttackRatings(table, Completed(table), {.seed = 1}, attacker);
+  ASSERT_TRUE(sparse.ok() && dense.ok());
+  EXPECT_EQ(sparse->membership_auc->value, 1);
+  EXPECT_EQ(sparse->membership_at_1_percent->value, 1);
+  EXPECT_EQ(dense->membership_auc->value, 1);
+  // Without outsiders there is nothing to judge by.
+  EXPECT_FALSE(
+      AttackRatings(table, table, {.seed = 1})->membership_auc.has_value());
+}
+
+// The standard error of the area is sqrt(801 / (12 400^2)) = .0204 (Mann and
+// Whitney): it is off by .11 with probability 7e-8.
+TEST(RatingLinkage, MembersOfIndependentRatingsAreNotKnown) {
+  const RatingTable table = RandomRatings(400, 30, 1);
+  const RatingTable other = RandomRatings(400, 30, 2);
+  const RatingTable outsiders = RandomRatings(400, 30, 3);
+  const RatingsAttacker attacker = {.outsiders = &outsiders};
+  const auto sparse = AttackRatings(table, other, {.seed = 1}, attacker);
+  const auto dense =
+      AttackRatings(table, Completed(other), {.seed = 1}, attacker);
+  ASSERT_TRUE(sparse.ok() && dense.ok());
+  EXPECT_NEAR(sparse->membership_auc->value, 0.5, 0.11);
+  EXPECT_NEAR(dense->membership_auc->value, 0.5, 0.11);
+}
+
+TEST(RatingLinkage, OutsidersOfOtherItemsAreRefused) {
+  const RatingTable table = RandomRatings(20, 10, 1);
+  const RatingTable outsiders = RandomRatings(20, 11, 2);
+  EXPECT_EQ(ReasonCode(AttackRatings(table, table, {.seed = 1},
+                                     {.outsiders = &outsiders})
+                           .status()),
+            "attack-mismatch");
+}
+
 TEST(RatingLinkage, OtherPeopleOrItemsAreRefused) {
   const RatingTable table = RandomRatings(20, 10, 1);
   const auto code = [&](const RatingTable& other) {

@@ -118,6 +118,10 @@ TEST_F(DistortCommand, BadInputIsASentenceAndNothingIsWritten) {
     EXPECT_THAT(err_, HasSubstr("[" + c.code + "]")) << c.arguments;
     EXPECT_FALSE(Exists("d")) << c.arguments;
   }
+  EXPECT_NE(Run("distort --users rows --output d --input negative.csv "
+                "--class-column 3 --rank 1 --method all"),
+            kExitOk);
+  EXPECT_THAT(err_, HasSubstr("Leave these out of --method"));
 }
 
 TEST_F(DistortCommand, OverwritesNoDraft) {

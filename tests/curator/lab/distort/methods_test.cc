@@ -161,7 +161,7 @@ TEST(DistortMethods, OfWisconsinAreThePublications) {
   for (const Published& row : rows) {
     const MatrixXd distorted = Distorted(a, row.method);
     EXPECT_NEAR(ValueDifference(a, distorted), row.vd, 1e-4) << row.method;
-    const PlaceChanges places = PlaceChangesOf(a, distorted, Place::kSortIndex);
+    const PlaceChanges places = PlaceChangesOf(a, distorted).by_sort_index;
     // Rows that are equal but for rounding are sorted by it: with the error
     // more of them are.
     EXPECT_NEAR(places.rp, row.rp, MethodOf(row.method).transposed ? .15 : .05)

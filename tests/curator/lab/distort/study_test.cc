@@ -203,5 +203,12 @@ TEST(DistortStudy, TrialsAreTheTablesOfThePublication) {
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 14);
 }
 
+TEST(DistortStudy, LargeTablesAreFactorisedInFewerIterations) {
+  EXPECT_EQ(MostIterationsFor(699 * 9), 20'000);
+  EXPECT_EQ(MostIterationsFor(500'000), 20'000);
+  EXPECT_EQ(MostIterationsFor(10'000'000), 1000);
+  EXPECT_EQ(MostIterationsFor(1'000'000'000), 100);
+}
+
 }  // namespace
 }  // namespace dpnmf::curator::lab

@@ -1,6 +1,8 @@
 // `dpnmf-lab synthesise` in a process of its own.
 #include <sys/stat.h>
 
+#include <sstream>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/exit_code.h"
 #include "curator/draft/draft.h"
@@ -66,10 +68,86 @@ TEST_F(LabSynthesise, SaysThatFiguresOnRealPeopleAreNotPrivate) {
       << err_;
   EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
   EXPECT_THAT(out_, HasSubstr("accuracy    "));
-  // The figure does not travel with the table.
+  // The draft says that it was compared. The figure is in the report alone.
+  const Draft draft = DraftOf("a").draft;
+  EXPECT_EQ(draft.attacks.at("compared_on_real_data"), true);
+  EXPECT_EQ(draft.attacks.at("test"), "people.csv");
+  EXPECT_FALSE(draft.largest_linkage.has_value());
+  EXPECT_EQ(draft.parameters.dump().find("accuracy"), std::string::npos);
+  EXPECT_EQ(draft.attacks.dump().find("accuracy"), std::string::npos);
+}
+
+// An id is no number to learn from.
+TEST_F(LabSynthesise, RealPeopleMayHaveIds) {
+  std::istringstream lines(ReadAll(scratch_.path() + "/people.csv"));
+  std::string named, line;
+  for (int n = 0; std::getline(lines, line); ++n)
+    absl::StrAppend(&named, n == 0 ? "id" : absl::StrCat("p", n), ",", line,
+                    "\n");
+  scratch_.Write("named.csv", named);
+  const std::string draw = "synthesise --release r.json --count 300 --seed 1 ";
+  ASSERT_EQ(Run(draw + "--test people.csv --class-column 5 --output a"),
+            kExitOk)
+      << err_;
+  const auto accuracy = [&] { return out_.substr(out_.find("accuracy"), 16); };
+  const std::string plain = accuracy();
+  ASSERT_EQ(Run(draw + "--test named.csv --class-column 6 --id-column 1 "
+                       "--output b"),
+            kExitOk)
+      << err_;
+  EXPECT_EQ(accuracy(), plain);
+}
+
+TEST_F(LabSynthesise, ItsPageSaysWhatWasDrawnAndFromWhat) {
+  ASSERT_EQ(Run("synthesise --release r.json --count 300 --output a"), kExitOk)
+      << err_;
+  const std::string path = scratch_.path() + "/a/";
+  const auto plain = nlohmann::json::parse(ReadAll(path + "results.json"));
+  EXPECT_THAT(plain.at("warning").get<std::string>(),
+              HasSubstr("from a release that was charged"));
+  EXPECT_THAT(plain.at("drawn").at("drawn").get<std::string>(),
+              HasSubstr("300 synthetic people"));
+  EXPECT_THAT(plain.at("drawn").at("from").get<std::string>(),
+              HasSubstr("row 7 of ledger"));
+  EXPECT_THAT(
+      plain.at("drawn").at("guarantee of the release").get<std::string>(),
+      HasSubstr("epsilon 4 at delta 1e-05"));
+  EXPECT_FALSE(plain.at("drawn").contains("VOID"));
+  ASSERT_EQ(plain.at("tables").size(), 1u);
+  EXPECT_TRUE(plain.at("tables")[0].at("accuracy_on_original").is_null());
+  EXPECT_EQ(plain.at("tables")[0].at("note"), "");
+  // Uncharged figures are on the operator's page alone, and say so there.
   EXPECT_TRUE(DraftOf("a").draft.attacks.is_null());
-  EXPECT_EQ(DraftOf("a").draft.parameters.dump().find("accuracy"),
-            std::string::npos);
+  ASSERT_EQ(Run("synthesise --release r.json --count 300 --test people.csv "
+                "--class-column 5 --output b"),
+            kExitOk)
+      << err_;
+  const auto tested =
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/b/results.json"));
+  EXPECT_THAT(tested.at("warning").get<std::string>(),
+              HasSubstr("Not private"));
+  EXPECT_GT(tested.at("tables")[0].at("accuracy_on_original"), 0.5);
+  EXPECT_THAT(tested.at("tables")[0].at("note").get<std::string>(),
+              HasSubstr("uncharged: stays in your draft"));
+  const std::string page = ReadAll(scratch_.path() + "/b/report.html");
+  EXPECT_THAT(page, HasSubstr("uncharged: stays in your draft"));
+  struct stat facts;
+  ASSERT_EQ(stat((scratch_.path() + "/b/report.html").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0600u);
+}
+
+// A release that was paid for after the guarantee was given up.
+TEST_F(LabSynthesise, ItsPageSaysThatTheGuaranteeWasVoid) {
+  auto release =
+      nlohmann::ordered_json::parse(ReadAll(scratch_.path() + "/r.json"));
+  release["receipt"] = {{"void_since", "1700000000"}};
+  scratch_.Write("v.json", release.dump());
+  ASSERT_EQ(Run("synthesise --release v.json --count 30 --output a"), kExitOk)
+      << err_;
+  EXPECT_TRUE(
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/a/results.json"))
+          .at("drawn")
+          .contains("VOID"));
 }
 
 TEST_F(LabSynthesise, MeasuresOnPublicData) {

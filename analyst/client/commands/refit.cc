@@ -1,0 +1,183 @@
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/model_file.h"
+#include "analyst/client/render/names.h"
+#include "analyst/client/render/text.h"
+#include "analyst/client/run_id.h"
+#include "analyst/client/watcher.h"
+#include "common/base/error.h"
+#include "common/base/exit_code.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr std::string_view kPublicStart = "public:";
+constexpr std::uint32_t kMostRefits = 100;
+
+struct RefitFlags {
+  std::string run;
+  std::string rank;
+  std::string init = "random";
+  std::uint64_t seed = 0;
+  bool wait = false;
+};
+
+absl::Status RankMalformed() {
+  return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
+                 absl::StrCat("`--rank` must be a rank, several with commas, "
+                              "or a range as 4:20, and at most ",
+                              kMostRefits, " of them."));
+}
+
+// "8", "4,8", "4:20" and mixtures; 0, the parent's, if there is none.
+absl::StatusOr<std::vector<std::uint32_t>> RanksOf(const std::string& text) {
+  if (text.empty()) return std::vector<std::uint32_t>{0};
+  std::vector<std::uint32_t> ranks;
+  for (const std::string& item :
+       std::vector<std::string>(absl::StrSplit(text, ','))) {
+    const std::vector<std::string> ends = absl::StrSplit(item, ':');
+    std::uint32_t first = 0, last = 0;
+    if (ends.size() > 2 || !absl::SimpleAtoi(ends.front(), &first) ||
+        !absl::SimpleAtoi(ends.back(), &last) || first < 1 || last < first ||
+        last - first >= kMostRefits)
+      return RankMalformed();
+    for (std::uint32_t rank = first; rank <= last; ++rank)
+      ranks.push_back(rank);
+  }
+  if (ranks.size() > kMostRefits) return RankMalformed();
+  return ranks;
+}
+
+absl::StatusOr<std::vector<double>> StartOf(
+    const RefitFlags& flags, const std::vector<std::uint32_t>& ranks) {
+  if (flags.init == "random") return std::vector<double>();
+  if (!absl::StartsWith(flags.init, "public:")) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
+                   "`--init` must be random or public:FILE.");
+  }
+  const std::string path = flags.init.substr(kPublicStart.size());
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
+  if (ranks.size() > 1 ||
+      (ranks[0] != 0 && w.cols() != static_cast<Eigen::Index>(ranks[0]))) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
+        absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
+                     "; a public start needs the one `--rank` that it has."));
+  }
+  return std::vector<double>(w.data(), w.data() + w.size());
+}
+
+// The run as it ended; CANCELLED "interrupted".
+absl::StatusOr<v1::Run> Await(const Session& session,
+                              const AnalystClient& client,
+                              const std::string& run_id) {
+  Interrupt interrupt;
+  WatchCallbacks callbacks;
+  callbacks.on_event = [](const v1::RunEvent&) {};
+  callbacks.on_retry = [](const absl::Status&, absl::Duration) {};
+  DPNMF_ASSIGN_OR_RETURN(const WatchOutcome outcome,
+                         WatchToEnd(client, run_id, session.environment().retry,
+                                    callbacks, &interrupt));
+  if (!outcome.interrupted) return outcome.run;
+  return Refusal(absl::StatusCode::kCancelled, "interrupted",
+                 "Stopped watching; the fits continue. 'dpnmf runs' shows "
+                 "them.");
+}
+
+std::string RefitText(const v1::ListRunsReply& reply, bool wait) {
+  // The ids stand on lines of their own, for scripts.
+  std::string text;
+  for (const v1::Run& run : reply.runs())
+    absl::StrAppend(&text, run.run_id(), "\n");
+  if (wait) return absl::StrCat(text, RunsText(reply));
+  return absl::StrCat(text,
+                      "The fits continue in the background and cost nothing; "
+                      "'dpnmf runs' shows them.\n");
+}
+
+// As many at once as the server takes; with --wait the others follow.
+absl::StatusOr<ExitCode> Refit(const Session& session,
+                               const RefitFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> ranks,
+                         RanksOf(flags.rank));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<double> start,
+                         StartOf(flags, ranks));
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  v1::Refit refit;
+  DPNMF_ASSIGN_OR_RETURN(*refit.mutable_run_id(),
+                         ResolveRunId(client, flags.run));
+  refit.mutable_learner()->set_seed(flags.seed);
+  refit.mutable_learner()->set_initialisation(
+      start.empty() ? v1::INITIALISATION_RANDOM : v1::INITIALISATION_PUBLIC);
+  v1::ListRunsReply runs;
+  int ended = 0;  // of `runs`, from the first
+  for (const std::uint32_t rank : ranks) {
+    refit.set_rank(rank);
+    absl::StatusOr<v1::Run> run = client.RefitRun(refit, start);
+    while (flags.wait && ReasonCode(run.status()) == "too-many-runs" &&
+           ended < runs.runs_size()) {
+      DPNMF_ASSIGN_OR_RETURN(*runs.mutable_runs(ended),
+                             Await(session, client, runs.runs(ended).run_id()));
+      ++ended;
+      run = client.RefitRun(refit, start);
+    }
+    if (!run.ok()) return run.status();
+    *runs.add_runs() = *std::move(run);
+  }
+  bool completed = true;
+  for (; flags.wait && ended < runs.runs_size(); ++ended) {
+    DPNMF_ASSIGN_OR_RETURN(*runs.mutable_runs(ended),
+                           Await(session, client, runs.runs(ended).run_id()));
+  }
+  for (const v1::Run& run : runs.runs())
+    completed &= run.state() == v1::RUN_STATE_COMPLETED;
+  const std::string text = RefitText(runs, flags.wait);
+  if (runs.runs_size() == 1) {
+    session.Print(runs.runs(0), text);
+  } else {
+    session.Print(runs, text);
+  }
+  return flags.wait && !completed ? kExitRunFailed : kExitOk;
+}
+
+}  // namespace
+
+Command RefitCommand(const Session* session) {
+  const auto flags = std::make_shared<RefitFlags>();
+  return {
+      .name = "refit",
+      .summary = "Fit further models to what a run of moments has paid for",
+      .footer =
+          "The release of a run of moments can be fitted to again and again: "
+          "the curator\nis not asked and nothing is charged. Each model is a "
+          "run of its own, a child of\nRUN. The same request again is the same "
+          "run. With --format json: the run, or\nwith several ranks a list of "
+          "runs.\n\nExamples:\n  dpnmf refit 3f9a --rank 8 --wait\n  dpnmf "
+          "refit 3f9a --rank 4:20 --seed 1",
+      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
+                     {.value = "RUN", .required = true}),
+                Flag("--rank", &flags->rank,
+                     "K, several with commas, or a range as 4:20 [the run's]",
+                     {.value = "K"}),
+                Flag("--seed", &flags->seed, "Seed of the fit",
+                     {.value = "N", .shown = true}),
+                Flag("--init", &flags->init,
+                     "Where the fit begins: random, or public:FILE (.npy or "
+                     ".csv, D x K)",
+                     {.value = "random|public:FILE", .shown = true}),
+                Flag("--wait", &flags->wait,
+                     "Wait for the ends; exit code 9 if one fails")},
+      .run = [session, flags] { return Refit(*session, *flags); }};
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,71 @@
+#include "analyst/client/web/web.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/interrupt.h"
+#include "common/base/error.h"
+#include "common/wire/address.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct WebFlags {
+  std::uint32_t port = 0;
+  std::uint32_t image_width = 0;
+};
+
+absl::StatusOr<ExitCode> ServePage(const Session& session,
+                                   const WebFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(session.Client().status());  // its flags and files
+  DPNMF_ASSIGN_OR_RETURN(const auto channel, session.environment().connect(
+                                                 session.options().connection));
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto page,
+      web::WebPage::Open(flags.port, channel,
+                         {.version = session.environment().version,
+                          .server = session.options().connection.server,
+                          .image_width = flags.image_width}));
+  *session.environment().out
+      << (session.json()
+              ? absl::StrCat("{\"address\": \"", page->Address(), "\"}\n")
+              : absl::StrCat(page->Address(),
+                             "\nOpen this address in a browser on this "
+                             "machine; it works once. Ctrl-C ends the page, "
+                             "and runs continue.\n"))
+      << std::flush;
+  Interrupt interrupt;
+  interrupt.OnRaise([&page, &session] {
+    if (page->Stop() == 0) return;
+    *session.environment().err << "dpnmf: waiting for a call that is under "
+                                  "way; Ctrl-C again ends at once.\n"
+                               << std::flush;
+  });
+  page->Serve();
+  interrupt.OnRaise({});
+  return kExitOk;
+}
+
+}  // namespace
+
+Command WebCommand(const Session* session) {
+  const auto flags = std::make_shared<WebFlags>();
+  return {
+      .name = "web",
+      .summary = "Show data sets, plans, runs and models in a browser",
+      .footer =
+          "The page is on 127.0.0.1 alone, and only for the browser that opens "
+          "the printed\naddress, once. It may do what this certificate may do: "
+          "start and cancel runs too.\n\nExample:\n  dpnmf web --port 8080",
+      .flags = {Flag("--port", &flags->port,
+                     "Port on 127.0.0.1; 0 takes a free one",
+                     {.range = {0, 65535}, .shown = true}),
+                Flag("--image-width", &flags->image_width,
+                     "Pixels in a row of the picture of a part [a square, "
+                     "where the features fill one]",
+                     {.value = "N", .range = {1, 65536}})},
+      .run = [session, flags] { return ServePage(*session, *flags); }};
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,298 @@
+// One run: live while it lasts, then its parts, other ranks, refits.
+import * as calls from './calls.js';
+import {command, confirm, empty, enforced, facts as factList, field, fill, h, hasEnded, moment, percent, plural, problem, say,
+  short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
+import {bars, imageWidth, picture, plot, progress, top} from './draw.js';
+
+const MOST_BARS = 1024;
+
+// ---- While it runs
+
+function liveSection(run) {
+  const rounds = run.specification.parameters.rounds;
+  const bar = progress(run.rounds_done, rounds, 'Rounds done');
+  const count = h('strong', {id: 'rounds'}, `${run.rounds_done} of ${rounds}`);
+  const spent = h('strong', {id: 'spent'});
+  const change = h('strong', {});
+  const last = h('strong', {});
+  const chart = h('div', {});
+  const messages = h('ol', {class: 'events', 'aria-label': 'Messages'});
+  const points = [];
+  const showSpent = (epsilons) => {
+    const epsilon = enforced(epsilons, run.specification.parameters.conversion);
+    fill(spent, run.parent || run.added ? 'nothing: this release was paid for before' : epsilon === undefined ? '–' : 'epsilon ' + upward(epsilon));
+  };
+  showSpent(run.spent);
+  const node = h('section', {class: 'card', 'aria-label': 'Progress'},
+    h('div', {class: 'live'}, bar,
+      h('p', {}, h('span', {class: 'soft'}, 'Rounds'), count),
+      h('p', {}, h('span', {class: 'soft'}, 'Spent, a reading'), spent),
+      rounds > 1 ? h('p', {}, h('span', {class: 'soft'}, 'Change of W in the last round'), change) : null,
+      h('p', {}, h('span', {class: 'soft'}, 'Seconds of the last round'), last)),
+    chart, messages);
+  let drawn = 0;
+  const drawChart = () => {
+    if (points.length < 2 || drawn === points.length) return;
+    drawn = points.length;
+    fill(chart, plot({title: 'Change of W', height: 170, x: 'round', y: 'relative',
+      summary: `Relative change of W from round to round: ${short(points[0][1])} in round ${points[0][0]}, ${short(points.at(-1)[1])} in round ${points.at(-1)[0]}.`,
+      lines: [{label: 'relative change of W', colour: 'spent', plain: points.length > 60, points: [...points]}]}).figure);
+  };
+  fill(change, '–');
+  fill(last, '–');
+  let later = null;
+  return {node, event(event) {
+    if (event.round > 0 && event.relative_change > 0 && points.at(-1)?.[0] !== event.round)
+      points.push([event.round, event.relative_change]);
+    bar.value = event.round;
+    fill(count, `${event.round} of ${event.rounds}`);
+    if (event.spent) showSpent(event.spent);
+    if (event.relative_change > 0) fill(change, percentOf(event.relative_change));
+    if (event.round_seconds > 0) fill(last, short(event.round_seconds) + ' s');
+    if (event.message) messages.append(h('li', {}, event.message));
+    later = later || setTimeout(() => { later = null; drawChart(); }, 250);
+  }};
+}
+const percentOf = (share) => short(100 * share, 2) + ' %';
+
+// ---- Parts
+
+// `now` is the run as it stands.
+function partsSection(now, facts, signal) {
+  const run = now();
+  const holder = h('section', {class: 'card', 'aria-label': 'Parts', id: 'parts'});
+  const grid = h('div', {class: 'parts'});
+  const trouble = h('div', {});
+  const sentence = h('p', {class: 'note'});
+  let model = null;
+  let known = null;  // PartFacts by part
+  let view = null;
+
+  const captionOf = (k) => {
+    const part = known && known[k];
+    return h('figcaption', {}, h('strong', {}, `Part ${k + 1}`),
+      part ? h('span', {class: 'soft'}, `explains ${percent(part.explained)}, reliability ${part.reliability.toFixed(2)}`) : null,
+      part && part.noise ? h('span', {class: 'noise-mark'}, 'take it for noise') : null);
+  };
+  const of = {pictures: (k) => picture(model, k, imageWidth(model, facts.image_width)), bars: (k) => bars(model, k), top: (k) => top(model, k)};
+  const draw = () => {
+    grid.className = 'parts ' + view;
+    fill(grid, Array.from({length: model.columns}, (_, k) =>
+      h('figure', {class: known && known[k]?.noise ? 'part noise' : 'part', 'data-part': k + 1}, of[view](k), captionOf(k))));
+    fill(sentence, view === 'pictures' ? 'Blank is 0; full ink is the largest entry of that part.'
+      : view === 'bars' ? 'Entries in the order of the features' + (model.errors ? ', with one standard error of the known noise to both sides.' : '.')
+      : 'Relative to the largest entry of the part' + (model.errors ? ', ± one standard error of the known noise.' : '.'));
+  };
+  const choices = h('fieldset', {class: 'choice'}, h('legend', {class: 'unseen'}, 'Show parts as'));
+  const errors = h('button', {class: 'plain', id: 'errors', onclick: async () => {
+    errors.disabled = true;
+    fill(errors, 'Fitting 16 draws of the noise …');
+    try {
+      model.errors = await calls.standardErrors(run.run_id, model.w.length, signal);
+      fill(errors, 'Error bars are shown');
+      if (signal.aborted) return;
+      if (view === 'pictures') choices.querySelector('[value=top]').click();
+      else draw();
+      say('Standard errors are shown.');
+    } catch (error) {
+      fill(errors, 'Add error bars');
+      errors.disabled = false;
+      fill(trouble, problem(error));
+    }
+  }}, 'Add error bars');
+
+  async function load() {
+    fill(holder, h('h2', {}, 'Parts'), h('p', {class: 'note loading'}, 'Fetching W …'));
+    try {
+      model = await calls.model(run.run_id);
+    } catch (error) {
+      const message = error.code === 'model-not-ready' ? empty('No parts yet', 'W comes with the first release.')
+        : error.code === 'run-not-dictionary' ? h('p', {class: 'note'}, error.message) : problem(error);
+      return fill(holder, h('h2', {}, 'Parts'), message);
+    }
+    const width = imageWidth(model, facts.image_width);
+    const views = [width ? ['pictures', 'Pictures'] : null, model.rows <= MOST_BARS ? ['bars', 'Bars'] : null, ['top', 'Top features']].filter(Boolean);
+    view = views.some(([name]) => name === view) ? view : model.names.length && !width ? 'top' : views[0][0];
+    fill(choices, h('legend', {class: 'unseen'}, 'Show parts as'), views.map(([name, label]) => h('label', {},
+      h('input', {type: 'radio', name: 'parts-view', value: name, checked: name === view, onchange: () => { view = name; draw(); }}),
+      h('span', {}, label))));
+    fill(holder, h('div', {class: 'card-head'}, h('h2', {}, `Parts after ${plural(model.rounds_done, 'round')}`),
+      h('div', {class: 'actions'}, choices, hasEnded(now().state) ? errors : null)),
+    trouble, sentence, grid, command(`dpnmf model ${shortId(run.run_id)} --output W.npy`));
+    draw();
+    holder.dataset.columns = String(model.columns);
+    if (!hasEnded(now().state)) return;
+    try {
+      known = await calls.partFacts(run.run_id, signal);
+      if (known) draw();
+    } catch {
+      known = null;  // what is shown does without it
+    }
+  }
+  return {node: holder, load};
+}
+
+// ---- What a paid release gives for nothing
+
+function choiceOf(rows, choice) {
+  return [
+    h('p', {class: 'lead', id: 'choice'}, choice.sentence),
+    plot({title: 'How well each number of parts stands up', x: 'parts', y: 'share', yMax: 1.05,
+      summary: 'Stability and held-out fit by the number of parts: ' +
+        rows.map((row) => `${row.rank}: ${row.stability.toFixed(2)} and ${row.held_out.toFixed(2)}`).join('; ') + '.',
+      lines: [
+        {label: 'stability', colour: 'spent', points: rows.map((row) => [row.rank, row.stability])},
+        {label: 'explained, held out', colour: 'reserved', dash: [7, 4], points: rows.map((row) => [row.rank, row.held_out])},
+        {label: 'explained', colour: 'free', dash: [2, 4], points: rows.map((row) => [row.rank, row.explained])}],
+      marks: choice.rank ? [{x: choice.rank, label: `${choice.rank} advised`, colour: 'accent'}] : []}).figure,
+    h('details', {}, h('summary', {}, 'The figures'), table('Ranks compared', [
+      {title: 'Parts', number: true, of: (row) => row.rank},
+      {title: 'Stability', number: true, of: (row) => row.stability.toFixed(2)},
+      {title: 'Stable parts', number: true, of: (row) => row.stable_parts},
+      {title: 'Explained, held out', number: true, of: (row) => row.held_out.toFixed(2)},
+      {title: 'Explained', number: true, of: (row) => row.explained.toFixed(2)},
+    ], rows))];
+}
+
+function freeSection(run, signal) {
+  const id = run.run_id;
+  const result = h('div', {id: 'choose-result', 'aria-live': 'polite'});
+  const rank = h('input', {type: 'number', min: 1, max: 4096, required: true, id: 'refit-rank', value: String(run.specification.parameters.rank)});
+  const seed = h('input', {type: 'number', min: 0, id: 'refit-seed', value: '0'});
+  const refitResult = h('div', {'aria-live': 'polite', id: 'refit-result'});
+  const choose = h('button', {class: 'plain', id: 'choose', onclick: async () => {
+    choose.disabled = true;
+    const rows = [];
+    const bar = progress(0, 1, 'Share of the work that is done');
+    fill(result, bar);
+    try {
+      for await (const {reply} of calls.events('/api/choose', {run: id}, signal)) {
+        if (!reply) continue;
+        if (reply.progress !== undefined) bar.value = reply.progress;
+        if (reply.facts) rows.push(reply.facts);
+        if (reply.choice) {
+          fill(result, choiceOf(rows, reply.choice));
+          if (reply.choice.rank) rank.value = reply.choice.rank;
+        }
+      }
+    } catch (error) {
+      fill(result, problem(error));
+    }
+    choose.disabled = false;
+  }}, 'Compare numbers of parts');
+  const refit = async (event) => {
+    event.preventDefault();
+    fill(refitResult, h('p', {class: 'note loading'}, 'Fitting …'));
+    try {
+      const child = await calls.post('/api/refit', {run: id, rank: Number(rank.value), seed: Number(seed.value || 0)});
+      location.hash = '#/run/' + child.run_id;
+    } catch (error) {
+      fill(refitResult, problem(error));
+    }
+  };
+  return h('section', {class: 'card', 'aria-label': 'Free of charge'},
+    h('h2', {}, 'Free of charge'),
+    h('p', {class: 'note'}, 'The release is paid for. What is fitted to it asks the curator for nothing and spends nothing.'),
+    h('div', {class: 'offers'},
+      h('div', {}, h('h3', {}, 'How many parts does it support?'), h('p', {}, choose), result),
+      h('form', {onsubmit: refit}, h('h3', {}, 'Fit again'),
+        h('div', {class: 'row'}, field('Parts', rank), field('Seed', seed),
+          h('button', {class: 'plain', id: 'refit'}, 'Refit, free')), refitResult)));
+}
+
+// ---- All of it
+
+export async function runView({holder, heading, words, signal, facts, persist}) {
+  let run = await calls.get('/api/run', {run: words[0]}, signal);
+  const id = run.run_id;
+  const {parameters} = run.specification;
+  const head = h('div', {class: 'stack'});
+  const below = h('div', {});
+  const live = liveSection(run);
+  const parts = partsSection(() => run, facts, signal);
+
+  const cancel = async () => {
+    const epsilon = enforced(run.spent, parameters.conversion) || 0;
+    const agreed = await confirm({
+      title: `Cancel run ${shortId(id)}?`,
+      body: [h('p', {}, `It has spent epsilon ${upward(epsilon)}, and that stays spent. A round that is under way may still be charged.`),
+        h('p', {}, 'What was reserved and not charged is returned to the budget. W of the rounds so far is kept.')],
+      yes: 'Cancel the run', no: 'Let it go on', danger: true});
+    if (!agreed) return;
+    try {
+      run = await calls.post('/api/cancel', {run: id});
+      drawHead();
+      say('The run is being cancelled.');
+    } catch (error) {
+      head.append(problem(error) || '');
+    }
+  };
+
+  function drawHead() {
+    const ended = hasEnded(run.state);
+    parts.node.dataset.state = holder.dataset.state = stateName(run.state);
+    fill(head,
+      heading(`Run ${shortId(id)}`, h('div', {class: 'actions'}, stateChip(run.state),
+        ended ? h('a', {class: 'button plain', href: '#/compare/' + id}, 'Compare with …')
+          : h('button', {class: 'danger', id: 'cancel', onclick: cancel}, 'Cancel …'))),
+      voidMark(run.void_since),
+      run.error ? h('div', {class: 'problem'}, h('p', {}, run.error), h('p', {class: 'code'}, run.error_code)) : null,
+      factList([
+        ['Data set', h('a', {href: '#/plan?dataset=' + parameters.dataset}, parameters.dataset)],
+        ['Parts', String(parameters.rank)],
+        ['Mechanism', `${parameters.mechanism}, ${plural(parameters.rounds, 'round')}`],
+        run.parent ? ['Fitted to the release of', h('a', {href: '#/run/' + run.parent}, shortId(run.parent))] : null,
+        run.added ? ['Release', 'added; another analyst paid for it'] : null,
+        run.parent || run.added ? ['Cost', 'nothing'] : ['Asked for', `epsilon ${upward(parameters.epsilon)} at delta ${upward(parameters.delta)}`],
+        run.explained !== undefined ? ['Explains', percent(run.explained) + ' of the second moment'] : null,
+        run.objective ? ['Objective', `${short(run.objective.value, 5)} ± ${short(run.objective.stddev)}`] : null,
+        ['Started', [moment(run.created_unix_seconds), h('span', {class: 'soft'}, ' by ' + run.started_by)]],
+      ]));
+  }
+  function drawBelow() {
+    if (hasEnded(run.state) && run.rounds_done > 0 && parameters.mechanism !== 'ratings' && parameters.mechanism !== 'objective')
+      fill(below, freeSection(run, signal));
+  }
+
+  drawHead();
+  drawBelow();
+  fill(holder, head, live.node, parts.node, below);
+  // What has gone by is listed as what comes.
+  let cursor = 0;
+  let fetched = -1;
+  const lasted = !hasEnded(run.state);  // when the view was opened
+  const loading = run.rounds_done > 0 || hasEnded(run.state) ? parts.load() : fill(parts.node, h('h2', {}, 'Parts'), empty('No parts yet', 'W comes with the first release.'));
+  const watching = persist(async () => {
+    for await (const message of calls.events('/api/watch', {run: id, after: cursor}, signal)) {
+      const {event, run: after} = message;
+      if (event) {
+        if (Number(event.cursor) <= cursor) continue;
+        cursor = Number(event.cursor);
+        live.event(event);
+        if (stateName(event.state) !== stateName(run.state)) {
+          run = {...run, state: event.state};
+          drawHead();
+        }
+        if (event.spent) run.spent = event.spent;
+        if (event.round > 0 && fetched < 0 && !hasEnded(run.state) && run.rounds_done === 0) {
+          fetched = event.round;
+          parts.load();
+        }
+      }
+      if (after) {
+        run = after;
+        drawHead();
+        if (hasEnded(run.state)) {
+          say(`The run has ${stateName(run.state) === 'failed' ? 'failed' : 'ended: ' + stateName(run.state)}.`);
+          if (lasted) drawBelow();
+          if (lasted) await parts.load();
+          return 0;
+        }
+        return 1000;
+      }
+    }
+    return 1000;  // the stream ended without the run's end
+  });
+  watching.catch((error) => head.append(problem(error) || ''));
+  await loading;
+}

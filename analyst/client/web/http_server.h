@@ -1,0 +1,77 @@
+// A small HTTP/1.1 server on the loopback interface. http_server.cc alone
+// includes cpp-httplib.
+#ifndef DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_
+#define DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dpnmf::cli::web {
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string path = "/";                    // decoded, without the query
+  std::map<std::string, std::string> query;  // the first of each name
+  std::vector<std::string> hosts;            // every Host header
+  // Headers; empty if absent. The key is that of door.h.
+  std::string origin, cookie, key, content_type;
+  std::string body;  // empty while the request is admitted
+};
+
+// Takes the events of one open reply. Thread-safe.
+class EventWriter {
+ public:
+  virtual ~EventWriter() = default;
+  // Queues one event: a line of JSON. False: the reader has gone.
+  virtual bool Send(const std::string& json) = 0;
+  // `action` runs once when the reader goes or the server stops, on another
+  // thread; at once if that has happened. {} takes it back: it does not run
+  // after that returns.
+  virtual void OnGone(std::function<void()> action) = 0;
+};
+
+struct HttpReply {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  std::map<std::string, std::string> headers = {};
+  // If set, the reply is a stream of server-sent events and has no body. It
+  // runs on a thread of its own, and the stream ends when it returns. It must
+  // return soon after the reader has gone.
+  std::function<void(EventWriter*)> events = {};
+};
+
+class HttpServer {
+ public:
+  // Both run on many threads at once. `admit` sees a request before its body is
+  // read: a reply ends it there. `handle` makes the reply of an admitted one.
+  struct Handlers {
+    std::function<std::optional<HttpReply>(const HttpRequest&)> admit;
+    std::function<HttpReply(const HttpRequest&)> handle;
+  };
+
+  // Listens on 127.0.0.1 alone. 0 takes a free port. UNAVAILABLE
+  // "port-unavailable".
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(std::uint32_t port);
+  virtual ~HttpServer() = default;
+
+  virtual std::uint32_t port() const = 0;
+  // Every reply carries these. Before Serve.
+  virtual void SetHeaders(std::map<std::string, std::string> headers) = 0;
+  // Until Stop, which may come first. Once.
+  virtual void Serve(const Handlers& handlers) = 0;
+  // Thread-safe. Open streams end; Serve waits for the requests that are
+  // handled now, whose number is returned.
+  virtual int Stop() = 0;
+};
+
+}  // namespace dpnmf::cli::web
+
+#endif  // DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_

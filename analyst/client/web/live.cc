@@ -1,0 +1,135 @@
+#include "analyst/client/web/live.h"
+
+#include "absl/strings/str_cat.h"
+#include "analyst/client/client.h"
+#include "common/base/error.h"
+#include "common/base/trace.h"
+#include "common/wire/json.h"
+#include "common/wire/status.h"
+#include "common/wire/trace_metadata.h"
+#include "dpnmf/v1/analyst.grpc.pb.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/sync_stream.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::cli::web {
+namespace {
+
+// Sends each message of `reader` that is wanted, under `name`. A reader of the
+// page that goes cancels the call.
+template <typename Message, typename Reader, typename Wanted>
+absl::Status Forward(const char* name, grpc::ClientContext* context,
+                     Reader* reader, EventWriter* writer, Wanted wanted) {
+  writer->OnGone([context] { context->TryCancel(); });
+  for (Message message; reader->Read(&message);) {
+    if (!wanted(message)) continue;
+    if (!writer->Send(
+            absl::StrCat("{\"", name, "\":", ToJsonLine(message), "}")))
+      context->TryCancel();
+  }
+  const absl::Status status = FromGrpc(reader->Finish());
+  writer->OnGone({});
+  return status;
+}
+
+template <typename Message>
+bool Any(const Message&) {
+  return true;
+}
+
+void SendEnd(const absl::Status& status, EventWriter* writer) {
+  writer->Send(status.ok() ? "{\"end\":true}" : ErrorJson(status));
+}
+
+}  // namespace
+
+std::string ErrorJson(const absl::Status& status) {
+  const nlohmann::json error = {
+      {"code", ReasonCode(status)},
+      {"kind", absl::StatusCodeToString(status.code())},
+      {"message",
+       std::string(status.message().data(), status.message().size())}};
+  return nlohmann::json{{"error", error}}.dump();
+}
+
+void LiveCalls::Watch(const std::string& run_id, std::uint64_t cursor,
+                      EventWriter* writer) const {
+  const TraceScope trace(NewTrace());
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  request.set_cursor(cursor);
+  v1::AnalystService::Stub stub(channel_);
+  const auto reader = stub.WatchRun(&context, request);
+  const absl::Status status = Forward<v1::RunEvent>(
+      "event", &context, reader.get(), writer, Any<v1::RunEvent>);
+  if (!status.ok()) {
+    writer->Send(ErrorJson(status));
+    return;
+  }
+  const auto run = AnalystClient(channel_).GetRun(run_id);
+  writer->Send(run.ok() ? absl::StrCat("{\"run\":", ToJsonLine(*run), "}")
+                        : ErrorJson(run.status()));
+}
+
+void LiveCalls::ChooseRank(const v1::ChooseRankRequest& request,
+                           EventWriter* writer) const {
+  const TraceScope trace(NewTrace());
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::AnalystService::Stub stub(channel_);
+  const auto reader = stub.ChooseRank(&context, request);
+  SendEnd(Forward<v1::ChooseRankReply>("reply", &context, reader.get(), writer,
+                                       Any<v1::ChooseRankReply>),
+          writer);
+}
+
+absl::StatusOr<v1::Run> LiveCalls::Refit(const v1::Refit& refit) const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::Run run;
+  v1::AnalystService::Stub stub(channel_);
+  const auto stream = stub.RefitRun(&context, &run);
+  v1::RefitRunRequest request;
+  *request.mutable_refit() = refit;
+  stream->Write(request);  // if it fails, Finish says why
+  stream->WritesDone();
+  DPNMF_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
+  return run;
+}
+
+void LiveCalls::StandardErrors(const std::string& run_id,
+                               EventWriter* writer) const {
+  const TraceScope trace(NewTrace());
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::GetModelRequest request;
+  request.set_run_id(run_id);
+  request.set_standard_errors(true);
+  v1::AnalystService::Stub stub(channel_);
+  const auto reader = stub.GetModel(&context, request);
+  SendEnd(Forward<v1::ModelReply>("reply", &context, reader.get(), writer,
+                                  [](const v1::ModelReply& reply) {
+                                    return reply.has_standard_errors();
+                                  }),
+          writer);
+}
+
+void LiveCalls::Parts(const std::string& run_id, EventWriter* writer) const {
+  const TraceScope trace(NewTrace());
+  grpc::ClientContext context;
+  SendTrace(&context);
+  v1::GetModelRequest request;
+  request.set_run_id(run_id);
+  request.set_parts(true);
+  v1::AnalystService::Stub stub(channel_);
+  const auto reader = stub.GetModel(&context, request);
+  SendEnd(Forward<v1::ModelReply>(
+              "reply", &context, reader.get(), writer,
+              [](const v1::ModelReply& reply) { return reply.has_parts(); }),
+          writer);
+}
+
+}  // namespace dpnmf::cli::web

@@ -1,0 +1,296 @@
+// The page of `dpnmf web` without a browser: its door, and its calls against a
+// fake server in this process. tests/web/run.sh has the browser.
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyst/client/web/api.h"
+#include "analyst/client/web/door.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/analyst/client/fake_analyst.h"
+
+namespace dpnmf::cli::web {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::uint32_t kPort = 4711;
+
+class WebDoor : public ::testing::Test {
+ protected:
+  HttpRequest Request(const std::string& path) const {
+    HttpRequest request;
+    request.path = path;
+    request.hosts = {"127.0.0.1:4711"};
+    return request;
+  }
+  HttpRequest WithToken() const {
+    HttpRequest request = Request("/");
+    const std::string address = door_.Address();
+    request.query["token"] = address.substr(address.find('=') + 1);
+    return request;
+  }
+  // Opens the door and returns a call of the session.
+  HttpRequest Call() {
+    const auto reply = door_.Admit(WithToken());
+    HttpRequest call = Request("/api/runs");
+    const std::string cookie = reply->headers.at("Set-Cookie");
+    call.cookie = "other=1; " + cookie.substr(0, cookie.find(';'));
+    const std::string place = reply->headers.at("Location");
+    call.key = place.substr(place.find('=') + 1);
+    return call;
+  }
+  int StatusOf(const HttpRequest& request) {
+    const auto reply = door_.Admit(request);
+    return reply.has_value() ? reply->status : 200;
+  }
+
+  Door door_{kPort};
+};
+
+TEST_F(WebDoor, TheAddressNamesLoopbackAndAToken) {
+  EXPECT_THAT(door_.Address(),
+              ::testing::MatchesRegex(
+                  "http://127\\.0\\.0\\.1:4711/\\?token=[0-9a-f]{64}"));
+  EXPECT_NE(door_.Address(), Door(kPort).Address());
+}
+
+TEST_F(WebDoor, TheTokenGivesTheCookieAndTheKeyOnce) {
+  const auto first = door_.Admit(WithToken());
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->status, 303);
+  EXPECT_THAT(first->headers.at("Location"), StartsWith("/#key="));
+  EXPECT_THAT(first->headers.at("Set-Cookie"),
+              ::testing::EndsWith("; Path=/; HttpOnly; SameSite=Strict"));
+  const auto second = door_.Admit(WithToken());
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->status, 403);
+  EXPECT_EQ(second->headers.count("Set-Cookie"), 0u);
+}
+
+TEST_F(WebDoor, AWrongTokenIsRefusedAndTheRightOneStillWorks) {
+  HttpRequest wrong = Request("/");
+  for (const char* token : {"", "0", "token"}) {
+    wrong.query["token"] = token;
+    EXPECT_EQ(StatusOf(wrong), 403);
+  }
+  EXPECT_EQ(StatusOf(WithToken()), 303);
+}
+
+TEST_F(WebDoor, AUsedAddressLeadsTheSameBrowserBackWithoutTheKey) {
+  HttpRequest again = WithToken();
+  again.cookie = Call().cookie;
+  const auto reply = door_.Admit(again);
+  ASSERT_TRUE(reply.has_value());
+  EXPECT_EQ(reply->headers.at("Location"), "/");
+}
+
+TEST_F(WebDoor, ACallNeedsCookieAndKey) {
+  const HttpRequest call = Call();
+  EXPECT_EQ(StatusOf(call), 200);
+  HttpRequest without = call;
+  without.cookie = "";
+  EXPECT_EQ(StatusOf(without), 401);
+  without = call;
+  without.key = "";
+  EXPECT_EQ(StatusOf(without), 403);
+  without.key = std::string(64, '0');
+  EXPECT_EQ(StatusOf(without), 403);
+  // The page itself needs the cookie alone.
+  without.path = "/";
+  EXPECT_EQ(StatusOf(without), 200);
+}
+
+TEST_F(WebDoor, AnotherHostOrOriginIsRefusedWhateverElseItHas) {
+  for (const std::vector<std::string>& hosts :
+       std::vector<std::vector<std::string>>{
+           {},
+           {"localhost:4711"},
+           {"127.0.0.1"},
+           {"127.0.0.1:80"},
+           {"evil.example:4711"},
+           {"127.0.0.1:4711", "evil.example"}}) {
+    HttpRequest call = WithToken();
+    call.hosts = hosts;
+    EXPECT_EQ(StatusOf(call), 421);
+  }
+  HttpRequest call = Call();
+  call.origin = "http://127.0.0.1:4711";
+  EXPECT_EQ(StatusOf(call), 200);
+  for (const char* origin :
+       {"null", "http://127.0.0.1:4712", "https://127.0.0.1:4711"}) {
+    call.origin = origin;
+    EXPECT_EQ(StatusOf(call), 403) << origin;
+  }
+}
+
+TEST_F(WebDoor, OnlyCallsTakePostAndOnlyAsJson) {
+  HttpRequest post = Call();
+  post.method = "POST";
+  EXPECT_EQ(StatusOf(post), 415);
+  post.content_type = "text/plain";
+  EXPECT_EQ(StatusOf(post), 415);
+  post.content_type = "application/json";
+  EXPECT_EQ(StatusOf(post), 200);
+  post.path = "/";
+  EXPECT_EQ(StatusOf(post), 405);
+  post.path = "/api/runs";
+  for (const char* method : {"PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"}) {
+    post.method = method;
+    EXPECT_EQ(StatusOf(post), 405) << method;
+  }
+}
+
+TEST_F(WebDoor, ThePolicyAllowsOnlyThisProgramsFiles) {
+  const std::string policy = Door::Headers().at("Content-Security-Policy");
+  EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'self';"));
+  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_THAT(policy, Not(HasSubstr("*")));
+}
+
+class WebApi : public ::testing::Test {
+ protected:
+  HttpReply Get(const std::string& path,
+                const std::map<std::string, std::string>& query = {}) {
+    HttpRequest request;
+    request.path = path;
+    request.query = query;
+    return api_.Handle(request);
+  }
+  HttpReply Post(const std::string& path, const nlohmann::json& body) {
+    HttpRequest request;
+    request.method = "POST";
+    request.path = path;
+    request.body = body.is_string() ? body.get<std::string>() : body.dump();
+    return api_.Handle(request);
+  }
+  nlohmann::json Form() const {
+    return {{"dataset", "digits"}, {"rank", 2}, {"epsilon", 1.5}};
+  }
+
+  FakeServer server_;
+  Api api_{server_.Channel(),
+           {.version = "1.2.3", .server = "there:1", .image_width = 3}};
+};
+
+TEST_F(WebApi, HandsOutTheFilesOfThePageAndNoOther) {
+  EXPECT_THAT(Get("/").body, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(Get("/app.js").content_type, StartsWith("text/javascript"));
+  EXPECT_THAT(Get("/uplot.js").body, HasSubstr("uPlot"));
+  for (const char* path :
+       {"/x.js", "/../app.js", "/etc/passwd", "/api/", "/api"})
+    EXPECT_EQ(Get(path).status, 404) << path;
+}
+
+TEST_F(WebApi, OverviewHasTheReadingsOfTheTables) {
+  const auto reply = nlohmann::json::parse(Get("/api/overview").body);
+  const auto& population = server_.analyst.datasets.datasets(0).population();
+  const auto& budget = reply["budgets"][population];
+  EXPECT_EQ(reply["datasets"]["datasets"].size(),
+            static_cast<std::size_t>(server_.analyst.datasets.datasets_size()));
+  EXPECT_THAT(budget["reading"]["guarantee"].get<std::string>(),
+              StartsWith("epsilon 4 at delta 1e-05"));
+  EXPECT_TRUE(budget["reading"]["largest_run"].is_string());
+}
+
+TEST_F(WebApi, ARefusalIsJsonUnderAnHttpStatus) {
+  server_.analyst.unavailable = {grpc::StatusCode::UNAVAILABLE, "gone"};
+  const HttpReply reply = Get("/api/overview");
+  EXPECT_EQ(reply.status, 503);
+  const auto error = nlohmann::json::parse(reply.body)["error"];
+  EXPECT_EQ(error["kind"], "UNAVAILABLE");
+  EXPECT_EQ(error["code"], "unreachable");
+}
+
+TEST_F(WebApi, StartSendsTheFormAndItsRequestId) {
+  nlohmann::json form = Form();
+  form["request_id"] = "web-1";
+  form["hopeless"] = true;
+  EXPECT_EQ(Post("/api/start", form).status, 200);
+  const v1::RunSpecification& sent = server_.analyst.last_specification;
+  EXPECT_EQ(sent.parameters().dataset(), "digits");
+  EXPECT_EQ(sent.parameters().rank(), 2u);
+  EXPECT_EQ(sent.parameters().epsilon(), 1.5);
+  EXPECT_EQ(sent.parameters().mechanism(), "auto");
+  EXPECT_EQ(sent.request_id(), "web-1");
+  EXPECT_TRUE(sent.hopeless());
+  EXPECT_EQ(sent.learner().initialisation(), v1::INITIALISATION_RANDOM);
+}
+
+TEST_F(WebApi, AMalformedFormStartsNothing) {
+  for (const char* body : {"", "[]", "{", "null", "7"}) {
+    const HttpReply reply = Post("/api/start", nlohmann::json(body));
+    EXPECT_EQ(reply.status, 400) << body;
+    EXPECT_THAT(reply.body, HasSubstr("web-call-malformed"));
+  }
+  for (const auto& [field, value] :
+       std::vector<std::pair<std::string, nlohmann::json>>{
+           {"dataset", 7},
+           {"rank", -1},
+           {"rank", 1.5},
+           {"epsilon", "1"},
+           {"hopeless", "yes"},
+           {"mechanism", {1}},
+           {"request_id", std::string(300, 'a')}}) {
+    nlohmann::json form = Form();
+    form[field] = value;
+    EXPECT_EQ(Post("/api/start", form).status, 400) << field;
+  }
+  EXPECT_EQ(server_.analyst.last_specification.parameters().dataset(), "");
+}
+
+TEST_F(WebApi, TheModelIsPackedByColumns) {
+  server_.analyst.runs = {SampleRun(kRunId)};
+  server_.analyst.model = Eigen::MatrixXd(3, 2);
+  server_.analyst.model << 1, 2, 3, 4, 5, 6;
+  server_.analyst.names = {"a", "b", "c"};
+  const HttpReply reply = Get("/api/model", {{"run", kRunId}});
+  ASSERT_EQ(reply.status, 200);
+  std::uint64_t length = 0;
+  std::memcpy(&length, reply.body.data(), sizeof length);
+  EXPECT_EQ(length % 8, 0u);
+  const auto header = nlohmann::json::parse(reply.body.substr(8, length));
+  EXPECT_EQ(header["rows"], 3);
+  EXPECT_EQ(header["names"][2], "c");
+  float entries[6];
+  ASSERT_EQ(reply.body.size(), 8 + length + sizeof entries);
+  std::memcpy(entries, reply.body.data() + 8 + length, sizeof entries);
+  EXPECT_THAT(entries, ::testing::ElementsAre(1, 3, 5, 2, 4, 6));
+}
+
+TEST_F(WebApi, WhatTheAnalystDoesNotKnowIsUnimplemented) {
+  const HttpReply refit = Post("/api/refit", {{"run", kRunId}, {"rank", 4}});
+  EXPECT_EQ(refit.status, 501);
+  EXPECT_THAT(refit.body, HasSubstr("UNIMPLEMENTED"));
+}
+
+class Gathered final : public EventWriter {
+ public:
+  bool Send(const std::string& json) override {
+    events.push_back(json);
+    return true;
+  }
+  void OnGone(std::function<void()>) override {}
+  std::vector<std::string> events;
+};
+
+TEST_F(WebApi, WatchSendsEachEventAndThenTheRun) {
+  server_.analyst.runs = {SampleRun(kRunId)};
+  server_.analyst.events = {SampleEvent(1), SampleEvent(2), SampleEvent(3)};
+  Gathered all;
+  Get("/api/watch", {{"run", kRunId}, {"after", "1"}}).events(&all);
+  ASSERT_EQ(all.events.size(), 3u);
+  EXPECT_THAT(all.events[0], StartsWith("{\"event\":{\"cursor\":\"2\""));
+  EXPECT_THAT(all.events[2], StartsWith("{\"run\":"));
+  EXPECT_EQ(server_.analyst.watch_cursors, std::vector<std::uint64_t>{1});
+}
+
+}  // namespace
+}  // namespace dpnmf::cli::web

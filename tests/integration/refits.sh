@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# refits.sh SOURCE BIN: what a paid release is worth, with the curator away: models
+# of it that cost nothing, kill -9 of the analyst among them, and the release in
+# the hands of another analyst.
+set -uo pipefail
+. "${BASH_SOURCE%/*}/servers.sh"
+
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
+
+curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
+state=state
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
+analyst_flags() {
+  echo --state-dir "$work/$state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
+}
+ledger_bytes() { find "$data/ledger" "$work/anchor" -type f | sort | xargs sha256sum; }
+# The ids that a command has printed.
+ids() { grep -oE '^[0-9a-f]{32}' "$work/out"; }
+model() { exits 0 "model $1" as alice model "$1" --output "$work/$2"; }
+
+dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
+  --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import"
+start_curator || fail "curator"
+start_analyst || fail "analyst"
+exits 0 "train" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --hopeless
+paid=$(ids | head -n 1)
+exits 0 "watch" as alice watch "$paid"
+exits 0 "the same request" as alice train --dataset people --rank 2 --epsilon 1 --seed 3 --request-id monday --hopeless
+[ "$(ids | head -n 1)" = "$paid" ] || fail "the same request is another run"
+exits 7 "another request" as alice train --dataset people --rank 3 --epsilon 1 --request-id monday --hopeless
+says request-differs
+kill -TERM $curator_pid
+wait $curator_pid
+before=$(ledger_bytes)
+
+exits 0 "refits" as alice refit "$paid" --rank 2:4 --seed 3 --wait
+set -- $(ids)
+[ $# = 3 ] || fail "$# children, not 3"
+model "$paid" paid.npy
+model "$1" child.npy
+cmp -s "$work/paid.npy" "$work/child.npy" || fail "the same rank and seed give other bits"
+exits 0 "compare" as alice compare "$1" "$2"
+exits 0 "top" as alice top "$3"
+exits 0 "transform" as alice transform "$3" --input "$work/people.csv" --output "$work/H.npy"
+exits 0 "runs" as alice runs
+says "refit of ${paid:0:8}"
+model "$2" first.npy
+
+# Killed with fits under way; they are made when the server is back.
+exits 0 "more refits" as alice refit "$paid" --rank 3:6 --seed 4
+killed=$(ids)
+kill -KILL $analyst_pid
+wait 2>/dev/null
+start_analyst || fail "second start"
+for id in $killed; do exits 0 "watch $id" as alice watch "$id"; done
+exits 0 "the same refit" as alice refit "$paid" --rank 3 --seed 3 --wait
+[ "$(ids)" = "$2" ] || fail "the same refit is another run"
+exits 0 "export" as alice export "$paid" --moments --output "$work/release.npz"
+exits 0 "bundle" as alice export "$paid" --bundle "$work/release"
+exits 0 "forget" as alice forget "$paid"
+exits 0 "refit of a child" as alice refit "$2" --rank 5 --seed 9 --wait
+kill -TERM $analyst_pid
+wait $analyst_pid || fail "the analyst's exit code"
+
+# Another analyst, which has never seen the curator.
+state=other
+start_analyst || fail "another analyst"
+exits 7 "without a key" as alice add-release "$work/release"
+says receipt-key-unknown
+kill -TERM $analyst_pid
+wait $analyst_pid || fail "the other analyst's exit code"
+start_analyst --receipt-key "$data/receipt.pub" || fail "another analyst with the key"
+exits 0 "add" as alice add-release "$work/release"
+exits 0 "watch" as alice watch "$paid"
+model "$paid" added.npy
+cmp -s "$work/paid.npy" "$work/added.npy" || fail "the added release gives other bits"
+exits 0 "refit there" as alice refit "$paid" --rank 3 --seed 3 --wait
+model "$(ids)" theirs.npy
+cmp -s "$work/first.npy" "$work/theirs.npy" || fail "a refit there gives other bits"
+cp "$work/release" "$work/changed"
+printf '\x55' | dd of="$work/changed" bs=1 seek=2000 conv=notrunc status=none
+exits 2 "a changed file" as alice add-release "$work/changed"
+says release-file-malformed
+
+[ "$(ledger_bytes)" = "$before" ] || fail "the ledger has changed"
+kill -TERM $analyst_pid
+wait $analyst_pid || fail "the other analyst's exit code"
+start_curator || fail "the curator is back"
+state=state
+start_analyst || fail "the first analyst is back"
+as alice budget --dataset people --format json
+says '"agree": true'
+says '"own_charge_count": "1"'
+echo "refits passed"

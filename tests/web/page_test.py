@@ -1,0 +1,489 @@
+#!/usr/bin/python3
+"""The page of `dpnmf web` in headless Chromium. run.sh starts the servers."""
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import traceback
+import urllib.parse
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+WORK = os.environ['DPNMF_WEB_WORK']
+CERTS = os.environ['DPNMF_WEB_CERTS']
+IMAGES = os.environ.get('DPNMF_WEB_IMAGES')
+# Those of docs/web.md.
+PICTURES = (('budgets', 400, 'dark'), ('plan', 1280, 'light'), ('parts', 1280, 'light'), ('compare', 1280, 'light'))
+PATIENCE = 120  # seconds until a condition counts as missed; nothing waits for it
+
+with open(os.path.join(os.path.dirname(__file__), 'audit.js'), encoding='utf-8') as file:
+    AUDIT = file.read()
+
+
+class Page:
+    """`dpnmf web` in a process of its own."""
+
+    def __init__(self, *flags):
+        self.process = subprocess.Popen(
+            [os.environ['DPNMF_WEB_PROGRAM'], '--server', os.environ['DPNMF_WEB_SERVER'],
+             '--ca', CERTS + '/ca.crt', '--cert', CERTS + '/tls.crt', '--key', CERTS + '/tls.key', 'web', *flags],
+            stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        parts = urllib.parse.urlsplit(self.address)
+        self.host, self.port = parts.netloc, parts.port
+
+    def ask(self, path, method='GET', body=None, host=None, **headers):
+        """A request as no browser would make it."""
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE)
+        connection.putrequest(method, path, skip_host=True)
+        for one in host if isinstance(host, list) else [host or self.host]:
+            connection.putheader('Host', one)
+        for name, value in headers.items():
+            connection.putheader(name.replace('_', '-'), value)
+        if body is not None:
+            connection.putheader('Content-Length', str(len(body)))
+        connection.endheaders(body.encode() if body is not None else None)
+        reply = connection.getresponse()
+        text = reply.read().decode()
+        connection.close()
+        return reply, text
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(PATIENCE)
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = '/usr/bin/chromium'
+    for flag in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
+                 '--disable-component-update', '--no-first-run', '--user-data-dir=' + WORK + '/chromium'):
+        options.add_argument(flag)
+    options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
+    return webdriver.Chrome(service=Service('/usr/bin/chromedriver'), options=options)
+
+
+def until(condition, what):
+    def quiet(_):
+        try:
+            return condition()
+        except StaleElementReferenceException:
+            return False
+    return WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(quiet, 'never: ' + what)
+
+
+def js(script, *arguments):
+    return driver.execute_script(script, *arguments)
+
+
+def one(css):
+    return driver.find_element(By.CSS_SELECTOR, css)
+
+
+def seen(css):
+    return driver.find_elements(By.CSS_SELECTOR, css)
+
+
+def text_of(css='main'):
+    return ' '.join(js('return document.querySelector(arguments[0])?.innerText ?? ""', css).split())
+
+
+def shown(words, css='main'):
+    until(lambda: words in text_of(css), f'"{words}" in {css}; it says: {text_of(css)[:400]}')
+
+
+def go(address):
+    js('location.hash = arguments[0]', address)
+    until(lambda: js('return document.getElementById("main").dataset.ready') == address, 'the view ' + address)
+
+
+def emulate(width, scheme, height=900):
+    driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride',
+                           {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False})
+    driver.execute_cdp_cmd('Emulation.setEmulatedMedia',
+                           {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
+    # Two frames: the layout has settled and canvases are drawn.
+    driver.execute_async_script('requestAnimationFrame(() => requestAnimationFrame(() => arguments[0]()))')
+
+
+def check(truth, what):
+    if not truth:
+        raise AssertionError(what)
+
+
+def looked_at(name):
+    """What can be measured of the view, at both widths and in both schemes; its picture if wanted."""
+    faults = []
+    for width in (1280, 400):
+        for scheme in ('light', 'dark'):
+            emulate(width, scheme)
+            faults += [f'{name} {width} {scheme}: {fault}' for fault in js(AUDIT + '; return audit();')]
+            if IMAGES and (name, width, scheme) in PICTURES:
+                high = js('return Math.min(2400, document.documentElement.scrollHeight)')
+                emulate(width, scheme, max(700, high))
+                driver.save_screenshot(f'{IMAGES}/web_{name}_{width}.png')
+    emulate(1280, 'light')
+    check(not faults, '\n  '.join([f'{len(faults)} faults'] + faults[:12]))
+
+
+def planned(dataset, rank, epsilon, mechanism='auto', rounds=''):
+    go(f'#/plan?dataset={dataset}&rank={rank}&epsilon={epsilon}')
+    js('''for (const [id, value] of Object.entries(arguments[0])) {
+            const control = document.getElementById(id);
+            control.value = value;
+            control.dispatchEvent(new Event('input', {bubbles: true}));
+          }''',
+       {'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism, 'rounds': rounds})
+    wanted = {'dataset': dataset, 'rank': rank, 'epsilon': epsilon, 'mechanism': mechanism}
+    until(lambda: wanted.items() <= json.loads(js('return document.querySelector(".view").dataset.planned') or '{}').items()
+          and one('.view').get_attribute('aria-busy') == 'false'
+          and (json.loads(js('return document.querySelector(".view").dataset.planned')).get('rounds') or '') == rounds,
+          'the plan of the form')
+
+
+def started():
+    one('#start').click()
+    until(lambda: seen('dialog[open]'), 'the question before the start')
+    one('#dialog-yes').click()
+    until(lambda: js('return location.hash').startswith('#/run/'), 'the view of the run')
+    return js('return location.hash').removeprefix('#/run/')
+
+
+def ended(state):
+    until(lambda: seen(f'.view[data-state={state}]'), 'the run ' + state)
+
+
+# ---- The door
+
+
+def test_the_token_opens_the_page_once():
+    reply, text = page.ask('/?token=' + '0' * 64)
+    check(reply.status == 403 and 'wrong or was used' in text, 'a wrong token opens')
+    reply, text = page.ask('/')
+    check(reply.status == 401, 'the page opens without a token')
+    driver.get(page.address)
+    until(lambda: js('return document.getElementById("main")?.dataset.ready'), 'the first view')
+    check(js('return location.href') == f'http://{page.host}/#/data', 'the token or the key stays in the address')
+    check('token' not in js('return document.cookie'), 'a script reads the cookie')
+    reply, text = page.ask('/?token=' + page.address.split('token=')[1])
+    check(reply.status == 403, 'the token opens twice')
+    check('<script' not in text and 'Set-Cookie' not in reply.headers, 'the refusal holds more than words')
+
+
+def session():
+    cookie = next(c for c in driver.get_cookies() if c['name'].startswith('dpnmf_web'))
+    check(cookie['httpOnly'] and cookie['sameSite'] == 'Strict', 'the cookie is open to scripts or other pages')
+    return f"{cookie['name']}={cookie['value']}", js('return localStorage.getItem("dpnmf-key")')
+
+
+def test_a_call_needs_the_host_the_cookie_and_the_key():
+    cookie, key = session()
+    good = {'Cookie': cookie, 'X_Dpnmf_Key': key}
+    reply, _ = page.ask('/api/runs', **good)
+    check(reply.status == 200, f'the session is refused: {reply.status}')
+    for what, status, request in [
+            ('without a cookie', 401, {'X_Dpnmf_Key': key}),
+            ('without the key', 403, {'Cookie': cookie}),
+            ('with another key', 403, {**good, 'X_Dpnmf_Key': 'f' * 64}),
+            ('from another page', 403, {**good, 'Origin': 'http://example.org'}),
+            ('from another port', 403, {**good, 'Origin': f'http://127.0.0.1:{page.port + 1}'}),
+            ('under another name', 421, {**good, 'host': f'rebound.example:{page.port}'}),
+            ('under another port', 421, {**good, 'host': f'127.0.0.1:{page.port + 1}'}),
+            ('under two names', 421, {**good, 'host': [page.host, 'rebound.example']})]:
+        reply, text = page.ask('/api/runs', **request)
+        check(reply.status == status, f'a call {what} gets {reply.status}: {text[:200]}')
+    body = json.dumps({'run': '0' * 32})
+    for what, status, request in [
+            ('without the key', 403, {'Cookie': cookie, 'Content_Type': 'application/json'}),
+            ('as a form', 415, {**good, 'Content_Type': 'text/plain'}),
+            ('with nothing', 401, {'Content_Type': 'application/json'})]:
+        reply, text = page.ask('/api/cancel', 'POST', body, **request)
+        check(reply.status == status, f'a POST {what} gets {reply.status}: {text[:200]}')
+    reply, _ = page.ask('/', 'POST', body, **good)
+    check(reply.status == 405, 'the page takes a POST')
+    reply, _ = page.ask('/api/runs', 'DELETE', **good)
+    check(reply.status == 405, 'a call takes DELETE')
+    reply, _ = page.ask('/api/start', 'POST', 'x' * 100_000, Content_Type='application/json', **good)
+    check(reply.status == 413, f'a body of any size is read: {reply.status}')
+    reply, text = page.ask('/api/start', 'POST', '{"dataset": 7}', Content_Type='application/json', **good)
+    check(reply.status == 400 and 'web-call-malformed' in text, 'a malformed call is taken')
+    reply, _ = page.ask('/../../etc/passwd', **good)
+    check(reply.status == 404, 'a path leads elsewhere')
+
+
+def test_every_reply_has_the_policy():
+    cookie, key = session()
+    for path, headers in (('/', {}), ('/', {'Cookie': cookie}), ('/app.js', {'Cookie': cookie}),
+                          ('/api/runs', {'Cookie': cookie, 'X_Dpnmf_Key': key}), ('/nothing', {'Cookie': cookie})):
+        reply, _ = page.ask(path, **headers)
+        policy = reply.headers['Content-Security-Policy'] or ''
+        check("default-src 'none'" in policy and "script-src 'self'" in policy and 'unsafe' not in policy
+              and "frame-ancestors 'none'" in policy, f'{path}: the policy is {policy}')
+        check(reply.headers['Cache-Control'] == 'no-store' and reply.headers['X-Content-Type-Options'] == 'nosniff'
+              and reply.headers['Referrer-Policy'] == 'no-referrer', f'{path}: headers are missing')
+        check('Access-Control-Allow-Origin' not in reply.headers, f'{path}: others may read it')
+
+
+def test_it_listens_on_loopback_alone():
+    with open('/proc/net/tcp', encoding='ascii') as table:
+        local = [line.split()[1] for line in table.readlines()[1:] if line.split()[3] == '0A']
+    mine = [address for address in local if int(address.split(':')[1], 16) == page.port]
+    check(mine == [f'0100007F:{page.port:04X}'], f'it listens on {mine}')
+
+
+# ---- The views
+
+
+def test_data_sets_show_their_budgets():
+    go('#/data')
+    shown('Population writers')
+    shown('Largest next run epsilon 16', '[aria-label="Population writers"]')
+    check('biopsies' in text_of(), 'a data set is missing')
+    looked_at('data')
+
+
+def test_a_plan_follows_the_sliders():
+    planned('digits', 10, 1)
+    few = int(text_of('#reliable').split()[0])
+    check('parts you can rely on' in text_of(), 'the forecast is missing')
+    js('const s = document.getElementById("epsilon-slider"); s.value = 360; s.dispatchEvent(new Event("input", {bubbles: true}))')
+    until(lambda: int(text_of('#reliable').split()[0]) > few, 'more parts at a larger epsilon')
+    check(float(one('#epsilon').get_attribute('value')) > 5, 'the number does not follow the slider')
+    until(lambda: seen('.curve canvas'), 'the curve')
+    planned('digits', 10, 1)
+    until(lambda: seen('.curve canvas'), 'the curve')
+    shown('It would be accepted')
+    looked_at('plan')
+
+
+def test_a_plan_over_the_budget_cannot_start():
+    planned('biopsies', 2, 400)
+    shown('It would be refused')
+    check(not one('#start').is_enabled(), 'a run that would be refused can be started')
+    planned('biopsies', 2, 0.5)
+    check(one('#start').is_enabled(), 'a run that would be accepted cannot be started')
+
+
+def test_a_run_starts_after_the_question_and_ends():
+    planned('biopsies', 2, 0.5, 'statistics', 3)
+    one('#start').send_keys(Keys.ENTER)
+    until(lambda: seen('dialog[open]'), 'the question')
+    check('epsilon 0.5' in text_of('dialog') and 'never given back' in text_of('dialog'), 'the cost is not said: ' + text_of('dialog'))
+    check(js('return document.activeElement.value') == 'no', 'the focus is not on the way back')
+    one('dialog').send_keys(Keys.ESCAPE)
+    until(lambda: not seen('dialog'), 'the way back')
+    check(js('return document.activeElement.id') == 'start', 'the focus is lost')
+    runs['first'] = started()
+    ended('completed')
+    until(lambda: seen('#parts[data-columns="2"] .part'), 'two parts')
+    check('bare nuclei' in text_of('#parts'), 'the features have no names: ' + text_of('#parts'))
+    shown('3 of 3', '#rounds')
+    shown('epsilon 0.5', '#spent')
+
+
+def test_parts_have_error_bars():
+    one('#errors').click()
+    until(lambda: 'shown' in text_of('#errors') or seen('#parts .problem'), 'the standard errors')
+    check(not seen('#parts .problem'), text_of('#parts'))
+    check(re.search(r'\d\.\d\d ± \d\.\d\d', text_of('#parts')), 'no error in the list: ' + text_of('#parts')[:300])
+    looked_at('parts')
+    one('[value=bars]').send_keys(Keys.SPACE)
+    until(lambda: len(seen('canvas.bars')) == 2, 'the bars')
+    check('largest at' in one('canvas.bars').get_attribute('aria-label'), 'the bars have no words')
+
+
+def test_squares_are_pictures():
+    planned('digits', 6, 6, 'statistics', 10)
+    runs['digits'] = started()
+    ended('completed')
+    until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
+    inked = js('''const c = document.querySelector('canvas.picture'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+        return [c.width, c.height, new Set(Array.from({length: 64}, (_, i) => d[4 * i])).size];''')
+    check(inked[:2] == [8, 8] and inked[2] > 8, f'the picture is {inked}')
+    looked_at('run')
+
+
+def test_a_run_is_cancelled_after_the_question():
+    planned('digits', 3, 4, 'statistics', 2000)  # more than a slow click
+    started()
+    until(lambda: seen('#cancel'), 'the button')
+    until(lambda: int((text_of('#rounds') or '0').split()[0]) >= 2, 'two rounds')
+    one('#cancel').click()
+    until(lambda: seen('dialog[open]'), 'the question')
+    check('stays spent' in text_of('dialog'), 'the cost is not said')
+    one('#dialog-yes').click()
+    ended('cancelled')
+    go('#/runs')
+    until(lambda: 'cancelled' in text_of('table'), 'the state in the list')
+    check(len(seen('tbody tr')) == 3, 'runs are missing')
+    looked_at('runs')
+
+
+def test_two_runs_are_compared():
+    planned('biopsies', 2, 0.5)
+    other = started()
+    ended('completed')
+    go(f"#/compare/{runs['first']}/{other}")
+    until(lambda: len(seen('#comparison tbody tr')) == 2, 'two pairs')
+    cosines = [float(x) for x in re.findall(r'\b[01]\.\d{3}\b', text_of('#comparison table'))]
+    check(len(cosines) == 2 and cosines[0] >= cosines[1] and cosines[0] <= 1, f'the cosines are {cosines}')
+    looked_at('compare')
+    go('#/data')
+    shown('Spent epsilon', '[aria-label="Population writers"]')
+    looked_at('budgets')
+
+
+def test_the_ledgers_agree_and_receipts_are_good():
+    go('#/ledger?dataset=biopsies')
+    shown('The mirror and the ledger of record agree', '#agreement')
+    shown('4 receipts; each is signed', '#signatures')
+    looked_at('ledger')
+    cookie, key = session()
+    reply, lines = page.ask('/api/receipts.jsonl?dataset=biopsies', Cookie=cookie, X_Dpnmf_Key=key)
+    with open(WORK + '/receipts.jsonl', 'w', encoding='utf-8') as out:
+        out.write(lines)
+    verified = subprocess.run([os.environ['DPNMF_WEB_PROGRAM'], 'receipts', 'verify', WORK + '/receipts.jsonl',
+                               '--key', WORK + '/data/receipt.pub'], capture_output=True, text=True)
+    check(verified.returncode == 0, 'the saved receipts do not verify: ' + verified.stderr)
+
+
+# ---- What servers of today do not show: replies are exchanged in the page
+
+
+@contextlib.contextmanager
+def exchanged(path, status, reply):
+    """Calls to `path` get `reply` in the place of the program's."""
+    js('''window.realFetch = window.realFetch || window.fetch;
+          window.fetch = (url, options) => String(url).startsWith(arguments[0])
+            ? Promise.resolve(new Response(arguments[2], {status: arguments[1]})) : window.realFetch(url, options);''',
+       path, status, reply if isinstance(reply, str) else json.dumps(reply))
+    try:
+        yield
+    finally:
+        js('window.fetch = window.realFetch')
+
+
+def test_what_the_analyst_does_not_offer_is_said():
+    go('#/run/' + runs['first'])
+    until(lambda: seen('#choose'), 'the chooser')
+    refusal = {'error': {'code': 'rpc-failed', 'kind': 'UNIMPLEMENTED', 'message': 'unknown call'}}
+    with exchanged('/api/choose', 501, refusal):
+        one('#choose').click()
+        shown('Not offered by this analyst', '#choose-result')
+    with exchanged('/api/refit', 501, refusal):
+        one('#refit').click()
+        shown('Not offered by this analyst', '#refit-result')
+
+
+def test_the_choice_of_the_rank_is_shown():
+    facts = [{'rank': k, 'stability': 1 - k / 20, 'held_out': .5 + .3 * min(k, 4) / 4, 'explained': .5 + k / 20, 'stable_parts': min(k, 4)}
+             for k in range(1, 9)]
+    replies = [{'progress': .5}] + [{'facts': f} for f in facts] + \
+        [{'choice': {'rank': 4, 'expected': 5, 'sentence': '4 parts are stable; more are noise.'}}]
+    with exchanged('/api/choose', 200, ''.join('data: ' + json.dumps({'reply': r}) + '\n\n' for r in replies)):
+        one('#choose').click()
+        shown('4 parts are stable', '#choice')
+    until(lambda: seen('#choose-result canvas'), 'the plot')
+    check(one('#refit-rank').get_attribute('value') == '4', 'the advised rank is not offered')
+    looked_at('choose')
+
+
+def test_a_void_guarantee_is_marked():
+    cookie, key = session()
+    _, text = page.ask('/api/overview', Cookie=cookie, X_Dpnmf_Key=key)
+    overview = json.loads(text)
+    overview['budgets']['writers']['reply']['guarantee']['void_since'] = '1790000000'
+    with exchanged('/api/overview', 200, overview):
+        go('#/data')
+        shown('Guarantee void since', '[aria-label="Population writers"]')
+        check('void' not in text_of('[aria-label="Population patients"]'), 'the mark is on the wrong population')
+        looked_at('void')
+
+
+def test_nothing_on_offer_is_said():
+    with exchanged('/api/overview', 200, {'datasets': {'datasets': []}, 'budgets': {}}):
+        go('#/plan')
+        shown('No data set')
+        go('#/data')
+        shown('The curator offers no data set')
+    with exchanged('/api/runs', 200, {'runs': []}):
+        go('#/runs')
+        shown('No run yet')
+        looked_at('empty')
+
+
+# ---- The whole
+
+
+def test_the_keyboard_reaches_everything():
+    go('#/plan?dataset=biopsies')
+    js('document.activeElement.blur(); getSelection().removeAllRanges(); document.body.focus()')
+    reached = []
+    for _ in range(40):
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+        name, ring = js('''const e = document.activeElement, s = getComputedStyle(e);
+            return e === document.body ? ['', false] : [e.id || e.textContent.trim(), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2];''')
+        check(name == '' or ring, f'the focus on {name} cannot be seen')
+        reached.append(name)
+    for wanted in ('skip', 'Data sets', 'Ledger', 'dataset', 'rank', 'epsilon-slider', 'epsilon', 'mechanism', 'start'):
+        check(wanted in reached, f'the keyboard does not reach {wanted}; it reaches {reached}')
+
+
+def test_nothing_comes_from_elsewhere():
+    asked = set()
+    for entry in driver.get_log('performance'):
+        message = json.loads(entry['message'])['message']
+        if message['method'] == 'Network.requestWillBeSent':
+            asked.add(message['params']['request']['url'])
+    check(any('/api/' in url for url in asked), 'the check is blind')
+    elsewhere = [url for url in asked if re.match('(https?|wss?|ftp)://', url) and not url.startswith(f'http://{page.host}/')]
+    check(not elsewhere, f'it asks {elsewhere}')
+    wrong = [entry['message'] for entry in driver.get_log('browser')
+             if entry['level'] == 'SEVERE' and '/api/' not in entry['message']]
+    check(not wrong, f'the console says {wrong}')
+
+
+def test_a_server_that_is_gone_is_said():
+    go('#/runs')
+    with open(WORK + '/analyst.pid', encoding='ascii') as pid:
+        os.kill(int(pid.read()), signal.SIGKILL)
+    go('#/ledger')
+    shown('cannot be reached', '#banner')
+    looked_at('unreachable')
+
+
+def test_the_end_of_the_program_is_said():
+    check(page.end() == 0, 'Ctrl-C is not the ordinary end')
+    js('location.hash = "#/data"')
+    shown('dpnmf web has ended', '#banner')
+
+
+page = Page()
+driver = browser()
+runs = {}
+passed = failed = 0
+try:
+    # In the order of the file: later tests use the runs of earlier ones.
+    for name, test in [(n, f) for n, f in globals().items() if n.startswith('test_')]:
+        try:
+            test()
+            passed += 1
+        except Exception:  # pylint: disable=broad-except
+            failed += 1
+            print(f'FAILED: {name}')
+            traceback.print_exc(limit=-2, file=sys.stdout)
+finally:
+    driver.quit()
+    if page.process.poll() is None:
+        page.process.kill()
+print(f'{passed} passed, {failed} failed')
+sys.exit(1 if failed else 0)

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# tests/web/run.sh [BUILD_DIR] [--images DIR]: the page of `dpnmf web` in a real
+# browser, against the real servers on loopback. With --images the screenshots of
+# docs/web.md are written to DIR. Last line: N passed, N failed.
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$top/build images=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --images) images=$2; shift 2 ;;
+    *) build=$(cd "$1" && pwd); shift ;;
+  esac
+done
+if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null ||
+  ! /usr/bin/python3 -c 'import selenium' 2>/dev/null; then
+  echo "NOT RUN: the page's tests need chromium, chromium-driver and python3-selenium ('deploy/install.sh web')"
+  exit 0
+fi
+. "$top/tests/integration/servers.sh" "$top" "$build/bin"
+
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
+curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
+analyst_flags() {
+  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
+}
+imported() { dpnmf-curator import "$@" "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import $2"; }
+
+# Images, a table whose columns have names, and people of an empty budget's kind.
+imported --name digits --population writers --input "$top/examples/digits/digits.csv.gz" --users rows \
+  --epsilon 16 --delta 1e-5
+printf '%s\n' thickness 'cell size' 'cell shape' adhesion 'epithelial size' 'bare nuclei' chromatin nucleoli mitoses \
+  >"$work/findings.txt"
+imported --name biopsies --population patients --input "$top/examples/wbc/wbc.csv" --users rows --columns 1-9 \
+  --features "$work/findings.txt" --epsilon 4 --delta 1e-4
+start_curator || fail "curator"
+start_analyst || fail "analyst"
+printf '%s\n' "$analyst_pid" >"$work/analyst.pid"
+disown -a  # the test kills the analyst, and the shell has nothing to say about it
+
+DPNMF_WEB_SERVER=127.0.0.1:$analyst_port DPNMF_WEB_CERTS=$work/certs/alice DPNMF_WEB_WORK=$work \
+  DPNMF_WEB_PROGRAM=$build/bin/dpnmf DPNMF_WEB_IMAGES=$images /usr/bin/python3 "$top/tests/web/page_test.py"
