@@ -195,6 +195,25 @@ def test_a_failed_run_says_how_it_ended(client):
         client.wait(run, progress=False)
 
 
+def test_a_refit_is_free_and_the_same_again(client, servers, model):
+    before = servers.charges("group")
+    child = model.refit(rank=3, seed=4)
+    assert child.components_.shape == (3, 8) and child.run_.parent == model.run_id_
+    np.testing.assert_array_equal(model.refit(rank=3, seed=4).components_, child.components_)
+    assert sklearn.base.clone(child).fit().run_id_ == child.run_id_
+    assert f"free, of {model.run_id_[:12]}" in repr(client.runs())
+    assert servers.charges("group") == before and model.budget_.agree
+
+
+def test_a_grid_search_over_a_paid_release_is_free(client, servers, model):
+    before = servers.charges("group")
+    search = sklearn.model_selection.GridSearchCV(
+        PrivateNMF(release=model.run_id_, client=client, progress=False), {"rank": [1, 2]}, cv=2
+    )
+    assert search.fit(people()).best_params_ == {"rank": 2}
+    assert servers.charges("group") == before
+
+
 def test_the_environment_is_enough(servers, model):
     """No client is given: server and certificates come from the environment."""
     code = (
