@@ -145,7 +145,6 @@ class Run(_Shown):
         self.started_by = message.started_by
         self.parent = message.parent  # "" unless it is a refit
         self.added = message.added
-        self.explained = message.explained if message.HasField("explained") else None
 
     @property
     def ended(self) -> bool:
@@ -171,8 +170,6 @@ class Run(_Shown):
                 ("asked for", f"epsilon {_text.up(self.epsilon)} at delta {_text.up(self.delta)} ({conversion})"),
                 ("epsilon spent (a reading)", _text.up(self.spent)),
             ]
-        if self.explained is not None:
-            pairs.append(("explains", f"{100 * self.explained:.1f} % of the second moment"))
         if self.message.HasField("void_since"):
             pairs.append(("guarantee (the cap's)", _void_text(self.message.void_since)))
         return [*pairs, ("started", f"{_text.moment(self.message.created_unix_seconds)} by {self.started_by}")]

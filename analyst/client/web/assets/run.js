@@ -244,7 +244,6 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
         run.parent ? ['Fitted to the release of', h('a', {href: '#/run/' + run.parent}, shortId(run.parent))] : null,
         run.added ? ['Release', 'added; another analyst paid for it'] : null,
         run.parent || run.added ? ['Cost', 'nothing'] : ['Asked for', `epsilon ${upward(parameters.epsilon)} at delta ${upward(parameters.delta)}`],
-        run.explained !== undefined ? ['Explains', percent(run.explained) + ' of the second moment'] : null,
         run.objective ? ['Objective', `${short(run.objective.value, 5)} ± ${short(run.objective.stddev)}`] : null,
         ['Started', [moment(run.created_unix_seconds), h('span', {class: 'soft'}, ' by ' + run.started_by)]],
       ]));

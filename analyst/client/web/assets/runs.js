@@ -37,7 +37,6 @@ export async function runsView({holder, heading, signal, persist}) {
               h('span', {class: 'soft nowrap'}, ` ${run.rounds_done} of ${run.specification.parameters.rounds}`)]},
             {title: 'Mechanism', of: (run) => run.specification.parameters.mechanism},
             {title: 'Epsilon spent', number: true, of: spentOf},
-            {title: 'Explains', number: true, of: (run) => run.explained === undefined ? '–' : percent(run.explained)},
             {title: 'Started', of: (run) => moment(run.created_unix_seconds)},
           ], ordered(runs)),
         h('p', {class: 'note'}, 'Epsilon spent is a reading of what was charged, not the guarantee.'));
