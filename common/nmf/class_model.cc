@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "common/base/error.h"
 #include "common/nmf/linear_algebra.h"
@@ -15,13 +16,30 @@ namespace {
 // class whose noised mean lies outside still varies.
 constexpr double kLeastMargin = 0.005;
 constexpr double kLeastKappa = 0.02;
+constexpr double kLeastBetween = 1e-6;
 
 // A class as it was released, both triangles as one, less the centre.
 struct RawClass {
   double size = 0;
-  Eigen::VectorXd mean;
+  Eigen::VectorXd noised_mean;
+  Eigen::VectorXd mean;              // within the range
   Eigen::VectorXd largest_variance;  // b
   Eigen::MatrixXd covariance;        // noised
+};
+
+// The range less the centre, without its margins.
+struct MeanRange {
+  explicit MeanRange(const NoisedClasses& noised)
+      : low(noised.low - noised.centre),
+        high(noised.high - noised.centre),
+        margin(kLeastMargin * (high - low)) {}
+  Eigen::VectorXd Cut(const Eigen::VectorXd& mean) const {
+    return mean.cwiseMax(low + margin).cwiseMin(high - margin);
+  }
+  Eigen::VectorXd LargestVariance(const Eigen::VectorXd& mean) const {
+    return ((mean.array() - low) * (high - mean.array())).matrix();
+  }
+  double low, high, margin;
 };
 
 // `size_hint`: the public size, or 0.
@@ -36,20 +54,72 @@ RawClass RawClassOf(const NoisedClasses& noised, Eigen::Index index,
   // A covariance needs more people than features.
   raw.size = std::max(public_size > 0 ? public_size : block(0, 0) / (a * a),
                       static_cast<double>(features) + 2);
-  const double low = noised.low - noised.centre;
-  const double high = noised.high - noised.centre;
-  const double margin = kLeastMargin * (high - low);
-  raw.mean = (block.col(0).tail(features) / (a * raw.size))
-                 .cwiseMax(low + margin)
-                 .cwiseMin(high - margin);
-  raw.largest_variance =
-      ((raw.mean.array() - low) * (high - raw.mean.array())).matrix();
+  const MeanRange range(noised);
+  raw.noised_mean = block.col(0).tail(features) / (a * raw.size);
+  raw.mean = range.Cut(raw.noised_mean);
+  raw.largest_variance = range.LargestVariance(raw.mean);
   raw.covariance = block.bottomRightCorner(features, features) / raw.size -
                    raw.mean * raw.mean.transpose();
   // The square of the mean has the mean's variance too much.
   raw.covariance.diagonal().array() +=
       noised.stddev * noised.stddev / (2 * a * a * raw.size * raw.size);
   return raw;
+}
+
+// The variance of an entry of a class's noised mean: of the mean of two
+// numbers.
+double MeanNoise(const NoisedClasses& noised, const RawClass& raw) {
+  const double stddev = noised.stddev / (noised.constant * raw.size);
+  return stddev * stddev / 2;
+}
+
+// Posterior means of numbers y with normal noise of variance `noise` under a
+// normal prior whose centre and variance are those of y.
+Eigen::VectorXd DrawnToCentre(const Eigen::VectorXd& y, double noise) {
+  const double centre = y.mean();
+  const Eigen::ArrayXd rest = y.array() - centre;
+  const double prior = std::max(
+      rest.square().sum() / static_cast<double>(y.size()) - noise, 0.0);
+  const double share = prior + noise > 0 ? prior / (prior + noise) : 1;
+  return (centre + share * rest).matrix();
+}
+
+// The means of FitClasses in the place of those of single classes, with their
+// largest variances.
+void ShrinkMeans(const NoisedClasses& noised, std::vector<RawClass>* classes) {
+  double people = 0;
+  for (const RawClass& one : *classes) people += one.size;
+  Eigen::VectorXd overall = Eigen::VectorXd::Zero(classes->front().mean.size());
+  double noise = 0;  // of an entry of `overall`
+  for (const RawClass& one : *classes) {
+    const double share = one.size / people;
+    overall += share * one.noised_mean;
+    noise += share * share * MeanNoise(noised, one);
+  }
+  const MeanRange range(noised);
+  const Eigen::VectorXd g = range.Cut(DrawnToCentre(range.Cut(overall), noise));
+  const Eigen::VectorXd b = range.LargestVariance(g);
+
+  // Of what a class has beyond the overall mean, whose noise it shares.
+  const auto noise_beyond = [&](const RawClass& one) {
+    return MeanNoise(noised, one) * (1 - 2 * one.size / people) + noise;
+  };
+  double product = 0;
+  for (const RawClass& one : *classes) {
+    const Eigen::ArrayXd beyond = (one.noised_mean - overall).array();
+    product += ((beyond.square() - noise_beyond(one)) * b.array()).sum();
+  }
+  const double k = std::max(
+      product / (b.squaredNorm() * static_cast<double>(classes->size())),
+      kLeastBetween);
+  for (RawClass& one : *classes) {
+    const Eigen::ArrayXd prior = k * b.array();
+    const Eigen::ArrayXd share =
+        prior / (prior + std::max(noise_beyond(one), 0.0));
+    one.mean =
+        range.Cut(g + (share * (one.noised_mean - overall).array()).matrix());
+    one.largest_variance = range.LargestVariance(one.mean);
+  }
 }
 
 // The least-squares share of b that the variances have, over all classes.
@@ -116,20 +186,33 @@ std::vector<std::uint64_t> SharesOf(const std::vector<ClassGaussian>& classes,
 absl::StatusOr<NoisedClasses> NoisedClassesOf(
     const DatasetFacts& facts, int data_bits, std::uint64_t stddev_steps,
     const std::vector<std::int64_t>& sums) {
-  if (!facts.classes.has_value() || sums.size() != ClassEntriesOf(facts)) {
+  const auto side = static_cast<Eigen::Index>(facts.features) + 1;
+  const auto count = static_cast<Eigen::Index>(sums.size());
+  Eigen::MatrixXd real(count % side == 0 ? side : count,
+                       count % side == 0 ? count / side : 1);
+  std::transform(sums.begin(), sums.end(), real.data(), [&](std::int64_t sum) {
+    return std::ldexp(static_cast<double>(sum), -2 * data_bits);
+  });
+  return NoisedClassesOf(
+      facts, data_bits,
+      std::ldexp(static_cast<double>(stddev_steps), -2 * data_bits),
+      std::move(real));
+}
+
+absl::StatusOr<NoisedClasses> NoisedClassesOf(const DatasetFacts& facts,
+                                              int data_bits, double stddev,
+                                              Eigen::MatrixXd sums) {
+  const auto side = static_cast<Eigen::Index>(facts.features) + 1;
+  if (!facts.classes.has_value() || sums.rows() != side ||
+      static_cast<std::uint64_t>(sums.size()) != ClassEntriesOf(facts)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "release-malformed",
                    "The release of class moments has another shape than the "
                    "data set's declared facts say.");
   }
   const ClassBounds bounds = ClassBoundsOf(facts, data_bits);
   NoisedClasses noised;
-  const auto side = static_cast<Eigen::Index>(facts.features) + 1;
-  noised.sums.resize(side, static_cast<Eigen::Index>(sums.size()) / side);
-  std::transform(sums.begin(), sums.end(), noised.sums.data(),
-                 [&](std::int64_t sum) {
-                   return std::ldexp(static_cast<double>(sum), -2 * data_bits);
-                 });
-  noised.stddev = std::ldexp(static_cast<double>(stddev_steps), -2 * data_bits);
+  noised.sums = std::move(sums);
+  noised.stddev = stddev;
   noised.constant =
       std::ldexp(static_cast<double>(bounds.constant), -data_bits);
   noised.centre = bounds.centre;
@@ -149,6 +232,8 @@ std::vector<ClassGaussian> FitClasses(const NoisedClasses& noised) {
         noised, i,
         noised.sizes.empty() ? 0 : static_cast<double>(noised.sizes[place])));
   }
+  // Covariances are about the means that they were released with.
+  ShrinkMeans(noised, &raw);
   const double kappa = KappaOf(raw);
   std::vector<ClassGaussian> classes;
   for (const RawClass& one : raw) {

@@ -32,6 +32,10 @@ struct NoisedClasses {
 absl::StatusOr<NoisedClasses> NoisedClassesOf(
     const DatasetFacts& facts, int data_bits, std::uint64_t stddev_steps,
     const std::vector<std::int64_t>& sums);
+// The same of sums that are in units of the data already.
+absl::StatusOr<NoisedClasses> NoisedClassesOf(const DatasetFacts& facts,
+                                              int data_bits, double stddev,
+                                              Eigen::MatrixXd sums);
 
 struct ClassGaussian {
   double size = 0;       // estimated number of people, above 0
@@ -39,7 +43,12 @@ struct ClassGaussian {
   Eigen::MatrixXd root;  // D x D: root root' is the covariance
 };
 
-// The mean is that of the noised sum, cut to the range. A variance of a feature
+// Means are posterior means under normal priors that are fitted to all of them,
+// with the noise's known law (empirical Bayes; Efron and Morris 1973): the mean
+// of all people, g, has a prior of one centre and one variance over features;
+// what a class has beyond g in feature i has mean 0 and variance
+// k (g_i - low)(high - g_i), with one k for all classes and features. They are
+// cut to the range. A variance of a feature
 // within a range is at most b = (mean - low)(high - mean) (Bhatia and Davis
 // 2000). The covariance is w C + (1 - w) kappa diag(b), C the noised one: kappa
 // is fitted to the variances of all classes, and w is the share of C's distance
