@@ -117,6 +117,7 @@ Json JsonOf(const EvaluateRatingsOptions& options) {
           {"rank", options.run.rank},
           {"moment_rows", options.run.moment_rows},
           {"profile_directions", options.run.profile_directions},
+          {"non_negative", options.run.non_negative},
           {"shares", options.run.shares},
           {"public", options.is_public},
           {"published_study", options.published_study},
