@@ -23,7 +23,8 @@ struct ColumnFit {
 };
 
 // Step 3 from options.start (M x K), or one random start, and at most
-// `iterations`, which end early where little is gained. After options.stop the result is not to be used.
+// `iterations`, which end early where little is gained. After options.stop the
+// result is not to be used.
 ColumnFit FitColumns(const Eigen::MatrixXf& x, int iterations,
                      const FitOptions& options);
 
