@@ -112,12 +112,15 @@ class Curious {
   // What is drawn, and what depends on the time, is blotted out; its size not.
   static void Blot(std::string* bytes) { bytes->assign(bytes->size(), '#'); }
   // The ledger's id and the key are drawn; the hash and the signature follow
-  // from them.
+  // from them, and the digest of the release from its entries, which have
+  // noise.
   static void Blot(v1::Receipt* receipt) {
     Blot(receipt->mutable_ledger_id());
     Blot(receipt->mutable_row_hash());
     Blot(receipt->mutable_public_key());
     Blot(receipt->mutable_signature());
+    Blot(receipt->mutable_release_sha256());
+    Blot(receipt->mutable_release_signature());
   }
   static v1::TrainReply Blotted(v1::TrainReply reply) {
     switch (reply.message_case()) {
