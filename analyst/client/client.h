@@ -51,6 +51,13 @@ class AnalystClient {
   absl::StatusOr<Model> GetModel(const std::string& run_id,
                                  bool standard_errors = false) const;
 
+  // Calls on_reply for each reply, in order, until it returns an error, which
+  // is then returned.
+  absl::Status Synthesise(
+      const v1::SynthesiseRequest& request,
+      const std::function<absl::Status(const v1::SynthesiseReply&)>& on_reply)
+      const;
+
   // Calls on_event for each event after `cursor` until the stream ends. An
   // interrupt ends it at once, with CANCELLED.
   absl::Status WatchRun(

@@ -17,7 +17,7 @@ using MakeCommand = Command(const Session* session);
 MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
     ReceiptsCommand, ModelCommand, TopCommand, CompareCommand, TransformCommand,
-    ObjectiveCommand, AccountCommand, DoctorCommand;
+    SynthesiseCommand, ObjectiveCommand, AccountCommand, DoctorCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
@@ -25,7 +25,8 @@ inline std::vector<Command> AllCommands(const Session* session) {
        {DatasetsCommand, PlanCommand, TrainCommand, WatchCommand, RunsCommand,
         ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
         ReceiptsCommand, ModelCommand, TopCommand, CompareCommand,
-        TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand})
+        TransformCommand, SynthesiseCommand, ObjectiveCommand, AccountCommand,
+        DoctorCommand})
     commands.push_back(make(session));
   return commands;
 }
