@@ -17,8 +17,10 @@
 #include "analyst/planner.h"
 #include "analyst/refit.h"
 #include "analyst/release_facts.h"
+#include "analyst/run_items.h"
 #include "analyst/sent_release.h"
 #include "analyst/standard_errors.h"
+#include "analyst/synthesis.h"
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
@@ -274,6 +276,19 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         [&](const std::string& client) { return AddReleased(client, reader); });
   }
 
+  grpc::Status Synthesise(
+      grpc::ServerContext* context, const v1::SynthesiseRequest* request,
+      grpc::ServerWriter<v1::SynthesiseReply>* writer) override {
+    CallRecord record = Begin("Synthesise", *context);
+    return ToGrpc(record.Finish(
+        SendPeople(*context, *request, &record,
+                   [&](const v1::SynthesiseReply& reply) {
+                     record.Count(0, reply.ByteSizeLong());
+                     return DPNMF_TRANSFER("client-send", writer->Write(reply));
+                   }),
+        {{"run", request->run_id()}}));
+  }
+
   grpc::Status GetBudget(grpc::ServerContext* context,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override {
@@ -417,6 +432,38 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                  return true;
                })
         .status();
+  }
+
+  // One at a time: drawing may take a core for minutes.
+  absl::Status SendPeople(
+      const grpc::ServerContext& context, const v1::SynthesiseRequest& request,
+      CallRecord* record,
+      const std::function<bool(const v1::SynthesiseReply&)>& write) {
+    DPNMF_ASSIGN_OR_RETURN(const Admitted admitted,
+                           Admit(context, Permission::kRead, record));
+    DPNMF_ASSIGN_OR_RETURN(const RunRecord run,
+                           parts_.store->Get(request.run_id()));
+    DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
+                           parts_.store->ReadLearner(request.run_id()));
+    DPNMF_ASSIGN_OR_RETURN(std::optional<v1::Dataset> dataset,
+                           parts_.store->ReadDataset(request.run_id()));
+    if (!dataset.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(
+          dataset, FindDataset(parts_.curator,
+                               run.run.specification().parameters().dataset()));
+    }
+    if (drawing_people_.exchange(true)) {
+      return Refusal(absl::StatusCode::kResourceExhausted, "synthesise-busy",
+                     "The analyst draws people for another client; ask again "
+                     "in a while.");
+    }
+    const absl::Cleanup done = [this] { drawing_people_ = false; };
+    DPNMF_RETURN_IF_ERROR(
+        AuditEntry("people-drawn",
+                   {{"identity", admitted.client}, {"run", request.run_id()}}));
+    return SynthesisePeople(
+        request, run.run, state, *dataset,
+        [&context] { return context.IsCancelled(); }, write);
   }
 
   absl::Status SendReceipts(const grpc::ServerContext& context,
@@ -664,6 +711,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   Quota quota_;
   RefusedCalls refused_;
   std::atomic<bool> computing_errors_ = false;
+  std::atomic<bool> drawing_people_ = false;
 };
 
 }  // namespace

@@ -293,6 +293,22 @@ absl::Status AnalystClient::ChooseRank(
   return FromGrpc(stream->Finish());
 }
 
+absl::Status AnalystClient::Synthesise(
+    const v1::SynthesiseRequest& request,
+    const std::function<absl::Status(const v1::SynthesiseReply&)>& on_reply)
+    const {
+  grpc::ClientContext context;
+  SendTrace(&context);
+  Stub stub(channel_);
+  const auto stream = stub.Synthesise(&context, request);
+  absl::Status taken;
+  for (v1::SynthesiseReply reply; taken.ok() && stream->Read(&reply);)
+    taken = on_reply(reply);
+  if (!taken.ok()) context.TryCancel();
+  const absl::Status status = FromGrpc(stream->Finish());
+  return taken.ok() ? status : taken;
+}
+
 absl::Status AnalystClient::WatchRun(
     const std::string& run_id, std::uint64_t cursor, Interrupt* interrupt,
     const std::function<void(const v1::RunEvent&)>& on_event) const {

@@ -68,6 +68,13 @@ class AnalystClient {
       const v1::ChooseRankRequest& request,
       const std::function<void(const v1::ChooseRankReply&)>& on_reply) const;
 
+  // Calls on_reply for each reply, in order, until it returns an error, which
+  // is then returned.
+  absl::Status Synthesise(
+      const v1::SynthesiseRequest& request,
+      const std::function<absl::Status(const v1::SynthesiseReply&)>& on_reply)
+      const;
+
   // Calls on_event for each event after `cursor` until the stream ends. An
   // interrupt ends it at once, with CANCELLED.
   absl::Status WatchRun(

@@ -446,6 +446,65 @@ TEST_F(ServiceTest, RefusesFactsOfAReleaseThatARunHasNotBeforeItSendsAnything) {
   EXPECT_EQ(choose("nobody"), "run-unknown");
 }
 
+TEST_F(ServiceTest, DrawsPeopleFromAPaidReleaseForNothing) {
+  RunRecord record;
+  record.run.set_run_id("paid");
+  *record.run.mutable_specification() = FakeSpecification(3, 1, "moments");
+  record.run.mutable_specification()->mutable_parameters()->set_moment_rows(6);
+  record.run.set_state(v1::RUN_STATE_RUNNING);
+  v1::StagePlan& stage = *record.run.mutable_plan()->add_stages();
+  stage.set_release("moments");
+  stage.add_parts()->set_name("G");
+  stage.mutable_parts(0)->set_stddev(1e-3);
+  stage.mutable_parts(0)->set_diagonal_stddev(2e-3);
+  FinishedRound finished;
+  finished.round = 1;
+  finished.charge.run_id = "paid";
+  finished.charge.round = 1;
+  finished.state.w = RandomDictionary(6, 3, 7);
+  ASSERT_TRUE(store_->Add(record, finished.state).ok());
+  finished.state.memory["G"] = Eigen::MatrixXd::Constant(6, 6, 0.1);
+  ASSERT_TRUE(store_->FinishRound("paid", finished).ok());
+  const std::uint64_t charges = curator_.charges();
+  v1::SynthesiseRequest request;
+  request.set_run_id("paid");
+  request.set_count(50);
+  std::vector<double> first;
+  for (int time = 0; time < 2; ++time) {
+    const auto context = As("dns:audit.client");
+    const auto reader = stub_->Synthesise(context.get(), request);
+    v1::SynthesiseReply reply;
+    ASSERT_TRUE(reader->Read(&reply));
+    EXPECT_EQ(reply.header().count(), 50u);
+    EXPECT_EQ(reply.header().features(), curator_.dataset().features());
+    std::vector<double> people;
+    while (reader->Read(&reply)) {
+      people.insert(people.end(), reply.people().values().begin(),
+                    reply.people().values().end());
+    }
+    EXPECT_TRUE(reader->Finish().ok());
+    EXPECT_EQ(people.size(), 50 * curator_.dataset().features());
+    if (time == 0) first = people;
+    EXPECT_EQ(people, first);
+  }
+  EXPECT_EQ(curator_.charges(), charges);
+}
+
+TEST_F(ServiceTest, DrawsNoPeopleWithoutAReleaseOfMoments) {
+  StoreRun("learnt", "statistics", "A", v1::RUN_STATE_COMPLETED);
+  for (const auto& [run, code] : {std::pair("learnt", "release-missing"),
+                                  std::pair("none", "run-unknown")}) {
+    v1::SynthesiseRequest request;
+    request.set_run_id(run);
+    request.set_count(5);
+    const auto context = AsAlice();
+    const auto reader = stub_->Synthesise(context.get(), request);
+    v1::SynthesiseReply reply;
+    EXPECT_FALSE(reader->Read(&reply));
+    EXPECT_EQ(ReasonCode(FromGrpc(reader->Finish())), code);
+  }
+}
+
 TEST_F(ServiceTest, AnAuditorReadsAndDoesNotStartOrCancel) {
   v1::ListDatasetsReply datasets;
   EXPECT_TRUE(
@@ -507,6 +566,9 @@ TEST_F(ServiceTest, AStrangerGetsNothingFromAnyMethod) {
               "identity-unknown");
     const auto model_context = As(identity);
     EXPECT_EQ(code(stub_->GetModel(model_context.get(), {})->Finish()),
+              "identity-unknown");
+    const auto people_context = As(identity);
+    EXPECT_EQ(code(stub_->Synthesise(people_context.get(), {})->Finish()),
               "identity-unknown");
     const auto watch_context = As(identity);
     EXPECT_EQ(code(stub_->WatchRun(watch_context.get(), {})->Finish()),

@@ -18,16 +18,19 @@ MakeCommand DatasetsCommand, PlanCommand, TrainCommand, WatchCommand,
     RunsCommand, ShowCommand, CancelCommand, ForgetCommand, BudgetCommand,
     RefitCommand, ExportCommand, AddReleaseCommand, ReceiptsCommand,
     ModelCommand, TopCommand, CompareCommand, TransformCommand,
-    ObjectiveCommand, AccountCommand, DoctorCommand, ChooseCommand, WebCommand;
+    SynthesiseCommand, ObjectiveCommand, AccountCommand, DoctorCommand,
+    ChooseCommand, WebCommand;
 
 inline std::vector<Command> AllCommands(const Session* session) {
   std::vector<Command> commands;
   for (MakeCommand* make :
-       {DatasetsCommand,  PlanCommand,      TrainCommand,   WatchCommand,
-        RunsCommand,      RefitCommand,     ShowCommand,    CancelCommand,
-        ForgetCommand,    BudgetCommand,    ExportCommand,  AddReleaseCommand,
-        ReceiptsCommand,  ModelCommand,     TopCommand,     CompareCommand,
-        TransformCommand, ObjectiveCommand, AccountCommand, DoctorCommand,
+       {DatasetsCommand,  PlanCommand,      TrainCommand,
+        WatchCommand,     RunsCommand,      RefitCommand,
+        ShowCommand,      CancelCommand,    ForgetCommand,
+        BudgetCommand,    ExportCommand,    AddReleaseCommand,
+        ReceiptsCommand,  ModelCommand,     TopCommand,
+        CompareCommand,   TransformCommand, SynthesiseCommand,
+        ObjectiveCommand, AccountCommand,   DoctorCommand,
         ChooseCommand,    WebCommand})
     commands.push_back(make(session));
   return commands;

@@ -332,6 +332,14 @@ grpc::Status FakeAnalyst::ChooseRank(
   return grpc::Status::OK;
 }
 
+grpc::Status FakeAnalyst::Synthesise(
+    grpc::ServerContext*, const v1::SynthesiseRequest* request,
+    grpc::ServerWriter<v1::SynthesiseReply>* writer) {
+  last_synthesise = *request;
+  for (const v1::SynthesiseReply& reply : people) writer->Write(reply);
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
                                    const v1::GetModelRequest* request,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {

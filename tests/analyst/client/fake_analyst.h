@@ -44,6 +44,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::optional<NamedItemModel> items;  // of a run on ratings
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
+  // What Synthesise sends, and was asked for.
+  std::vector<v1::SynthesiseReply> people;
+  v1::SynthesiseRequest last_synthesise;
   grpc::Status unavailable;  // what ListDatasets ends with
   // What happens after `sent` events of a stream (attempts count from 1); OK
   // sends on, another status ends that stream with it.
@@ -100,6 +103,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   grpc::Status AddRelease(grpc::ServerContext*,
                           grpc::ServerReader<v1::ReleaseReply>* reader,
                           v1::Run* run) override;
+  grpc::Status Synthesise(
+      grpc::ServerContext*, const v1::SynthesiseRequest* request,
+      grpc::ServerWriter<v1::SynthesiseReply>* writer) override;
   grpc::Status GetBudget(grpc::ServerContext*,
                          const v1::GetBudgetRequest* request,
                          v1::GetBudgetReply* reply) override;

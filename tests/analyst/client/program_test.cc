@@ -229,6 +229,86 @@ TEST_F(Program, TransformRefusesOtherFeaturesAndNegativeEntries) {
   EXPECT_FALSE(std::filesystem::exists(Path("H.csv")));
 }
 
+// Two people of three features, with classes if `labelled`.
+std::vector<v1::SynthesiseReply> TwoPeople(bool labelled) {
+  std::vector<v1::SynthesiseReply> replies(1);
+  v1::SynthesiseHeader& header = *replies[0].mutable_header();
+  header.set_count(2);
+  header.set_features(3);
+  if (labelled) {
+    header.add_classes("well");
+    header.add_classes("very, \"very\" ill");
+    for (const std::uint32_t label : {1u, 0u}) {
+      replies.emplace_back();
+      replies.back().mutable_labels()->add_labels(label);
+    }
+  }
+  replies.emplace_back();
+  for (const double entry : {0.25, 0.0, 1e-7, 3.0, 2.0, 0.1})
+    replies.back().mutable_people()->add_values(entry);
+  return replies;
+}
+
+TEST_F(Program, SynthesiseWritesPeopleAsRows) {
+  analyst().people = TwoPeople(false);
+  analyst().model = Eigen::MatrixXd::Ones(3, 2);
+  v1::Dataset dataset = SampleDataset("digits");
+  dataset.set_normalisation(v1::NORMALISATION_L2);
+  *analyst().datasets.mutable_datasets()->Add() = dataset;
+  ASSERT_EQ(Run({"synthesise", "3f9a", "--count", "2", "--seed", "9",
+                 "--output", Path("p.csv")}),
+            kExitOk)
+      << err_.str();
+  EXPECT_EQ(analyst().last_synthesise.count(), 2u);
+  EXPECT_EQ(analyst().last_synthesise.seed(), 9u);
+  EXPECT_THAT(out_.str(), HasSubstr("each person is scaled to length 1"));
+  const auto text = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(text(Path("p.csv")),
+            "feature_1,feature_2,feature_3\n0.25,0,1e-07\n3,2,0.1\n");
+  ASSERT_EQ(
+      Run({"synthesise", "3f9a", "--count", "2", "--output", Path("p.npy")}),
+      kExitOk)
+      << err_.str();
+  const auto people = ReadMatrixFile(Path("p.npy"));
+  ASSERT_TRUE(people.ok()) << people.status();
+  ASSERT_EQ(people->rows(), 2);
+  EXPECT_EQ((*people)(1, 0), 3);
+
+  analyst().people = TwoPeople(true);
+  ASSERT_EQ(
+      Run({"synthesise", "3f9a", "--count", "2", "--output", Path("p.csv")}),
+      kExitOk)
+      << err_.str();
+  EXPECT_EQ(text(Path("p.csv")),
+            "feature_1,feature_2,feature_3,class\n"
+            "0.25,0,1e-07,\"very, \"\"very\"\" ill\"\n3,2,0.1,well\n");
+}
+
+TEST_F(Program, SynthesiseRefusesPeopleThatDoNotFit) {
+  const auto synthesise = [&](const char* file) {
+    return Run({"synthesise", "3f9a", "--count", "2", "--output", Path(file)});
+  };
+  analyst().people = TwoPeople(true);
+  EXPECT_EQ(synthesise("q.npy"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[file-type-unknown]"));
+  EXPECT_EQ(synthesise("q.txt"), kExitUsage);
+  analyst().people[1].mutable_labels()->set_labels(0, 2);
+  EXPECT_EQ(synthesise("q.csv"), kExitDataLoss);
+  EXPECT_THAT(err_.str(), HasSubstr("[people-malformed]"));
+  analyst().people = TwoPeople(true);
+  analyst().people.erase(analyst().people.begin() + 1);
+  EXPECT_EQ(synthesise("q.csv"), kExitDataLoss);
+  analyst().people = TwoPeople(false);
+  analyst().people.pop_back();
+  EXPECT_EQ(synthesise("q.csv"), kExitDataLoss);
+  analyst().people = {};
+  EXPECT_EQ(synthesise("q.csv"), kExitDataLoss);
+  EXPECT_FALSE(std::filesystem::exists(Path("q.csv")));
+}
+
 // Runs on ratings.
 
 TEST_F(Program, AnItemModelIsWrittenInBothFormats) {

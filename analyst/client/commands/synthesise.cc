@@ -1,0 +1,246 @@
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "analyst/client/commands/commands.h"
+#include "analyst/client/model.h"
+#include "analyst/client/model_file.h"
+#include "analyst/client/run_id.h"
+#include "common/base/error.h"
+#include "common/wire/matrix_stream.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct SynthesiseFlags {
+  std::string run, output;
+  std::uint64_t count = 0;
+  std::uint64_t seed = 1;
+};
+
+absl::Status PeopleMalformed() {
+  return Refusal(absl::StatusCode::kDataLoss, "people-malformed",
+                 "The server's people are incomplete; ask again.");
+}
+
+// A field of CSV (RFC 4180).
+std::string CsvField(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos)
+    return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+// Gathers the replies: people are the columns of a matrix on the wire.
+class PeopleReader {
+ public:
+  explicit PeopleReader(std::uint64_t count) : count_(count) {}
+
+  absl::Status Add(const v1::SynthesiseReply& reply) {
+    if (reply.has_header()) return Begin(reply.header());
+    if (!people_.has_value()) return PeopleMalformed();
+    if (!reply.has_labels()) return people_->Add(reply.people());
+    for (const std::uint32_t label : reply.labels().labels()) {
+      if (label >= static_cast<std::uint32_t>(header_.classes_size()))
+        return PeopleMalformed();
+      labels_.push_back(label);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Check() const {
+    const std::uint64_t labels = header_.classes_size() > 0 ? count_ : 0;
+    return people_.has_value() && people_->complete() &&
+                   labels_.size() == labels
+               ? absl::OkStatus()
+               : PeopleMalformed();
+  }
+
+  const v1::SynthesiseHeader& header() const { return header_; }
+  Eigen::MatrixXd TakePeople() { return people_->Take(); }
+  const std::string& ClassOf(std::size_t person) const {
+    return header_.classes(static_cast<int>(labels_[person]));
+  }
+
+ private:
+  absl::Status Begin(const v1::SynthesiseHeader& header) {
+    if (people_.has_value() || header.count() != count_)
+      return PeopleMalformed();
+    header_ = header;
+    v1::MatrixShape shape;
+    shape.set_rows(header.features());
+    shape.set_columns(count_);
+    DPNMF_ASSIGN_OR_RETURN(auto people, RealMatrixReader::Create(
+                                            shape, header.features(), count_));
+    people_.emplace(std::move(people));
+    return absl::OkStatus();
+  }
+
+  const std::uint64_t count_;
+  v1::SynthesiseHeader header_;
+  std::optional<RealMatrixReader> people_;
+  std::vector<std::uint32_t> labels_;
+};
+
+// The shortest text that reads back as the number.
+void AppendNumber(double number, std::string* text) {
+  char digits[32];
+  const auto [end, error] =
+      std::to_chars(std::begin(digits), std::end(digits), number);
+  text->append(digits, error == std::errc() ? end : digits);
+}
+
+std::string PeopleCsv(const std::vector<std::string>& names,
+                      PeopleReader* reader) {
+  const bool has_classes = reader->header().classes_size() > 0;
+  std::string text;
+  for (const std::string& name : names)
+    absl::StrAppend(&text, text.empty() ? "" : ",", CsvField(name));
+  text += has_classes ? ",class\n" : "\n";
+  const Eigen::MatrixXd people = reader->TakePeople();
+  for (Eigen::Index n = 0; n < people.cols(); ++n) {
+    for (Eigen::Index i = 0; i < people.rows(); ++i) {
+      if (i > 0) text += ',';
+      AppendNumber(people(i, n), &text);
+    }
+    if (has_classes) {
+      absl::StrAppend(&text, ",",
+                      CsvField(reader->ClassOf(static_cast<std::size_t>(n))));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+// Those of the data set, of a run that has a dictionary; else feature_1 and so
+// on.
+std::vector<std::string> NamesOf(const AnalystClient& client,
+                                 const std::string& run_id,
+                                 const v1::SynthesiseHeader& header) {
+  std::vector<std::string> names;
+  if (header.classes().empty()) {
+    absl::StatusOr<Model> model = client.GetModel(run_id);
+    if (model.ok()) names = std::move(model->names);
+  }
+  if (names.size() == header.features()) return names;
+  names.clear();
+  for (std::uint64_t i = 1; i <= header.features(); ++i)
+    names.push_back(absl::StrCat("feature_", i));
+  return names;
+}
+
+// How the people are normalised: as the run's data set, where the curator still
+// offers it.
+std::string NormalisationText(const AnalystClient& client,
+                              const std::string& run_id) {
+  const auto run = client.GetRun(run_id);
+  const auto list = client.ListDatasets();
+  if (run.ok() && list.ok()) {
+    for (const v1::Dataset& dataset : list->datasets()) {
+      if (dataset.name() != run->specification().parameters().dataset())
+        continue;
+      return dataset.normalisation() == v1::NORMALISATION_L2
+                 ? "each person is scaled to length 1, as in the data set"
+                 : absl::StrFormat(
+                       "a person's length is at most %g, as in the data set",
+                       dataset.column_bound());
+    }
+  }
+  return "normalised as the data set";
+}
+
+std::string SynthesiseText(const SynthesiseFlags& flags,
+                           const v1::SynthesiseHeader& header,
+                           const std::string& normalisation) {
+  std::string text =
+      absl::StrFormat("wrote %s: %d synthetic people, %d features",
+                      flags.output, header.count(), header.features());
+  if (header.classes_size() > 0)
+    absl::StrAppend(&text, ", ", header.classes_size(), " classes");
+  if (header.integers()) text += ", whole numbers";
+  return absl::StrCat(text, "; ", normalisation,
+                      "\nDrawn from the release that was paid for: free, and "
+                      "as private as that release.\n");
+}
+
+absl::StatusOr<ExitCode> Synthesise(const Session& session,
+                                    const SynthesiseFlags& flags) {
+  const std::string type = ExtensionOf(flags.output);
+  if (type != ".npy" && type != ".csv") {
+    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                   absl::StrCat("`--output` must end in .npy or .csv, and '",
+                                flags.output, "' does not."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  v1::SynthesiseRequest request;
+  DPNMF_ASSIGN_OR_RETURN(*request.mutable_run_id(),
+                         ResolveRunId(client, flags.run));
+  request.set_count(flags.count);
+  request.set_seed(flags.seed);
+  PeopleReader reader(flags.count);
+  DPNMF_RETURN_IF_ERROR(client.Synthesise(
+      request, [&](const v1::SynthesiseReply& reply) -> absl::Status {
+        if (reply.header().classes_size() > 0 && type == ".npy") {
+          return Refusal(absl::StatusCode::kInvalidArgument,
+                         "file-type-unknown",
+                         "People with classes need an `--output` that ends in "
+                         ".csv: .npy holds no labels.");
+        }
+        return reader.Add(reply);
+      }));
+  DPNMF_RETURN_IF_ERROR(reader.Check());
+  std::string file;
+  if (type == ".csv") {
+    file =
+        PeopleCsv(NamesOf(client, request.run_id(), reader.header()), &reader);
+  } else {
+    file = NpyBytes(reader.TakePeople().transpose());
+  }
+  DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, file));
+  session.Print(reader.header(),
+                SynthesiseText(flags, reader.header(),
+                               NormalisationText(client, request.run_id())));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command SynthesiseCommand(const Session* session) {
+  const auto flags = std::make_shared<SynthesiseFlags>();
+  return {
+      .name = "synthesise",
+      .summary = "Draw synthetic people from the paid release of a run",
+      .footer =
+          "Post-processing of what was released: nothing is asked of the "
+          "curator's data and nothing\nis charged, however often. People are "
+          "rows. Of a run of moments they have the data set's\nsecond moment, "
+          "of a run of class_moments its classes, with a last column "
+          "`class`.\n\nExample:\n  dpnmf synthesise 3f9a --count 10000 "
+          "--output people.csv",
+      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
+                     {.value = "RUN", .required = true}),
+                Flag("--count", &flags->count,
+                     "Number of people: 1 to 10,000,000", {.required = true}),
+                Flag("--seed", &flags->seed,
+                     "Seed: the same seed gives the same people",
+                     {.shown = true}),
+                Flag("--output,-o", &flags->output,
+                     "File for the people, .csv or .npy; replaced if it exists",
+                     {.value = "FILE", .required = true})},
+      .run = [session, flags] { return Synthesise(*session, *flags); }};
+}
+
+}  // namespace dpnmf::cli
