@@ -80,9 +80,7 @@ class AlteredCurator : public analyst::CuratorConnection {
       : curator_(std::move(curator)) {}
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override {
-    auto reply = curator_->ListDatasets();
-    if (reply.ok() && alter_datasets) alter_datasets(&*reply);
-    return reply;
+    return curator_->ListDatasets();
   }
   absl::StatusOr<v1::GetLedgerReply> GetLedger(const std::string& dataset,
                                                std::uint64_t after) override {
@@ -102,7 +100,6 @@ class AlteredCurator : public analyst::CuratorConnection {
 
   std::function<absl::Status(v1::ListItemsReply*)> alter_items;
   std::function<void(v1::RunPlan*)> alter_plan;
-  std::function<void(v1::ListDatasetsReply*)> alter_datasets;
   std::function<absl::Status(std::uint32_t round)> after_round;
   std::atomic<int> item_pages = 0;
 
@@ -195,7 +192,9 @@ class RatingsRun : public CuratorFixture {
     return analyst::PlanWithCurator(Specification(), connection_.get()).value();
   }
   std::string Start() {
-    return manager_->Start(Planned(), std::nullopt, "dns:alice")->run_id();
+    analyst::PlannedRun planned = Planned();
+    if (alter_planned_) alter_planned_(&planned);
+    return manager_->Start(planned, std::nullopt, "dns:alice")->run_id();
   }
   v1::Run Await(const std::string& id) {
     EXPECT_TRUE(manager_
@@ -243,6 +242,7 @@ class RatingsRun : public CuratorFixture {
 
   std::string population_;
   std::unique_ptr<AlteredCurator> connection_;
+  std::function<void(analyst::PlannedRun*)> alter_planned_;
   std::unique_ptr<analyst::RunStore> store_;
   std::unique_ptr<analyst::RunManager> manager_;
 };
@@ -382,13 +382,10 @@ TEST_F(RatingsRun, AMalformedListOfItemsEndsTheRunBeforeAnythingIsCharged) {
 
 // Pages of as many items would fill the disk.
 TEST_F(RatingsRun, ADataSetOfMoreItemsThanAModelMayHaveEndsTheRun) {
-  // After the plan was made: the learner asks on a thread of its own.
-  connection_->alter_datasets =
-      [planning = std::this_thread::get_id()](v1::ListDatasetsReply* reply) {
-        if (std::this_thread::get_id() == planning) return;
-        for (auto& dataset : *reply->mutable_datasets())
-          dataset.set_features(std::uint64_t{1} << 40);
-      };
+  // What is stored with the run after its plan was made.
+  alter_planned_ = [](analyst::PlannedRun* planned) {
+    planned->dataset.set_features(std::uint64_t{1} << 40);
+  };
   ExpectRefused("items-malformed");
   EXPECT_EQ(connection_->item_pages, 0);
 }

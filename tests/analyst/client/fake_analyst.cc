@@ -263,6 +263,7 @@ grpc::Status FakeAnalyst::ForgetRun(grpc::ServerContext* context,
 grpc::Status FakeAnalyst::RefitRun(
     grpc::ServerContext*, grpc::ServerReader<v1::RefitRunRequest>* reader,
     v1::Run* run) {
+  if (!knows_refits) return Service::RefitRun(nullptr, reader, run);
   v1::Refit refit;
   for (v1::RefitRunRequest request; reader->Read(&request);) {
     if (request.has_refit()) refit = request.refit();

@@ -55,6 +55,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   // Of RefitRun: the runs that it makes are kept in `runs`, at most this many.
   std::vector<v1::Refit> refits;
   std::size_t most_runs = 100;
+  bool knows_refits = true;  // else as a server of an earlier version
   // What GetRelease sends, and what AddRelease got.
   std::vector<v1::ReleaseReply> release, added;
   v1::GetReleaseRequest last_release;

@@ -266,9 +266,18 @@ TEST_F(WebApi, TheModelIsPackedByColumns) {
 }
 
 TEST_F(WebApi, WhatTheAnalystDoesNotKnowIsUnimplemented) {
+  server_.analyst.knows_refits = false;
   const HttpReply refit = Post("/api/refit", {{"run", kRunId}, {"rank", 4}});
   EXPECT_EQ(refit.status, 501);
   EXPECT_THAT(refit.body, HasSubstr("UNIMPLEMENTED"));
+}
+
+TEST_F(WebApi, ARefitIsAChildOfTheRun) {
+  const HttpReply refit = Post("/api/refit", {{"run", kRunId}, {"rank", 4}});
+  EXPECT_EQ(refit.status, 200);
+  ASSERT_EQ(server_.analyst.refits.size(), 1u);
+  EXPECT_EQ(server_.analyst.refits[0].run_id(), kRunId);
+  EXPECT_EQ(server_.analyst.refits[0].rank(), 4u);
 }
 
 class Gathered final : public EventWriter {

@@ -314,9 +314,9 @@ TEST_F(CommandLine, ReadsAllOfToml) {
   const std::string config = Config(
       "# a comment\n"
       "name = 'a # \\ \"b\"'  # literal\n"
-      "run.seed = 0x10\n"
-      "run.rate = 1_000.5e-3\n"
       "[run]\n"
+      "seed = 0x10\n"
+      "rate = 1_000.5e-3\n"
       "threads = +7\n"
       "colour = \"\"\"\nblue\"\"\"\n"
       "words = [ \"a,b\",\n  'c', ]\n"
@@ -332,16 +332,20 @@ TEST_F(CommandLine, ReadsAllOfToml) {
   EXPECT_FALSE(values_.quick);
   EXPECT_THAT(values_.epsilons,
               ElementsAre(1, 2.5, std::numeric_limits<double>::infinity()));
+  // A table that dotted keys made is not declared again: TOML 1.0.
+  ASSERT_EQ(Run({"run", "x", "--config", Config("run.seed = 3\n")}), kExitOk)
+      << err_.str();
+  EXPECT_EQ(values_.seed, 3u);
 }
 
 TEST_F(CommandLine, AFileThatIsNotTomlIsRefusedWithItsLine) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"name = \"x\"\n[run]\nthreads = two\n", "line 3, column 11: "},
+      {"name = \"x\"\n[run]\nthreads = two\n", "line 3, column 12: "},
       {"name = file\n", "line 1, column "},
       {"[run\nthreads = 2\n", "line 1, column 5: "},
-      {"\n[run]\nthreads = 2\nthreads = 3\n", "line 4, column 1: "},
+      {"\n[run]\nthreads = 2\nthreads = 3\n", "line 4, column 11: "},
       {"[run]\nseed = 18446744073709551615\n", "line 2, column "},
-      {"[run]\nwords = [\"a\"\n", "line 3, column 1: "},
+      {"[run]\nwords = [\"a\"\n", "line 2, column 14: "},
       {"[run]\nwords = [[\"a\"]]\n",
        "line 2, column 9: the value of `words` must be text, a number, true, "
        "false or an array of these"},

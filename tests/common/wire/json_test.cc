@@ -30,7 +30,7 @@ TEST(Json, PrintsOneLineWithoutANewline) {
   EXPECT_EQ(ToJsonLine(report),
             "{\"ok\":false,\"row_count\":\"12\",\"head\":\"\",\"anchor\":\"\","
             "\"problem\":\"\",\"code\":\"\",\"receipts\":\"0\",\"void_"
-            "populations\":[]}");
+            "populations\":[],\"void_since\":[]}");
 }
 
 TEST(Json, LeavesSpacesWithinStringsAlone) {

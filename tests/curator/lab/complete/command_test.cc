@@ -73,7 +73,9 @@ class CompleteCommandLine : public Terminal {
 };
 
 TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
-  ASSERT_EQ(Run(fit_ + "--rounds 10 --output done"), kExitOk) << err_;
+  // With a seed: one of ten random starts is a little worse than the SVD here.
+  ASSERT_EQ(Run(fit_ + "--rounds 10 --seed 1 --public --output done"), kExitOk)
+      << err_;
   EXPECT_THAT(out_, HasSubstr("Not private"));
   const std::string metrics = Metrics("done");
   EXPECT_THAT(metrics, StartsWith("method,mae,pi_all,pi_rated\naux-nmf,"));
