@@ -384,7 +384,7 @@ TEST_F(RatingsRun, AMalformedListOfItemsEndsTheRunBeforeAnythingIsCharged) {
 TEST_F(RatingsRun, ADataSetOfMoreItemsThanAModelMayHaveEndsTheRun) {
   // What is stored with the run after its plan was made.
   alter_planned_ = [](analyst::PlannedRun* planned) {
-    planned->dataset.set_features(std::uint64_t{1} << 40);
+    planned->dataset.set_features(10000001);
   };
   ExpectRefused("items-malformed");
   EXPECT_EQ(connection_->item_pages, 0);
