@@ -62,7 +62,8 @@ class SynthesiseCommand : public Terminal {
   }
 
   LedgerRow RowOf(RowKind kind) const {
-    for (const LedgerRow& row : Ledger::ReadRows(Places()).value())
+    const std::vector<LedgerRow> rows = Ledger::ReadRows(Places()).value();
+    for (const LedgerRow& row : rows)
       if (row.kind == kind) return row;
     ADD_FAILURE() << "no such row";
     return {};
