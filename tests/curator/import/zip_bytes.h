@@ -18,8 +18,8 @@ struct ZippedFile {
 
 inline std::string LittleEndian(std::uint64_t number, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i)
-    text.push_back(static_cast<char>(number >> (8 * i) & 0xff));
+  for (int i = 0; i < bytes; ++i, number >>= 8)
+    text.push_back(static_cast<char>(number & 0xff));
   return text;
 }
 
