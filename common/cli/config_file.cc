@@ -5,11 +5,25 @@
 #include <cmath>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+
+// toml++ 3.3 asserts what a malformed file can reach ("[" without a key), and a
+// release build assumes it. Here it is an error as any other.
+namespace dpnmf {
+[[noreturn]] static void ThrowNotToml() {
+  throw std::invalid_argument("a table header or a key is malformed");
+}
+}  // namespace dpnmf
+#define TOML_ASSERT(expression) \
+  ((expression) ? static_cast<void>(0) : ::dpnmf::ThrowNotToml())
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
 #include "toml++/toml.h"
+#pragma pop_macro("NDEBUG")
 
 namespace dpnmf {
 namespace {
@@ -121,6 +135,8 @@ ConfigEntries ReadConfig(std::istream& input) {
   } catch (const toml::parse_error& error) {
     read.problem = absl::StrCat(PlaceOf(error.source()), ": ",
                                 std::string(error.description()));
+  } catch (const std::invalid_argument& error) {
+    read.problem = error.what();
   }
   if (!read.problem.empty()) return read;
   std::stable_sort(found.begin(), found.end(),

@@ -343,6 +343,8 @@ TEST_F(CommandLine, AFileThatIsNotTomlIsRefusedWithItsLine) {
       {"name = \"x\"\n[run]\nthreads = two\n", "line 3, column 12: "},
       {"name = file\n", "line 1, column "},
       {"[run\nthreads = 2\n", "line 1, column 5: "},
+      {"[=]\n", "a table header or a key is malformed"},
+      {std::string("[\0\0run]\n", 8), "a table header or a key is malformed"},
       {"\n[run]\nthreads = 2\nthreads = 3\n", "line 4, column 11: "},
       {"[run]\nseed = 18446744073709551615\n", "line 2, column "},
       {"[run]\nwords = [\"a\"\n", "line 2, column 14: "},
