@@ -11,6 +11,7 @@
 #include "analyst/receipt_check.h"
 #include "analyst/run_items.h"
 #include "common/base/error.h"
+#include "common/base/hex_id.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 
@@ -29,11 +30,6 @@ absl::Status NotForThisRun() {
   return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
                  "A receipt of the release belongs to another run, round, data "
                  "set or charge; ask whoever made the file for it again.");
-}
-
-bool IsHexId(std::string_view text) {
-  return text.size() == 32 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 std::uint64_t EntriesOf(const v1::RunPlan& plan) {

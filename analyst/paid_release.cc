@@ -17,12 +17,6 @@ absl::Status ReleaseMissing() {
                  "mechanism `moments` whose round of moments has come.");
 }
 
-absl::Status ReleaseDamaged() {
-  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
-                 "The stored release of the run cannot be read; restore the "
-                 "state directory from a backup.");
-}
-
 // nullptr if the plan has no such stage with a part of that name.
 const v1::PartPlan* PlannedPart(const v1::RunPlan& plan,
                                 std::string_view stage_name,
@@ -45,7 +39,7 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
   if (part == nullptr || g == nullptr) return ReleaseMissing();
   if (!g->allFinite() || g->rows() != g->cols() || g->rows() < 1 ||
       g->rows() > state.w.rows())
-    return ReleaseDamaged();
+    return ErrorsDamaged();
   PaidMoments paid;
   paid.features = static_cast<std::uint64_t>(state.w.rows());
   paid.moments = {*g, part->stddev(), part->diagonal_stddev()};
@@ -53,7 +47,7 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
       paid.rows,
       RowsOfMoments(run.specification().parameters().moment_rows(), state));
   if (static_cast<Eigen::Index>(paid.rows.size()) != g->rows())
-    return ReleaseDamaged();
+    return ErrorsDamaged();
   if (paid.covers_all()) return paid;
   const v1::PartPlan* const mean_part =
       PlannedPart(run.plan(), kMeanStage, kPaidMean);
@@ -61,7 +55,7 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
   if (mean_part != nullptr) paid.mean_stddev = mean_part->stddev();
   if (mean == nullptr) return paid;
   if (mean->size() != state.w.rows() || !mean->allFinite())
-    return ReleaseDamaged();
+    return ErrorsDamaged();
   paid.mean = mean->reshaped();
   return paid;
 }

@@ -216,11 +216,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                         grpc::ServerWriter<v1::ModelReply>* writer) override {
     CallRecord record = Begin("GetModel", *context);
     return ToGrpc(record.Finish(
-        SendModel(*context, *request, &record,
-                  [&](const v1::ModelReply& reply) {
-                    record.Count(0, reply.ByteSizeLong());
-                    return DPNMF_TRANSFER("client-send", writer->Write(reply));
-                  }),
+        SendModel(*context, *request, &record, Counted(&record, writer)),
         {{"run", request->run_id()}}));
   }
 
@@ -228,14 +224,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       grpc::ServerContext* context, const v1::ChooseRankRequest* request,
       grpc::ServerWriter<v1::ChooseRankReply>* writer) override {
     CallRecord record = Begin("ChooseRank", *context);
-    return ToGrpc(
-        record.Finish(SendRankChoice(*context, *request, &record,
-                                     [&](const v1::ChooseRankReply& reply) {
-                                       record.Count(0, reply.ByteSizeLong());
-                                       return DPNMF_TRANSFER(
-                                           "client-send", writer->Write(reply));
-                                     }),
-                      {{"run", request->run_id()}}));
+    return ToGrpc(record.Finish(
+        SendRankChoice(*context, *request, &record, Counted(&record, writer)),
+        {{"run", request->run_id()}}));
   }
 
   grpc::Status GetReceipts(grpc::ServerContext* context,
@@ -258,14 +249,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       grpc::ServerContext* context, const v1::GetReleaseRequest* request,
       grpc::ServerWriter<v1::ReleaseReply>* writer) override {
     CallRecord record = Begin("GetRelease", *context);
-    return ToGrpc(
-        record.Finish(SendRelease(*context, *request, &record,
-                                  [&](const v1::ReleaseReply& reply) {
-                                    record.Count(0, reply.ByteSizeLong());
-                                    return DPNMF_TRANSFER("client-send",
-                                                          writer->Write(reply));
-                                  }),
-                      {{"run", request->run_id()}}));
+    return ToGrpc(record.Finish(
+        SendRelease(*context, *request, &record, Counted(&record, writer)),
+        {{"run", request->run_id()}}));
   }
 
   grpc::Status AddRelease(grpc::ServerContext* context,
@@ -281,11 +267,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       grpc::ServerWriter<v1::SynthesiseReply>* writer) override {
     CallRecord record = Begin("Synthesise", *context);
     return ToGrpc(record.Finish(
-        SendPeople(*context, *request, &record,
-                   [&](const v1::SynthesiseReply& reply) {
-                     record.Count(0, reply.ByteSizeLong());
-                     return DPNMF_TRANSFER("client-send", writer->Write(reply));
-                   }),
+        SendPeople(*context, *request, &record, Counted(&record, writer)),
         {{"run", request->run_id()}}));
   }
 
@@ -304,6 +286,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                    const grpc::ServerContext& context) const {
     return CallRecord(parts_.observers, std::move(method), context,
                       parts_.identities_of(context));
+  }
+
+  // Sends a reply, and counts its bytes.
+  template <typename Reply>
+  static std::function<bool(const Reply&)> Counted(
+      CallRecord* record, grpc::ServerWriter<Reply>* writer) {
+    return [record, writer](const Reply& reply) {
+      record->Count(0, reply.ByteSizeLong());
+      return DPNMF_TRANSFER("client-send", writer->Write(reply));
+    };
   }
 
   absl::Status StillAllowed(const grpc::ServerContext& context) const {

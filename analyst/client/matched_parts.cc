@@ -4,6 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "Eigen/Core"
+#include "absl/strings/str_cat.h"
+#include "analyst/client/model.h"
+#include "common/base/error.h"
+
 namespace dpnmf::cli {
 namespace {
 
@@ -16,8 +21,7 @@ Eigen::MatrixXd Directions(Eigen::MatrixXd w) {
   return w;
 }
 
-}  // namespace
-
+// Both have the same number of rows, and at least one column.
 v1::CompareReport MatchedParts(const Eigen::MatrixXd& first,
                                const Eigen::MatrixXd& second) {
   const Eigen::MatrixXd cosines =
@@ -54,6 +58,28 @@ v1::CompareReport MatchedParts(const Eigen::MatrixXd& first,
     if (!second_taken[j])
       report.add_only_second(static_cast<std::uint32_t>(j + 1));
   report.set_mean_cosine(sum / report.pairs_size());
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CompareReport> CompareRuns(const AnalystClient& client,
+                                              const std::string& first,
+                                              const std::string& second) {
+  DPNMF_ASSIGN_OR_RETURN(const Model one, client.GetModel(first));
+  DPNMF_ASSIGN_OR_RETURN(const Model other, client.GetModel(second));
+  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(one));
+  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(other));
+  if (one.w.rows() != other.w.rows()) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "features-differ",
+        absl::StrCat("The runs have ", one.w.rows(), " and ", other.w.rows(),
+                     " features; compare runs on data sets with the same "
+                     "features."));
+  }
+  v1::CompareReport report = MatchedParts(one.w, other.w);
+  report.set_first_run(first);
+  report.set_second_run(second);
   return report;
 }
 

@@ -1,17 +1,22 @@
-// The parts of two dictionaries in pairs.
+// The parts of two runs in pairs.
 #ifndef DPNMF_ANALYST_CLIENT_MATCHED_PARTS_H_
 #define DPNMF_ANALYST_CLIENT_MATCHED_PARTS_H_
 
-#include "Eigen/Core"
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "analyst/client/client.h"
 #include "dpnmf/v1/local.pb.h"
 
 namespace dpnmf::cli {
 
 // Pairs by descending cosine, each part once: the best pair of all parts, then
-// the best of what is left. Both have the same number of rows, and at least one
-// column. The names of the runs are not set.
-v1::CompareReport MatchedParts(const Eigen::MatrixXd& first,
-                               const Eigen::MatrixXd& second);
+// the best of what is left. INVALID_ARGUMENT "features-differ" unless both runs
+// have the same number of features; errors of AnalystClient::GetModel and of
+// CheckIsDictionary.
+absl::StatusOr<v1::CompareReport> CompareRuns(const AnalystClient& client,
+                                              const std::string& first,
+                                              const std::string& second);
 
 }  // namespace dpnmf::cli
 

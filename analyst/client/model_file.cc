@@ -234,4 +234,10 @@ std::string ExtensionOf(const std::string& path) {
       std::filesystem::path(path).extension().string());
 }
 
+absl::Status OutputTypeUnknown(const std::string& output, const char* types) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                 absl::StrCat("`--output` must end in ", types, ", and '",
+                              output, "' does not."));
+}
+
 }  // namespace dpnmf::cli

@@ -35,6 +35,9 @@ absl::Status WriteFileAtomically(const std::string& path,
 
 // ".npy" of "out/W.npy"; empty if there is none. Lower case.
 std::string ExtensionOf(const std::string& path);
+// INVALID_ARGUMENT "file-type-unknown": the file of `--output` is of none of
+// the types that are named, ".npy or .csv".
+absl::Status OutputTypeUnknown(const std::string& output, const char* types);
 
 }  // namespace dpnmf::cli
 

@@ -53,4 +53,10 @@ std::string FormatDown(double value, int digits) {
   return Format(value, digits, value < 0);
 }
 
+void AppendShortest(double value, std::string* text) {
+  char digits[32];
+  text->append(digits,
+               std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
 }  // namespace dpnmf

@@ -18,6 +18,9 @@ std::string FormatUp(double value, int digits = kShownDigits);
 // The greatest one that is not above `value`: for what may still be asked for.
 std::string FormatDown(double value, int digits = kShownDigits);
 
+// For files: the shortest text that reads back as the same number.
+void AppendShortest(double value, std::string* text);
+
 }  // namespace dpnmf
 
 #endif  // DPNMF_COMMON_BASE_DIGITS_H_

@@ -1,15 +1,14 @@
 #include "common/cli/config_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/digits.h"
 
 // toml++ 3.3 asserts what a malformed file can reach ("[" without a key), and a
 // release build assumes it. Here it is an error as any other.
@@ -52,11 +51,9 @@ std::string PlaceOf(const toml::source_region& source) {
 // The shortest text that gives the number again.
 std::string TextOfNumber(double number) {
   if (std::isnan(number)) return "nan";
-  if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  char text[32];
-  const auto [end, error] =
-      std::to_chars(std::begin(text), std::end(text), number);
-  return error == std::errc() ? std::string(text, end) : "nan";
+  std::string text;
+  AppendShortest(number, &text);
+  return text;
 }
 
 // False for tables and arrays.

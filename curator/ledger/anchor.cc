@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/hex_id.h"
 #include "common/base/read_file.h"
 #include "curator/ledger/ledger_row.h"
 #include "nlohmann/json.hpp"
@@ -56,9 +57,8 @@ absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
   anchor.ledger_id = TextField(object, "ledger");
   anchor.row_count = NumberField(object, "rows");
   const std::optional<Digest> head = DigestOfHex(TextField(object, "head"));
-  if (NumberField(object, "format") != kFormat ||
-      !IsLedgerId(anchor.ledger_id) || anchor.row_count == 0 ||
-      !head.has_value()) {
+  if (NumberField(object, "format") != kFormat || !IsHexId(anchor.ledger_id) ||
+      anchor.row_count == 0 || !head.has_value()) {
     return Damaged();
   }
   anchor.head = *head;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/hex_id.h"
 #include "common/base/utf8.h"
 #include "curator/ledger/ledger_row.h"
 
@@ -112,7 +113,7 @@ absl::Status LedgerBook::CheckChain(const LedgerRow& row) const {
 }
 
 absl::Status LedgerBook::CheckGenesis(const LedgerRow& row) const {
-  if (!IsLedgerId(row.detail) || HasRunFields(row) || !row.population.empty() ||
+  if (!IsHexId(row.detail) || HasRunFields(row) || !row.population.empty() ||
       row.cost != MuSquared()) {
     return RuleBroken("The first row is malformed.");
   }

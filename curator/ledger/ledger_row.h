@@ -16,12 +16,6 @@ namespace dpnmf::curator {
 // rows hash different byte strings.
 Digest HashOf(const LedgerRow& row);
 
-// Whether it has the form of a ledger's id, which the first row names.
-inline bool IsLedgerId(std::string_view text) {
-  return text.size() == 32 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::optional<RowKind> RowKindOfName(std::string_view name);
 
 // "adjacency=replace_one conversion=rdp epsilon=1 delta=1e-05", each double in

@@ -7,6 +7,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/hex_id.h"
 #include "curator/serve/promise.h"
 
 namespace dpnmf::curator {
@@ -15,12 +16,6 @@ namespace {
 std::uint64_t NextSessionNumber() {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(1);
-}
-
-bool IsRunId(const std::string& id) {
-  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
 }
 
 }  // namespace
@@ -88,7 +83,7 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-opened",
                    "This stream already carries a run: open another stream.");
   }
-  if (!IsRunId(run_id)) {
+  if (!IsHexId(run_id)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "run-id-malformed",
                    "`run_id` must be 32 lower-case hexadecimal digits.");
   }

@@ -62,6 +62,20 @@ class ServiceTest : public testing::Test {
     return As("dns:alice.client");
   }
 
+  // The request, then W_0 if there is one.
+  template <typename Request>
+  static void SendWithStart(Request request, const Eigen::MatrixXd* w0,
+                            grpc::ClientWriter<Request>* writer) {
+    writer->Write(request);
+    if (w0 != nullptr) {
+      WriteChunks(*w0, [&](const v1::RealChunk& chunk) {
+        *request.mutable_dictionary() = chunk;
+        return writer->Write(request);
+      });
+    }
+    writer->WritesDone();
+  }
+
   // The run, or the reason code of the refusal in *code.
   v1::Run Start(const v1::RunSpecification& specification,
                 const Eigen::MatrixXd* w0 = nullptr,
@@ -72,14 +86,7 @@ class ServiceTest : public testing::Test {
     const auto writer = stub_->StartRun(context.get(), &run);
     v1::StartRunRequest request;
     *request.mutable_specification() = specification;
-    writer->Write(request);
-    if (w0 != nullptr) {
-      WriteChunks(*w0, [&](const v1::RealChunk& chunk) {
-        *request.mutable_dictionary() = chunk;
-        return writer->Write(request);
-      });
-    }
-    writer->WritesDone();
+    SendWithStart(request, w0, writer.get());
     const grpc::Status status = writer->Finish();
     if (code != nullptr) {
       *code = ReasonCode(FromGrpc(status));
@@ -98,14 +105,7 @@ class ServiceTest : public testing::Test {
     const auto writer = stub_->RefitRun(context.get(), &run);
     v1::RefitRunRequest request;
     *request.mutable_refit() = refit;
-    writer->Write(request);
-    if (w0 != nullptr) {
-      WriteChunks(*w0, [&](const v1::RealChunk& chunk) {
-        *request.mutable_dictionary() = chunk;
-        return writer->Write(request);
-      });
-    }
-    writer->WritesDone();
+    SendWithStart(request, w0, writer.get());
     *code = ReasonCode(FromGrpc(writer->Finish()));
     return run;
   }

@@ -6,7 +6,6 @@
 #include "absl/strings/str_join.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/matched_parts.h"
-#include "analyst/client/model.h"
 #include "analyst/client/render/table.h"
 #include "analyst/client/run_id.h"
 #include "common/base/error.h"
@@ -48,20 +47,7 @@ absl::StatusOr<ExitCode> Compare(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto first, ResolveRunId(client, flags.first));
   DPNMF_ASSIGN_OR_RETURN(const auto second, ResolveRunId(client, flags.second));
-  DPNMF_ASSIGN_OR_RETURN(const Model one, client.GetModel(first));
-  DPNMF_ASSIGN_OR_RETURN(const Model other, client.GetModel(second));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(one));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(other));
-  if (one.w.rows() != other.w.rows()) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "features-differ",
-        absl::StrCat("The runs have ", one.w.rows(), " and ", other.w.rows(),
-                     " features; compare runs on data sets with the same "
-                     "features."));
-  }
-  v1::CompareReport report = MatchedParts(one.w, other.w);
-  report.set_first_run(first);
-  report.set_second_run(second);
+  DPNMF_ASSIGN_OR_RETURN(const auto report, CompareRuns(client, first, second));
   session.Print(report, CompareText(report));
   return kExitOk;
 }

@@ -155,11 +155,8 @@ absl::StatusOr<ExitCode> Export(const Session& session,
                    "Give either `--moments --output FILE.npz` or `--bundle "
                    "FILE`.");
   }
-  if (flags.moments && ExtensionOf(flags.output) != ".npz") {
-    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
-                   absl::StrCat("`--output` must end in .npz, and '",
-                                flags.output, "' does not."));
-  }
+  if (flags.moments && ExtensionOf(flags.output) != ".npz")
+    return OutputTypeUnknown(flags.output, ".npz");
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   v1::GetReleaseRequest request;
   DPNMF_ASSIGN_OR_RETURN(*request.mutable_run_id(),

@@ -44,12 +44,6 @@ bool IsSameFile(const std::string& one, const std::string& other) {
   return place(one) == place(other);
 }
 
-absl::Status TypeUnknown(const std::string& output, const char* types) {
-  return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
-                 absl::StrCat("`--output` must end in ", types, ", and '",
-                              output, "' does not."));
-}
-
 // What can be said before the run is known.
 absl::Status CheckOutput(const ModelFlags& flags) {
   if (flags.output.empty() == flags.similar.empty()) {
@@ -60,7 +54,7 @@ absl::Status CheckOutput(const ModelFlags& flags) {
   const std::string type = ExtensionOf(flags.output);
   if (type != ".npy" && type != ".csv" && type != ".mtx" && type != ".png" &&
       type != ".npz")
-    return TypeUnknown(flags.output, ".npy, .npz, .csv, .mtx or .png");
+    return OutputTypeUnknown(flags.output, ".npy, .npz, .csv, .mtx or .png");
   const std::string of_errors = ExtensionOf(flags.errors);
   if (!flags.errors.empty() && of_errors != ".npy" && of_errors != ".csv" &&
       of_errors != ".mtx") {
@@ -211,7 +205,7 @@ absl::StatusOr<ExitCode> UseItems(const Session& session,
   }
   const std::string type = ExtensionOf(flags.output);
   if (type != ".npz" && type != ".csv")
-    return TypeUnknown(flags.output, ".npz or .csv for a run on ratings");
+    return OutputTypeUnknown(flags.output, ".npz or .csv for a run on ratings");
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(
       flags.output, type == ".npz" ? NpzText(items) : ItemCsvText(items)));
   v1::ModelReport report;
@@ -240,7 +234,7 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
                    "use `--output`.");
   }
   if (ExtensionOf(flags.output) == ".npz")
-    return TypeUnknown(flags.output, ".npy, .csv, .mtx or .png");
+    return OutputTypeUnknown(flags.output, ".npy, .csv, .mtx or .png");
   DPNMF_ASSIGN_OR_RETURN(const auto bytes,
                          FileBytes(flags, flags.output, model.w, model.names));
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));

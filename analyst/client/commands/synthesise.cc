@@ -1,6 +1,4 @@
-#include <charconv>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +12,7 @@
 #include "analyst/client/model.h"
 #include "analyst/client/model_file.h"
 #include "analyst/client/run_id.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/wire/matrix_stream.h"
 #include "dpnmf/v1/analyst.pb.h"
@@ -95,14 +94,6 @@ class PeopleReader {
   std::vector<std::uint32_t> labels_;
 };
 
-// The shortest text that reads back as the number.
-void AppendNumber(double number, std::string* text) {
-  char digits[32];
-  const auto [end, error] =
-      std::to_chars(std::begin(digits), std::end(digits), number);
-  text->append(digits, error == std::errc() ? end : digits);
-}
-
 std::string PeopleCsv(const std::vector<std::string>& names,
                       PeopleReader* reader) {
   const bool has_classes = reader->header().classes_size() > 0;
@@ -114,7 +105,7 @@ std::string PeopleCsv(const std::vector<std::string>& names,
   for (Eigen::Index n = 0; n < people.cols(); ++n) {
     for (Eigen::Index i = 0; i < people.rows(); ++i) {
       if (i > 0) text += ',';
-      AppendNumber(people(i, n), &text);
+      AppendShortest(people(i, n), &text);
     }
     if (has_classes) {
       absl::StrAppend(&text, ",",
@@ -179,11 +170,8 @@ std::string SynthesiseText(const SynthesiseFlags& flags,
 absl::StatusOr<ExitCode> Synthesise(const Session& session,
                                     const SynthesiseFlags& flags) {
   const std::string type = ExtensionOf(flags.output);
-  if (type != ".npy" && type != ".csv") {
-    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
-                   absl::StrCat("`--output` must end in .npy or .csv, and '",
-                                flags.output, "' does not."));
-  }
+  if (type != ".npy" && type != ".csv")
+    return OutputTypeUnknown(flags.output, ".npy or .csv");
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   v1::SynthesiseRequest request;
   DPNMF_ASSIGN_OR_RETURN(*request.mutable_run_id(),

@@ -94,11 +94,8 @@ double MeanUnexplained(const Eigen::MatrixXd& people, const Eigen::MatrixXd& w,
 absl::StatusOr<ExitCode> Transform(const Session& session,
                                    const TransformFlags& flags) {
   const std::string type = ExtensionOf(flags.output);
-  if (type != ".npy" && type != ".csv") {
-    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
-                   absl::StrCat("`--output` must end in .npy or .csv, and '",
-                                flags.output, "' does not."));
-  }
+  if (type != ".npy" && type != ".csv")
+    return OutputTypeUnknown(flags.output, ".npy or .csv");
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   DPNMF_ASSIGN_OR_RETURN(const Model model, client.GetModel(run_id));

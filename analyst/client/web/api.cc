@@ -387,20 +387,8 @@ absl::StatusOr<HttpReply> Api::Model(const std::string& run_id) const {
 
 absl::StatusOr<HttpReply> Api::Compare(const std::string& first,
                                        const std::string& second) const {
-  DPNMF_ASSIGN_OR_RETURN(const cli::Model one, client_.GetModel(first));
-  DPNMF_ASSIGN_OR_RETURN(const cli::Model other, client_.GetModel(second));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(one));
-  DPNMF_RETURN_IF_ERROR(CheckIsDictionary(other));
-  if (one.w.rows() != other.w.rows()) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "features-differ",
-        absl::StrCat("The runs have ", one.w.rows(), " and ", other.w.rows(),
-                     " features; compare runs on data sets with the same "
-                     "features."));
-  }
-  v1::CompareReport report = MatchedParts(one.w, other.w);
-  report.set_first_run(first);
-  report.set_second_run(second);
+  DPNMF_ASSIGN_OR_RETURN(const auto report,
+                         CompareRuns(client_, first, second));
   return Json(ToJsonLine(report));
 }
 
@@ -434,7 +422,7 @@ absl::StatusOr<HttpReply> Api::Refit(const std::string& body) const {
   refit.mutable_learner()->set_initialisation(v1::INITIALISATION_RANDOM);
   refit.mutable_learner()->set_seed(fields.Whole("seed").value_or(0));
   DPNMF_RETURN_IF_ERROR(fields.status());
-  DPNMF_ASSIGN_OR_RETURN(const auto run, live_.Refit(refit));
+  DPNMF_ASSIGN_OR_RETURN(const auto run, client_.RefitRun(refit, {}));
   return Json(ToJsonLine(run));
 }
 

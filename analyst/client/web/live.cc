@@ -86,50 +86,37 @@ void LiveCalls::ChooseRank(const v1::ChooseRankRequest& request,
           writer);
 }
 
-absl::StatusOr<v1::Run> LiveCalls::Refit(const v1::Refit& refit) const {
+void LiveCalls::SendModel(const v1::GetModelRequest& request,
+                          bool (*wanted)(const v1::ModelReply&),
+                          EventWriter* writer) const {
+  const TraceScope trace(NewTrace());
   grpc::ClientContext context;
   SendTrace(&context);
-  v1::Run run;
   v1::AnalystService::Stub stub(channel_);
-  const auto stream = stub.RefitRun(&context, &run);
-  v1::RefitRunRequest request;
-  *request.mutable_refit() = refit;
-  stream->Write(request);  // if it fails, Finish says why
-  stream->WritesDone();
-  DPNMF_RETURN_IF_ERROR(FromGrpc(stream->Finish()));
-  return run;
+  const auto reader = stub.GetModel(&context, request);
+  SendEnd(
+      Forward<v1::ModelReply>("reply", &context, reader.get(), writer, wanted),
+      writer);
 }
 
 void LiveCalls::StandardErrors(const std::string& run_id,
                                EventWriter* writer) const {
-  const TraceScope trace(NewTrace());
-  grpc::ClientContext context;
-  SendTrace(&context);
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_standard_errors(true);
-  v1::AnalystService::Stub stub(channel_);
-  const auto reader = stub.GetModel(&context, request);
-  SendEnd(Forward<v1::ModelReply>("reply", &context, reader.get(), writer,
-                                  [](const v1::ModelReply& reply) {
-                                    return reply.has_standard_errors();
-                                  }),
-          writer);
+  SendModel(
+      request,
+      [](const v1::ModelReply& reply) { return reply.has_standard_errors(); },
+      writer);
 }
 
 void LiveCalls::Parts(const std::string& run_id, EventWriter* writer) const {
-  const TraceScope trace(NewTrace());
-  grpc::ClientContext context;
-  SendTrace(&context);
   v1::GetModelRequest request;
   request.set_run_id(run_id);
   request.set_parts(true);
-  v1::AnalystService::Stub stub(channel_);
-  const auto reader = stub.GetModel(&context, request);
-  SendEnd(Forward<v1::ModelReply>(
-              "reply", &context, reader.get(), writer,
-              [](const v1::ModelReply& reply) { return reply.has_parts(); }),
-          writer);
+  SendModel(
+      request, [](const v1::ModelReply& reply) { return reply.has_parts(); },
+      writer);
 }
 
 }  // namespace dpnmf::cli::web

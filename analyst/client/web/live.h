@@ -35,8 +35,6 @@ class LiveCalls {
   // Each reply as {"reply": ...}, then {"end": true}; or {"error": ...}.
   void ChooseRank(const v1::ChooseRankRequest& request,
                   EventWriter* writer) const;
-
-  absl::StatusOr<v1::Run> Refit(const v1::Refit& refit) const;
   // The pieces of the standard errors of W, and what is known of each part (not
   // sent by an analyst's server that does not know it), each as {"reply": ...};
   // then {"end": true}; or {"error": ...}. Both take the server a while.
@@ -44,6 +42,11 @@ class LiveCalls {
   void Parts(const std::string& run_id, EventWriter* writer) const;
 
  private:
+  // The replies that are wanted, then {"end": true}; or {"error": ...}.
+  void SendModel(const v1::GetModelRequest& request,
+                 bool (*wanted)(const v1::ModelReply&),
+                 EventWriter* writer) const;
+
   std::shared_ptr<grpc::Channel> channel_;
 };
 

@@ -1,8 +1,6 @@
 #include "curator/lab/tables/table.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string_view>
@@ -11,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/csv.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
@@ -20,13 +19,6 @@
 
 namespace dpnmf::curator::lab {
 namespace {
-
-void AppendNumber(double number, std::string* text) {
-  std::array<char, 32> digits;
-  const auto [end, error] =
-      std::to_chars(digits.data(), digits.data() + digits.size(), number);
-  text->append(digits.data(), end);
-}
 
 void AppendText(std::string_view field, std::string* text) {
   const bool plain = !field.empty() &&
@@ -337,7 +329,7 @@ absl::StatusOr<Table> ReadNpyTable(InputFile* input,
     std::vector<std::string> texts(static_cast<std::size_t>(people));
     const Eigen::VectorXd values = column(place - 1);
     for (Eigen::Index i = 0; i < people; ++i)
-      AppendNumber(values[i], &texts[static_cast<std::size_t>(i)]);
+      AppendShortest(values[i], &texts[static_cast<std::size_t>(i)]);
     return texts;
   };
   const auto is_label = [&](Eigen::Index j) {
@@ -433,9 +425,9 @@ std::string TableCsv(const Table& table) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(table.people()); ++i) {
     line(has_ids ? table.ids[i] : "", has_classes ? table.classes[i] : "",
          [&](std::size_t j) {
-           AppendNumber(table.values(static_cast<Eigen::Index>(i),
-                                     static_cast<Eigen::Index>(j)),
-                        &csv);
+           AppendShortest(table.values(static_cast<Eigen::Index>(i),
+                                       static_cast<Eigen::Index>(j)),
+                          &csv);
          });
   }
   return csv;
