@@ -101,7 +101,7 @@ void PrintSummary(const EvaluateOptions& options,
       options.output);
 }
 
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
+absl::Status BadFlags(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
 }
 
@@ -115,8 +115,8 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                           : !flags.rank.has_value() ? "rank"
                                                     : nullptr;
     if (missing == nullptr) return absl::OkStatus();
-    return Wrong("evaluate-flag-missing",
-                 absl::StrCat("`evaluate` needs --", missing, "."));
+    return BadFlags("evaluate-flag-missing",
+                    absl::StrCat("`evaluate` needs --", missing, "."));
   }
   const char* other = !options.input.empty()         ? "input"
                       : !flags.users.empty()         ? "users"
@@ -132,10 +132,10 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                           ? "mechanism"
                           : nullptr;
   if (other == nullptr) return absl::OkStatus();
-  return Wrong("evaluate-flags-mixed",
-               absl::StrCat("`--ratings` and --", other,
-                            " exclude each other: a matrix has no missing "
-                            "entries, ratings have."));
+  return BadFlags("evaluate-flags-mixed",
+                  absl::StrCat("`--ratings` and --", other,
+                               " exclude each other: a matrix has no missing "
+                               "entries, ratings have."));
 }
 
 // The flags that both halves read.

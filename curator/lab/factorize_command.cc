@@ -158,7 +158,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   const v1::FactorizeReport report =
       ReportOf(*flags, *data, *result, loading.count());
   if (flags->format == "json") {
-    std::fputs(ToJson(report).c_str(), stdout);
+    std::fputs(dpnmf::ToJson(report).c_str(), stdout);
   } else {
     PrintText(report);
   }

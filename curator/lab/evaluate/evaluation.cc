@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kTopWords = 10;
 
-absl::Status Invalid(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::StatusOr<std::unique_ptr<Dataset>> DatasetOf(LoadedMatrix matrix) {
   NormaliseColumns(&matrix, Normalisation::kL2, /*column_bound=*/1);
   return ToDataset(std::move(matrix), DatasetDescription());
@@ -57,13 +53,14 @@ absl::Status CheckAgainstData(const EvaluateOptions& options,
       {data.features(), data.private_user_count(), kMaxRank});
   if (!(options.rank >= 1 &&
         static_cast<std::uint64_t>(options.rank) <= most)) {
-    return Invalid("rank-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
                    absl::StrCat("`rank` must be from 1 to ", most,
                                 ", the least of D, N and 1024."));
   }
   const auto width = static_cast<std::uint64_t>(options.image_width);
   if (width > 0 && data.features() % width != 0) {
-    return Invalid("evaluate-option-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "evaluate-option-out-of-range",
                    absl::StrCat("`image-width` must divide D, which is ",
                                 data.features(), "."));
   }
