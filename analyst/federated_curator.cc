@@ -168,6 +168,7 @@ class FederatedStream final : public RunStream {
                                        federation_.shares()));
     DPNMF_ASSIGN_OR_RETURN(share_message_,
                            dpnmf::ToProto(share_, parameters_, facts_));
+    share_message_.clear_epsilons();
     return absl::OkStatus();
   }
 
@@ -196,8 +197,11 @@ class FederatedStream final : public RunStream {
                                   "federation.json has for it; ask its "
                                   "operator."));
     }
+    // Epsilons are readings, whose last digits follow from the machine.
+    v1::RunPlan plan = opened.plan;
+    plan.clear_epsilons();
     if (opened.users == facts_.users &&
-        opened.plan.SerializeAsString() == share_message_.SerializeAsString()) {
+        plan.SerializeAsString() == share_message_.SerializeAsString()) {
       return absl::OkStatus();
     }
     return Refusal(absl::StatusCode::kInvalidArgument, "plan-differs",
