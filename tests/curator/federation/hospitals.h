@@ -98,7 +98,10 @@ class Hospital {
  public:
   Hospital(std::string name, std::uint64_t first, std::uint64_t users,
            std::uint64_t who)
-      : name_(std::move(name)), first_(first), users_(users), who_(who) {
+      : name_(std::move(name)),
+        first_(first),
+        users_(users),
+        noise_(PatternOf(who)) {
     access_ = AccessControl::FromGrants(
         {Grant{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
   }
@@ -121,9 +124,9 @@ class Hospital {
                                      people.conversion, people.epsilon,
                                      people.delta};
     ASSERT_TRUE(ledger_->DeclarePopulation(policy).ok());
-    gate_ = ReleaseGateForTesting::Create(ledger_.get(), home_ / "releases",
-                                          PatternOf(who_))
-                .value();
+    gate_ =
+        ReleaseGateForTesting::Create(ledger_.get(), home_ / "releases", noise_)
+            .value();
     membership_ = Membership::Create(federation, key_.public_key(),
                                      [this](std::span<const std::byte> b) {
                                        return key_.Sign(b);
@@ -139,6 +142,9 @@ class Hospital {
   }
 
   Session NewSession(const std::string& analyst = "dns:analyst") {
+    return Session(Context(), {analyst});
+  }
+  SessionContext Context() {
     SessionContext context;
     context.ledger = ledger_.get();
     context.gate = gate_.get();
@@ -146,7 +152,11 @@ class Hospital {
     context.access = access_.get();
     context.locks = &locks_;
     context.membership = membership_.get();
-    return Session(context, {analyst});
+    return context;
+  }
+  // Of the next Start.
+  void SetNoise(ReleaseGateForTesting::DrawNoise noise) {
+    noise_ = std::move(noise);
   }
 
   MuSquared Charged() const {
@@ -165,11 +175,11 @@ class Hospital {
   const std::string& name() const { return name_; }
   std::string Releases() const { return home_ / "releases"; }
   Ledger& ledger() { return *ledger_; }
-  std::uint64_t who() const { return who_; }
 
  private:
   const std::string name_;
-  const std::uint64_t first_, users_, who_;
+  const std::uint64_t first_, users_;
+  ReleaseGateForTesting::DrawNoise noise_;
   const TempDirectory home_;
   const SigningKey key_ = SigningKey::Generate();
   std::unique_ptr<AccessControl> access_;
