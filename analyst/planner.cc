@@ -10,6 +10,7 @@
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/federation/federation.h"
 #include "common/nmf/forecast.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
@@ -134,6 +135,26 @@ absl::Status CheckHasAnswer(const std::string& name) {
                               " learns no dictionary: choose another."));
 }
 
+// The noise and the price of a federation's sum, and what federating wins.
+absl::Status ShareNoise(const v1::Dataset& dataset,
+                        const RunParameters& parameters, RunPlan* plan,
+                        v1::PlanRunReply* reply) {
+  const v1::FederationFacts& federation = dataset.federation();
+  DPNMF_RETURN_IF_ERROR(CheckFederatedMechanism(parameters.mechanism));
+  const NoiseShares shares{federation.members() - federation.colluders(),
+                           federation.copies()};
+  DPNMF_ASSIGN_OR_RETURN(
+      RunPlan share,
+      ShareOfPlan(std::move(*plan), parameters.adjacency, shares));
+  *plan = SumOfShares(std::move(share), federation.members());
+  const std::string sentence =
+      SharesSentence(federation.members(), federation.colluders());
+  reply->set_reason(reply->reason().empty()
+                        ? sentence
+                        : absl::StrCat(reply->reason(), " ", sentence));
+  return absl::OkStatus();
+}
+
 v1::Forecast ToProto(const Forecast& forecast) {
   v1::Forecast message;
   message.set_noise(forecast.noise);
@@ -219,7 +240,9 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "`non_negative` is of runs on ratings: leave it out, the "
                    "dictionary of other runs is never negative.");
   }
-  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
+  DPNMF_ASSIGN_OR_RETURN(RunPlan plan, PlanRun(parameters, facts));
+  if (dataset.has_federation())
+    DPNMF_RETURN_IF_ERROR(ShareNoise(dataset, parameters, &plan, &reply));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(

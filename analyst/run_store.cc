@@ -879,6 +879,8 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
     put.exec();
     if (finished.charge.receipt.has_value())
       PutReceipt(db, *finished.charge.receipt);
+    for (const v1::Receipt& receipt : finished.other_receipts)
+      PutReceipt(db, receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     AppendRelease(db, run_id, finished.release);
     SeeChain(db, finished.event.position());

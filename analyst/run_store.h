@@ -60,6 +60,8 @@ struct FinishedRound {
   // where they are kept.
   std::vector<v1::ReleaseReply> release = {};
   v1::RunEvent event;  // its cursor and state are set by the store
+  // Of a federation: those of the other curators.
+  std::vector<v1::Receipt> other_receipts = {};
 };
 
 // A curator's word that the guarantee of a charge is void, with what signs it.

@@ -161,6 +161,17 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
           "; remove it, or choose another mechanism."));
 }
 
+// A federation is a data set to the server.
+absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
+  if (flags.dataset.empty() == flags.federation.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "Name one of --dataset and --federation; see 'dpnmf train "
+                   "--help'.");
+  }
+  if (flags.dataset.empty()) flags.dataset = flags.federation;
+  return flags;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
@@ -191,8 +202,13 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
   static const std::string mechanisms = MechanismHelp();
   return {
       Flag("--dataset", &flags->dataset,
-           "Name of the data set; see 'dpnmf datasets'",
-           {.value = "NAME", .required = true}),
+           "Name of the data set; see 'dpnmf datasets' [required without "
+           "--federation]",
+           {.value = "NAME"}),
+      Flag("--federation", &flags->federation,
+           "Instead: name of a federation of curators, whose people are all "
+           "learnt from together",
+           {.value = "NAME"}),
       Flag("--rank", &flags->rank,
            "K: number of parts to learn; of ratings the most numbers in a "
            "person's profile [of ratings: by the data set's size; else "
@@ -306,7 +322,8 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
 }
 
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
-                                       const RunFlags& flags) {
+                                       const RunFlags& typed) {
+  DPNMF_ASSIGN_OR_RETURN(const RunFlags flags, WithDataset(typed));
   const bool is_public = absl::StartsWith(flags.init, kPublicPrefix);
   if (!is_public && flags.init != "random") {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",

@@ -22,6 +22,7 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
+#include "curator/serve/open_membership.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
 
@@ -35,6 +36,7 @@ struct Curator {
   std::unique_ptr<ReleaseGate> gate;
   std::optional<ReceiptSigner> receipts;
   Catalog catalog;
+  std::unique_ptr<Membership> membership;  // null: in no federation
   std::unique_ptr<AccessControl> access;
   RunLocks locks;
   std::optional<RunMemoryLimit> memory;
@@ -108,7 +110,17 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
-  return CheckPromises(curator->catalog, *curator->ledger);
+  DPNMF_RETURN_IF_ERROR(CheckPromises(curator->catalog, *curator->ledger));
+  if (options.federation.empty()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->membership,
+      OpenMembership(options.federation, curator->ledger.get(),
+                     *curator->receipts, &curator->catalog));
+  const Federation& federation = curator->membership->federation();
+  LogInfo("member {} of federation {}: {} curators, at most {} against it",
+          curator->membership->self().name, federation.name, federation.size(),
+          federation.colluders);
+  return absl::OkStatus();
 }
 
 absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
@@ -214,6 +226,7 @@ absl::Status Serve(const ServeOptions& options) {
       curator.ledger.get(), curator.gate.get(), &curator.catalog,
       curator.access.get(), &curator.locks,     threads,
       curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs};
+  service_options.context.membership = curator.membership.get();
   service_options.identify = PeerIdentities;
   service_options.check_peer = [tls = options.tls](const auto& context) {
     return CheckPeerStillValid(context, tls);

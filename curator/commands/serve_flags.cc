@@ -73,6 +73,10 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "Number of nonzeros of a sparse data set that the period is "
            "calibrated for",
            {.needs = "--pace-milliseconds", .env = true}),
+      Flag("--federation", &options->federation,
+           "federation.json: release sums together with the curators that it "
+           "names, masked so that only their total can be read [in none]",
+           {.env = true}),
       Flag("--recommend-listen", &options->recommend.listen,
            "HOST:PORT for RecommendService: people's lists for front ends of "
            "the operator (role front_end) [off]",

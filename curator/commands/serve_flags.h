@@ -32,6 +32,7 @@ struct ServeOptions {
   bool log_json = false;
   std::string audit_log;       // empty: DATA_DIR/audit.jsonl
   std::string metrics_listen;  // empty: no page
+  std::string federation;      // federation.json; empty: in none
   // RecommendService; off if `listen` is empty.
   struct {
     std::string listen, dataset, model, token_key;

@@ -77,8 +77,14 @@ Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
   return catalog;
 }
 
+bool Catalog::AddAlias(const std::string& name, const std::string& dataset) {
+  return !datasets_.contains(name) && aliases_.emplace(name, dataset).second;
+}
+
 const Dataset* Catalog::Find(const std::string& name) const {
-  const auto found = datasets_.find(name);
+  const auto alias = aliases_.find(name);
+  const auto found =
+      datasets_.find(alias == aliases_.end() ? name : alias->second);
   return found == datasets_.end() ? nullptr : found->second.get();
 }
 

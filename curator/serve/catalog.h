@@ -13,7 +13,7 @@
 
 namespace dpnmf::curator {
 
-// Immutable after Create; safe from any thread.
+// Immutable once it is served; safe from any thread.
 class Catalog {
  public:
   // Every data set below DATA_DIR; the first that cannot be opened is the
@@ -25,6 +25,10 @@ class Catalog {
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items = {});
 
+  // Another name under which Find finds a data set that there is; All does not
+  // list it. False if the name is taken.
+  bool AddAlias(const std::string& name, const std::string& dataset);
+
   // Null if there is none of that name.
   const Dataset* Find(const std::string& name) const;
   std::vector<const Dataset*> All() const;
@@ -34,6 +38,7 @@ class Catalog {
 
  private:
   std::map<std::string, std::unique_ptr<Dataset>> datasets_;
+  std::map<std::string, std::string> aliases_;
   std::map<std::string, ItemList> items_;
 };
 

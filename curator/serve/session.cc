@@ -103,7 +103,12 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   // Every price of the run follows from the ledger's promise.
   run.facts.adjacency = policy.adjacency;
   run.facts.conversion = policy.conversion;
-  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  if (context_.membership != nullptr &&
+      context_.membership->name() == parameters.dataset) {
+    DPNMF_RETURN_IF_ERROR(PlanFederated(parameters, &run));
+  } else {
+    DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  }
   RunOpening opening;
   opening.identity = run.identity;
   opening.run_id = run_id;
@@ -127,8 +132,10 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
   MutexLock lock(
       &run.run_lock->busy);  // a round of an earlier session ends first
-  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened,
-                         context_.ledger->OpenRun(opening));
+  const absl::StatusOr<OpenedRun> in_ledger = context_.ledger->OpenRun(opening);
+  if (run.federated)
+    DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, in_ledger));
+  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened, in_ledger);
   run.run_lock->holder = number_;
   OpenedSession session{run.plan, run.facts, opened.next_round};
   run_ = std::move(run);
@@ -234,6 +241,11 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
                    "No run is open: open the run before asking for a round.");
   }
+  if (run_->federated) {
+    return Refusal(absl::StatusCode::kFailedPrecondition,
+                   "federation-offers-incomplete",
+                   "A round of a federation needs the offers of all curators.");
+  }
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
   if (run_->run_lock->holder != number_) {
@@ -260,7 +272,16 @@ absl::StatusOr<MuSquared> Session::Close() {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
                    "No run is open: open the run before closing it.");
   }
-  return context_.ledger->CloseRun(run_->identity, run_->id);
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared returned,
+                         context_.ledger->CloseRun(run_->identity, run_->id));
+  if (run_->federated) {
+    context_.membership->keys().Forget(run_->identity, run_->id);
+    DPNMF_RETURN_IF_ERROR(
+        context_.ledger
+            ->CloseRun(run_->identity, Membership::OthersRun(run_->id))
+            .status());
+  }
+  return returned;
 }
 
 }  // namespace dpnmf::curator

@@ -54,9 +54,9 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
     return kExitOk;
   }
   *session.environment().out
-      << (session.json()
-              ? ToJsonLine(run)
-              : absl::StrCat("run ", run.run_id(), " on ", flags.dataset))
+      << (session.json() ? ToJsonLine(run)
+                         : absl::StrCat("run ", run.run_id(), " on ",
+                                        prepared.dataset.name()))
       << '\n'
       << std::flush;
   return FollowRun(session, client, run, /*print_run=*/true);
