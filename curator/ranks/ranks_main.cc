@@ -6,9 +6,7 @@
 // rank computes the sums over its share of the people; the sums are added up as
 // 64-bit integers and rank 0 hands them to the curator.
 //
-// No call of MPI blocks: each is begun, tested, and slept over until a
-// deadline, after which the job is aborted. A blocking call would wait for ever
-// for a rank that is stopped, and burn a core meanwhile.
+// No call of MPI blocks once the job runs: patient_mpi.h.
 #include <mpi.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,6 +26,7 @@
 #include <vector>
 
 #include "curator/ranks/frames.h"
+#include "curator/ranks/patient_mpi.h"
 #include "curator/ranks/share_sums.h"
 
 namespace dpnmf::curator {
@@ -41,54 +40,6 @@ constexpr auto kBeat = std::chrono::seconds(30);
 constexpr auto kSilence = std::chrono::seconds(120);
 // A command is not longer on its way than this.
 constexpr auto kFrameLimit = std::chrono::seconds(30);
-// A call of MPI takes an int: so many bytes or words at a time.
-constexpr std::size_t kPiece = std::size_t{1} << 27;
-
-[[noreturn]] void Give(const char* problem) {
-  int rank = -1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::fprintf(stderr, "dpnmf-ranks: rank %d ends the job: %s\n", rank,
-               problem);
-  MPI_Abort(MPI_COMM_WORLD, 1);
-  std::_Exit(1);
-}
-
-// Sleeps a sixteenth of the time that it has waited already, 20 us to 20 ms:
-// late by a sixteenth at most, and idle ranks use no processor.
-void Await(MPI_Request* request, SteadyTime deadline) {
-  const SteadyTime begin = steady_clock::now();
-  for (;;) {
-    int done = 0;
-    if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-      Give("a message failed");
-    if (done != 0) return;
-    const SteadyTime now = steady_clock::now();
-    if (now > deadline) Give("another rank did not come in time");
-    std::this_thread::sleep_for(std::clamp<steady_clock::duration>(
-        (now - begin) / 16, std::chrono::microseconds(20), milliseconds(20)));
-  }
-}
-
-void Broadcast(std::span<char> bytes, SteadyTime deadline) {
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-    const auto count = static_cast<int>(std::min(kPiece, bytes.size() - at));
-    MPI_Request request;
-    MPI_Ibcast(bytes.data() + at, count, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-    Await(&request, deadline);
-  }
-}
-
-// Modulo 2^64: in any order the same.
-void AddUp(std::span<std::uint64_t> words, SteadyTime deadline) {
-  for (std::size_t at = 0; at < words.size(); at += kPiece) {
-    const auto count = static_cast<int>(std::min(kPiece, words.size() - at));
-    MPI_Request request;
-    MPI_Iallreduce(MPI_IN_PLACE, words.data() + at, count, MPI_UINT64_T,
-                   MPI_SUM, MPI_COMM_WORLD, &request);
-    Await(&request, deadline);
-  }
-}
-
 int Connect(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -119,7 +119,7 @@ void Bits(const Scratch& scratch, Trials* trials) {
       for (const auto& data : all) {
         const int compared = ExpectTheBitsOfOneProcess(
             *data, [&] { return InJob(*data, job->get()); });
-        if (compared != 12 || testing::Test::HasFailure()) {
+        if (compared != kRounds || testing::Test::HasFailure()) {
           trials->Wrong(absl::StrCat(ranks, " ranks of ", threads,
                                      " threads: other bits, or none, of ",
                                      data->description().name));

@@ -81,7 +81,7 @@ TEST(ShareSums, SharesAddUpToTheBitsOfOneProcess) {
           return InShares(data_dir, **data, count,
                           static_cast<int>(1 + count % 3));
         });
-        EXPECT_EQ(compared, 12) << name << " " << count;
+        EXPECT_EQ(compared, kRounds) << name << " " << count;
       }
     }
   }
