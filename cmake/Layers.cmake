@@ -43,7 +43,7 @@ set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
 set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
 set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/plot common/wire
   curator/data curator/import curator/draft curator/factor curator/lab)
-set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise
+set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_client common/base common/cli common/plot common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)

@@ -31,6 +31,8 @@ absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
   doctor.audit_log = AuditFileOf(options);
   doctor.metrics_listen = options.metrics_listen;
   doctor.backup = backup;
+  doctor.ranks = options.ranks.ranks;
+  doctor.private_network = options.ranks.private_network;
   doctor.paced = options.pace_milliseconds > 0;
   doctor.now = std::time(nullptr);
   const v1::DoctorReport report = ExamineCurator(doctor);

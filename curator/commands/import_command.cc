@@ -530,6 +530,9 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--array", &options.array,
            "Name of the array of an .npz file that has several",
            {.value = "NAME"}),
+      Flag("--shards", &options.shards,
+           "Write the arrays in so many ranges of people, for `serve --ranks` "
+           "[one]"),
       Flag("--dry-run", &flags->dry_run,
            "Only read and check the file and show its first people as they "
            "would be taken; they are private"),

@@ -40,6 +40,7 @@ struct Curator {
   std::unique_ptr<AccessControl> access;
   RunLocks locks;
   std::optional<RunMemoryLimit> memory;
+  std::unique_ptr<RankJob> ranks;  // null: all sums are computed here
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
   std::unique_ptr<AuditLog> audit;
@@ -104,6 +105,10 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   curator->memory.emplace(options.run_memory_mebibytes > 0
                               ? options.run_memory_mebibytes << 20
                               : DefaultRunMemoryLimit());
+  if (options.ranks.ranks > 0) {
+    DPNMF_ASSIGN_OR_RETURN(curator->ranks,
+                           RankJob::Start(RankJobOptionsOf(options)));
+  }
   if (options.pace_milliseconds > 0) {
     DPNMF_RETURN_IF_ERROR(
         CheckNonzeros(curator->catalog, options.pace_nonzeros));
@@ -225,7 +230,8 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.context = {
       curator.ledger.get(), curator.gate.get(), &curator.catalog,
       curator.access.get(), &curator.locks,     threads,
-      curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs};
+      curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs,
+      curator.ranks.get()};
   service_options.context.membership = curator.membership.get();
   service_options.identify = PeerIdentities;
   service_options.check_peer = [tls = options.tls](const auto& context) {

@@ -1,6 +1,13 @@
 #include "curator/commands/serve_flags.h"
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
+#include "common/base/parallel.h"
 #include "common/wire/address.h"
 #include "curator/ledger/data_paths.h"
 
@@ -77,6 +84,27 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "federation.json: release sums together with the curators that it "
            "names, masked so that only their total can be read [in none]",
            {.env = true}),
+      Flag("--ranks", &options->ranks.ranks,
+           "Compute sums over people in so many processes of an MPI job, each "
+           "with --threads threads [none]",
+           {.range = {1, 4096}, .env = true}),
+      Flag("--hosts", &options->ranks.hosts,
+           "File of the hosts of ranks, as mpirun takes it; this machine is "
+           "the first [this machine]",
+           {.value = "FILE", .needs = "--ranks", .env = true}),
+      Flag("--mpi-run", &options->ranks.mpi_run,
+           "What starts the job, with its arguments [mpirun]",
+           {.value = "COMMAND", .needs = "--ranks", .env = true}),
+      Flag("--private-network", &options->ranks.private_network,
+           "Declare the network between ranks private: exact sums cross it",
+           {.needs = "--ranks", .env = true}),
+      Flag("--ranks-seconds", &options->ranks.seconds,
+           "Longest time of a round in the ranks; after it they are ended and "
+           "started again",
+           {.range = {1, 86400},
+            .needs = "--ranks",
+            .env = true,
+            .shown = true}),
       Flag("--recommend-listen", &options->recommend.listen,
            "HOST:PORT for RecommendService: people's lists for front ends of "
            "the operator (role front_end) [off]",
@@ -104,6 +132,26 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
 std::string AuditFileOf(const ServeOptions& options) {
   return options.audit_log.empty() ? AuditFile(options.data_dir)
                                    : options.audit_log;
+}
+
+RankJobOptions RankJobOptionsOf(const ServeOptions& options) {
+  const auto& flags = options.ranks;
+  RankJobOptions job;
+  job.ranks = flags.ranks;
+  job.hosts = flags.hosts;
+  job.mpi_run = flags.mpi_run.empty()
+                    ? DefaultMpiRun(flags.ranks, !flags.hosts.empty())
+                    : absl::StrSplit(flags.mpi_run, ' ', absl::SkipEmpty());
+  std::error_code error;
+  job.program = std::filesystem::read_symlink("/proc/self/exe", error)
+                    .replace_filename("dpnmf-ranks");
+  job.data_dir = std::filesystem::absolute(options.data_dir, error);
+  job.threads = options.threads > 0
+                    ? options.threads
+                    : std::max(1, DefaultThreads() / std::max(1, flags.ranks));
+  job.private_network = flags.private_network;
+  job.deadline = std::chrono::seconds(flags.seconds);
+  return job;
 }
 
 absl::Status CheckAddresses(const ServeOptions& options) {

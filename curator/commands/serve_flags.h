@@ -11,6 +11,7 @@
 #include "common/cli/program.h"
 #include "common/server/quota.h"
 #include "common/tls/tls.h"
+#include "curator/ranks/rank_job.h"
 
 namespace dpnmf::curator {
 
@@ -28,6 +29,12 @@ struct ServeOptions {
   std::uint64_t most_uncharged_runs = 1000;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
+  struct {
+    int ranks = 0;  // 0: all sums are computed in this process
+    std::string hosts, mpi_run;
+    bool private_network = false;
+    int seconds = 600;
+  } ranks;
   std::string log_level = "info";
   bool log_json = false;
   std::string audit_log;       // empty: DATA_DIR/audit.jsonl
@@ -44,6 +51,9 @@ struct ServeOptions {
 std::vector<Flag> ServeFlags(ServeOptions* options);
 
 std::string AuditFileOf(const ServeOptions& options);
+
+// The job of --ranks, with dpnmf-ranks beside this program.
+RankJobOptions RankJobOptionsOf(const ServeOptions& options);
 
 // INVALID_ARGUMENT "address-malformed", "flags-conflict". Before anything is
 // opened: a slip of the pen needs no second look.

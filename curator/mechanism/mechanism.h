@@ -59,6 +59,10 @@ struct ReleaseKind {
   // noise and price. Null: as planned.
   void (*narrow)(const RoundInput& input,
                  std::vector<PartPlan>* parts) = nullptr;
+  // The sums of any ranges of people add up to the sums of all, entry by entry
+  // and none of them negative; of `parameters` and `plan` they read no more
+  // than a RankCommand has (curator/ranks/frames.h).
+  bool by_ranges = false;
 };
 
 struct Mechanism {

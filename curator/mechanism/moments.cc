@@ -65,13 +65,15 @@ constexpr ReleaseKind kReleases[] = {{.name = "mean",
                                       .check = CheckTakesNothing,
                                       .sums = SumsOfMean,
                                       .publish = PublishAll,
-                                      .memory = MemoryOfMean},
+                                      .memory = MemoryOfMean,
+                                      .by_ranges = true},
                                      {.name = "moments",
                                       .check = CheckSelection,
                                       .sums = SumsOfMoments,
                                       .publish = PublishAll,
                                       .memory = MemoryOfMoments,
-                                      .narrow = NarrowToRows}};
+                                      .narrow = NarrowToRows,
+                                      .by_ranges = true}};
 
 }  // namespace
 

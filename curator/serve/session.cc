@@ -122,11 +122,15 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.identity_cap = run.identity_cap;
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
+    const int threads =
+        context_.ranks == nullptr
+            ? context_.threads
+            : std::max(context_.threads, context_.ranks->threads_in_all());
     DPNMF_ASSIGN_OR_RETURN(
-        run.memory, context_.memory->Take(
-                        run.identity, MemoryOfRun(run.plan, parameters,
-                                                  run.dataset->description(),
-                                                  context_.threads)));
+        run.memory,
+        context_.memory->Take(
+            run.identity, MemoryOfRun(run.plan, parameters,
+                                      run.dataset->description(), threads)));
   }
 
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
@@ -165,6 +169,15 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
       .check(input, run_->parameters, run_->facts);
 }
 
+std::vector<PartPlan> Session::PartsOf(std::uint32_t round,
+                                       const RoundInput& input) const {
+  const StagePlan& stage = run_->plan.StageOf(round);
+  std::vector<PartPlan> parts = stage.parts;
+  const ReleaseKind& kind = ReleaseKindOf(stage.release);
+  if (kind.narrow != nullptr) kind.narrow(input, &parts);
+  return parts;
+}
+
 RoundRequest Session::RequestOf(std::uint32_t round,
                                 const RoundInput& input) const {
   RoundRequest request;
@@ -189,10 +202,7 @@ RoundRequest Session::RequestOf(std::uint32_t round,
     for (const double number : input.numbers) hash.AddDouble(number);
   }
   request.request_hash = hash.Finish();
-  const StagePlan& stage = run_->plan.StageOf(round);
-  request.parts = stage.parts;
-  const ReleaseKind& kind = ReleaseKindOf(stage.release);
-  if (kind.narrow != nullptr) kind.narrow(input, &request.parts);
+  request.parts = PartsOf(round, input);
   request.adjacency = run_->facts.adjacency;
   return request;
 }
@@ -209,20 +219,27 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
     const RunPlan plan;
     Execution execution;
     std::unique_ptr<Coefficients> coefficients;
+    RankJob* ranks;  // null: here
+    std::vector<PartPlan> parts;
+    std::unique_ptr<RankJob::RemoteCoefficients> remote;
     RoundSums sums = {};
 
     absl::Status Run(const RoundInput& input, std::function<bool()> stop) {
       execution.stop = std::move(stop);
+      const RoundContext context{data, parameters, plan, execution,
+                                 &coefficients};
       DPNMF_ASSIGN_OR_RETURN(
-          sums,
-          kind.sums(input, {data, parameters, plan, execution, &coefficients}));
+          sums, ranks != nullptr && kind.by_ranges
+                    ? ranks->Sums(kind, input, context, parts, &remote)
+                    : kind.sums(input, context));
       return absl::OkStatus();
     }
   };
   const auto work = std::make_shared<Work>(
       Work{ReleaseKindOf(run_->plan.StageOf(round).release), *run_->dataset,
            run_->parameters, run_->plan, Execution{context_.threads, 0},
-           std::move(run_->coefficients)});
+           std::move(run_->coefficients), context_.ranks, PartsOf(round, input),
+           std::move(run_->remote)});
   if (context_.pacer == nullptr) {
     DPNMF_RETURN_IF_ERROR(work->Run(input, abandoned_));
   } else {
@@ -232,6 +249,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
         }));
   }
   run_->coefficients = std::move(work->coefficients);
+  run_->remote = std::move(work->remote);
   return std::move(work->sums);
 }
 
@@ -258,7 +276,10 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   if (known.has_value()) return *std::move(known);
   // H is a function of the rounds that were released (docs/privacy.md, theorem
   // 1): what an unfinished one did to it goes.
-  absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
+  absl::Cleanup begin_anew = [this] {
+    run_->coefficients.reset();
+    run_->remote.reset();
+  };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,

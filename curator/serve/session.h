@@ -25,6 +25,7 @@
 #include "curator/gate/release_gate.h"
 #include "curator/ledger/ledger.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/ranks/rank_job.h"
 #include "curator/serve/access.h"
 #include "curator/serve/catalog.h"
 #include "curator/serve/pacing.h"
@@ -62,6 +63,7 @@ struct SessionContext {
   Pacer* pacer = nullptr;
   RunMemoryLimit* memory = nullptr;          // null: without a limit
   std::uint64_t most_uncharged_runs = 1000;  // RunOpening
+  RankJob* ranks = nullptr;  // null: all sums are computed in this process
   // This curator's part in a federation; null: it is in none. Its name is an
   // alias of its data set in the catalog.
   const Membership* membership = nullptr;
@@ -158,6 +160,8 @@ class Session {
     std::shared_ptr<RunLocks::Lock> run_lock;
     // H of the rounds before; made when the first statistic is computed.
     std::unique_ptr<Coefficients> coefficients;
+    // The same where the ranks hold it.
+    std::unique_ptr<RankJob::RemoteCoefficients> remote;
     RunMemoryLimit::Lease memory;
     bool federated = false;
   };
@@ -175,6 +179,9 @@ class Session {
   OfferedRound RoundOffered(std::uint32_t round, const Digest& request) const;
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  // Of the round's stage, as this request wants them.
+  std::vector<PartPlan> PartsOf(std::uint32_t round,
+                                const RoundInput& input) const;
   RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
   // The sums of a round, in paced mode at a tick: UNAVAILABLE "round-overran",
   // FAILED_PRECONDITION "overruns-exhausted". The run has no H after a failure.
