@@ -219,6 +219,12 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "`non_negative` is of runs on ratings: leave it out, the "
                    "dictionary of other runs is never negative.");
   }
+  if (reply.specification().priors_size() > 0 &&
+      parameters.mechanism != "moments") {
+    return Invalid("prior-unused",
+                   "Priors are of runs of mechanism moments: leave them out, "
+                   "or ask for that mechanism.");
+  }
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));

@@ -1,11 +1,13 @@
 #include "common/nmf/moments.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -50,11 +52,6 @@ absl::Status CheckMoments(const NoisedMoments& moments) {
   return absl::OkStatus();
 }
 
-// How much of each estimate.
-struct Shares {
-  double spectral = 1, entries = 0;
-};
-
 // Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
 // independent (Oliveira, Lei and Tibshirani 2021).
 struct Halves {
@@ -72,20 +69,47 @@ Halves Split(const NoisedMoments& moments) {
           moments.stddev_off * std::sqrt(1 + kThinning * kThinning)};
 }
 
+// The estimates that are mixed; the last three with priors alone.
+enum Part : std::size_t {
+  kSpectral,
+  kEntries,
+  kBase,
+  kWithin,
+  kBeside,
+  kParts
+};
+using Estimates = std::array<MatrixXd, kParts>;
+
 // Shares >= 0 that bring the estimates from Y1 nearest to Y2 off the diagonal;
 // |Y2 - .|^2 differs from the error of the mix by a constant, in expectation.
-Shares SharesOf(MatrixXd spectral, MatrixXd entries, MatrixXd held_out) {
-  for (MatrixXd* matrix : {&held_out, &spectral, &entries})
-    matrix->diagonal().setZero();
+VectorXd SharesOf(Estimates estimates, MatrixXd held_out) {
+  held_out.diagonal().setZero();
+  std::vector<std::size_t> present;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    if (estimates[i].size() == 0) continue;
+    estimates[i].diagonal().setZero();
+    present.push_back(i);
+  }
+  const auto count = static_cast<Eigen::Index>(present.size());
   const auto product = [](const MatrixXd& a, const MatrixXd& b) {
     return a.cwiseProduct(b).sum();
   };
-  MatrixXd gram(2, 2), c(2, 1), shares = MatrixXd::Zero(2, 1);
-  gram << product(spectral, spectral), product(spectral, entries),
-      product(spectral, entries), product(entries, entries);
-  c << product(spectral, held_out), product(entries, held_out);
-  SweepNonNegative(gram, c, 1000, 1, &shares);
-  return {shares(0), shares(1)};
+  MatrixXd gram(count, count), c(count, 1), shares = MatrixXd::Zero(count, 1);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const MatrixXd& one = estimates[present[static_cast<std::size_t>(i)]];
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      gram(i, j) = gram(j, i) =
+          product(one, estimates[present[static_cast<std::size_t>(j)]]);
+    }
+    c(i, 0) = product(one, held_out);
+  }
+  // What priors propose is often near to what the release says.
+  SweepNonNegative(gram, c, count > 2 ? 20'000 : 1000, 1, &shares);
+  VectorXd all = VectorXd::Zero(kParts);
+  for (Eigen::Index i = 0; i < count; ++i)
+    all(static_cast<Eigen::Index>(present[static_cast<std::size_t>(i)])) =
+        shares(i, 0);
+  return all;
 }
 
 }  // namespace
@@ -109,36 +133,66 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
                    "The second moment is zero: there is nothing to fit.");
   }
   result.diagonal = y.diagonal().cwiseMax(0.0);
-  // The estimates by spectrum and by entries, of Y and of Y1.
+  const bool has_priors = moments.priors != nullptr && !moments.priors->empty();
+  if (has_priors) DPNMF_RETURN_IF_ERROR(CheckPriors(*moments.priors, y.rows()));
+  const PriorMoments proposed =
+      has_priors ? ProposeMoments(*moments.priors, y, stop) : PriorMoments();
+  const bool is_based = !proposed.proposals.empty();
+  // The estimates of Y and of Y1.
   const bool is_mixed = s > 0 && y.rows() > 1;
   const Halves halves = is_mixed ? Split(moments) : Halves();
-  SpectralEstimate spectral[2];
-  MatrixXd entries[2];
-  ParallelForWithStop(is_mixed ? 4 : 1, threads, stop,
-                      [&](std::size_t task, const Stop& ask) {
-                        const std::size_t of = task % 2;
-                        const MatrixXd& from = of == 0 ? y : halves.fitted;
-                        const double stddev = of == 0 ? s : halves.stddev;
+  VectorXd spikes;
+  PriorBase base;
+  Estimates of_y, of_half;
+  ParallelForWithStop(!is_mixed  ? 1
+                      : is_based ? 6
+                                 : 4,
+                      threads, stop, [&](std::size_t task, const Stop& ask) {
+                        const bool whole = task % 2 == 0;
+                        const MatrixXd& from = whole ? y : halves.fitted;
+                        const double stddev = whole ? s : halves.stddev;
+                        Estimates& to = whole ? of_y : of_half;
                         if (task < 2) {
-                          spectral[of] = EstimateBySpectrum(from, stddev, ask);
+                          SpectralEstimate spectral =
+                              EstimateBySpectrum(from, stddev, ask);
+                          to[kSpectral] = std::move(spectral.g);
+                          if (whole) spikes = std::move(spectral.spikes);
+                        } else if (task < 4) {
+                          to[kEntries] = EstimateByEntries(from, stddev, ask);
                         } else {
-                          entries[of] = EstimateByEntries(from, stddev, ask);
+                          PriorBase fitted = FitBase(proposed, from);
+                          BesideBase more = EstimateBesideBase(
+                              from, fitted.moment, stddev, ask);
+                          to[kBase] = fitted.moment;
+                          to[kWithin] = std::move(more.within);
+                          to[kBeside] = std::move(more.beside);
+                          if (whole) base = std::move(fitted);
                         }
                       });
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-  result.spikes = std::move(spectral[0].spikes);
-  result.g = std::move(spectral[0].g);
+  result.spikes = std::move(spikes);
+  result.g = of_y[kSpectral];
   if (is_mixed) {
-    const Shares shares = SharesOf(std::move(spectral[1].g),
-                                   std::move(entries[1]), halves.held_out);
-    const double sum = shares.spectral + shares.entries;
-    const VectorXd diagonal =
-        sum > 0 ? VectorXd((shares.spectral * result.g.diagonal() +
-                            shares.entries * y.diagonal()) /
-                           sum)
-                : y.diagonal();
-    result.g = shares.spectral * result.g + shares.entries * entries[0];
-    result.g.diagonal() = diagonal;
+    const VectorXd shares = SharesOf(std::move(of_half), halves.held_out);
+    const double sum = shares(kSpectral) + shares(kEntries) + shares(kBase);
+    result.g.setZero();
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (of_y[i].size() > 0)
+        result.g += shares(static_cast<Eigen::Index>(i)) * of_y[i];
+    }
+    // Entries have no estimate of the diagonal but Y's; `within` and `beside`
+    // are differences.
+    result.g.diagonal() =
+        sum > 0 ? VectorXd(result.g.diagonal() / sum) : y.diagonal();
+    if (is_based && sum > 0 && shares(kBase) > 0) {
+      const double share = shares(kBase) / sum;
+      const VectorXd mixed = result.g.diagonal().cwiseMax(0.0);
+      result.share_of_priors = share;
+      result.diagonal = (1 - share) * result.diagonal + share * mixed;
+      result.trace = (1 - share) * result.trace + share * mixed.sum();
+      result.known = ColumnsOfBase(proposed, base) *
+                     static_cast<float>(std::sqrt(shares(kBase)));
+    }
   }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
   result.g = result.g.cwiseMax(0.0);
