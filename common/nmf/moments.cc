@@ -59,10 +59,11 @@ struct Halves {
   double stddev = 0;  // of the noise in `fitted`
 };
 
-Halves Split(const NoisedMoments& moments) {
-  constexpr double kThinning = 0.5;
-  constexpr std::uint64_t kSeed = 1;
-  Draws draws(kSeed);
+constexpr double kThinning = 0.5;
+constexpr std::size_t kSplitsWithPriors = 4;
+
+Halves Split(const NoisedMoments& moments, std::uint64_t seed) {
+  Draws draws(seed);
   const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
                                         moments.stddev_diagonal, &draws);
   return {moments.g + kThinning * noise, moments.g - noise / kThinning,
@@ -80,36 +81,68 @@ enum Part : std::size_t {
 };
 using Estimates = std::array<MatrixXd, kParts>;
 
-// Shares >= 0 that bring the estimates from Y1 nearest to Y2 off the diagonal;
-// |Y2 - .|^2 differs from the error of the mix by a constant, in expectation.
-VectorXd SharesOf(Estimates estimates, MatrixXd held_out) {
-  held_out.diagonal().setZero();
-  std::vector<std::size_t> present;
-  for (std::size_t i = 0; i < kParts; ++i) {
-    if (estimates[i].size() == 0) continue;
-    estimates[i].diagonal().setZero();
-    present.push_back(i);
-  }
-  const auto count = static_cast<Eigen::Index>(present.size());
-  const auto product = [](const MatrixXd& a, const MatrixXd& b) {
-    return a.cwiseProduct(b).sum();
-  };
-  MatrixXd gram(count, count), c(count, 1), shares = MatrixXd::Zero(count, 1);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    const MatrixXd& one = estimates[present[static_cast<std::size_t>(i)]];
-    for (Eigen::Index j = 0; j <= i; ++j) {
-      gram(i, j) = gram(j, i) =
-          product(one, estimates[present[static_cast<std::size_t>(j)]]);
+// Normal equations of the least squares that bring the estimates from Y1
+// nearest to Y2 off the diagonal; |Y2 - .|^2 differs from the error of the mix
+// by a constant, in expectation. Sums over splits.
+struct Normal {
+  MatrixXd gram = MatrixXd::Zero(kParts, kParts);
+  MatrixXd c = MatrixXd::Zero(kParts, 1);
+
+  void Add(Estimates estimates, MatrixXd held_out) {
+    held_out.diagonal().setZero();
+    const auto product = [](const MatrixXd& a, const MatrixXd& b) {
+      return a.cwiseProduct(b).sum();
+    };
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (estimates[i].size() == 0) continue;
+      const auto row = static_cast<Eigen::Index>(i);
+      estimates[i].diagonal().setZero();
+      c(row) += product(estimates[i], held_out);
+      for (std::size_t j = 0; j <= i; ++j) {
+        const auto column = static_cast<Eigen::Index>(j);
+        if (estimates[j].size() == 0) continue;
+        gram(row, column) += product(estimates[i], estimates[j]);
+        gram(column, row) = gram(row, column);
+      }
     }
-    c(i, 0) = product(one, held_out);
   }
+};
+
+// Shares >= 0 of some of the estimates, and what they lower |Y2 - .|^2 by.
+struct Shares {
+  VectorXd of = VectorXd::Zero(kParts);
+  double gain = 0;
+};
+
+Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
+  const auto count = static_cast<Eigen::Index>(among.size());
+  const MatrixXd gram = normal.gram(among, among);
+  const MatrixXd c = normal.c(among, Eigen::all);
+  MatrixXd shares = MatrixXd::Zero(count, 1);
   // What priors propose is often near to what the release says.
   SweepNonNegative(gram, c, count > 2 ? 20'000 : 1000, 1, &shares);
-  VectorXd all = VectorXd::Zero(kParts);
+  Shares result;
   for (Eigen::Index i = 0; i < count; ++i)
-    all(static_cast<Eigen::Index>(present[static_cast<std::size_t>(i)])) =
-        shares(i, 0);
-  return all;
+    result.of(among[static_cast<std::size_t>(i)]) = shares(i);
+  const VectorXd fitted = gram * shares.col(0);
+  result.gain = 2 * c.col(0).dot(shares.col(0)) - shares.col(0).dot(fitted);
+  return result;
+}
+
+// The release alone, the priors with what it says about them, or both: both
+// only if that is better by more than shares without worth are by chance. A
+// share of no worth lowers the sum over both triangles by twice the held-out
+// noise's variance times a chi squared.
+VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
+  constexpr double kLeastChiSquared = 8;
+  const Shares release = SharesOf(normal, {kSpectral, kEntries});
+  const Shares priors = SharesOf(normal, {kBase, kWithin, kBeside});
+  const Shares both =
+      SharesOf(normal, {kSpectral, kEntries, kBase, kWithin, kBeside});
+  const Shares& better = priors.gain > release.gain ? priors : release;
+  return both.gain - better.gain > 2 * held_out_variance * kLeastChiSquared
+             ? both.of
+             : better.of;
 }
 
 }  // namespace
@@ -138,42 +171,52 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
   const PriorMoments proposed =
       has_priors ? ProposeMoments(*moments.priors, y, stop) : PriorMoments();
   const bool is_based = !proposed.proposals.empty();
-  // The estimates of Y and of Y1.
+  // The estimates of Y, then of Y1 of each split.
   const bool is_mixed = s > 0 && y.rows() > 1;
-  const Halves halves = is_mixed ? Split(moments) : Halves();
+  const std::size_t splits = !is_mixed ? 0 : is_based ? kSplitsWithPriors : 1;
+  const std::size_t kinds = !is_mixed ? 1 : is_based ? 3 : 2;
+  std::vector<Halves> halves(splits);
+  for (std::size_t i = 0; i < splits; ++i) halves[i] = Split(moments, i + 1);
   VectorXd spikes;
   PriorBase base;
-  Estimates of_y, of_half;
-  ParallelForWithStop(!is_mixed  ? 1
-                      : is_based ? 6
-                                 : 4,
-                      threads, stop, [&](std::size_t task, const Stop& ask) {
-                        const bool whole = task % 2 == 0;
-                        const MatrixXd& from = whole ? y : halves.fitted;
-                        const double stddev = whole ? s : halves.stddev;
-                        Estimates& to = whole ? of_y : of_half;
-                        if (task < 2) {
-                          SpectralEstimate spectral =
-                              EstimateBySpectrum(from, stddev, ask);
-                          to[kSpectral] = std::move(spectral.g);
-                          if (whole) spikes = std::move(spectral.spikes);
-                        } else if (task < 4) {
-                          to[kEntries] = EstimateByEntries(from, stddev, ask);
-                        } else {
-                          PriorBase fitted = FitBase(proposed, from);
-                          BesideBase more = EstimateBesideBase(
-                              from, fitted.moment, stddev, ask);
-                          to[kBase] = fitted.moment;
-                          to[kWithin] = std::move(more.within);
-                          to[kBeside] = std::move(more.beside);
-                          if (whole) base = std::move(fitted);
-                        }
-                      });
+  std::vector<Estimates> estimates(splits + 1);
+  ParallelForWithStop(
+      kinds * (splits + 1), threads, stop,
+      [&](std::size_t task, const Stop& ask) {
+        const std::size_t of = task % (splits + 1), kind = task / (splits + 1);
+        const MatrixXd& from = of == 0 ? y : halves[of - 1].fitted;
+        const double stddev = of == 0 ? s : halves[of - 1].stddev;
+        Estimates& to = estimates[of];
+        if (kind == 0) {
+          SpectralEstimate spectral = EstimateBySpectrum(from, stddev, ask);
+          to[kSpectral] = std::move(spectral.g);
+          if (of == 0) spikes = std::move(spectral.spikes);
+        } else if (kind == 1) {
+          to[kEntries] = EstimateByEntries(from, stddev, ask);
+        } else {
+          PriorBase fitted = FitBase(proposed, from);
+          BesideBase more =
+              EstimateBesideBase(from, fitted.moment, stddev, ask);
+          to[kBase] = fitted.moment;
+          to[kWithin] = std::move(more.within);
+          to[kBeside] = std::move(more.beside);
+          if (of == 0) base = std::move(fitted);
+        }
+      });
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
   result.spikes = std::move(spikes);
+  const Estimates& of_y = estimates[0];
   result.g = of_y[kSpectral];
   if (is_mixed) {
-    const VectorXd shares = SharesOf(std::move(of_half), halves.held_out);
+    Normal normal;
+    for (std::size_t i = 0; i < splits; ++i)
+      normal.Add(std::move(estimates[i + 1]), std::move(halves[i].held_out));
+    const auto count = static_cast<double>(splits);
+    const VectorXd shares =
+        is_based
+            ? SharesWithPriors(
+                  normal, count * s * s * (count + 1 / (kThinning * kThinning)))
+            : SharesOf(normal, {kSpectral, kEntries}).of;
     const double sum = shares(kSpectral) + shares(kEntries) + shares(kBase);
     result.g.setZero();
     for (std::size_t i = 0; i < kParts; ++i) {
