@@ -299,15 +299,19 @@ absl::StatusOr<MatrixXd> ColumnsOfTriples(const MatrixXd& triples,
       !IsIndex(triples(0, 1), kMostPriorEntries))
     return ErrorsDamaged();
   const auto count = static_cast<Index>(triples(0, 1));
+  // A fit reads so many at most (ProposeMoments), at even distances.
+  const Index used = std::min(count, kMostPriorColumns);
   const std::vector<Index> places = PlacesAmong(rows, features);
-  MatrixXd columns = MatrixXd::Zero(static_cast<Index>(rows.size()), count);
+  MatrixXd columns = MatrixXd::Zero(static_cast<Index>(rows.size()), used);
   for (Index i = 1; i < triples.rows(); ++i) {
     if (!IsIndex(triples(i, 0), static_cast<std::uint64_t>(features)) ||
         !IsIndex(triples(i, 1), static_cast<std::uint64_t>(count)))
       return ErrorsDamaged();
     const Index row = places[static_cast<std::size_t>(triples(i, 0))];
-    if (row >= 0)
-      columns(row, static_cast<Index>(triples(i, 1))) = triples(i, 2);
+    const auto column = static_cast<Index>(triples(i, 1));
+    const Index slot = (column * used + count - 1) / count;
+    if (row >= 0 && slot < used && slot * count / used == column)
+      columns(row, slot) = triples(i, 2);
   }
   return columns;
 }

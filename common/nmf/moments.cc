@@ -129,18 +129,23 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
   return result;
 }
 
-// The release alone, the priors with what it says about them, or both: both
-// only if that is better by more than shares without worth are by chance. A
-// share of no worth lowers the sum over both triangles by twice the held-out
-// noise's variance times a chi squared.
+// The release alone, the priors with what it says about them, or both: the
+// second and the third only if they are better by more than a few shares
+// without worth are by chance. Such a share lowers the sum over both triangles
+// by twice the variance times a chi squared, `held_out_variance` that of an
+// entry of Y2, summed over the splits with the Y that they have in common, over
+// their number.
 VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
-  constexpr double kLeastChiSquared = 8;
+  constexpr double kChiSquaredOfPriors = 4, kChiSquaredOfBoth = 16;
   const Shares release = SharesOf(normal, {kSpectral, kEntries});
   const Shares priors = SharesOf(normal, {kBase, kWithin, kBeside});
   const Shares both =
       SharesOf(normal, {kSpectral, kEntries, kBase, kWithin, kBeside});
-  const Shares& better = priors.gain > release.gain ? priors : release;
-  return both.gain - better.gain > 2 * held_out_variance * kLeastChiSquared
+  const Shares& better =
+      priors.gain - release.gain > 2 * held_out_variance * kChiSquaredOfPriors
+          ? priors
+          : release;
+  return both.gain - better.gain > 2 * held_out_variance * kChiSquaredOfBoth
              ? both.of
              : better.of;
 }
@@ -213,10 +218,9 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
       normal.Add(std::move(estimates[i + 1]), std::move(halves[i].held_out));
     const auto count = static_cast<double>(splits);
     const VectorXd shares =
-        is_based
-            ? SharesWithPriors(
-                  normal, count * s * s * (count + 1 / (kThinning * kThinning)))
-            : SharesOf(normal, {kSpectral, kEntries}).of;
+        is_based ? SharesWithPriors(
+                       normal, s * s * (count + 1 / (kThinning * kThinning)))
+                 : SharesOf(normal, {kSpectral, kEntries}).of;
     const double sum = shares(kSpectral) + shares(kEntries) + shares(kBase);
     result.g.setZero();
     for (std::size_t i = 0; i < kParts; ++i) {

@@ -26,7 +26,8 @@ struct Prior {
 };
 
 inline constexpr std::size_t kMostPriors = 16;
-// Columns beyond so many are left out, at even distances.
+// Of more columns so many are used, at even distances: j n / kMostPriorColumns,
+// rounded down.
 inline constexpr Eigen::Index kMostPriorColumns = 3000;
 
 // INVALID_ARGUMENT "prior-shape-invalid" (not M rows, no entries, not
