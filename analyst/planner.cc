@@ -240,6 +240,12 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "`non_negative` is of runs on ratings: leave it out, the "
                    "dictionary of other runs is never negative.");
   }
+  if (reply.specification().priors_size() > 0 &&
+      parameters.mechanism != "moments") {
+    return Invalid("prior-unused",
+                   "Priors are of runs of mechanism moments: leave them out, "
+                   "or ask for that mechanism.");
+  }
   DPNMF_ASSIGN_OR_RETURN(RunPlan plan, PlanRun(parameters, facts));
   if (dataset.has_federation())
     DPNMF_RETURN_IF_ERROR(ShareNoise(dataset, parameters, &plan, &reply));

@@ -48,7 +48,8 @@ struct NewRun {
 absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
                                const v1::Refit& refit);
 
-// The same request has the same name: parent, rank, seed and W_0 as sent.
+// The same request has the same name: parent, rank, seed, priors and W_0 as
+// sent.
 ClientRequest RequestOf(const v1::Run& child,
                         const std::optional<Eigen::MatrixXd>& w0);
 

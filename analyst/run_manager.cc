@@ -9,6 +9,7 @@
 #include "analyst/epsilon_text.h"
 #include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/wire/convert.h"
@@ -129,9 +130,11 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
   return manager;
 }
 
-absl::StatusOr<v1::Run> RunManager::Start(
-    const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0,
-    const std::string& started_by, std::optional<ClientRequest> request) {
+absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
+                                          std::optional<Eigen::MatrixXd> w0,
+                                          const std::string& started_by,
+                                          std::optional<ClientRequest> request,
+                                          NamedPriors priors) {
   v1::PlanRunReply reply = planned.reply;
   RefuseTooLarge(&reply);
   DPNMF_RETURN_IF_ERROR(RefusalOf(reply));
@@ -142,6 +145,8 @@ absl::StatusOr<v1::Run> RunManager::Start(
   run.record.run.set_state(v1::RUN_STATE_QUEUED);
   run.record.guarantee = planned.reply.guarantee();
   run.record.population = planned.dataset.population();
+  DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors.priors), priors.names,
+                                   planned.dataset, store_, &run.state));
   run.facts.dataset = planned.dataset;
   run.facts.request = std::move(request);
   return Enqueue(std::move(run), started_by);
@@ -159,7 +164,8 @@ absl::StatusOr<NewRun> RunManager::PrepareRefit(const v1::Refit& refit) {
 
 absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
                                           std::optional<Eigen::MatrixXd> w0,
-                                          const std::string& started_by) {
+                                          const std::string& started_by,
+                                          std::vector<SentPrior> priors) {
   child.facts.request = RequestOf(child.record.run, w0);
   const v1::RunSpecification& specification = child.record.run.specification();
   DPNMF_ASSIGN_OR_RETURN(
@@ -167,6 +173,13 @@ absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
       FirstDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
                       specification.parameters().rank(),
                       specification.learner(), std::move(w0)));
+  if (!priors.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                           store_->ReadDataset(child.facts.like));
+    DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors),
+                                     StoredNames(child.facts.like, store_),
+                                     dataset, store_, &child.state));
+  }
   return Enqueue(std::move(child), started_by);
 }
 

@@ -27,6 +27,9 @@ constexpr int kLargestRank = 4096;
 // stays in the deviations of the features.
 constexpr Eigen::Index kMostFullRows = 256, kMostDirections = 128;
 constexpr int kMatchingSteps = 45;
+// Of the trace that public columns stand for: the rest of it is drawn all the
+// same, since W would fit what is peculiar to a few hundred people.
+constexpr double kKnownShare = 0.4;
 // Of one start among several, and of the best of them.
 constexpr int kTrialIterations = 20, kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
@@ -101,6 +104,29 @@ MatrixXf DrawColumns(const ColumnLaw& law, Eigen::Index count,
   Multiply(law.vectors.cast<float>(), c, options.threads, &columns,
            options.stop);
   return (columns + rest).cwiseMax(0.0f) / std::sqrt(static_cast<float>(count));
+}
+
+// Public columns among the drawn ones, evenly spread; the drawn ones have what
+// the public ones leave of the trace.
+MatrixXf AmongKnown(const DenoisedMoments& moments, MatrixXf drawn) {
+  const Eigen::Index known = moments.known.cols();
+  if (known == 0) return drawn;
+  const double share =
+      kKnownShare *
+      std::min(1.0, moments.known.cast<double>().squaredNorm() / moments.trace);
+  drawn *= static_cast<float>(std::sqrt(1 - share));
+  const auto known_scale = static_cast<float>(std::sqrt(kKnownShare));
+  const Eigen::Index count = drawn.cols() + known;
+  MatrixXf all(drawn.rows(), count);
+  Eigen::Index of_known = 0;
+  for (Eigen::Index n = 0; n < count; ++n) {
+    if ((n + 1) * known / count > of_known) {
+      all.col(n) = known_scale * moments.known.col(of_known++);
+    } else {
+      all.col(n) = drawn.col(n - of_known);
+    }
+  }
+  return all;
 }
 
 // An upper estimate of the largest eigenvalue of a positive semidefinite matrix
@@ -408,12 +434,12 @@ absl::StatusOr<MatrixXf> DrawMatchedColumns(const DenoisedMoments& moments,
                                             const FitOptions& options) {
   const ColumnLaw law = LawOf(moments, options);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
-  MatrixXf x = DrawColumns(law, count, options);
+  MatrixXf x = AmongKnown(moments, DrawColumns(law, count, options));
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   MatchMoment(law, options, &x);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   x *= static_cast<float>(
-      std::sqrt(static_cast<double>(count) /
+      std::sqrt(static_cast<double>(x.cols()) /
                 std::max(static_cast<double>(x.squaredNorm()), 1e-30)));
   return x;
 }

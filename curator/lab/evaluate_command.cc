@@ -123,6 +123,7 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                       : flags.format_in != "auto"    ? "format-in"
                       : !options.vocabulary.empty()  ? "vocabulary"
                       : options.image_width != 0     ? "image-width"
+                      : !options.priors.empty()      ? "prior"
                       : !options.rounds.empty()      ? "rounds"
                       : flags.outliers != "off"      ? "outliers"
                       : options.lambda.has_value()   ? "lambda"
@@ -229,6 +230,10 @@ Command EvaluateCommand() {
                 "topics and coherence"),
            Flag("--image-width", &options.image_width,
                 "Width of a picture, if columns are pictures, row by row"),
+           Flag("--prior", &options.priors,
+                "Public knowledge that moments are fitted with: FILE (columns "
+                "of public people, as --users), dictionary:FILE or "
+                "moment:FILE; several with commas"),
            Flag("--rank", &flags->rank,
                 "K: columns of W; of ratings: columns of a profile [chosen]"),
            Flag("--epsilon", &options.epsilon,

@@ -12,6 +12,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "curator/lab/evaluate/prior_files.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 
 namespace dpnmf::curator::lab {
@@ -137,10 +138,12 @@ double Mean(const std::vector<Topic>& topics, double Topic::*score) {
 class Evaluator {
  public:
   Evaluator(const EvaluateOptions& options, const EvaluateHooks& hooks,
-            const Data& data, Evaluation* evaluation)
+            const Data& data, std::shared_ptr<const std::vector<Prior>> priors,
+            Evaluation* evaluation)
       : options_(options),
         hooks_(hooks),
         given_(data.given.get()),
+        priors_(std::move(priors)),
         evaluation_(evaluation) {
     if (data.spoilt != nullptr)
       spoilt_ = std::make_unique<DataView>(data.spoilt.get());
@@ -178,6 +181,7 @@ class Evaluator {
     trial.seed = SeedFor(options_.seed, absl::StrCat("repeat ", repeat));
     trial.threads = options_.threads;
     trial.stop = hooks_.stop;
+    trial.priors = priors_;
     return trial;
   }
 
@@ -218,6 +222,7 @@ class Evaluator {
   const EvaluateHooks& hooks_;
   const DataView given_;
   std::unique_ptr<DataView> spoilt_;
+  const std::shared_ptr<const std::vector<Prior>> priors_;
   Evaluation* evaluation_;
 };
 
@@ -360,7 +365,15 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options,
   evaluation.outlier_bound = options.outlier_bound.value_or(1);
   if (!options.save_models.empty())
     DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.save_models));
-  const absl::Status done = Evaluator(options, hooks, data, &evaluation).Run();
+  std::shared_ptr<const std::vector<Prior>> priors;
+  if (!options.priors.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(std::vector<Prior> loaded,
+                           LoadPriors(options.priors, options.users_are_rows,
+                                      evaluation.features));
+    priors = std::make_shared<const std::vector<Prior>>(std::move(loaded));
+  }
+  const absl::Status done =
+      Evaluator(options, hooks, data, std::move(priors), &evaluation).Run();
   if (!done.ok() && !(absl::IsCancelled(done) && hooks.stop && hooks.stop()))
     return done;
   return evaluation;

@@ -39,6 +39,10 @@ struct EvaluateOptions {
   // T of statistics and of the published algorithm. Empty: 30 of statistics;
   // 2, 10 and 50 of the published.
   std::vector<std::uint32_t> rounds;
+  // Public knowledge: each FILE, dictionary:FILE or moment:FILE (LoadPriors).
+  // With it moments are fitted to both, and the parts of the priors alone are
+  // measured.
+  std::vector<std::string> priors;
   int threads = 1;
   std::string save_models;  // directory, or empty
   std::string output;       // directory
