@@ -12,12 +12,12 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
 DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf dpnmf-lab package_files" "$top/deploy/build.sh" "$build"
 build=$(cd "$build" && pwd)
-rm -rf "$build/packages" "$build/_CPack_Packages"
+rm -rf "$build/packages"
 log=$build/packages.log
 if ! (cd "$build" && umask 022 && cpack -G DEB) >"$log" 2>&1; then
   grep -iE 'error' "$log" | head -20 >&2
   echo "the packages cannot be made; all of it: $log" >&2
   exit 1
 fi
-rm -rf "$build/_CPack_Packages"
+rm -rf "$build/packages/_CPack_Packages"
 ls -1 "$build"/packages/*.deb

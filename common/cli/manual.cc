@@ -153,8 +153,9 @@ std::string ManualPage(const Program& program) {
   const std::size_t end = about.find_first_of(".:");
   std::string text = absl::StrCat(
       ".TH ", absl::AsciiStrToUpper(Escaped(name)), " 1 \"\" \"dpnmf ",
-      program.version, "\" \"User Commands\"\n.SH NAME\n", Escaped(name),
-      " \\- ", Lines(about.substr(0, end)), ".SH SYNOPSIS\n", Bold(name));
+      program.version, "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n",
+      Escaped(name), " \\- ", Lines(about.substr(0, end)), ".SH SYNOPSIS\n",
+      Bold(name));
   absl::StrAppend(&text, root.commands.empty() ? "" : " \\fICOMMAND\\fR",
                   " [\\fIFLAG\\fR]...\n.SH DESCRIPTION\n",
                   Lines(WithStop(about)), ".SH OPTIONS\n.TP\n", Bold("--help"),

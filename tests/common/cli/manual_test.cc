@@ -94,6 +94,8 @@ TEST_F(Manual, ThePageTellsWhatTheTablesTell) {
   const std::string page = ManualPage(program_);
   EXPECT_THAT(page,
               StartsWith(R"(.TH MY\-TOOL 1 "" "dpnmf 1.2.3" "User Commands"
+.nh
+.ad l
 .SH NAME
 my\-tool \- A tool for tests
 .SH SYNOPSIS
