@@ -85,5 +85,14 @@ function audit() {
     const box = target.getBoundingClientRect();
     if (seen(target) && (box.height < 24 || box.width < 24)) fault(`a target of ${Math.round(box.width)} by ${Math.round(box.height)} px`, target);
   }
+  const place = [scrollX, scrollY];
+  for (const button of document.querySelectorAll(document.querySelector('dialog[open]') ? 'dialog button' : 'main button, main .button')) {
+    if (!seen(button) || button.disabled) continue;
+    button.scrollIntoView({block: 'center', behavior: 'instant'});
+    const box = button.getBoundingClientRect();
+    const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    if (!button.contains(hit)) fault('something lies over a button', button);
+  }
+  scrollTo(...place);
   return faults;
 }

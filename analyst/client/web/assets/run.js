@@ -16,7 +16,7 @@ function liveSection(run) {
   const spent = h('strong', {id: 'spent'});
   const change = h('strong', {});
   const last = h('strong', {});
-  const chart = h('div', {});
+  const chart = h('div', {class: rounds > 1 ? 'chart' : ''});  // has its height before it is drawn
   const messages = h('ol', {class: 'events', 'aria-label': 'Messages'});
   const points = [];
   const showSpent = (epsilons) => {
