@@ -30,8 +30,11 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/remove_dataset.h"
+#include "curator/serve/control.h"
+#include "curator/serve/online_import.h"
 #include "curator/serve/wire.h"
 #include "dpnmf/v1/local.pb.h"
+#include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 namespace {
@@ -64,6 +67,7 @@ struct ImportFlags {
   bool weak_delta = false;
   bool void_guarantee = false;
   bool accept_overlap = false;
+  bool online = false;
   std::string format = "text";
 };
 
@@ -113,6 +117,58 @@ PopulationPolicy PolicyOf(const ImportOptions& options) {
           .conversion = options.conversion,
           .epsilon = options.epsilon,
           .delta = options.delta};
+}
+
+bool IsDeclared(const std::vector<LedgerRow>& rows,
+                const std::string& population) {
+  return std::any_of(rows.begin(), rows.end(), [&](const LedgerRow& row) {
+    return row.kind == RowKind::kPopulation && row.population == population;
+  });
+}
+
+std::string ByOperator() {
+  return absl::StrFormat("operator at import, uid %d", ::getuid());
+}
+
+// A server that runs holds the ledger: rows for published tables are not for
+// it, and the rest it is asked for.
+absl::Status CheckOnline(const ImportFlags& flags) {
+  if (!flags.online) return absl::OkStatus();
+  if (flags.void_guarantee || flags.accept_overlap) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",
+                   "--void-guarantee and --accept-overlap are not for "
+                   "--online: stop the server, and import without it.");
+  }
+  return AskControl(flags.import.data_dir, {{"request", "status"}}).status();
+}
+
+// The rows of the ledger as they are now; none if there is no ledger.
+absl::StatusOr<std::vector<LedgerRow>> RowsOf(const Ledger::Options& places) {
+  if (!std::filesystem::exists(places.directory + "/ledger.sqlite"))
+    return std::vector<LedgerRow>();
+  return Ledger::ReadRows(places);
+}
+
+// As the ledger on disk has it: of a ledger that a server holds.
+absl::StatusOr<Position> PositionOnDisk(const Ledger::Options& places,
+                                        const std::string& population) {
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
+  for (std::size_t i = 0; i < audit.policies.size(); ++i)
+    if (audit.policies[i].population == population) return audit.positions[i];
+  return Refusal(absl::StatusCode::kDataLoss, "population-unknown",
+                 absl::StrCat("The ledger has no population ", population,
+                              ": restore the ledger."));
+}
+
+absl::Status AddOnline(const ImportFlags& flags) {
+  const absl::Status added =
+      ReloadOnline(flags.import.data_dir, ByOperator()).status();
+  if (added.ok()) return added;
+  return Refusal(added.code(), ReasonCode(added),
+                 absl::StrCat("The data set ", flags.import.name,
+                              " is imported, and the server does not serve it "
+                              "yet: ",
+                              std::string(added.message())));
 }
 
 // Opens a ledger that exists, so that one in use, a damaged one and another
@@ -307,8 +363,7 @@ absl::Status RecordTables(const ImportFlags& flags,
                           const DatasetDescription& dataset,
                           const std::vector<Digest>& tables, Ledger* ledger) {
   if (tables.empty()) return absl::OkStatus();
-  const std::string by =
-      absl::StrFormat("operator at import, uid %d", ::getuid());
+  const std::string by = ByOperator();
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<AuditLog> audit,
                          AuditLog::Open(AuditFile(flags.import.data_dir)));
   DPNMF_RETURN_IF_ERROR(WriteAudit(audit.get(), "published-people-imported",
@@ -332,24 +387,32 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
   const PopulationPolicy policy = PolicyOf(options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
-  DPNMF_ASSIGN_OR_RETURN(
-      const Ledger::Options places,
-      LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
+  DPNMF_RETURN_IF_ERROR(CheckOnline(flags));
+  // The server looks after the anchor.
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places,
+                         LedgerPaths(options.data_dir, flags.anchor_dir,
+                                     flags.no_anchor || flags.online));
   times.Enter("ledger");
-  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Ledger> ledger,
-                         OpenExistingLedger(places, policy));
+  std::unique_ptr<Ledger> ledger;  // none while a server holds it
+  if (!flags.online) {
+    DPNMF_ASSIGN_OR_RETURN(ledger, OpenExistingLedger(places, policy));
+  }
+  DPNMF_ASSIGN_OR_RETURN(std::vector<LedgerRow> rows, RowsOf(places));
+  if (flags.online && IsDeclared(rows, policy.population)) {
+    DPNMF_RETURN_IF_ERROR(
+        DeclareOnline(options.data_dir, policy, ByOperator()));
+  }
   times.Enter("reading");
   const auto note = [&](const std::string& sentence) {
     report.add_notes(sentence);
   };
   options.note = note;
-  std::vector<LedgerRow> rows;
-  if (ledger != nullptr) {
-    DPNMF_ASSIGN_OR_RETURN(rows, Ledger::ReadRows(places));
-  }
   DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
-  options.population_is_used = [&rows](const std::string& population) {
-    return PopulationIsUsed(rows, population);
+  options.population_is_used = [&](const std::string& population) {
+    if (!flags.online) return PopulationIsUsed(rows, population);
+    // Runs are opened while the file is read.
+    const auto now = RowsOf(places);
+    return !now.ok() || PopulationIsUsed(*now, population);
   };
   std::vector<Digest> tables;  // published, with people of the data
   options.published = [&](const Digest& label, std::uint64_t ids,
@@ -361,11 +424,19 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
   options.before_publish =
       [&](const DatasetDescription& description) -> absl::Status {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
-    const bool known =
-        ledger != nullptr && ledger->Policy(policy.population).ok();
-    if (!known)
+    if (flags.online) {
+      DPNMF_ASSIGN_OR_RETURN(rows, RowsOf(places));
+      DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
+    }
+    if (!IsDeclared(rows, policy.population))
       DPNMF_RETURN_IF_ERROR(CheckDelta(description, flags.weak_delta, note));
     times.Enter("ledger");
+    if (flags.online) {
+      DPNMF_RETURN_IF_ERROR(
+          DeclareOnline(options.data_dir, policy, ByOperator()));
+      times.Enter("writing");
+      return absl::OkStatus();
+    }
     if (ledger == nullptr) {
       DPNMF_ASSIGN_OR_RETURN(ledger, Ledger::Open(places));
     }
@@ -397,8 +468,11 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     DPNMF_RETURN_IF_ERROR(
         RatedUsers::Read(report.directory(), *dataset).status());
   }
+  if (flags.online) DPNMF_RETURN_IF_ERROR(AddOnline(flags));
   DPNMF_ASSIGN_OR_RETURN(const Position position,
-                         ledger->PositionOf(policy.population));
+                         flags.online
+                             ? PositionOnDisk(places, policy.population)
+                             : ledger->PositionOf(policy.population));
   DPNMF_ASSIGN_OR_RETURN(*report.mutable_dataset(),
                          DescriptionOf(*dataset, policy, position));
   times.AddTo(&report);
@@ -468,6 +542,9 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--no-anchor", &flags->no_anchor,
            "Serve without an anchor; a rollback of the ledger is then not "
            "detected"),
+      Flag("--online", &flags->online,
+           "Import while the server of --data-dir runs; it serves the data set "
+           "from then on, and keeps the ledger and its anchor"),
       Flag("--format", &flags->format, "Output format: text or json",
            {.one_of = "text|json", .shown = true}),
       // The file.
@@ -536,6 +613,9 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
            "analysts will see; for triples: the items"),
+      Flag("--features-from-header", &options.names_from_header,
+           "Declare the names in the file's header public: they are the names "
+           "of the features, which analysts will see"),
       Flag("--users-count", &options.users_count,
            "Number of users: N0 under add_remove_one; N for ratings and "
            "triples; otherwise checked against the file"),
@@ -601,10 +681,7 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(
       const Ledger::Options places,
       LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
-  std::vector<LedgerRow> rows;
-  if (std::filesystem::exists(places.directory + "/ledger.sqlite")) {
-    DPNMF_ASSIGN_OR_RETURN(rows, Ledger::ReadRows(places));
-  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows, RowsOf(places));
   DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
   struct Shared {
     Digest label;
@@ -678,7 +755,7 @@ Command ImportCommand() {
       ".\n"
       "A data set never changes once it is imported; a refused file leaves "
       "nothing\n"
-      "behind. The server must not be running.\n"
+      "behind. The server must not be running, unless with --online.\n"
       "Examples:\n"
       "  dpnmf-curator import --name digits --population writers --input "
       "digits.csv.gz \\\n"

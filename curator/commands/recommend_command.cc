@@ -1,11 +1,9 @@
 // dpnmf-curator recommend: lists for people, on the operator's machine.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/csv.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/open_recommender.h"
+#include "curator/commands/private_file.h"
 #include "curator/recommend/reply.h"
 
 namespace dpnmf::curator {
@@ -115,51 +113,6 @@ std::string Field(std::string_view text) {
     return std::string(text);
   return CsvQuoted(text);
 }
-
-// A file that only its owner may read, under a name of its own (PATH.XXXXXX)
-// until it is whole.
-class PrivateFile {
- public:
-  static absl::StatusOr<PrivateFile> Create(const std::string& path) {
-    PrivateFile file(path);
-    file.descriptor_ = ::mkostemp(file.staged_.data(), O_CLOEXEC);  // mode 0600
-    if (file.descriptor_ < 0) return file.Failed();
-    return file;
-  }
-  ~PrivateFile() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(staged_.c_str());
-  }
-  PrivateFile(PrivateFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        staged_(std::move(other.staged_)),
-        descriptor_(std::exchange(other.descriptor_, -1)) {}
-  PrivateFile& operator=(PrivateFile&&) = delete;
-
-  absl::Status Append(std::string_view text) {
-    return WriteWhole(descriptor_, text) ? absl::OkStatus() : Failed();
-  }
-  // Synced, and renamed over what stands at the path.
-  absl::Status Publish() {
-    DPNMF_RETURN_IF_ERROR(SyncFile(staged_));
-    DPNMF_RETURN_IF_ERROR(RenameOver(staged_, path_));
-    ::close(std::exchange(descriptor_, -1));
-    return SyncParent(path_);
-  }
-
- private:
-  explicit PrivateFile(const std::string& path)
-      : path_(path), staged_(path + ".XXXXXX") {}
-  absl::Status Failed() const {
-    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                   absl::StrCat("Cannot write `", staged_,
-                                "`: check its directory, its permissions and "
-                                "the free space."));
-  }
-  std::string path_, staged_;
-  int descriptor_ = -1;
-};
 
 // The lines of one person.
 absl::StatusOr<std::string> LinesOf(const Dataset& dataset,

@@ -22,8 +22,11 @@
 #include "curator/ledger/data_paths.h"
 #include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
+#include "curator/serve/control.h"
+#include "curator/serve/online_import.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
+#include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 namespace {
@@ -53,32 +56,30 @@ absl::Status CheckDataDirectory(const std::string& data_dir) {
 
 // The period is calibrated for the declared number of nonzeros: a data set that
 // holds more could overrun it.
-absl::Status CheckNonzeros(const Catalog& catalog,
-                           std::optional<std::uint64_t> largest) {
-  for (const Dataset* dataset : catalog.All()) {
-    if (!dataset->sparse()) continue;
-    const std::string& name = dataset->description().name;
-    if (!largest.has_value()) {
-      return Refusal(
-          absl::StatusCode::kInvalidArgument, "pace-nonzeros-missing",
-          absl::StrCat("The data set ", name,
-                       " is sparse: declare with --pace-nonzeros the number of "
-                       "nonzeros that the period is calibrated for."));
-    }
-    std::uint64_t nonzeros = 0;
-    const bool ratings = dataset->description().ratings.has_value();
-    for (std::uint64_t n = 0; n < dataset->private_user_count(); ++n) {
-      nonzeros += ratings ? dataset->RatingsOf(n).items.size()
-                          : dataset->SparseColumnOf(n).values.size();
-    }
-    if (nonzeros <= *largest) continue;
-    return Refusal(absl::StatusCode::kFailedPrecondition,
-                   "pace-nonzeros-exceeded",
-                   absl::StrCat("The data set ", name,
-                                " contains more nonzeros than --pace-nonzeros: "
-                                "calibrate a longer period for more."));
+absl::Status CheckNonzeros(const ServeOptions& options,
+                           const Dataset& dataset) {
+  if (options.pace_milliseconds == 0 || !dataset.sparse())
+    return absl::OkStatus();
+  const std::string& name = dataset.description().name;
+  if (!options.pace_nonzeros.has_value()) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "pace-nonzeros-missing",
+        absl::StrCat("The data set ", name,
+                     " is sparse: declare with --pace-nonzeros the number of "
+                     "nonzeros that the period is calibrated for."));
   }
-  return absl::OkStatus();
+  std::uint64_t nonzeros = 0;
+  const bool ratings = dataset.description().ratings.has_value();
+  for (std::uint64_t n = 0; n < dataset.private_user_count(); ++n) {
+    nonzeros += ratings ? dataset.RatingsOf(n).items.size()
+                        : dataset.SparseColumnOf(n).values.size();
+  }
+  if (nonzeros <= *options.pace_nonzeros) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition,
+                 "pace-nonzeros-exceeded",
+                 absl::StrCat("The data set ", name,
+                              " contains more nonzeros than --pace-nonzeros: "
+                              "calibrate a longer period for more."));
 }
 
 absl::Status OpenCurator(const ServeOptions& options, int threads,
@@ -102,9 +103,9 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   curator->memory.emplace(options.run_memory_mebibytes > 0
                               ? options.run_memory_mebibytes << 20
                               : DefaultRunMemoryLimit());
+  for (const Dataset* dataset : curator->catalog.All())
+    DPNMF_RETURN_IF_ERROR(CheckNonzeros(options, *dataset));
   if (options.pace_milliseconds > 0) {
-    DPNMF_RETURN_IF_ERROR(
-        CheckNonzeros(curator->catalog, options.pace_nonzeros));
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
@@ -198,6 +199,21 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   return served;
 }
 
+// What the operator's programs ask while the server runs.
+absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
+    const ServeOptions& options, Curator* curator) {
+  ControlHandlers handlers = OnlineImportHandlers(
+      {options.data_dir, curator->ledger.get(), &curator->catalog,
+       curator->audit.get(), curator->metrics.get(),
+       [&options](const Dataset& dataset) {
+         return CheckNonzeros(options, dataset);
+       }});
+  handlers["status"] = [](const nlohmann::json&) {
+    return nlohmann::json{{"version", DPNMF_VERSION}};
+  };
+  return ControlServer::Start(options.data_dir, std::move(handlers));
+}
+
 absl::Status Serve(const ServeOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
   const sigset_t signals = BlockTerminationSignals();
@@ -237,6 +253,8 @@ absl::Status Serve(const ServeOptions& options) {
       }));
   DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<RpcServer> server,
                          RpcServer::Start(server_options));
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<ControlServer> control,
+                         StartControl(options, &curator));
   LogInfo("dpnmf-curator {} serves {} data sets on {}", DPNMF_VERSION,
           curator.catalog.All().size(), server->address());
   if (options.pace_milliseconds > 0) {
@@ -248,6 +266,7 @@ absl::Status Serve(const ServeOptions& options) {
   }
   const int signal = WaitForSignal(signals);
   LogInfo("signal {}: rounds that are charged are finished", signal);
+  control.reset();
   if (recommend != nullptr) recommend->server->Shutdown();
   recommend.reset();
   served.begin_shutdown();

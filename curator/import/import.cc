@@ -182,6 +182,7 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {options.delimiter.has_value(), "--delimiter"},
       {!options.array.empty(), "--array"},
       {!options.features_file.empty(), "--features"},
+      {options.names_from_header, "--features-from-header"},
       {options.class_column.has_value(), "--class-column"},
       {!options.classes.empty(), "--classes"},
       {options.range.has_value(), "--range"},
@@ -240,6 +241,11 @@ absl::Status CheckClassOptions(const ImportOptions& options) {
 
 absl::Status CheckMatrixOptions(const ImportOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckClassOptions(options));
+  if (options.names_from_header && !options.features_file.empty()) {
+    return Refused("flag-unused",
+                   "The flags --features and --features-from-header exclude "
+                   "each other: leave out one of them.");
+  }
   if (options.input.empty()) {
     return Refused("input-missing",
                    "There is no file to read: give --input FILE, or --ratings "

@@ -72,6 +72,7 @@ struct ImportOptions {
   // Feature names, one a line. Needed for triples, else empty if there are
   // none.
   std::string features_file;
+  bool names_from_header = false;  // as in LoadOptions; without features_file
   // N0 under add or remove one (needed). Else N: needed for triples, and
   // checked if given.
   std::optional<std::uint64_t> users_count;

@@ -146,6 +146,7 @@ class MatrixSource : public ImportSource {
     load.columns = options.columns;
     load.delimiter = options.delimiter;
     load.array = options.array;
+    load.names_from_header = options.names_from_header;
     load.refused = options.refused;
     load.interrupted = options.interrupted;
     load.note = options.note;
@@ -155,6 +156,12 @@ class MatrixSource : public ImportSource {
         LoadedMatrix matrix,
         LoadMatrix(options.input, options.users_are_rows.value_or(true), load));
     if (options.note) NoteZeros(matrix, options.note);
+    if (options.names_from_header) {
+      DPNMF_ASSIGN_OR_RETURN(
+          load.feature_names,
+          CheckedIds(absl::StrCat("`", options.input, "`, line 1, name "),
+                     matrix.feature_names, "feature"));
+    }
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
     source->classes_ = options.classes.size();

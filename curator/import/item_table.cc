@@ -313,11 +313,16 @@ absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
                                                  std::string_view what) {
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
                          LoadFeatureNames(path, what));
-  const auto refuse = [&](std::string_view code, std::size_t line,
+  return CheckedIds(absl::StrCat("`", path, "`, line "), std::move(ids), what);
+}
+
+absl::StatusOr<std::vector<std::string>> CheckedIds(
+    const std::string& place, std::vector<std::string> ids,
+    std::string_view what) {
+  const auto refuse = [&](std::string_view code, std::size_t number,
                           std::string_view problem) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, code,
-        absl::StrCat("`", path, "`, line ", line, ": ", View(problem), "."));
+    return Refusal(absl::StatusCode::kInvalidArgument, code,
+                   absl::StrCat(place, number, ": ", View(problem), "."));
   };
   if (ids.size() > kLargestExtent) {
     return refuse(

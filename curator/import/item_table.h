@@ -33,6 +33,10 @@ struct ItemTable {
 // in order. Errors as LoadItemTable.
 absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
                                                  std::string_view what);
+// What LoadIds refuses of an id; `place` comes before its number, from 1.
+absl::StatusOr<std::vector<std::string>> CheckedIds(
+    const std::string& place, std::vector<std::string> ids,
+    std::string_view what);
 
 // The public names of the features of a data set that is no ratings: D, or none
 // where the operator declared none. DATA_LOSS "dataset-damaged" if they are not

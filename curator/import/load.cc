@@ -60,6 +60,7 @@ absl::Status CheckFieldOptions(const InputFile& input,
       {options.label_columns.has_value(), "--label-columns"},
       {options.id_column.has_value(), "--id-column"},
       {!options.columns.empty(), "--columns"},
+      {options.names_from_header, "--features-from-header"},
       {options.delimiter.has_value(), "--delimiter"}};
   for (const auto& [is_given, flag] : given) {
     if (!is_given) continue;

@@ -66,6 +66,8 @@ struct LoadedMatrix {
   std::vector<std::int32_t> labels;
   // Private.
   LinesOfPeople lines;
+  // LoadOptions::names_from_header: D names.
+  std::vector<std::string> feature_names;
 };
 
 // Bytes of the file read so far, and its size.
@@ -100,6 +102,10 @@ struct LoadOptions {
   // that are refused, if there are two or more; the error that is returned
   // counts them.
   std::function<void(const absl::Status&)> refused;
+  // Text matrices of users in rows: the header's fields above the entries are
+  // the names of the features. The file must have one ("features-mismatch"); no
+  // name is empty or stands twice.
+  bool names_from_header = false;
   // Names of the features, in order. If not empty their count must be D.
   // Triples: the item names; another item is refused. Empty: items in the order
   // of their first appearance, which makes D a function of the data: never for
@@ -130,8 +136,8 @@ struct LoadOptions {
 // and time, for which --ratings is), "class-column-out-of-range",
 // "class-unknown" (a label is not declared), "class-column-mixed" (the file is
 // no text matrix of users in rows), "id-column-out-of-range", "flag-unused"
-// (label_columns, id_column, columns, delimiter or array, and the format has no
-// such fields or arrays).
+// (label_columns, id_column, columns, delimiter, names_from_header or array,
+// and the format has no such fields or arrays).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,7 @@ class TextMatrixReader {
       }
     }
     DPNMF_RETURN_IF_ERROR(FixLayout(has_header));
+    DPNMF_RETURN_IF_ERROR(CheckFeatureNames());
     while (more) {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
@@ -73,6 +75,7 @@ class TextMatrixReader {
     matrix.ids = std::move(ids_);
     matrix.labels = std::move(labels_);
     matrix.lines = std::move(lines_);
+    if (options_.names_from_header) matrix.feature_names = HeaderOfEntries();
     return matrix;
   }
 
@@ -471,14 +474,44 @@ class TextMatrixReader {
                          "the number of features; give --label-columns K");
   }
 
+  std::vector<std::string> HeaderOfEntries() const {
+    std::vector<std::string> header;
+    for (const std::size_t i : entries_)
+      if (i < header_.size()) header.emplace_back(TrimBlanks(header_[i]));
+    return header;
+  }
+
+  // Where they are declared: one for each column of entries.
+  absl::Status CheckFeatureNames() const {
+    if (!options_.names_from_header) return absl::OkStatus();
+    const auto refuse = [this](std::string_view problem) {
+      return input_.RefuseAt("features-mismatch", 0, 0, problem);
+    };
+    const std::vector<std::string> names = HeaderOfEntries();
+    if (!users_are_rows_ || names.size() != entries_.size()) {
+      return refuse(
+          "--features-from-header needs a header and people in rows; write the "
+          "names into a file for --features");
+    }
+    std::unordered_set<std::string_view> seen;
+    for (const std::string& name : names) {
+      if (name.empty())
+        return refuse(
+            "a field of the header above the entries is empty; "
+            "write the name of the feature");
+      if (!seen.insert(name).second) {
+        return refuse(absl::StrCat("the header has the name ", Quoted(name),
+                                   " twice; give each feature its own"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // A column of names that are numbers is not read as data on a guess.
   absl::Status CheckNames() const {
     if (LabelColumns().has_value() || !options_.columns.empty())
       return absl::OkStatus();
-    std::vector<std::string> header;
-    for (const std::size_t i : entries_)
-      if (i < header_.size()) header.push_back(header_[i]);
-    const auto names = FindNames(header, values_, entries_.size());
+    const auto names = FindNames(HeaderOfEntries(), values_, entries_.size());
     if (!names.has_value()) return absl::OkStatus();
     const std::size_t column = FieldNumber(entries_[names->column]);
     const std::string settled =

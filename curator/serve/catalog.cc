@@ -1,5 +1,8 @@
 #include "curator/serve/catalog.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/import/item_table.h"
@@ -47,49 +50,75 @@ absl::StatusOr<ItemList> ReadItems(const std::string& directory,
 }  // namespace
 
 absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                         DatasetNames(data_dir));
-  std::vector<std::unique_ptr<Dataset>> datasets;
-  std::map<std::string, ItemList> items;
-  for (const std::string& name : names) {
-    const std::string directory = DatasetDirectory(data_dir, name);
-    DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
-                           Dataset::Open(directory));
-    DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
-    if (dataset->description().ratings.has_value() ||
-        dataset->description().named_features) {
-      DPNMF_ASSIGN_OR_RETURN(items[name],
-                             ReadItems(directory, dataset->description()));
-    }
-    datasets.push_back(std::move(dataset));
-  }
-  return FromDatasets(std::move(datasets), std::move(items));
+  Catalog catalog;
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Dataset>> datasets,
+                         catalog.OpenNew(data_dir));
+  for (std::unique_ptr<Dataset>& dataset : datasets)
+    DPNMF_RETURN_IF_ERROR(catalog.Add(data_dir, std::move(dataset)));
+  return catalog;
 }
 
 Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items) {
   Catalog catalog;
-  catalog.items_ = std::move(items);
+  State& state = *catalog.state_;
+  const MutexLock lock(&state.mutex);
+  state.items = std::move(items);
   for (std::unique_ptr<Dataset>& dataset : datasets) {
     const std::string name = dataset->description().name;
-    catalog.datasets_[name] = std::move(dataset);
+    state.datasets[name] = std::move(dataset);
   }
   return catalog;
 }
 
+absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> Catalog::OpenNew(
+    const std::string& data_dir) const {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(data_dir));
+  std::vector<std::unique_ptr<Dataset>> datasets;
+  for (const std::string& name : names) {
+    if (Find(name) != nullptr) continue;
+    DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
+                           Dataset::Open(DatasetDirectory(data_dir, name)));
+    DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
+    datasets.push_back(std::move(dataset));
+  }
+  return datasets;
+}
+
+absl::Status Catalog::Add(const std::string& data_dir,
+                          std::unique_ptr<Dataset> dataset) {
+  const DatasetDescription& description = dataset->description();
+  const std::string name = description.name;
+  std::optional<ItemList> items;
+  if (description.ratings.has_value() || description.named_features) {
+    DPNMF_ASSIGN_OR_RETURN(
+        items, ReadItems(DatasetDirectory(data_dir, name), description));
+  }
+  const MutexLock lock(&state_->mutex);
+  if (!state_->datasets.try_emplace(name, std::move(dataset)).second)
+    return absl::OkStatus();
+  if (items.has_value()) state_->items[name] = *std::move(items);
+  return absl::OkStatus();
+}
+
 const Dataset* Catalog::Find(const std::string& name) const {
-  const auto found = datasets_.find(name);
-  return found == datasets_.end() ? nullptr : found->second.get();
+  const MutexLock lock(&state_->mutex);
+  const auto found = state_->datasets.find(name);
+  return found == state_->datasets.end() ? nullptr : found->second.get();
 }
 
 const ItemList* Catalog::ItemsOf(const std::string& name) const {
-  const auto found = items_.find(name);
-  return found == items_.end() ? nullptr : &found->second;
+  const MutexLock lock(&state_->mutex);
+  const auto found = state_->items.find(name);
+  return found == state_->items.end() ? nullptr : &found->second;
 }
 
 std::vector<const Dataset*> Catalog::All() const {
+  const MutexLock lock(&state_->mutex);
   std::vector<const Dataset*> all;
-  for (const auto& [name, dataset] : datasets_) all.push_back(dataset.get());
+  for (const auto& [name, dataset] : state_->datasets)
+    all.push_back(dataset.get());
   return all;
 }
 

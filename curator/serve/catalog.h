@@ -1,4 +1,5 @@
-// The data sets that a curator serves, opened once at start.
+// The data sets that a curator serves: opened at start, and more of them while
+// it runs (import --online).
 #ifndef DPNMF_CURATOR_SERVE_CATALOG_H_
 #define DPNMF_CURATOR_SERVE_CATALOG_H_
 
@@ -8,12 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "common/ratings/item_list.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
 
-// Immutable after Create; safe from any thread.
+// A data set that is in it stays as it is, and lives as long as the catalog.
+// Safe from any thread, but for moves.
 class Catalog {
  public:
   // Every data set below DATA_DIR; the first that cannot be opened is the
@@ -25,6 +28,14 @@ class Catalog {
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items = {});
 
+  // The data sets below DATA_DIR that the catalog does not have, in order.
+  // Errors as Open; none is added then.
+  absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> OpenNew(
+      const std::string& data_dir) const;
+  // Adds one that OpenNew opened, with its items; nothing if it has the name.
+  absl::Status Add(const std::string& data_dir,
+                   std::unique_ptr<Dataset> dataset);
+
   // Null if there is none of that name.
   const Dataset* Find(const std::string& name) const;
   std::vector<const Dataset*> All() const;
@@ -33,8 +44,13 @@ class Catalog {
   const ItemList* ItemsOf(const std::string& name) const;
 
  private:
-  std::map<std::string, std::unique_ptr<Dataset>> datasets_;
-  std::map<std::string, ItemList> items_;
+  struct State {
+    Mutex mutex;
+    std::map<std::string, std::unique_ptr<Dataset>> datasets
+        ABSL_GUARDED_BY(mutex);
+    std::map<std::string, ItemList> items ABSL_GUARDED_BY(mutex);
+  };
+  std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
 }  // namespace dpnmf::curator

@@ -24,19 +24,22 @@ absl::Status CheckPromise(const DatasetDescription& description,
                    "values."));
 }
 
-absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger) {
-  for (const Dataset* dataset : catalog.All()) {
-    const DatasetDescription& description = dataset->description();
-    const auto policy = ledger.Policy(description.population);
-    if (!policy.ok()) {
-      return Refusal(
-          absl::StatusCode::kDataLoss, "population-unknown",
-          absl::StrCat("The ledger has no population ", description.population,
-                       ", which the data set ", description.name,
-                       " belongs to: restore the ledger."));
-    }
-    DPNMF_RETURN_IF_ERROR(CheckPromise(description, *policy));
+absl::Status CheckPromiseIn(const Ledger& ledger, const Dataset& dataset) {
+  const DatasetDescription& description = dataset.description();
+  const auto policy = ledger.Policy(description.population);
+  if (!policy.ok()) {
+    return Refusal(
+        absl::StatusCode::kDataLoss, "population-unknown",
+        absl::StrCat("The ledger has no population ", description.population,
+                     ", which the data set ", description.name,
+                     " belongs to: restore the ledger."));
   }
+  return CheckPromise(description, *policy);
+}
+
+absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger) {
+  for (const Dataset* dataset : catalog.All())
+    DPNMF_RETURN_IF_ERROR(CheckPromiseIn(ledger, *dataset));
   return absl::OkStatus();
 }
 

@@ -24,8 +24,10 @@ PopulationPolicy PromiseOf(const DatasetDescription& description);
 absl::Status CheckPromise(const DatasetDescription& description,
                           const PopulationPolicy& policy);
 
-// CheckPromise for each data set against its population's policy; DATA_LOSS
+// CheckPromise of a data set against its population's policy; DATA_LOSS
 // "population-unknown" if the ledger has none: it could not be charged.
+absl::Status CheckPromiseIn(const Ledger& ledger, const Dataset& dataset);
+// The same for each data set.
 absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger);
 
 }  // namespace dpnmf::curator

@@ -64,6 +64,49 @@ class ImportTest : public testing::Test {
   Scratch scratch_;
 };
 
+// ---- Names of features
+
+TEST_F(ImportTest, NamesOfTheHeaderAreThoseOfTheFeaturesIfDeclared) {
+  const std::string file = "id, left ,\"right, up\"\nann,3,4\nbob,0,7\n";
+  ASSERT_TRUE(Import(OptionsFor("m.csv", file)).ok());
+  EXPECT_FALSE(
+      std::filesystem::exists(data_dir() + "/datasets/d/features.txt"));
+  ImportOptions options = OptionsFor("m.csv", file);
+  options.name = "named";
+  options.names_from_header = true;
+  const auto imported = Import(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_TRUE(imported->named_features);
+  EXPECT_EQ(imported->features, 2u);
+  EXPECT_EQ(ReadAll(data_dir() + "/datasets/named/features.txt"),
+            "left\nright, up\n");
+}
+
+TEST_F(ImportTest, AHeaderThatNamesNoFeaturesIsRefused) {
+  const struct {
+    const char *file, *code;
+    bool rows = true;
+  } cases[] = {{"3,4\n5,1\n", "features-mismatch"},
+               {"a,a\n3,4\n5,1\n", "features-mismatch"},
+               {"a,b\n3,4\n5,1\n", "features-mismatch", false},
+               {"a,\x01\n3,4\n5,1\n", "input-malformed"}};
+  for (const auto& one : cases) {
+    ImportOptions options = OptionsFor("m.csv", one.file);
+    options.users_are_rows = one.rows;
+    options.names_from_header = true;
+    EXPECT_EQ(ReasonCode(Import(options).status()), one.code) << one.file;
+  }
+  ImportOptions both = OptionsFor("m.csv", "a,b\n3,4\n");
+  both.names_from_header = true;
+  both.features_file = scratch_.Write("f", "left\nright\n");
+  EXPECT_EQ(ReasonCode(Import(both).status()), "flag-unused");
+  ImportOptions other = OptionsFor("m.mtx",
+                                   "%%MatrixMarket matrix array real general\n"
+                                   "1 2\n3\n4\n");
+  other.names_from_header = true;
+  EXPECT_EQ(ReasonCode(Import(other).status()), "flag-unused");
+}
+
 // ---- What is written
 
 TEST_F(ImportTest, WritesDenseColumnsAsAFortranOrderedArray) {

@@ -1,0 +1,223 @@
+// dpnmf-curator transform: H of the operator's own people, on this machine.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/digits.h"
+#include "common/base/error.h"
+#include "common/base/interruption.h"
+#include "common/base/npy.h"
+#include "common/base/parallel.h"
+#include "common/nmf/coordinate_descent.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/private_file.h"
+#include "curator/data/dataset.h"
+#include "curator/import/load.h"
+
+namespace dpnmf::curator {
+namespace {
+
+// As many as `dpnmf transform` makes: the objective never rises.
+constexpr int kTransformSweeps = 300;
+constexpr std::uint64_t kTransformBlock = 4096;
+
+struct TransformFlags {
+  std::string data_dir, name, model, output;
+  int threads = 0;
+};
+
+// W (D x K) as `dpnmf model` writes it: text has names of the features in its
+// first column where the header calls it so.
+absl::StatusOr<Eigen::MatrixXd> ReadDictionary(const std::string& path,
+                                               std::uint64_t features) {
+  LoadOptions options;
+  if (!absl::EndsWith(path, ".npy")) {
+    std::string head;
+    std::getline(std::ifstream(path), head);
+    options.header = absl::StartsWith(head, "feature,");
+    options.label_columns = *options.header ? 1 : 0;
+  }
+  DPNMF_ASSIGN_OR_RETURN(const LoadedMatrix loaded,
+                         LoadMatrix(path, /*users_are_rows=*/false, options));
+  if (loaded.sparse || loaded.features != features) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "features-mismatch",
+        absl::StrCat("The model `", path, "` has ", loaded.features,
+                     " features and the data set ", features,
+                     ": give a .npy or .csv file of `dpnmf model` of a run on "
+                     "this data set."));
+  }
+  return Eigen::Map<const Eigen::MatrixXf>(
+             loaded.values.data(), static_cast<Eigen::Index>(loaded.features),
+             static_cast<Eigen::Index>(loaded.users))
+      .cast<double>();
+}
+
+// W'v and |v|^2 of one person.
+struct Projection {
+  Eigen::VectorXd product;
+  double squares = 0;
+};
+
+Projection ProjectionOf(const Dataset& dataset, const Eigen::MatrixXd& w,
+                        std::uint64_t person) {
+  Projection of = {Eigen::VectorXd::Zero(w.cols())};
+  if (!dataset.sparse()) {
+    const std::span<const float> column = dataset.DenseColumn(person);
+    const Eigen::VectorXd v =
+        Eigen::Map<const Eigen::VectorXf>(column.data(), w.rows())
+            .cast<double>();
+    of.product.noalias() = w.transpose() * v;
+    of.squares = v.squaredNorm();
+    return of;
+  }
+  const SparseColumn column = dataset.SparseColumnOf(person);
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    const auto value = static_cast<double>(column.values[i]);
+    of.product += value * w.row(column.rows[i]).transpose();
+    of.squares += value * value;
+  }
+  return of;
+}
+
+std::string HeadOf(bool npy, std::uint64_t people, Eigen::Index rank) {
+  if (npy) {
+    return NpyHeaderBytes(
+        {.dtype = "<f8", .shape = {people, static_cast<std::uint64_t>(rank)}});
+  }
+  std::string head;
+  for (Eigen::Index k = 1; k <= rank; ++k)
+    absl::StrAppend(&head, k > 1 ? "," : "", "part_", k);
+  return head + "\n";
+}
+
+// A person a row. h: K x n.
+std::string RowsOf(bool npy, const Eigen::MatrixXd& h) {
+  if (npy) {
+    return std::string(reinterpret_cast<const char*>(h.data()),
+                       static_cast<std::size_t>(h.size()) * sizeof(double));
+  }
+  std::string text;
+  for (Eigen::Index n = 0; n < h.cols(); ++n) {
+    for (Eigen::Index k = 0; k < h.rows(); ++k) {
+      if (k > 0) text += ',';
+      AppendShortest(h(k, n), &text);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+absl::Status CheckTransform(const TransformFlags& flags,
+                            const Dataset& dataset) {
+  if (!absl::EndsWith(flags.output, ".npy") &&
+      !absl::EndsWith(flags.output, ".csv")) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                   "`--output` must end in .npy or .csv.");
+  }
+  if (!dataset.description().ratings.has_value()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "dataset-ratings",
+                 "The data set holds ratings, which have no W: use "
+                 "dpnmf-curator recommend.");
+}
+
+absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Dataset> dataset,
+      Dataset::Open(DatasetDirectory(flags.data_dir, flags.name)));
+  DPNMF_RETURN_IF_ERROR(CheckTransform(flags, *dataset));
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w,
+                         ReadDictionary(flags.model, dataset->features()));
+  const bool npy = absl::EndsWith(flags.output, ".npy");
+  const int threads = flags.threads > 0 ? flags.threads : DefaultThreads();
+  const std::uint64_t people = dataset->private_user_count();
+  const Eigen::MatrixXd gram = w.transpose() * w;
+  InterruptGently();
+  DPNMF_ASSIGN_OR_RETURN(PrivateFile file, PrivateFile::Create(flags.output));
+  DPNMF_RETURN_IF_ERROR(file.Append(HeadOf(npy, people, w.cols())));
+  double unexplained = 0;
+  std::uint64_t counted = 0;
+  for (std::uint64_t first = 0; first < people; first += kTransformBlock) {
+    const auto count =
+        static_cast<Eigen::Index>(std::min(kTransformBlock, people - first));
+    Eigen::MatrixXd products(w.cols(), count);
+    Eigen::VectorXd squares(count);
+    ParallelFor(static_cast<std::size_t>(count), threads,
+                [&](std::size_t n, int) {
+                  const Projection of = ProjectionOf(*dataset, w, first + n);
+                  products.col(static_cast<Eigen::Index>(n)) = of.product;
+                  squares(static_cast<Eigen::Index>(n)) = of.squares;
+                });
+    Eigen::MatrixXd h = Eigen::MatrixXd::Zero(w.cols(), count);
+    SweepNonNegative(gram, products, kTransformSweeps, threads, &h,
+                     Interrupted);
+    if (Interrupted()) {
+      return Refusal(absl::StatusCode::kCancelled, "interrupted",
+                     "Interrupted: no file was written.");
+    }
+    for (Eigen::Index n = 0; n < count; ++n) {
+      if (!(squares(n) > 0)) continue;
+      // |v - W h|^2 = |v|^2 - 2 h'W'v + h'W'W h.
+      const double left = squares(n) - 2 * h.col(n).dot(products.col(n)) +
+                          h.col(n).dot(gram * h.col(n));
+      unexplained += std::max(0.0, left) / squares(n);
+      ++counted;
+    }
+    DPNMF_RETURN_IF_ERROR(file.Append(RowsOf(npy, h)));
+  }
+  DPNMF_RETURN_IF_ERROR(file.Publish());
+  absl::PrintF(
+      "wrote %s: H, %d people by %d parts; W leaves %.1f %% of a person's "
+      "squared length unexplained, on average\n",
+      flags.output, people, w.cols(),
+      counted == 0 ? 0.0 : 100 * unexplained / static_cast<double>(counted));
+  absl::FPrintF(stderr,
+                "dpnmf-curator: warning: H is private data and not a release: "
+                "it has a row of exact numbers for each person, and no noise. "
+                "Keep the file on this machine.\n");
+  return kExitOk;
+}
+
+}  // namespace
+
+Command TransformCommand() {
+  const auto flags = std::make_shared<TransformFlags>();
+  return {
+      .name = "transform",
+      .summary = "Express the people of a data set in the parts of a model",
+      .footer =
+          "Computed on this machine, for its operator: h >= 0 minimises "
+          "|v - W h| for each person, as the\ndata set is normalised. The "
+          "file is private data and not a release; nothing is sent and no\n"
+          "budget is spent. The server may run meanwhile.\nExample:\n  "
+          "dpnmf-curator transform --data-dir /var/lib/dpnmf --name visits \\\n"
+          "    --model W.npy --output H.npy",
+      .flags = {Flag("--data-dir", &flags->data_dir,
+                     "Directory of data sets, ledger and releases",
+                     {.env = true, .required = true}),
+                Flag("--name", &flags->name, "Data set",
+                     {.value = "DATASET", .required = true}),
+                Flag("--model", &flags->model,
+                     "File of `dpnmf model RUN --output`, .npy or .csv",
+                     {.value = "FILE", .required = true}),
+                Flag("--output", &flags->output,
+                     "File for H, .npy or .csv, a person a row in the order of "
+                     "the imported file (mode 0600); replaced if it exists",
+                     {.value = "FILE", .required = true}),
+                Flag("--threads", &flags->threads, "Threads [all cores]",
+                     {.range = {0, 1024}})},
+      .run = [flags] { return Transform(*flags); }};
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,118 @@
+#include "curator/serve/online_import.h"
+
+#include <memory>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/base/log.h"
+#include "curator/data/description.h"
+#include "curator/serve/budget_metrics.h"
+#include "curator/serve/promise.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator {
+namespace {
+
+using nlohmann::json;
+
+absl::Status PolicyMalformed() {
+  return Refusal(absl::StatusCode::kInvalidArgument,
+                 "control-request-malformed",
+                 "The policy of the population is not readable: use "
+                 "dpnmf-curator import --online of the server's version.");
+}
+
+absl::StatusOr<PopulationPolicy> PolicyIn(const json& request) {
+  PopulationPolicy policy;
+  policy.population = request.at("population").get<std::string>();
+  const auto adjacency =
+      AdjacencyOfName(request.at("adjacency").get<std::string>());
+  const auto conversion =
+      ConversionOfName(request.at("conversion").get<std::string>());
+  policy.epsilon = request.at("epsilon").get<double>();
+  policy.delta = request.at("delta").get<double>();
+  if (!IsName(policy.population) || !adjacency.has_value() ||
+      !conversion.has_value())
+    return PolicyMalformed();
+  policy.adjacency = *adjacency;
+  policy.conversion = *conversion;
+  return policy;
+}
+
+absl::StatusOr<json> Declare(const OnlineImports& context,
+                             const json& request) {
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy, PolicyIn(request));
+  const auto known = context.ledger->Policy(policy.population);
+  if (!known.ok()) {
+    DPNMF_RETURN_IF_ERROR(
+        WriteAudit(context.audit, "population-declared",
+                   {{"population", policy.population},
+                    {"by", request.at("by").get<std::string>()}},
+                   AuditSync::kDurable));
+  }
+  DPNMF_RETURN_IF_ERROR(context.ledger->DeclarePopulation(policy));
+  ShowBudget(*context.ledger, policy.population, context.metrics);
+  return json::object();
+}
+
+absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
+  const std::string by = request.at("by").get<std::string>();
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Dataset>> datasets,
+                         context.catalog->OpenNew(context.data_dir));
+  for (const std::unique_ptr<Dataset>& dataset : datasets) {
+    DPNMF_RETURN_IF_ERROR(CheckPromiseIn(*context.ledger, *dataset));
+    if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*dataset));
+  }
+  json added = json::array();
+  for (std::unique_ptr<Dataset>& dataset : datasets) {
+    const std::string name = dataset->description().name;
+    const std::string population = dataset->description().population;
+    DPNMF_RETURN_IF_ERROR(
+        WriteAudit(context.audit, "dataset-added",
+                   {{"dataset", name}, {"population", population}, {"by", by}},
+                   AuditSync::kDurable));
+    DPNMF_RETURN_IF_ERROR(
+        context.catalog->Add(context.data_dir, std::move(dataset)));
+    ShowBudget(*context.ledger, population, context.metrics);
+    LogInfo("the data set {} is served from now on", name);
+    added.push_back(name);
+  }
+  return json{{"added", std::move(added)}};
+}
+
+}  // namespace
+
+ControlHandlers OnlineImportHandlers(const OnlineImports& context) {
+  return {
+      {"declare",
+       [context](const json& request) { return Declare(context, request); }},
+      {"reload",
+       [context](const json& request) { return Reload(context, request); }}};
+}
+
+absl::Status DeclareOnline(const std::string& data_dir,
+                           const PopulationPolicy& policy,
+                           const std::string& by) {
+  return AskControl(data_dir,
+                    {{"request", "declare"},
+                     {"population", policy.population},
+                     {"adjacency", std::string(NameOf(policy.adjacency))},
+                     {"conversion", std::string(NameOf(policy.conversion))},
+                     {"epsilon", policy.epsilon},
+                     {"delta", policy.delta},
+                     {"by", by}})
+      .status();
+}
+
+absl::StatusOr<std::vector<std::string>> ReloadOnline(
+    const std::string& data_dir, const std::string& by) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const json reply,
+      AskControl(data_dir, {{"request", "reload"}, {"by", by}}));
+  std::vector<std::string> added;
+  for (const json& name : reply.value("added", json::array()))
+    added.push_back(name.is_string() ? name.get<std::string>() : "");
+  return added;
+}
+
+}  // namespace dpnmf::curator

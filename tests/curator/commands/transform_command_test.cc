@@ -1,0 +1,101 @@
+// `dpnmf-curator transform`: H of the operator's own people.
+#include <sys/stat.h>
+
+#include "tests/curator/commands/terminal.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TransformCommandTest : public Terminal {
+ protected:
+  int Transform(const std::string& model, const std::string& more = "") {
+    return Run("transform --data-dir z --name v --model " + model +
+               " --output H.csv " + more);
+  }
+  // The rows of H.csv without the header.
+  std::string Rows() const {
+    const std::string text = ReadAll(scratch_.path() + "/H.csv");
+    return text.substr(text.find('\n') + 1);
+  }
+};
+
+// Columns of length 1, W the unit vectors: h is the column itself.
+TEST_F(TransformCommandTest, WritesARowForEachPersonAsTheDataSetIsNormalised) {
+  scratch_.Write("v.csv", "3,4\n0,2\n0,0\n");
+  ASSERT_EQ(Import("--delta 1e-6"), 0) << err_;
+  scratch_.Write("W.csv", "feature,part_1,part_2\nleft,1,0\nright,0,1\n");
+  ASSERT_EQ(Transform("W.csv"), 0) << err_;
+  EXPECT_EQ(ReadAll(scratch_.path() + "/H.csv"),
+            "part_1,part_2\n0.6000000238418579,0.800000011920929\n0,1\n0,0\n");
+  struct stat file {};
+  ASSERT_EQ(::stat((scratch_.path() + "/H.csv").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 07777u, 0600u);
+  EXPECT_THAT(out_, HasSubstr("H, 3 people by 2 parts"));
+  EXPECT_THAT(out_, HasSubstr("leaves 0.0 %"));
+  EXPECT_THAT(err_, HasSubstr("private data and not a release"));
+}
+
+// Numbers that name features are no part.
+TEST_F(TransformCommandTest, TheNamesOfFeaturesMayBeNumbers) {
+  ASSERT_EQ(Import("--delta 1e-6"), 0) << err_;
+  scratch_.Write("W.csv", "feature,part_1\n10,0.6\n20,0.8\n");
+  ASSERT_EQ(Transform("W.csv"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("5 people by 1 parts"));
+}
+
+// h >= 0: the part that would be subtracted is left out.
+TEST_F(TransformCommandTest, SolvesWithoutNegativeEntries) {
+  scratch_.Write("v.csv", "0,2\n5,0\n");
+  ASSERT_EQ(Import("--delta 1e-6 --normalise none --column-bound 10"), 0)
+      << err_;
+  scratch_.Write("W.csv", "1,1\n0,1\n");
+  ASSERT_EQ(Transform("W.csv", "--threads 2"), 0) << err_;
+  EXPECT_EQ(Rows(), "0,1\n5,0\n");
+  EXPECT_THAT(out_, HasSubstr("leaves 25.0 %"));
+}
+
+TEST_F(TransformCommandTest, SparseAndDenseDataGiveTheSame) {
+  scratch_.Write("v.csv", "1,0,2\n0,3,0\n4,0,0\n0,1,1\n");
+  ASSERT_EQ(Import("--delta 1e-6"), 0) << err_;
+  scratch_.Write("W.csv", "0.5,0.1\n0.25,0.75\n0.5,0.5\n");
+  ASSERT_EQ(Transform("W.csv"), 0) << err_;
+  const std::string dense = Rows();
+  scratch_.Write("v.mtx",
+                 "%%MatrixMarket matrix coordinate real general\n4 3 6\n"
+                 "1 1 1\n1 3 2\n2 2 3\n3 1 4\n4 2 1\n4 3 1\n");
+  ASSERT_EQ(Run("import --name s --population people --input v.mtx --users "
+                "rows --epsilon 1 --delta 1e-6 --data-dir z"),
+            0)
+      << err_;
+  ASSERT_EQ(Run("transform --data-dir z --name s --model W.csv --output H.csv"),
+            0)
+      << err_;
+  EXPECT_EQ(Rows(), dense);
+  ASSERT_EQ(Run("transform --data-dir z --name s --model W.csv --output H.npy"),
+            0)
+      << err_;
+  EXPECT_THAT(ReadAll(scratch_.path() + "/H.npy"), HasSubstr("(4, 2)"));
+}
+
+TEST_F(TransformCommandTest, RefusesWhatDoesNotFitAndWritesNothing) {
+  ASSERT_EQ(Import("--delta 1e-6"), 0) << err_;
+  scratch_.Write("W.csv", "1,0\n0,1\n");
+  scratch_.Write("long.csv", "1,0\n0,1\n1,1\n");
+  scratch_.Write("signed.csv", "1,0\n0,-1\n");
+  EXPECT_EQ(Transform("long.csv"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[features-mismatch]"));
+  EXPECT_EQ(Transform("signed.csv"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[input-negative]"));
+  EXPECT_EQ(Run("transform --data-dir z --name v --model W.csv --output H.txt"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[file-type-unknown]"));
+  EXPECT_NE(Run("transform --data-dir z --name w --model W.csv --output H.csv"),
+            0);
+  EXPECT_THAT(err_, HasSubstr("[dataset-unknown]"));
+  EXPECT_FALSE(Exists("H.csv"));
+}
+
+}  // namespace
+}  // namespace dpnmf::curator

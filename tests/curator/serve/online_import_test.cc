@@ -1,0 +1,126 @@
+#include "curator/serve/online_import.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "common/base/error.h"
+#include "curator/import/import.h"
+#include "curator/ledger/data_paths.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/curator/data/scratch.h"
+
+namespace dpnmf::curator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A server of one data set "a" of population "people", without the network.
+class OnlineImport : public testing::Test {
+ protected:
+  OnlineImport() {
+    EXPECT_TRUE(ImportNamed("a").ok());
+    ledger_ = Ledger::Open(LedgerPaths(data_dir(), "", true).value()).value();
+    EXPECT_TRUE(ledger_->DeclarePopulation(policy_).ok());
+    catalog_ = Catalog::Open(data_dir()).value();
+    audit_ = AuditLog::Open(AuditFile(data_dir())).value();
+    control_ = ControlServer::Start(
+                   data_dir(),
+                   OnlineImportHandlers(
+                       {data_dir(), ledger_.get(), &catalog_, audit_.get(),
+                        nullptr, [this](const Dataset&) { return check_; }}))
+                   .value();
+  }
+
+  std::string data_dir() const { return scratch_.path() + "/data"; }
+  absl::Status ImportNamed(const std::string& name) {
+    ImportOptions options;
+    options.data_dir = data_dir();
+    options.input = scratch_.Write("v.csv", policy_.population == "people"
+                                                ? "1,2\n3,4\n5,7\n"
+                                                : "1,2\n3,4\n5,8\n");
+    options.features_file = scratch_.Write("names", "left\nright\n");
+    options.users_are_rows = true;
+    options.label_columns = 0;
+    options.name = name;
+    options.population = policy_.population;
+    options.adjacency = policy_.adjacency;
+    options.conversion = policy_.conversion;
+    options.epsilon = policy_.epsilon;
+    options.delta = policy_.delta;
+    return Import(options).status();
+  }
+  absl::Status Declare() { return DeclareOnline(data_dir(), policy_, "me"); }
+
+  Scratch scratch_;
+  PopulationPolicy policy_{"people", Adjacency::kReplaceOne,
+                           Conversion::kGaussian, 0.1, 1e-7};
+  absl::Status check_;
+  std::unique_ptr<Ledger> ledger_;
+  Catalog catalog_;
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<ControlServer> control_;
+};
+
+TEST_F(OnlineImport, DeclaresAPopulationOnce) {
+  policy_.population = "others";
+  policy_.epsilon = 0.1 + 0.2;  // every bit arrives
+  ASSERT_TRUE(Declare().ok());
+  EXPECT_EQ(ledger_->Policy("others").value(), policy_);
+  const auto rows = ledger_->PositionOf("others")->row_count;
+  EXPECT_TRUE(Declare().ok()) << "the same again";
+  EXPECT_EQ(ledger_->PositionOf("others")->row_count, rows);
+  EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("population-declared"));
+}
+
+TEST_F(OnlineImport, ThePolicyOfAPopulationDoesNotChange) {
+  policy_.epsilon = 8;
+  EXPECT_EQ(ReasonCode(Declare()), "population-differs");
+  policy_.epsilon = 0.1;
+  policy_.adjacency = Adjacency::kAddRemoveOne;
+  EXPECT_EQ(ReasonCode(Declare()), "population-differs");
+  policy_.population = "../people";
+  EXPECT_EQ(ReasonCode(Declare()), "control-request-malformed");
+}
+
+TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
+  const Dataset* const before = catalog_.Find("a");
+  ASSERT_TRUE(ImportNamed("b").ok());
+  EXPECT_EQ(catalog_.Find("b"), nullptr);
+  EXPECT_THAT(ReloadOnline(data_dir(), "me").value(), ElementsAre("b"));
+  ASSERT_NE(catalog_.Find("b"), nullptr);
+  EXPECT_EQ(catalog_.ItemsOf("b")->ids.size(), 2u);
+  EXPECT_EQ(catalog_.Find("a"), before) << "open runs hold it";
+  EXPECT_EQ(catalog_.All().size(), 2u);
+  EXPECT_THAT(ReloadOnline(data_dir(), "me").value(), IsEmpty());
+  EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("dataset-added"));
+}
+
+// As one that was imported elsewhere and moved here.
+TEST_F(OnlineImport, ADataSetOfAnotherPromiseIsNotServed) {
+  policy_.epsilon = 8;
+  ASSERT_TRUE(ImportNamed("b").ok());
+  EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
+            "population-differs");
+  policy_ = {"unknown", Adjacency::kReplaceOne, Conversion::kGaussian, 1, 1e-7};
+  std::filesystem::remove_all(DatasetDirectory(data_dir(), "b"));
+  ASSERT_TRUE(ImportNamed("c").ok());
+  EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
+            "population-unknown");
+  EXPECT_EQ(catalog_.All().size(), 1u);
+}
+
+TEST_F(OnlineImport, WhatTheServerCannotPaceIsNotServed) {
+  check_ = Refusal(absl::StatusCode::kFailedPrecondition,
+                   "pace-nonzeros-exceeded", "Too many.");
+  ASSERT_TRUE(ImportNamed("b").ok());
+  EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
+            "pace-nonzeros-exceeded");
+  EXPECT_EQ(catalog_.Find("b"), nullptr);
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
