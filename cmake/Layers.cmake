@@ -6,14 +6,20 @@
 #   base <- {access, cli} <- {curator, analyst}
 #   {nmf, proto} <- federation <- {curator, analyst}
 #   plot <- {lab, client}
+#   base <- web <- {client, operator_page};  base <- control <- {curator, operator_page}
 #   nmf <- numeric <- {curator, lab}
 #
 # numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
 # no layer may use it. recommend_proto: lists for people; the curator alone.
+# operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
+# else of it.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
 set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_plot)
+set(DPNMF_MAY_USE_web base web)
+set(DPNMF_MAY_USE_control base control)
+set(DPNMF_MAY_USE_operator_page base cli web control operator_page)
 set(DPNMF_MAY_USE_privacy base privacy)
 set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
@@ -25,14 +31,17 @@ set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
 set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
-set(DPNMF_MAY_USE_curator base access cli privacy nmf proto recommend_proto wire federation tls server doctor numeric curator)
-set(DPNMF_MAY_USE_client base cli plot privacy nmf proto wire tls doctor client)
+set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire federation tls server doctor numeric curator)
+set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
 set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_plot common/plot)
+set(DPNMF_LINKS_web common/base common/web)
+set(DPNMF_LINKS_control common/base curator/serve/control.h)
+set(DPNMF_LINKS_operator_page common/base common/cli common/web curator/serve/control.h curator/web)
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf common/ratings)
 set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common/wire)
@@ -45,12 +54,12 @@ set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/
   curator/data curator/import curator/draft curator/factor curator/lab)
 set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
-set(DPNMF_LINKS_client common/base common/cli common/plot common/privacy common/nmf common/ratings common/wire common/tls common/doctor
+set(DPNMF_LINKS_client common/base common/cli common/plot common/web common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli plot privacy nmf wire federation tls server doctor numeric lab curator client analyst test)
+foreach(layer base access cli plot web control operator_page privacy nmf wire federation tls server doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

@@ -18,6 +18,7 @@
 #include "common/base/error.h"
 #include "common/cli/config_file.h"
 #include "common/cli/flag_value.h"
+#include "common/cli/manual.h"
 #include "common/cli/usage.h"
 #include "nlohmann/json.hpp"
 
@@ -338,6 +339,14 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   std::vector<const char*> arguments(argv, argv + argc);
   if (argc > 1 && std::string_view(argv[1]) == "--health" && HasHealth(program))
     arguments[1] = "health";
+  if (argc == 2 && std::string_view(argv[1]) == "--manual") {
+    *out << ManualPage(program) << std::flush;
+    return kExitOk;
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "--completion") {
+    *out << BashCompletion(program) << std::flush;
+    return kExitOk;
+  }
   Parser parser(program);
   const auto refuse = [&](const std::string& text, ExitCode code) {
     *err << (AsksForJson(arguments) || FormatIsJson(parser.Path())

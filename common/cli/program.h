@@ -104,6 +104,8 @@ struct Program {
 // kExitUsage. Either is one line of JSON, {"error": {"code", "message",
 // "exit_code"}}, if the words ask for `--format json`. What is unknown is named
 // before what is missing, with the nearest known name if one is near.
+// `--manual` and `--completion`, alone, print what manual.h makes, for
+// packages.
 ExitCode Main(const Program& program, int argc, const char* const* argv,
               std::ostream* out, std::ostream* err);
 // The same with the standard streams.

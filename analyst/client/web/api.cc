@@ -24,6 +24,7 @@
 #include "common/base/sha256.h"
 #include "common/base/trace.h"
 #include "common/plot/uplot.h"
+#include "common/web/reply.h"
 #include "common/wire/json.h"
 #include "common/wire/receipt.h"
 #include "nlohmann/json.hpp"
@@ -37,65 +38,18 @@ using nlohmann::json;
 constexpr Eigen::Index kMostEntries = Eigen::Index{1} << 24;
 constexpr std::size_t kMostForecasts = 32;
 
-struct Asset {
-  std::string_view path;
-  std::string_view type;
-  std::string_view bytes;
-};
-
-const Asset* FindAsset(const std::string& path) {
-  static constexpr std::string_view kScript = "text/javascript; charset=utf-8";
-  static constexpr std::string_view kStyle = "text/css; charset=utf-8";
-  static const Asset assets[] = {
-      {"/", "text/html; charset=utf-8", kIndexPage},
-      {"/icon.svg", "image/svg+xml", kIcon},
-      {"/closed.css", kStyle, kClosedStyle},
-      {"/page.css", kStyle, kPageStyle},
-      {"/uplot.css", kStyle, kPlotStyle},
-      {"/uplot.js", kScript, kPlotScript},
-      {"/app.js", kScript, kAppScript},
-      {"/calls.js", kScript, kCallsScript},
-      {"/dom.js", kScript, kDomScript},
-      {"/draw.js", kScript, kDrawScript},
-      {"/data.js", kScript, kDataScript},
-      {"/plan.js", kScript, kPlanScript},
-      {"/runs.js", kScript, kRunsScript},
-      {"/run.js", kScript, kRunScript},
-      {"/compare.js", kScript, kCompareScript},
-      {"/ledger.js", kScript, kLedgerScript},
-  };
-  for (const Asset& asset : assets)
-    if (asset.path == path) return &asset;
-  return nullptr;
-}
-
-int HttpStatusOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kOutOfRange:
-      return 400;
-    case absl::StatusCode::kUnauthenticated:
-    case absl::StatusCode::kPermissionDenied:
-      return 403;
-    case absl::StatusCode::kNotFound:
-      return 404;
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kResourceExhausted:
-      return 409;
-    case absl::StatusCode::kUnimplemented:
-      return 501;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
-HttpReply Refused(const absl::Status& status) {
-  return {.status = HttpStatusOf(status), .body = ErrorJson(status)};
+std::optional<HttpReply> PageFile(const std::string& path) {
+  return FileAt(path, {{"/", kHtmlType, kIndexPage},
+                       {"/uplot.css", kStyleType, kPlotStyle},
+                       {"/uplot.js", kScriptType, kPlotScript},
+                       {"/app.js", kScriptType, kAppScript},
+                       {"/models.js", kScriptType, kModelsScript},
+                       {"/data.js", kScriptType, kDataScript},
+                       {"/plan.js", kScriptType, kPlanScript},
+                       {"/runs.js", kScriptType, kRunsScript},
+                       {"/run.js", kScriptType, kRunScript},
+                       {"/compare.js", kScriptType, kCompareScript},
+                       {"/ledger.js", kScriptType, kLedgerScript}});
 }
 
 HttpReply Json(std::string body) { return {.body = std::move(body)}; }
@@ -247,13 +201,11 @@ Api::Api(std::shared_ptr<grpc::Channel> channel, ApiFacts facts)
 HttpReply Api::Handle(const HttpRequest& request) const {
   const TraceScope trace(NewTrace());
   if (request.method != "POST") {
-    const Asset* const asset = FindAsset(request.path);
-    if (asset != nullptr)
-      return {.content_type = std::string(asset->type),
-              .body = std::string(asset->bytes)};
+    std::optional<HttpReply> file = PageFile(request.path);
+    if (file.has_value()) return *std::move(file);
   }
   const auto reply = Call(request);
-  return reply.ok() ? *reply : Refused(reply.status());
+  return reply.ok() ? *reply : RefusedReply(reply.status());
 }
 
 absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {

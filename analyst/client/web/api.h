@@ -8,8 +8,8 @@
 #include <string>
 
 #include "analyst/client/client.h"
-#include "analyst/client/web/http_server.h"
 #include "analyst/client/web/live.h"
+#include "common/web/http_server.h"
 
 namespace dpnmf::cli::web {
 
@@ -27,8 +27,7 @@ class Api {
   Api(std::shared_ptr<grpc::Channel> channel, ApiFacts facts);
 
   // The reply to a request that the door admitted: a file of the page, or the
-  // result of a call. A refusal is JSON as of ErrorJson, under a status of HTTP
-  // that follows from its kind.
+  // result of a call. Refusals are those of RefusedReply.
   HttpReply Handle(const HttpRequest& request) const;
 
  private:

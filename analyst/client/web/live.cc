@@ -4,6 +4,7 @@
 #include "analyst/client/client.h"
 #include "common/base/error.h"
 #include "common/base/trace.h"
+#include "common/web/reply.h"
 #include "common/wire/json.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"
@@ -11,7 +12,6 @@
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/support/sync_stream.h"
-#include "nlohmann/json.hpp"
 
 namespace dpnmf::cli::web {
 namespace {
@@ -43,15 +43,6 @@ void SendEnd(const absl::Status& status, EventWriter* writer) {
 }
 
 }  // namespace
-
-std::string ErrorJson(const absl::Status& status) {
-  const nlohmann::json error = {
-      {"code", ReasonCode(status)},
-      {"kind", absl::StatusCodeToString(status.code())},
-      {"message",
-       std::string(status.message().data(), status.message().size())}};
-  return nlohmann::json{{"error", error}}.dump();
-}
 
 void LiveCalls::Watch(const std::string& run_id, std::uint64_t cursor,
                       EventWriter* writer) const {

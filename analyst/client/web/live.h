@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "analyst/client/web/http_server.h"
+#include "common/web/http_server.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace grpc {
@@ -18,11 +18,8 @@ class Channel;
 
 namespace dpnmf::cli::web {
 
-// {"error": {"code", "kind", "message"}}; kind is the gRPC name of the status,
-// "UNIMPLEMENTED" if the analyst's server does not know the call.
-std::string ErrorJson(const absl::Status& status);
-
-// Thread-safe.
+// Errors are as ErrorJson (common/web/reply.h) has them; the kind is
+// "UNIMPLEMENTED" if the analyst's server does not know the call. Thread-safe.
 class LiveCalls {
  public:
   explicit LiveCalls(std::shared_ptr<grpc::Channel> channel)

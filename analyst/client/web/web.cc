@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<WebPage>> WebPage::Open(
 WebPage::WebPage(std::unique_ptr<HttpServer> server,
                  std::shared_ptr<grpc::Channel> channel, ApiFacts facts)
     : server_(std::move(server)),
-      door_(server_->port()),
+      door_(server_->port(), "dpnmf web"),
       api_(std::move(channel), std::move(facts)) {
   server_->SetHeaders(Door::Headers());
 }

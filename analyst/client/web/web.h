@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/client/web/api.h"
-#include "analyst/client/web/door.h"
-#include "analyst/client/web/http_server.h"
+#include "common/web/door.h"
+#include "common/web/http_server.h"
 
 namespace dpnmf::cli::web {
 

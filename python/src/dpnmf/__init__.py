@@ -23,11 +23,10 @@ from dpnmf.errors import (
     StateError,
     UnavailableError,
 )
+from dpnmf.v1 import VERSION as __version__
 
 if TYPE_CHECKING:
     from dpnmf.estimator import PrivateNMF
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AccessError",

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyst/client/web/api.h"
-#include "analyst/client/web/door.h"
+#include "common/web/door.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -52,14 +52,14 @@ class WebDoor : public ::testing::Test {
     return reply.has_value() ? reply->status : 200;
   }
 
-  Door door_{kPort};
+  Door door_{kPort, "dpnmf web"};
 };
 
 TEST_F(WebDoor, TheAddressNamesLoopbackAndAToken) {
   EXPECT_THAT(door_.Address(),
               ::testing::MatchesRegex(
                   "http://127\\.0\\.0\\.1:4711/\\?token=[0-9a-f]{64}"));
-  EXPECT_NE(door_.Address(), Door(kPort).Address());
+  EXPECT_NE(door_.Address(), Door(kPort, "dpnmf web").Address());
 }
 
 TEST_F(WebDoor, TheTokenGivesTheCookieAndTheKeyOnce) {

@@ -1,108 +1,17 @@
-// Which view stands at which address, and what all views share.
-import * as calls from './calls.js';
+// Which views there are.
 import {compareView} from './compare.js';
 import {dataView} from './data.js';
-import {fill, h, problem, say} from './dom.js';
+import {begin} from './frame.js';
 import {ledgerView} from './ledger.js';
 import {planView} from './plan.js';
 import {runView} from './run.js';
 import {runsView} from './runs.js';
 
-const VIEWS = {data: dataView, plan: planView, runs: runsView, run: runView, compare: compareView, ledger: ledgerView};
-const main = document.getElementById('main');
-const banner = document.getElementById('banner');
-let closing = null;  // ends what the view of now waits for
-let facts = null;
-
-// The page's own trouble, above all views; the view goes on trying.
-function trouble(error) {
-  if (!error) return fill(banner);
-  const title = error.kind === 'PAGE_ENDED' ? 'This page has lost its program.'
-    : error.kind === 'SESSION' ? 'This page is of an earlier session.'
-    : error.isUnreachable ? 'The analyst’s server cannot be reached.' : null;
-  if (!title) return;
-  if (banner.textContent !== title + ' ' + error.message) fill(banner, h('div', {class: 'banner'}, h('strong', {}, title), ' ', error.message));
-}
-
-// Runs `work`, again after a pause while the server is out of reach, and again
-// after as many milliseconds as it returns, until the view is left. Resolves
-// when it has succeeded once.
-function persist(work, signal) {
-  return new Promise((resolve, reject) => {
-    const turn = async (pause) => {
-      let next = 0;
-      try {
-        next = await work();
-        if (signal.aborted) return resolve();
-        trouble(null);
-        resolve();
-        pause = 1000;
-      } catch (error) {
-        if (error.name === 'AbortError' || signal.aborted) return resolve();
-        trouble(error);
-        if (!error.isUnreachable) return reject(error);
-        next = pause;
-        pause = Math.min(10000, 2 * pause);
-      }
-      if (!next) return;
-      const timer = setTimeout(() => turn(pause), next);
-      signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, {once: true});
-    };
-    turn(1000);
-  });
-}
-
-async function show() {
-  if (closing) closing.abort();
-  closing = new AbortController();
-  const {signal} = closing;
-  const [name, query] = (location.hash.replace(/^#\//, '') || 'data').split('?');
-  const [view, ...words] = name.split('/');
-  const make = VIEWS[view] || dataView;
-  for (const link of document.querySelectorAll('nav a')) {
-    const here = link.getAttribute('href') === '#/' + (view === 'run' ? 'runs' : view);
-    if (here) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
-  const holder = h('div', {class: 'view'});
-  fill(main, holder);
-  const heading = (title, ...rest) => {
-    document.title = `${title} · dpnmf`;
-    return h('div', {class: 'heading'}, h('h1', {tabindex: '-1'}, title), rest);
-  };
-  fill(holder, h('p', {class: 'note loading'}, 'Loading …'));
-  try {
-    facts = facts || await calls.get('/api/facts', {}, signal);
-    fill(document.getElementById('facts'), `dpnmf ${facts.version} · analyst ${facts.server} · this machine only`);
-    await make({holder, heading, words, signal, facts, persist: (work) => persist(work, signal),
-      query: new URLSearchParams(query)});
-    if (!signal.aborted) trouble(null);
-  } catch (error) {
-    if (error.name === 'AbortError') return;
-    trouble(error);
-    // The banner says what is wrong with the page itself.
-    fill(holder, heading(error.isUnreachable ? 'Waiting for the analyst’s server' : 'That did not work'),
-      error.isUnreachable ? h('p', {class: 'note'}, 'The page tries again every few seconds. Runs go on without it.') : banner.hasChildNodes() ? null : problem(error),
-      h('button', {class: 'main', onclick: show}, 'Try again'));
-    if (error.isUnreachable) {
-      const timer = setTimeout(show, 4000);
-      signal.addEventListener('abort', () => clearTimeout(timer), {once: true});
-    }
-  }
-  if (signal.aborted) return;
-  say(document.title);
-  main.dataset.ready = location.hash;
-}
-
-document.getElementById('skip').addEventListener('click', (event) => {
-  event.preventDefault();
-  main.focus();
+begin({
+  name: 'dpnmf',
+  views: {data: dataView, plan: planView, runs: runsView, run: runView, compare: compareView, ledger: ledgerView},
+  under: {run: 'runs'},
+  server: 'The analyst’s server',
+  waiting: 'The page tries again every few seconds. Runs go on without it.',
+  footer: (facts) => `dpnmf ${facts.version} · analyst ${facts.server} · this machine only`,
 });
-addEventListener('hashchange', () => {
-  delete main.dataset.ready;
-  main.focus({preventScroll: true});
-  scrollTo(0, 0);
-  show();
-});
-calls.takeKey();
-show();

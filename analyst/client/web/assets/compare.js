@@ -1,5 +1,6 @@
 // Two runs: their parts in pairs.
 import * as calls from './calls.js';
+import * as models from './models.js';
 import {command, empty, field, fill, h, problem, shortId, table} from './dom.js';
 import {imageWidth, nameOf, largest, partOf, picture} from './draw.js';
 
@@ -39,7 +40,7 @@ export async function compareView({holder, heading, words, signal, facts}) {
     fill(result, h('p', {class: 'note loading'}, 'Matching …'));
     try {
       const [report, left, right] = await Promise.all([
-        calls.get('/api/compare', {run: a, other: b}, signal), calls.model(a), calls.model(b)]);
+        calls.get('/api/compare', {run: a, other: b}, signal), models.model(a), models.model(b)]);
       const width = imageWidth(left, facts.image_width);
       const alone = [['first', report.only_first], ['second', report.only_second]].filter(([, list]) => list.length > 0);
       fill(result, h('section', {class: 'card', 'aria-label': 'Pairs'},

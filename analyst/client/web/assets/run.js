@@ -1,5 +1,6 @@
 // One run: live while it lasts, then its parts, other ranks, refits.
 import * as calls from './calls.js';
+import * as models from './models.js';
 import {command, confirm, empty, enforced, facts as factList, field, fill, h, hasEnded, moment, percent, plural, problem, say,
   short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
 import {bars, imageWidth, picture, plot, progress, top} from './draw.js';
@@ -88,7 +89,7 @@ function partsSection(now, facts, signal) {
     errors.disabled = true;
     fill(errors, 'Fitting 16 draws of the noise …');
     try {
-      model.errors = await calls.standardErrors(run.run_id, model.w.length, signal);
+      model.errors = await models.standardErrors(run.run_id, model.w.length, signal);
       fill(errors, 'Error bars are shown');
       if (signal.aborted) return;
       if (view === 'pictures') choices.querySelector('[value=top]').click();
@@ -104,7 +105,7 @@ function partsSection(now, facts, signal) {
   async function load() {
     fill(holder, h('h2', {}, 'Parts'), h('p', {class: 'note loading'}, 'Fetching W …'));
     try {
-      model = await calls.model(run.run_id);
+      model = await models.model(run.run_id);
     } catch (error) {
       const message = error.code === 'model-not-ready' ? empty('No parts yet', 'W comes with the first release.')
         : error.code === 'run-not-dictionary' ? h('p', {class: 'note'}, error.message) : problem(error);
@@ -123,7 +124,7 @@ function partsSection(now, facts, signal) {
     holder.dataset.columns = String(model.columns);
     if (!hasEnded(now().state)) return;
     try {
-      known = await calls.partFacts(run.run_id, signal);
+      known = await models.partFacts(run.run_id, signal);
       if (known) draw();
     } catch {
       known = null;  // what is shown does without it

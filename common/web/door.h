@@ -7,24 +7,25 @@
 //           nobody; the page sends it as a header with each call under /api/.
 // A cookie is shared by all ports of a host and travels with requests that
 // other pages cause. The key is neither: so a call needs both.
-#ifndef DPNMF_ANALYST_CLIENT_WEB_DOOR_H_
-#define DPNMF_ANALYST_CLIENT_WEB_DOOR_H_
+#ifndef DPNMF_COMMON_WEB_DOOR_H_
+#define DPNMF_COMMON_WEB_DOOR_H_
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
-#include "analyst/client/web/http_server.h"
 #include "common/base/mutex.h"
+#include "common/web/http_server.h"
 
-namespace dpnmf::cli::web {
+namespace dpnmf {
 
 // Thread-safe.
 class Door {
  public:
-  // Of the page on 127.0.0.1:`port`.
-  explicit Door(std::uint32_t port);
+  // Of the page on 127.0.0.1:`port`. `program`: what printed its address, as
+  // refusals call it.
+  Door(std::uint32_t port, std::string program);
 
   // "http://127.0.0.1:PORT/?token=...".
   std::string Address() const;
@@ -41,12 +42,13 @@ class Door {
   bool HasCookie(const HttpRequest& request) const;
 
   const std::string host_;  // "127.0.0.1:PORT"
+  const std::string program_;
   const std::string cookie_name_;
   const std::string token_, cookie_, key_;
   Mutex mutex_;
   bool used_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace dpnmf::cli::web
+}  // namespace dpnmf
 
-#endif  // DPNMF_ANALYST_CLIENT_WEB_DOOR_H_
+#endif  // DPNMF_COMMON_WEB_DOOR_H_

@@ -1,6 +1,8 @@
-// Calls to the program that serves this page. Each carries the key of the
+// Calls to the program that serves this page; <html data-program> is what a person
+// starts. Each carries the key of the
 // session, which came in the fragment of the first address.
 const STORE = 'dpnmf-key';
+export const program = document.documentElement.dataset.program;
 
 // `kind` is the status of the analyst's service, or PAGE_ENDED, or SESSION.
 export class Refusal extends Error {
@@ -14,14 +16,14 @@ export class Refusal extends Error {
   get isUnreachable() { return this.kind === 'UNAVAILABLE' || this.kind === 'DEADLINE_EXCEEDED'; }
 }
 
-export function takeKey() {
+export function takeKey(first) {
   const found = /^#key=([0-9a-f]{64})$/.exec(location.hash);
   if (!found) return;
   localStorage.setItem(STORE, found[1]);
-  history.replaceState(null, '', '/#/data');
+  history.replaceState(null, '', '/' + first);
 }
 
-async function call(path, query, options = {}) {
+export async function call(path, query, options = {}) {
   const search = new URLSearchParams(Object.entries(query || {}).filter(([, value]) => value !== undefined));
   let reply;
   try {
@@ -32,7 +34,7 @@ async function call(path, query, options = {}) {
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new Refusal({kind: 'PAGE_ENDED', code: 'web-ended',
-      message: 'dpnmf web has ended. Start it again and open the address that it prints.'});
+      message: program + ' has ended. Start it again and open the address that it prints.'});
   }
   if (reply.ok) return reply;
   const body = await reply.json().catch(() => ({}));
@@ -45,29 +47,6 @@ export const get = async (path, query, signal) => (await call(path, query, {sign
 export const text = async (path, query) => (await call(path, query)).text();
 export const post = async (path, body, signal) => (await call(path, {}, {
   method: 'POST', signal, body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}})).json();
-
-// {rows, columns, names, w, errors}: W by columns, as yet without its standard errors.
-export async function model(run) {
-  const buffer = await (await call('/api/model', {run})).arrayBuffer();
-  const length = Number(new DataView(buffer).getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  return {...header, w: new Float32Array(buffer, 8 + length, header.rows * header.columns), errors: null};
-}
-
-// The standard errors of W, by columns.
-export async function standardErrors(run, size, signal) {
-  const errors = new Float32Array(size);
-  for await (const {reply} of events('/api/errors', {run}, signal))
-    if (reply) errors.set(reply.standard_errors.values, Number(reply.standard_errors.offset));
-  return errors;
-}
-
-// What is known of each part; null if the analyst's server does not say.
-export async function partFacts(run, signal) {
-  let parts = null;
-  for await (const {reply} of events('/api/parts', {run}, signal)) if (reply) parts = reply.parts.parts;
-  return parts;
-}
 
 // Each event of a stream, as it comes. An {error} ends it with a Refusal.
 export async function* events(path, query, signal) {

@@ -1,7 +1,7 @@
 // A small HTTP/1.1 server on the loopback interface. http_server.cc alone
 // includes cpp-httplib.
-#ifndef DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_
-#define DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_
+#ifndef DPNMF_COMMON_WEB_HTTP_SERVER_H_
+#define DPNMF_COMMON_WEB_HTTP_SERVER_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace dpnmf::cli::web {
+namespace dpnmf {
 
 struct HttpRequest {
   std::string method = "GET";
@@ -72,6 +72,6 @@ class HttpServer {
   virtual int Stop() = 0;
 };
 
-}  // namespace dpnmf::cli::web
+}  // namespace dpnmf
 
-#endif  // DPNMF_ANALYST_CLIENT_WEB_HTTP_SERVER_H_
+#endif  // DPNMF_COMMON_WEB_HTTP_SERVER_H_

@@ -1,4 +1,4 @@
-#include "analyst/client/web/door.h"
+#include "common/web/door.h"
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
@@ -6,15 +6,16 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "analyst/client/web/assets.h"
 #include "common/base/sha256.h"
+#include "common/web/assets.h"
 
-namespace dpnmf::cli::web {
+namespace dpnmf {
 namespace {
 
 std::string NewSecret() {
@@ -36,7 +37,7 @@ bool IsCall(const HttpRequest& request) {
 
 // For a person who opens an address; a program reads the code.
 HttpReply Refused(const HttpRequest& request, int status, const char* code,
-                  const char* sentence) {
+                  const std::string& sentence) {
   if (IsCall(request)) {
     return {.status = status,
             .body = absl::StrCat(R"({"error":{"code":")", code,
@@ -52,8 +53,9 @@ HttpReply Refused(const HttpRequest& request, int status, const char* code,
 
 }  // namespace
 
-Door::Door(std::uint32_t port)
+Door::Door(std::uint32_t port, std::string program)
     : host_(absl::StrCat("127.0.0.1:", port)),
+      program_(std::move(program)),
       cookie_name_(absl::StrCat("dpnmf_web_", port)),
       token_(NewSecret()),
       cookie_(NewSecret()),
@@ -67,8 +69,8 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
   // A page elsewhere whose name was made to lead here sends another Host.
   if (request.hosts.size() != 1 || request.hosts[0] != host_)
     return Refused(request, 421, "web-host",
-                   "This page answers at the address that dpnmf web printed, "
-                   "and at no other name.");
+                   absl::StrCat("This page answers at the address that ",
+                                program_, " printed, and at no other name."));
   if (!request.origin.empty() && request.origin != "http://" + host_)
     return Refused(request, 403, "web-origin",
                    "Another page may not call this one.");
@@ -84,8 +86,9 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
       return HttpReply{.status = 303, .headers = {{"Location", "/"}}};
     if (request.method != "GET" || !TakeToken(token->second))
       return Refused(request, 403, "web-token",
-                     "The address is wrong or was used before: it opens the "
-                     "page once. Start dpnmf web again for a new one.");
+                     absl::StrCat("The address is wrong or was used before: it "
+                                  "opens the page once. Start ",
+                                  program_, " again for a new one."));
     return HttpReply{
         .status = 303,
         .headers = {{"Location", absl::StrCat("/#key=", key_)},
@@ -95,12 +98,14 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
   }
   if (!HasCookie(request))
     return Refused(request, 401, "web-session",
-                   "Open the whole address that dpnmf web printed. It works "
-                   "once, in one browser.");
+                   absl::StrCat("Open the whole address that ", program_,
+                                " printed. It works once, in one browser."));
   if (IsCall(request) && !IsEqual(request.key, key_))
-    return Refused(request, 403, "web-key",
-                   "The page does not hold the key of this session. Start "
-                   "dpnmf web again and open the address that it prints.");
+    return Refused(
+        request, 403, "web-key",
+        absl::StrCat("The page does not hold the key of this session. "
+                     "Start ",
+                     program_, " again and open the address that it prints."));
   if (request.method == "POST" && request.content_type != "application/json")
     return Refused(request, 415, "web-content-type",
                    "A call carries application/json.");
@@ -139,4 +144,4 @@ bool Door::HasCookie(const HttpRequest& request) const {
   return false;
 }
 
-}  // namespace dpnmf::cli::web
+}  // namespace dpnmf

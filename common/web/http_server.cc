@@ -1,4 +1,4 @@
-#include "analyst/client/web/http_server.h"
+#include "common/web/http_server.h"
 
 #include <httplib.h>
 
@@ -13,7 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/mutex.h"
 
-namespace dpnmf::cli::web {
+namespace dpnmf {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
@@ -228,4 +228,4 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(
   return server;
 }
 
-}  // namespace dpnmf::cli::web
+}  // namespace dpnmf

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# deploy/packages.sh [BUILD_DIR]: makes the Debian packages dpnmf-curator,
+# dpnmf-analyst, dpnmf and dpnmf-lab in BUILD_DIR/packages [build]. Builds in
+# BUILD_DIR what is missing. Needs the packages of 'deploy/install.sh packages'.
+set -euo pipefail
+case "${1:-}" in -*)
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
+  exit 0
+  ;;
+esac
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$top/build}
+DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf dpnmf-lab package_files" "$top/deploy/build.sh" "$build"
+build=$(cd "$build" && pwd)
+rm -rf "$build/packages"
+log=$build/packages.log
+if ! (cd "$build" && umask 022 && cpack -G DEB) >"$log" 2>&1; then
+  grep -iE 'error' "$log" | head -20 >&2
+  echo "the packages cannot be made; all of it: $log" >&2
+  exit 1
+fi
+rm -rf "$build/packages/_CPack_Packages"
+ls -1 "$build"/packages/*.deb
