@@ -92,6 +92,8 @@ start_analyst() {
 }
 alice() { dpnmf --server "127.0.0.1:$analyst_port" $(tls alice) "$@" >"$work/out" 2>&1; }
 says() { grep -q -- "$1" "$work/out"; }
+# The analyst's connections wait a little before they try a curator again.
+reachable() { for _ in $(seq 150); do alice budget --federation hospitals && return 0; sleep 0.1; done; return 1; }
 agrees() { alice budget --federation hospitals --format json && says '"agree": true'; }
 charges() { # WHO POPULATION
   dpnmf-curator ledger show $(dirs "$1") --format json >"$work/ledger" 2>&1
@@ -147,6 +149,7 @@ start_curator c || die "curator c comes back"
 # same bits or lost, and is charged once at each of the three.
 hits=0
 for who in a b c; do
+  reachable || no "the curators are back"
   at=$(charges $who "group-$who")
   alice train --federation hospitals --rank 2 --rounds 250 --mechanism statistics --epsilon 0.5 --seed "$RANDOM" ||
     { no "start of the long run"; continue; }
@@ -163,6 +166,7 @@ for who in a b c; do
     while kill -0 $analyst_pid 2>/dev/null; do sleep 0.02; done
     start_analyst || no "the analyst comes back"
   fi
+  reachable || no "the curators are back"
   alice watch "$id"
   check "the run outlives four kills of $who" test "$(value "$id" rounds_done)" = 250
   same() { for one in a b c; do [ "$(charges $one "group-$one")" = "$(charges $one "group-$one.others")" ] || return 1; done; }
@@ -198,6 +202,7 @@ refused "a federation without this curator" federation-not-a-member
 sed 's/"max_rounds": 1000/"max_rounds": 999/' "$work/right.json" >"$work/federation.json"
 start_curator a || die "curator a"
 before=$(charges b group-b)
+reachable || no "curator a is back"
 alice train --federation hospitals --rank 2 --epsilon 0.25 --wait
 check "curators with different files release nothing" says federation-offer-differs
 none() { [ "$(charges b group-b)" = "$before" ]; }
