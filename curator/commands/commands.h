@@ -17,7 +17,7 @@ using MakeCommand = Command();
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
     HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
-    PublishCommand, SynthesiseCommand;
+    PublishCommand, SynthesiseCommand, AddSumsCommand;
 
 // "2026-01-31T12:00:00Z" of seconds since 1970.
 std::string MomentText(std::int64_t unix_seconds);
@@ -28,7 +28,7 @@ inline std::vector<Command> AllCommands() {
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
         DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
-        PeopleCommand, PublishCommand, SynthesiseCommand})
+        PeopleCommand, PublishCommand, SynthesiseCommand, AddSumsCommand})
     commands.push_back(make());
   return commands;
 }
