@@ -18,7 +18,7 @@ MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
     HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
     PublishCommand, SynthesiseCommand, TransformCommand,
-    FederationMemberCommand;
+    FederationMemberCommand, AddSumsCommand;
 
 // "2026-01-31T12:00:00Z" of seconds since 1970.
 std::string MomentText(std::int64_t unix_seconds);
@@ -30,7 +30,7 @@ inline std::vector<Command> AllCommands() {
         RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
         DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
         PeopleCommand, PublishCommand, SynthesiseCommand, TransformCommand,
-        FederationMemberCommand})
+        FederationMemberCommand, AddSumsCommand})
     commands.push_back(make());
   return commands;
 }

@@ -281,6 +281,24 @@ const Dataset::Columns& Dataset::Search(std::uint64_t user) const {
                        }));
 }
 
+absl::Status Dataset::MapSums(const std::string& directory) {
+  std::vector<std::uint64_t> shape;
+  DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int64_t> sums,
+                         MapArray<std::int64_t>(directory, "sums.npy", "<i8", 1,
+                                                &storage_->files, &shape));
+  const std::uint64_t features = description_.features;
+  if (features > kMaxMomentRows ||
+      sums.size() != 1 + features + features * (features + 1) / 2)
+    return Damaged(directory, "sums.npy has another size");
+  if (std::any_of(sums.begin(), sums.end(),
+                  [](std::int64_t sum) { return sum < 0; }))
+    return Damaged(directory, "sums.npy has a negative sum");
+  whole_count_ = static_cast<std::uint64_t>(sums.front());
+  stored_sums_ = sums.subspan(1);
+  const auto problem = UserCountProblem(description_, whole_count_);
+  return problem.has_value() ? Damaged(directory, *problem) : absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
     const std::string& directory, const std::optional<Share>& share) {
   DPNMF_ASSIGN_OR_RETURN(StoredDescription stored, ReadDescription(directory));
@@ -289,6 +307,11 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
   DatasetDescription& description = dataset->description_;
   const bool whole_people =
       description.ratings.has_value() || description.classes.has_value();
+  if (description.sums_bits.has_value()) {
+    if (share.has_value()) return Malformed("sums have no shares");
+    DPNMF_RETURN_IF_ERROR(dataset->MapSums(directory));
+    return dataset;
+  }
   if (share.has_value() && whole_people)
     return Malformed("ratings and data with classes have no shares");
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> shards,

@@ -13,6 +13,9 @@
 //   shards.json    of a data set in ranges of columns (curator/data/shards.h):
 //                  values.S.npy, respectively data.S.npy, indices.S.npy and
 //                  indptr.S.npy stand in the place of the arrays above
+//   sums.npy       of sums that were made elsewhere, in the place of the
+//   arrays:
+//                  int64 (curator/import/people_sums.h): private
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -64,6 +67,9 @@ struct DatasetDescription {
   bool named_features = false;
   std::optional<ClassFacts> classes = std::nullopt;
   std::optional<EntryRange> range = std::nullopt;
+  // The data set is sums over people and no columns (Dataset::stored_sums): the
+  // bits of their lattice.
+  std::optional<int> sums_bits = std::nullopt;
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -135,6 +141,8 @@ class Dataset {
   // Of the whole data set, if this is a share.
   std::uint64_t private_whole_count() const { return whole_count_; }
   bool sparse() const { return description_.sparse; }
+  // Of data sets without columns: S_v and S_G (people_sums.h); else empty.
+  std::span<const std::int64_t> stored_sums() const { return stored_sums_; }
 
   // Dense only. D values.
   std::span<const float> DenseColumn(std::uint64_t user) const;
@@ -162,6 +170,7 @@ class Dataset {
                           const std::string& suffix, std::uint64_t whole_first,
                           std::optional<std::uint64_t> columns,
                           const std::optional<Share>& share);
+  absl::Status MapSums(const std::string& directory);
   const Columns& ColumnsOf(std::uint64_t user) const {
     return columns_.size() == 1 ? columns_.front() : Search(user);
   }
@@ -171,6 +180,7 @@ class Dataset {
   std::uint64_t whole_count_ = 0;
   std::vector<Columns> columns_;  // ascending; the first begins at 0
   std::span<const std::int32_t> labels_;
+  std::span<const std::int64_t> stored_sums_;
   std::unique_ptr<Storage> storage_;
 };
 

@@ -80,6 +80,8 @@ struct ImportOptions {
   // The arrays are written in so many ranges of columns
   // (curator/data/shards.h); not set: in one. Not for ratings and classes.
   std::optional<std::uint64_t> shards;
+  // `input` is what dpnmf-sums printed (people_sums.h).
+  bool are_sums = false;
 
   // As in LoadOptions.
   std::function<void(const std::string& sentence)> note;

@@ -14,6 +14,7 @@
 #include "curator/data/shards.h"
 #include "curator/import/item_table.h"
 #include "curator/import/load.h"
+#include "curator/import/people_sums.h"
 #include "curator/import/ratings.h"
 
 namespace dpnmf::curator {
@@ -343,6 +344,7 @@ class RatingsSource : public ImportSource {
 
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress) {
+  if (options.are_sums) return LoadPeopleSums(options);
   return options.ratings.empty() ? MatrixSource::Load(options, progress)
                                  : RatingsSource::Load(options, progress);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -48,8 +49,8 @@ class SumsReader {
   std::optional<T> Number(int base = 10) {
     const std::string_view word = Word();
     T value{};
-    const auto [end, error] = std::from_chars(
-        word.data(), word.data() + word.size(), value, base);
+    const auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), value, base);
     if (error != std::errc() || end != word.data() + word.size())
       return std::nullopt;
     return value;
@@ -143,6 +144,19 @@ bool InRange(const PeopleSums& sums) {
   return products < Uint128{1} << 62;
 }
 
+// A key that is made now would fit no sums.
+absl::Status CheckKeyOf(const PeopleSums& sums, const std::string& data_dir) {
+  const std::string path = data_dir + "/fingerprint.key";
+  if (std::filesystem::exists(path)) {
+    DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                           LoadOrCreateFingerprintKey(data_dir));
+    if (CheckOfKey(key) == sums.key_check) return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kDataLoss, "people-damaged",
+                 absl::StrCat("The sums were made with another key than ", path,
+                              ": give dpnmf-sums a copy of that file."));
+}
+
 class SumsSource : public ImportSource {
  public:
   explicit SumsSource(PeopleSums sums) : sums_(std::move(sums)) {}
@@ -199,12 +213,12 @@ absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts) {
 }
 
 std::string TextOf(const PeopleSums& sums) {
-  std::string text = absl::StrCat(
-      std::string(kSumsMagic), " ", kSumsVersion, " ", sums.features, " ",
-      sums.people, " ", sums.bits, " ",
-      absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)), " ",
-      std::string(NameOf(sums.normalisation)), " ", HexOf(sums.key_check), " ",
-      sums.ids.size(), "\nsums");
+  std::string text =
+      absl::StrCat(std::string(kSumsMagic), " ", kSumsVersion, " ",
+                   sums.features, " ", sums.people, " ", sums.bits, " ",
+                   absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)),
+                   " ", std::string(NameOf(sums.normalisation)), " ",
+                   HexOf(sums.key_check), " ", sums.ids.size(), "\nsums");
   for (const std::uint64_t sum : sums.sums) absl::StrAppend(&text, " ", sum);
   text += '\n';
   for (const Digest& row : sums.rows)
@@ -273,6 +287,7 @@ absl::StatusOr<std::unique_ptr<ImportSource>> LoadPeopleSums(
                    "--normalise or --column-bound: give the same flags to "
                    "dpnmf-sums and here.");
   }
+  DPNMF_RETURN_IF_ERROR(CheckKeyOf(sums, options.data_dir));
   if (!InRange(sums)) return SumsFileMalformed("a sum is out of range");
   return std::make_unique<SumsSource>(std::move(sums));
 }

@@ -1,5 +1,6 @@
-// Exact sums over people that were made elsewhere, part by part: what dpnmf-sums
-// prints and `dpnmf-curator add-sums` takes. Private: sums without noise.
+// Exact sums over people that were made elsewhere, part by part: what
+// dpnmf-sums prints and `dpnmf-curator add-sums` takes. Private: sums without
+// noise.
 //
 // A text of one or more blocks of lines:
 //
@@ -20,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
+#include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/import/import.h"
 #include "curator/import/import_source.h"
@@ -48,8 +50,8 @@ absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts);
 
 std::string TextOf(const PeopleSums& sums);
 // All blocks added up. INVALID_ARGUMENT "sums-file-malformed" if a block is not
-// whole, or was made with other flags or another key than the first; "sums-empty"
-// if there is none.
+// whole, or was made with other flags or another key than the first;
+// "sums-empty" if there is none.
 absl::StatusOr<PeopleSums> AddedSums(std::string_view text);
 
 // Of `options.input`, for Import with options.are_sums. INVALID_ARGUMENT

@@ -78,6 +78,13 @@ const NameTable<Mechanism>& Mechanisms();
 // of that name: a charge for one release must never pay for another.
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
+// Whether a run can be computed from what the data set holds: of one without
+// columns, `moments` on all its features alone. INVALID_ARGUMENT
+// "sums-only".
+absl::Status CheckDataHoldsRun(const DatasetDescription& data,
+                               const RunParameters& parameters,
+                               const RunPlan& plan);
+
 // Shared by the kinds.
 absl::Status CheckTakesDictionary(const RoundInput& input,
                                   const RunParameters& parameters,

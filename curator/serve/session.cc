@@ -109,6 +109,8 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   } else {
     DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
   }
+  DPNMF_RETURN_IF_ERROR(
+      CheckDataHoldsRun(run.dataset->description(), parameters, run.plan));
   RunOpening opening;
   opening.identity = run.identity;
   opening.run_id = run_id;
@@ -229,7 +231,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
       const RoundContext context{data, parameters, plan, execution,
                                  &coefficients};
       DPNMF_ASSIGN_OR_RETURN(
-          sums, ranks != nullptr && kind.by_ranges
+          sums, ranks != nullptr && kind.by_ranges && data.stored_sums().empty()
                     ? ranks->Sums(kind, input, context, parts, &remote)
                     : kind.sums(input, context));
       return absl::OkStatus();

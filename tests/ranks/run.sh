@@ -18,8 +18,8 @@ if ! command -v mpirun >/dev/null; then
   echo "NOT RUN: the ranks' tests need openmpi-bin and libopenmpi-dev ('deploy/install.sh ranks')"
   exit 0
 fi
-if [ ! -x "$build/bin/dpnmf-ranks" ] || [ ! -x "$build/tests/ranks_trials" ]; then
-  DPNMF_TARGET="dpnmf dpnmf-analyst dpnmf-curator dpnmf-ranks ranks_trials" "$top/deploy/build.sh" "$build" \
+if [ ! -x "$build/bin/dpnmf-ranks" ] || [ ! -x "$build/bin/dpnmf-sums" ] || [ ! -x "$build/tests/ranks_trials" ]; then
+  DPNMF_TARGET="dpnmf dpnmf-analyst dpnmf-curator dpnmf-ranks dpnmf-sums ranks_trials" "$top/deploy/build.sh" "$build" \
     -DDPNMF_BUILD_TESTS=ON -DDPNMF_RANKS=ON || { echo "0 passed, 1 failed"; exit 1; }
 fi
 mpi_run="mpirun --oversubscribe --bind-to none --host localhost:8"
@@ -54,5 +54,6 @@ check "1, 2, 3 and 4 ranks give the bits of one process" trial bits
 check "kills and stops at random moments" trial faults "$seed" 12
 check "idle ranks use no processor" trial idle
 check "servers with ranks" "$top/tests/ranks/servers_trial.sh" "$top" "$build/bin" "$seed"
+check "sums without MPI, and a run of them" "$top/tests/ranks/sums_trial.sh" "$top" "$build/bin"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
