@@ -237,6 +237,7 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
       result.share_of_priors = share;
       result.diagonal = (1 - share) * result.diagonal + share * mixed;
       result.trace = (1 - share) * result.trace + share * mixed.sum();
+      result.parts = PartsOf(*moments.priors);
       result.known = ColumnsOfBase(proposed, base) *
                      static_cast<float>(std::sqrt(shares(kBase)));
     }

@@ -48,6 +48,7 @@ struct DenoisedMoments {
   // With priors: their columns, X X' the part of g that they begin at (M x n);
   // and the share of the mix below that is theirs, [0, 1].
   Eigen::MatrixXf known = {};
+  Eigen::MatrixXf parts = {};  // of their dictionaries, M x L: candidates
   double share_of_priors = 0;
   int directions() const { return static_cast<int>(spikes.size()); }
 };
@@ -103,7 +104,10 @@ struct FitOptions {
 //   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
 //      product: Gillis and Glineur 2012): two to six random starts by the size,
 //      each for a few steps on a third of the columns, then the best of them on
-//      all until little is gained.
+//      all until little is gained. The parts of a prior are one more start.
+// With public columns (moments.known) the drawn ones stand for at least 60 % or
+// for nothing but what the public ones leave of the trace, whichever learns
+// more from one half of the public columns about the other.
 // Steps 1 to 3 are in single precision: X is drawn, and its error is far below
 // that of the draw. Without a start the columns are in order of falling share
 // of X that they explain (ExplainedBy of common/nmf/column_fit.h); *explained,

@@ -172,6 +172,18 @@ PriorBase FitBase(const PriorMoments& proposed, const MatrixXd& y) {
   return base;
 }
 
+MatrixXf PartsOf(const std::vector<Prior>& priors) {
+  MatrixXf parts;
+  for (const Prior& prior : priors) {
+    for (const auto& part : prior.dictionary.colwise()) {
+      if (!(part.norm() > 0)) continue;
+      parts.conservativeResize(part.rows(), parts.cols() + 1);
+      parts.rightCols(1) = part.normalized().cast<float>();
+    }
+  }
+  return parts;
+}
+
 MatrixXf ColumnsOfBase(const PriorMoments& proposed, const PriorBase& base) {
   Index count = 0;
   const auto of = [&](Index i) -> const MatrixXf& {

@@ -65,6 +65,9 @@ struct PriorBase {
 };
 PriorBase FitBase(const PriorMoments& proposed, const Eigen::MatrixXd& y);
 
+// The dictionaries beside each other, columns of length 1 (M x L, L may be 0).
+Eigen::MatrixXf PartsOf(const std::vector<Prior>& priors);
+
 // The columns of the proposals, sqrt(c_j) of each: M x n.
 Eigen::MatrixXf ColumnsOfBase(const PriorMoments& proposed,
                               const PriorBase& base);
