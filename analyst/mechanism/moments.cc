@@ -114,6 +114,7 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   options.seed = facts.seed;
   options.threads = DefaultThreads();
   options.stop = facts.stopped;
+  options.progress = facts.progress;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitPaidMoments(paid, options));
   state->w = std::move(w);
   return absl::OkStatus();
