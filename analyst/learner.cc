@@ -268,7 +268,11 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   if (!result.lost) {
     facts.stopped = [this] { return control_->stopped() || ending(); };
     if (items_.has_value()) items_->facts.stopped = facts.stopped;
+    facts.progress = [this](double share) {
+      if (control_->SetLearning(share)) on_change_();
+    };
     updated = kind.release->update(result.parts, facts, &finished.state);
+    control_->SetLearning(-1);
     // Broken off: the same request gets the same bytes later.
     if (control_->stopped() && absl::IsCancelled(updated)) return updated;
     unlearnt = ending() && absl::IsCancelled(updated);

@@ -122,13 +122,15 @@ void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   *run = dpnmf::ToProto(*parameters);
 }
 
-// A run learns a dictionary or tells a figure. A mechanism that does neither is
-// for the curator's own use.
+// What it releases is for drawing people (analyst/synthesis.h).
+constexpr char kOfPeople[] = "class_moments";
+
+// A run learns a dictionary, tells a figure or draws people.
 absl::Status CheckHasAnswer(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   const dpnmf::Mechanism* const shared = dpnmf::Mechanisms().Find(name);
   if (mechanism == nullptr || shared == nullptr || shared->learns_dictionary ||
-      mechanism->figure != nullptr)
+      mechanism->figure != nullptr || name == kOfPeople)
     return absl::OkStatus();
   return Invalid("mechanism-unknown",
                  absl::StrCat("`mechanism` ", name,

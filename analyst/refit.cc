@@ -63,6 +63,7 @@ class Fit {
     const auto begin = std::chrono::steady_clock::now();
     std::optional<double> prior_share;
     const absl::StatusOr<Eigen::MatrixXd> w = FitW(&prior_share);
+    control_->SetLearning(-1);
     if (control_->stopped()) return absl::OkStatus();
     if (!w.ok() && control_->cancelled())
       return End(v1::RUN_STATE_CANCELLED, absl::OkStatus());
@@ -98,6 +99,9 @@ class Fit {
     options.threads = DefaultThreads();
     options.stop = [this] {
       return control_->stopped() || control_->cancelled();
+    };
+    options.progress = [this](double share) {
+      if (control_->SetLearning(share)) on_change_();
     };
     if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
       options.start = state.w(paid.rows, Eigen::all);

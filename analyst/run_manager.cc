@@ -428,6 +428,7 @@ absl::Status RunManager::Watch(
     const std::function<bool(const v1::RunEvent&)>& send,
     const std::function<bool()>& gone) {
   std::uint64_t seen = 0;
+  double told = -1;
   while (true) {
     // The state is read before the events: once it is final, no event follows.
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(run_id));
@@ -439,9 +440,26 @@ absl::Status RunManager::Watch(
     }
     if (!events.empty()) continue;
     if (IsFinal(record.run.state())) return absl::OkStatus();
+    const double learning = LearningOf(run_id);
+    if (learning >= 0 && learning != told) {
+      v1::RunEvent now;
+      now.set_cursor(cursor);
+      now.set_state(record.run.state());
+      now.set_round(record.run.rounds_done());
+      now.set_rounds(record.run.specification().parameters().rounds());
+      now.set_learning(learning);
+      if (!send(now)) return absl::OkStatus();
+    }
+    told = learning;
     if (!WaitForNews(&seen, gone))
       return gone() ? absl::OkStatus() : ShuttingDown();
   }
+}
+
+double RunManager::LearningOf(const std::string& run_id) {
+  MutexLock lock(&mutex_);
+  const auto active = active_.find(run_id);
+  return active == active_.end() ? -1 : active->second.control->learning();
 }
 
 bool RunManager::WaitForNews(std::uint64_t* seen,

@@ -96,7 +96,8 @@ class RunManager {
   // Newest first.
   absl::StatusOr<std::vector<v1::Run>> List();
 
-  // Calls send(event) for the events after `cursor` as they come, until the run
+  // Calls send(event) for the events after `cursor` as they come, and between
+  // them for what is not kept (RunEvent.learning), until the run
   // has ended and all are sent, send returns false, gone() is true (asked now
   // and then), or Stop. No lock is held while sending. NOT_FOUND "run-unknown";
   // UNAVAILABLE "shutting-down".
@@ -144,6 +145,8 @@ class RunManager {
   void Work();
   void Announce();
   void ForgetOldRuns();
+  // RunControl::learning of a run at work, else below 0.
+  double LearningOf(const std::string& run_id);
   // `more` runs are at work.
   void ShowRuns(int more);
   // Waits until something was announced since `seen`, gone() or Stop; returns

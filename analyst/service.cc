@@ -472,7 +472,18 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                    {{"identity", admitted.client}, {"run", request.run_id()}}));
     return SynthesisePeople(
         request, run.run, state, *dataset,
-        [&context] { return context.IsCancelled(); }, write);
+        [&context] { return context.IsCancelled(); },
+        [&](v1::SynthesiseReply reply) {
+          if (!reply.has_header()) return write(reply);
+          *reply.mutable_header()->mutable_dataset() = *dataset;
+          if (!write(reply)) return false;
+          if (!request.feature_names()) return true;
+          return WriteItemPages(StoredNames(request.run_id(), parts_.store), {},
+                                [&](v1::ListItemsReply&& page) {
+                                  *reply.mutable_items() = std::move(page);
+                                  return write(reply);
+                                });
+        });
   }
 
   absl::Status SendReceipts(const grpc::ServerContext& context,

@@ -36,18 +36,21 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   return std::vector<double>(w.data(), w.data() + w.size());
 }
 
-bool LearnsDictionary(const Mechanism& mechanism) {
-  return mechanism.learns_dictionary;
+// Its release is for drawing people, and it has no dictionary.
+constexpr std::string_view kOfPeople = "class_moments";
+
+bool CanBeTrained(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary || mechanism.name == kOfPeople;
 }
 
 absl::Status CheckMechanism(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
-  if (name == "auto" || (mechanism != nullptr && LearnsDictionary(*mechanism)))
+  if (name == "auto" || (mechanism != nullptr && CanBeTrained(*mechanism)))
     return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kInvalidArgument, "mechanism-unknown",
       absl::StrCat("`--mechanism` must be auto, ",
-                   NamesText(Mechanisms(), LearnsDictionary),
+                   NamesText(Mechanisms(), CanBeTrained),
                    "; to ask how well W fits, run 'dpnmf objective RUN'."));
 }
 
@@ -191,7 +194,7 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 std::string MechanismHelp() {
   std::string help = "auto";
   for (const Mechanism* mechanism : Mechanisms().rows()) {
-    if (!LearnsDictionary(*mechanism)) continue;
+    if (!CanBeTrained(*mechanism)) continue;
     absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
                     std::string(mechanism->summary), ")");
   }
@@ -337,7 +340,8 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
   PreparedRun run;
   DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
-  if (!flags.rank.has_value() && !run.dataset.has_ratings()) {
+  if (!flags.rank.has_value() && !run.dataset.has_ratings() &&
+      flags.mechanism != kOfPeople) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
                    "--rank is required for a data set that does not hold "
                    "ratings; see 'dpnmf plan --help'.");

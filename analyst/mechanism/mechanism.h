@@ -72,6 +72,8 @@ struct RoundFacts {
   const RatingsFacts* ratings = nullptr;
   // Learning is broken off once it says so (common/base/stop.h).
   Stop stopped = {};
+  // If not null: told the share of a long update that is done, in (0, 1].
+  std::function<void(double)> progress = {};
 };
 
 // Updates the state with the parts of one release. INVALID_ARGUMENT

@@ -116,6 +116,7 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   options.seed = facts.seed;
   options.threads = DefaultThreads();
   options.stop = facts.stopped;
+  options.progress = facts.progress;
   DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
   std::optional<double> prior_share;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,

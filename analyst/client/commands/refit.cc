@@ -13,6 +13,7 @@
 #include "analyst/client/model_file.h"
 #include "analyst/client/prior_flags.h"
 #include "analyst/client/render/names.h"
+#include "analyst/client/render/progress.h"
 #include "analyst/client/render/text.h"
 #include "analyst/client/run_id.h"
 #include "analyst/client/watcher.h"
@@ -85,11 +86,20 @@ absl::StatusOr<v1::Run> Await(const Session& session,
                               const std::string& run_id) {
   Interrupt interrupt;
   WatchCallbacks callbacks;
+  // On standard error: the output is for scripts.
+  ProgressPrinter printer(
+      session.environment().err,
+      !session.json() && session.environment().terminal_width > 0
+          ? ProgressStyle::kBar
+          : ProgressStyle::kJson,
+      session.environment().terminal_width, v1::CONVERSION_UNSPECIFIED);
   callbacks.on_event = [](const v1::RunEvent&) {};
+  callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
   callbacks.on_retry = [](const absl::Status&, absl::Duration) {};
   DPNMF_ASSIGN_OR_RETURN(const WatchOutcome outcome,
                          WatchToEnd(client, run_id, session.environment().retry,
                                     callbacks, &interrupt));
+  printer.EndLine();
   if (!outcome.interrupted) return outcome.run;
   return Refusal(absl::StatusCode::kCancelled, "interrupted",
                  "Stopped watching; the fits continue. 'dpnmf runs' shows "

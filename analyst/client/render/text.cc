@@ -457,6 +457,11 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
   const bool has_dictionary =
       mechanism == nullptr || mechanism->learns_dictionary;
+  if (run.rounds_done() > 0 && parameters.mechanism() == "class_moments") {
+    lines.push_back({"its people", absl::StrCat("dpnmf synthesise ", id,
+                                                " --count 1000 --output "
+                                                "people.csv")});
+  }
   if (run.rounds_done() > 0 && has_dictionary) {
     const bool items = mechanism != nullptr && mechanism->for_ratings;
     lines.push_back({items ? "its items" : "its dictionary",

@@ -34,6 +34,7 @@ absl::StatusOr<Data> LoadData(const EvaluateOptions& options,
                               const std::vector<std::string>& vocabulary) {
   LoadOptions load;
   load.format = options.format;
+  load.array = options.array;
   load.feature_names = vocabulary;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,

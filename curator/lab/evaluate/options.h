@@ -34,6 +34,7 @@ struct EvaluateOptions {
   // Also on data in which 10 % of the users have 70 % of their entries spoilt.
   bool outlier_experiment = false;
   bool is_public = false;
+  std::string array;       // as in LoadOptions
   std::string vocabulary;  // a file with a word for each feature, or empty
   int image_width = 0;     // 0: no pictures; else divides D
   // T of statistics and of the published algorithm. Empty: 30 of statistics;
