@@ -1,10 +1,22 @@
 #include "curator/commands/serve_flags.h"
 
+#include <ctime>
+
 #include "common/base/error.h"
 #include "common/wire/address.h"
 #include "curator/ledger/data_paths.h"
 
 namespace dpnmf::curator {
+
+namespace {
+
+std::string AnchorDirectory(const ServeOptions& options) {
+  if (options.no_anchor) return "";
+  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
+                                    : options.anchor_dir;
+}
+
+}  // namespace
 
 std::vector<Flag> ServeFlags(ServeOptions* options) {
   return {
@@ -118,6 +130,19 @@ absl::Status CheckAddresses(const ServeOptions& options) {
                    "--recommend-model and --recommend-token-key.");
   }
   return absl::OkStatus();
+}
+
+CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options) {
+  CuratorDoctorOptions doctor;
+  doctor.data_dir = options.data_dir;
+  doctor.anchor_dir = AnchorDirectory(options);
+  doctor.tls = options.tls;
+  doctor.allow_list = options.allow_list;
+  doctor.audit_log = AuditFileOf(options);
+  doctor.metrics_listen = options.metrics_listen;
+  doctor.paced = options.pace_milliseconds > 0;
+  doctor.now = std::time(nullptr);
+  return doctor;
 }
 
 }  // namespace dpnmf::curator

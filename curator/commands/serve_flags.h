@@ -11,6 +11,7 @@
 #include "common/cli/program.h"
 #include "common/server/quota.h"
 #include "common/tls/tls.h"
+#include "curator/maintenance/doctor.h"
 
 namespace dpnmf::curator {
 
@@ -43,6 +44,9 @@ struct ServeOptions {
 std::vector<Flag> ServeFlags(ServeOptions* options);
 
 std::string AuditFileOf(const ServeOptions& options);
+
+// What the checklist is gone through for, now; no backup is named.
+CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options);
 
 // INVALID_ARGUMENT "address-malformed", "flags-conflict". Before anything is
 // opened: a slip of the pen needs no second look.
