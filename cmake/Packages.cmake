@@ -98,7 +98,7 @@ endif()
 if(DPNMF_HAS_CURATOR)
   dpnmf_package(dpnmf-curator curator
     "dpnmf: the data holder's server\nKeeps the data, sends noised statistics, and keeps the ledger of what was spent.${processor}"
-    "adduser, openssl" dpnmf-curator)
+    "adduser, openssl" dpnmf-curator dpnmf-curator-web)
   dpnmf_service(curator "dpnmf curator: noised statistics of private data" dpnmf-curator dpnmf-curator.anchor)
   dpnmf_package(dpnmf-lab lab
     "dpnmf: the data holder's research, without privacy\nFactorises and evaluates on the data holder's own machine. Its results are as private as the data.${processor}"

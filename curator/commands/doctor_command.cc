@@ -1,5 +1,4 @@
 #include <cstdio>
-#include <ctime>
 #include <memory>
 
 #include "common/base/error.h"
@@ -7,34 +6,17 @@
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/serve_flags.h"
-#include "curator/ledger/data_paths.h"
 #include "curator/maintenance/doctor.h"
 
 namespace dpnmf::curator {
 namespace {
 
-std::string AnchorDirectory(const ServeOptions& options) {
-  if (options.no_anchor) return "";
-  return options.anchor_dir.empty() ? DefaultAnchorDirectory(options.data_dir)
-                                    : options.anchor_dir;
-}
-
 absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
                                  const std::string& backup,
                                  const std::string& format) {
   DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
-  CuratorDoctorOptions doctor;
-  doctor.data_dir = options.data_dir;
-  doctor.anchor_dir = AnchorDirectory(options);
-  doctor.tls = options.tls;
-  doctor.allow_list = options.allow_list;
-  doctor.audit_log = AuditFileOf(options);
-  doctor.metrics_listen = options.metrics_listen;
+  CuratorDoctorOptions doctor = DoctorOptionsOf(options);
   doctor.backup = backup;
-  doctor.ranks = options.ranks.ranks;
-  doctor.private_network = options.ranks.private_network;
-  doctor.paced = options.pace_milliseconds > 0;
-  doctor.now = std::time(nullptr);
   const v1::DoctorReport report = ExamineCurator(doctor);
   std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
              stdout);

@@ -19,6 +19,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/open_recommender.h"
 #include "curator/commands/serve_flags.h"
+#include "curator/commands/status_handlers.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
@@ -27,7 +28,6 @@
 #include "curator/serve/open_membership.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
-#include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 namespace {
@@ -225,9 +225,8 @@ absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
        [&options](const Dataset& dataset) {
          return CheckNonzeros(options, dataset);
        }});
-  handlers["status"] = [](const nlohmann::json&) {
-    return nlohmann::json{{"version", DPNMF_VERSION}};
-  };
+  handlers.merge(
+      StatusHandlers(options, curator->ledger.get(), &curator->catalog));
   return ControlServer::Start(options.data_dir, std::move(handlers));
 }
 

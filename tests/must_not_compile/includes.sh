@@ -46,6 +46,10 @@ forbid '^#include "curator/(import/([^i]|i[^t])|(maintenance|commands|recommend)
 # Lists are a function of the model and one record: nothing of the ledger, the
 # gate or the noise is near them.
 forbid '^#include "curator/(import|factor|mechanism|noise|ledger|gate|maintenance|commands)/' curator/recommend
+# The operator's page knows the curator by its control socket alone, and no other room
+# of the curator knows a web page.
+forbid '^#include "curator/([^sw]|serve/([^c]|c[^o]))' curator/web
+forbid '^#include "(common|curator)/web/' $(ls -d curator/*/ | grep -v '^curator/web/$')
 # People's lists have no place in the analyst's programs.
 forbid 'dpnmf/recommend/' analyst common curator/lab
 forbid '^#include "curator/commands/' curator/maintenance

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Inside the container of run.sh, as root: uses the installed packages as
 # docs/operations.md, "Debian packages", says. systemd does not run here: the units'
-# ExecStart lines are run by runuser, as the units' users.
+# ExecStart lines are run by setpriv, as the units' users and without new privileges.
 set -euo pipefail
 fail() {
   echo "FAILED: $*"
@@ -10,7 +10,7 @@ fail() {
 }
 ok() { echo "ok: $*"; }
 cd /
-echo "note: systemd is not the first process here; ExecStart lines are run by runuser"
+echo "note: systemd is not the first process here; ExecStart lines are run by setpriv"
 
 # Certificates of one CA; the keys belong to the servers' users.
 certs=/usr/share/dpnmf-curator/certs.sh
@@ -32,9 +32,11 @@ ok "import"
 
 servers=()
 start() { # SIDE
-  local unit=/usr/lib/systemd/system/dpnmf-$1.service line
+  local unit=/usr/lib/systemd/system/dpnmf-$1.service line user
   line=$(sed -n 's/^ExecStart=//p' "$unit")
-  runuser -u "$(sed -n 's/^User=//p' "$unit")" -- bash -c "umask 0077; exec $line" >"/tmp/$1.log" 2>&1 &
+  user=$(sed -n 's/^User=//p' "$unit")
+  setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --bounding-set -all \
+    bash -c "umask 0077; exec $line" >"/tmp/$1.log" 2>&1 &
   servers+=($!)
 }
 client() { dpnmf --config /tmp/dpnmf.toml "$@" >/tmp/out 2>&1; }
@@ -69,14 +71,33 @@ with Client() as client:
     assert len(runs) == 1, runs
 PYTHON
 ok "the Python package asks the same server"
+operator dpnmf-curator-web --data-dir /var/lib/dpnmf-curator >/tmp/web.log 2>&1 &
+await grep -q token= /tmp/web.log || fail "the operator's page does not start"
+python3 - <<'PYTHON' || fail "the operator's page"
+import http.client, json, urllib.parse
+address = urllib.parse.urlsplit(open("/tmp/web.log").readline().strip())
+def ask(path, **headers):
+    connection = http.client.HTTPConnection(address.netloc)
+    connection.request("GET", path, headers=headers)
+    reply = connection.getresponse()
+    return reply, reply.read()
+reply, _ = ask("/?" + address.query)
+cookie = reply.headers["Set-Cookie"].split(";")[0]
+reply, text = ask("/api/status", **{"Cookie": cookie, "X-Dpnmf-Key": reply.headers["Location"].split("=")[1]})
+status = json.loads(text)
+assert reply.status == 200 and status["populations"][0]["name"] == "writers", text
+assert ask("/api/status")[0].status == 401
+PYTHON
+kill $!
+ok "the operator's page shows the ledger"
 for side in curator analyst; do
   file=/var/lib/dpnmf-$side/audit.jsonl
   [ "$(stat -c %U:%a $file)" = "dpnmf-$side:600" ] || fail "$file is open to others: $(stat -c %U:%a $file)"
 done
 ok "what they write is theirs alone"
 
-pkill -TERM -u dpnmf-analyst && pkill -TERM -u dpnmf-curator || fail "a server has gone"
-wait "${servers[@]}" || fail "a server does not end well"
+kill -TERM "${servers[@]}" || fail "a server has gone"
+for server in "${servers[@]}"; do wait "$server" || fail "a server does not end well"; done
 ok "SIGTERM ends both"
 
 # Removal leaves the state, with purge too; another installation goes on with it.

@@ -1,144 +1,15 @@
 #!/usr/bin/python3
 """The page of `dpnmf web` in headless Chromium. run.sh starts the servers."""
 import contextlib
-import http.client
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import traceback
-import urllib.parse
 
-from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
-
-WORK = os.environ['DPNMF_WEB_WORK']
-CERTS = os.environ['DPNMF_WEB_CERTS']
-IMAGES = os.environ.get('DPNMF_WEB_IMAGES')
-# Those of docs/web.md.
-PICTURES = (('budgets', 400, 'dark'), ('plan', 1280, 'light'), ('parts', 1280, 'light'), ('compare', 1280, 'light'))
-PATIENCE = 120  # seconds until a condition counts as missed; nothing waits for it
-
-with open(os.path.join(os.path.dirname(__file__), 'audit.js'), encoding='utf-8') as file:
-    AUDIT = file.read()
-
-
-class Page:
-    """`dpnmf web` in a process of its own."""
-
-    def __init__(self, *flags):
-        self.process = subprocess.Popen(
-            [os.environ['DPNMF_WEB_PROGRAM'], '--server', os.environ['DPNMF_WEB_SERVER'],
-             '--ca', CERTS + '/ca.crt', '--cert', CERTS + '/tls.crt', '--key', CERTS + '/tls.key', 'web', *flags],
-            stdout=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
-        parts = urllib.parse.urlsplit(self.address)
-        self.host, self.port = parts.netloc, parts.port
-
-    def ask(self, path, method='GET', body=None, host=None, **headers):
-        """A request as no browser would make it."""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE)
-        connection.putrequest(method, path, skip_host=True)
-        for one in host if isinstance(host, list) else [host or self.host]:
-            connection.putheader('Host', one)
-        for name, value in headers.items():
-            connection.putheader(name.replace('_', '-'), value)
-        if body is not None:
-            connection.putheader('Content-Length', str(len(body)))
-        connection.endheaders(body.encode() if body is not None else None)
-        reply = connection.getresponse()
-        text = reply.read().decode()
-        connection.close()
-        return reply, text
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(PATIENCE)
-
-
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = '/usr/bin/chromium'
-    for flag in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars',
-                 '--disable-component-update', '--no-first-run', '--user-data-dir=' + WORK + '/chromium'):
-        options.add_argument(flag)
-    options.set_capability('goog:loggingPrefs', {'browser': 'ALL', 'performance': 'ALL'})
-    return webdriver.Chrome(service=Service('/usr/bin/chromedriver'), options=options)
-
-
-def until(condition, what):
-    def quiet(_):
-        try:
-            return condition()
-        except StaleElementReferenceException:
-            return False
-    return WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(quiet, 'never: ' + what)
-
-
-def js(script, *arguments):
-    return driver.execute_script(script, *arguments)
-
-
-def one(css):
-    return driver.find_element(By.CSS_SELECTOR, css)
-
-
-def seen(css):
-    return driver.find_elements(By.CSS_SELECTOR, css)
-
-
-def text_of(css='main'):
-    return ' '.join(js('return document.querySelector(arguments[0])?.innerText ?? ""', css).split())
-
-
-def press(css):
-    """By keyboard: a view that still grows moves a button away between the pointer's steps.
-    That the pointer reaches each button is part of audit.js."""
-    one(css).send_keys(Keys.ENTER)
-
-
-def shown(words, css='main'):
-    until(lambda: words in text_of(css), f'"{words}" in {css}; it says: {text_of(css)[:400]}')
-
-
-def go(address):
-    js('location.hash = arguments[0]', address)
-    until(lambda: js('return document.getElementById("main").dataset.ready') == address, 'the view ' + address)
-
-
-def emulate(width, scheme, height=900):
-    driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride',
-                           {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False})
-    driver.execute_cdp_cmd('Emulation.setEmulatedMedia',
-                           {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]})
-    # Two frames: the layout has settled and canvases are drawn.
-    driver.execute_async_script('requestAnimationFrame(() => requestAnimationFrame(() => arguments[0]()))')
-
-
-def check(truth, what):
-    if not truth:
-        raise AssertionError(what)
-
-
-def looked_at(name):
-    """What can be measured of the view, at both widths and in both schemes; its picture if wanted."""
-    faults = []
-    for width in (1280, 400):
-        for scheme in ('light', 'dark'):
-            emulate(width, scheme)
-            faults += [f'{name} {width} {scheme}: {fault}' for fault in js(AUDIT + '; return audit();')]
-            if IMAGES and (name, width, scheme) in PICTURES:
-                high = js('return Math.min(2400, document.documentElement.scrollHeight)')
-                emulate(width, scheme, max(700, high))
-                driver.save_screenshot(f'{IMAGES}/web_{name}_{width}.png')
-    emulate(1280, 'light')
-    check(not faults, '\n  '.join([f'{len(faults)} faults'] + faults[:12]))
+import browsing
+from browsing import (WORK, Keys, Page, check, client, go, js, looked_at, nothing_from_elsewhere, one, open_page, press,
+                      reached_by_tab, seen, shown, text_of, until)
 
 
 def planned(dataset, rank, epsilon, mechanism='auto', rounds=''):
@@ -176,8 +47,7 @@ def test_the_token_opens_the_page_once():
     check(reply.status == 403 and 'wrong or was used' in text, 'a wrong token opens')
     reply, text = page.ask('/')
     check(reply.status == 401, 'the page opens without a token')
-    driver.get(page.address)
-    until(lambda: js('return document.getElementById("main")?.dataset.ready'), 'the first view')
+    open_page(page)
     check(js('return location.href') == f'http://{page.host}/#/data', 'the token or the key stays in the address')
     check('token' not in js('return document.cookie'), 'a script reads the cookie')
     reply, text = page.ask('/?token=' + page.address.split('token=')[1])
@@ -186,9 +56,8 @@ def test_the_token_opens_the_page_once():
 
 
 def session():
-    cookie = next(c for c in driver.get_cookies() if c['name'].startswith('dpnmf_web'))
-    check(cookie['httpOnly'] and cookie['sameSite'] == 'Strict', 'the cookie is open to scripts or other pages')
-    return f"{cookie['name']}={cookie['value']}", js('return localStorage.getItem("dpnmf-key")')
+    headers = browsing.session()
+    return headers['Cookie'], headers['X_Dpnmf_Key']
 
 
 def test_a_call_needs_the_host_the_cookie_and_the_key():
@@ -432,30 +301,13 @@ def test_nothing_on_offer_is_said():
 
 def test_the_keyboard_reaches_everything():
     go('#/plan?dataset=biopsies')
-    js('document.activeElement.blur(); getSelection().removeAllRanges(); document.body.focus()')
-    reached = []
-    for _ in range(40):
-        driver.switch_to.active_element.send_keys(Keys.TAB)
-        name, ring = js('''const e = document.activeElement, s = getComputedStyle(e);
-            return e === document.body ? ['', false] : [e.id || e.textContent.trim(), s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2];''')
-        check(name == '' or ring, f'the focus on {name} cannot be seen')
-        reached.append(name)
+    reached = reached_by_tab(40)
     for wanted in ('skip', 'Data sets', 'Ledger', 'dataset', 'rank', 'epsilon-slider', 'epsilon', 'mechanism', 'start'):
         check(wanted in reached, f'the keyboard does not reach {wanted}; it reaches {reached}')
 
 
 def test_nothing_comes_from_elsewhere():
-    asked = set()
-    for entry in driver.get_log('performance'):
-        message = json.loads(entry['message'])['message']
-        if message['method'] == 'Network.requestWillBeSent':
-            asked.add(message['params']['request']['url'])
-    check(any('/api/' in url for url in asked), 'the check is blind')
-    elsewhere = [url for url in asked if re.match('(https?|wss?|ftp)://', url) and not url.startswith(f'http://{page.host}/')]
-    check(not elsewhere, f'it asks {elsewhere}')
-    wrong = [entry['message'] for entry in driver.get_log('browser')
-             if entry['level'] == 'SEVERE' and '/api/' not in entry['message']]
-    check(not wrong, f'the console says {wrong}')
+    nothing_from_elsewhere(page)
 
 
 def test_a_server_that_is_gone_is_said():
@@ -473,23 +325,6 @@ def test_the_end_of_the_program_is_said():
     shown('dpnmf web has ended', '#banner')
 
 
-page = Page()
-driver = browser()
+page = Page(*client(), 'web')
 runs = {}
-passed = failed = 0
-try:
-    # In the order of the file: later tests use the runs of earlier ones.
-    for name, test in [(n, f) for n, f in globals().items() if n.startswith('test_')]:
-        try:
-            test()
-            passed += 1
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f'FAILED: {name}')
-            traceback.print_exc(limit=-2, file=sys.stdout)
-finally:
-    driver.quit()
-    if page.process.poll() is None:
-        page.process.kill()
-print(f'{passed} passed, {failed} failed')
-sys.exit(1 if failed else 0)
+browsing.run_tests(globals(), page)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tests/web/run.sh [BUILD_DIR] [--images DIR]: the page of `dpnmf web` in a real
-# browser, against the real servers on loopback. With --images the screenshots of
-# docs/web.md are written to DIR. Last line: N passed, N failed.
+# tests/web/run.sh [BUILD_DIR] [--images DIR]: the pages of `dpnmf web` and
+# dpnmf-curator-web in a real browser, against the real servers on loopback. With
+# --images the screenshots of docs/web.md are written to DIR. Last line: N passed, N
+# failed.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$top/build images=
@@ -37,7 +38,29 @@ imported --name biopsies --population patients --input "$top/examples/wbc/wbc.cs
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 printf '%s\n' "$analyst_pid" >"$work/analyst.pid"
-disown -a  # the test kills the analyst, and the shell has nothing to say about it
+printf '%s\n' "$curator_pid" >"$work/curator.pid"
 
-DPNMF_WEB_SERVER=127.0.0.1:$analyst_port DPNMF_WEB_CERTS=$work/certs/alice DPNMF_WEB_WORK=$work \
-  DPNMF_WEB_PROGRAM=$build/bin/dpnmf DPNMF_WEB_IMAGES=$images /usr/bin/python3 "$top/tests/web/page_test.py"
+export DPNMF_WEB_SERVER=127.0.0.1:$analyst_port DPNMF_WEB_CERTS=$work/certs/alice DPNMF_WEB_WORK=$work
+export DPNMF_WEB_PROGRAM=$build/bin/dpnmf DPNMF_WEB_OPERATOR=$build/bin/dpnmf-curator-web DPNMF_WEB_IMAGES=$images
+disown -a  # the tests kill the servers, and the shell has nothing to say about it
+passed=0 failed=0
+pages() { # SCRIPT
+  /usr/bin/python3 "$top/tests/web/$1" >"$work/$1.out" 2>&1
+  sed '$d' "$work/$1.out"
+  local last
+  last=$(tail -n 1 "$work/$1.out")
+  if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+  else
+    echo "FAILED: $1: $last"
+    failed=$((failed + 1))
+  fi
+}
+pages page_test.py
+# page_test.py has killed the analyst, at its end.
+analyst_port=${DPNMF_WEB_SERVER##*:}
+start_analyst || fail "the analyst does not come back"
+disown -a
+pages operator_test.py
+echo "$passed passed, $failed failed"
+[ $failed = 0 ] && [ $passed -gt 0 ]

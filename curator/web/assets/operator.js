@@ -1,0 +1,161 @@
+// The operator's views. All of them show one answer of the curator, read again while
+// they are open; the checks are made when they are asked for.
+import * as calls from './calls.js';
+import {empty, facts, fill, h, moment, plural, problem, say, shortId, short, table, unbroken, upward, voidMark, whole} from './dom.js';
+import {gauge, progress} from './draw.js';
+import {begin} from './frame.js';
+
+const REFRESH = 5000;
+const code = (text) => h('code', {}, text);
+const none = h.bind(null, 'span', {class: 'soft'}, '–');
+
+// Shows `content(status)` under the title; again every few seconds, if it differs.
+function view(title, lead, content) {
+  return async ({holder, heading, signal, persist}) => {
+    let before = '';
+    await persist(async () => {
+      const status = await calls.get('/api/status', {}, signal);
+      const {now, ...rest} = status;
+      const text = JSON.stringify(rest);
+      if (text !== before) fill(holder, heading(title), h('p', {class: 'lead'}, lead), content(status));
+      before = text;
+      return REFRESH;
+    });
+  };
+}
+
+// ---- Budgets
+
+const kindOf = (one) => [one.ratings ? 'ratings' : one.normalisation === 'l2' ? 'length 1' : `length up to ${short(one.column_bound)}`,
+  one.sparse ? 'sparse' : null, one.public ? 'public' : null, one.classes ? plural(one.classes.length, 'class').replace('classs', 'classes') : null]
+  .filter(Boolean).join(', ');
+
+function population(one, status) {
+  const own = status.datasets.filter((dataset) => dataset.population === one.name);
+  const open = status.runs.open.filter((run) => run.population === one.name);
+  return h('section', {class: 'card', 'aria-label': 'Population ' + one.name},
+    h('div', {class: 'card-head'}, h('h2', {}, 'Population ', one.name),
+      h('p', {class: 'soft'}, unbroken('Guarantee: ' + one.reading.guarantee))),
+    voidMark(one.void_since),
+    gauge(one, one.reading),
+    open.length === 0 ? null : h('p', {class: 'note'}, `${plural(open.length, 'open run')}; if nothing is returned, ${one.reading.spent_and_reserved} will be spent. `,
+      h('a', {href: '#/runs'}, 'See the runs')),
+    own.length === 0 ? empty('No data set', 'No data set of this population is served.') : table('Data sets of population ' + one.name, [
+      {title: 'Data set', of: (dataset) => h('strong', {}, dataset.name)},
+      {title: 'Features', number: true, of: (dataset) => whole(dataset.features)},
+      {title: 'People, as declared', number: true, of: (dataset) => whole(dataset.users)},
+      {title: 'Columns', of: kindOf},
+    ], own));
+}
+
+const budgets = view('Budgets',
+  'What this curator promised about people, and how much of it is used. The guarantee is that of the cap; what is spent is a reading of the ledger.',
+  (status) => [
+    status.anchored ? null : h('p', {class: 'problem'}, h('span', {'aria-hidden': 'true'}, '⚠ '), 'There is no anchor: a ledger that is rolled back would not be noticed.'),
+    status.populations.length === 0 ? empty('No population', 'Import a data set first.') : status.populations.map((one) => population(one, status)),
+    h('p', {class: 'note'}, 'Widths are shares of the cap in mu², in which costs add up; epsilons do not.')]);
+
+// ---- Runs
+
+const runs = view('Runs', 'Runs that are open at this curator. Each holds a reservation until it is closed.', (status) => [
+  status.runs.open.length === 0 ? empty('No open run', 'Nothing is reserved.') : h('section', {class: 'card', 'aria-label': 'Open runs'}, table('Open runs', [
+    {title: 'Run', of: (run) => h('code', {title: run.run_id}, shortId(run.run_id))},
+    {title: 'Analyst', of: (run) => run.identity},
+    {title: 'Data set', of: (run) => run.dataset},
+    {title: 'Mechanism', of: (run) => run.mechanism},
+    {title: 'Rounds charged', of: (run) => [progress(run.charged_rounds, run.rounds, `${run.charged_rounds} of ${run.rounds} rounds`), ` ${whole(run.charged_rounds)} of ${whole(run.rounds)}`]},
+    {title: 'Charged, mu²', number: true, of: (run) => upward(run.charged.value)},
+    {title: 'Reserved, mu²', number: true, of: (run) => upward(run.reserved.value)},
+    {title: 'Opened', of: (run) => moment(run.opened)},
+  ], status.runs.open)),
+  h('p', {class: 'note'}, `${plural(status.runs.closed, 'run')} ${Number(status.runs.closed) === 1 ? 'was' : 'were'} closed. `,
+    'A run whose analyst will not come back is closed with the server stopped: ', code('dpnmf-curator close --run ID'), '.')]);
+
+// ---- Peers
+
+const peerOf = (one) => h('section', {class: 'card', 'aria-label': one.identity},
+  h('div', {class: 'card-head'}, h('h2', {}, one.identity), one.on_list ? null : h('p', {class: 'chip bad'}, '✕ not on the list')),
+  facts([
+    ['Roles', one.roles.length ? one.roles.join(', ') : none()],
+    ['Data sets', one.all_datasets ? 'all, also future ones' : one.datasets.length ? one.datasets.join(', ') : none()]]),
+  one.budgets.length === 0 ? null : table('Spent by ' + one.identity, [
+    {title: 'Population', of: (budget) => budget.population},
+    {title: 'Charges', number: true, of: (budget) => whole(budget.charges)},
+    {title: 'Spent, epsilon', number: true, of: (budget) => budget.spent},
+    {title: 'Reserved, mu²', number: true, of: (budget) => upward(budget.reserved.value)},
+    {title: 'Cap of its own, epsilon', number: true, of: (budget) => budget.epsilon === undefined ? none() : upward(budget.epsilon)},
+  ], one.budgets));
+
+const peers = view('Peers', 'Who may connect, by the allow-list as it stands now, and what each has spent.', ({identities}) => [
+  identities.problem ? problem(identities.problem) : null,
+  identities.problem ? h('p', {class: 'note'}, 'Until the list can be read, nobody has access.') : null,
+  identities.list.length === 0 ? empty('Nobody', 'The allow-list names no one.') : identities.list.map(peerOf)]);
+
+// ---- Ledger
+
+const ledger = view('Ledger', 'The ledger of record, the latest rows first. Rows are added and never changed.', ({ledger: {row_count: count, rows}}) => [
+  h('section', {class: 'card', 'aria-label': 'Rows'}, table('Rows, the latest first', [
+    {title: 'Row', number: true, of: (row) => whole(row.sequence)},
+    {title: 'Time', of: (row) => moment(row.unix_seconds)},
+    {title: 'Kind', of: (row) => row.kind === 'void' ? h('strong', {}, 'void') : row.kind},
+    {title: 'Population', of: (row) => row.population || none()},
+    {title: 'Identity', of: (row) => row.identity || none()},
+    {title: 'Run', of: (row) => row.run_id ? h('code', {title: row.run_id}, shortId(row.run_id)) : none()},
+    {title: 'Round', number: true, of: (row) => row.round ? whole(row.round) : none()},
+    {title: 'Cost, mu²', number: true, of: (row) => row.cost.value ? upward(row.cost.value) : none()},
+  ], rows)),
+  h('p', {class: 'note'}, rows.length < count ? `The latest ${whole(rows.length)} of ${whole(count)} rows. ` : `All ${whole(count)} rows. `,
+    code('dpnmf-curator ledger verify'), ' verifies each of them, and the anchor.')]);
+
+// ---- Audit log
+
+const KNOWN = ['time', 'event', 'request', 'identity'];
+const detailsOf = (entry) => Object.entries(entry).filter(([name]) => !KNOWN.includes(name))
+  .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`).join(', ');
+
+const audit = view('Audit log', 'Who asked what, the latest entries first. Entries hold requests and facts of the ledger, and no data.', ({audit: entries}) =>
+  entries.length === 0 ? empty('No entry', 'The audit log is empty, or no file that can be read here.') : h('section', {class: 'card', 'aria-label': 'Entries'}, table('Entries, the latest first', [
+    {title: 'Time', of: (entry) => moment(Date.parse(entry.time) / 1000)},
+    {title: 'Event', of: (entry) => h('strong', {}, entry.event)},
+    {title: 'Identity', of: (entry) => entry.identity || none()},
+    {title: 'Details', of: detailsOf},
+  ], entries)));
+
+// ---- Checks
+
+const RESULT = {ok: ['✓ ok', 'good'], warning: ['! warning', 'waits'], failed: ['✕ failed', 'bad']};
+
+async function checks({holder, heading, signal}) {
+  const result = h('div', {class: 'stack', 'aria-live': 'polite', id: 'check-result'});
+  const button = h('button', {class: 'main', id: 'check'}, 'Check now');
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    fill(result, h('p', {class: 'note loading'}, 'Checking …'));
+    try {
+      const report = await calls.get('/api/doctor', {}, signal);
+      const failed = report.checks.filter((one) => one.result === 'failed').length;
+      const sentence = failed ? `${plural(failed, 'check')} failed.` : report.warnings ? `No check failed; ${plural(report.warnings, 'warning')}.` : 'All checks passed.';
+      fill(result, h('p', {class: failed ? 'problem' : 'good-note', id: 'verdict'}, sentence),
+        h('section', {class: 'card', 'aria-label': 'Checks'}, table('Checks', [
+          {title: 'Check', of: (one) => h('strong', {}, one.name)},
+          {title: 'Result', of: (one) => h('span', {class: 'chip ' + RESULT[one.result][1]}, RESULT[one.result][0])},
+          {title: 'Finding', of: (one) => [one.finding, one.remedy ? h('p', {class: 'hint'}, one.remedy) : null]},
+        ], report.checks)));
+      say(sentence);
+    } catch (error) {
+      fill(result, problem(error));
+    }
+    button.disabled = false;
+  });
+  fill(holder, heading('Checks'), h('p', {class: 'lead'}, 'The checklist for production. It reads every row of the ledger, and changes nothing.'),
+    h('p', {}, button), result);
+}
+
+begin({
+  name: 'dpnmf curator',
+  views: {budgets, runs, peers, ledger, audit, checks},
+  under: {},
+  server: 'The curator',
+  waiting: 'Start dpnmf-curator serve for this data directory. The page tries again every few seconds.',
+  footer: (known) => `dpnmf-curator-web ${known.version} · ${known.data_dir} · read-only, this machine only`,
+});

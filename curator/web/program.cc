@@ -1,0 +1,90 @@
+#include "curator/web/program.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "common/base/error.h"
+#include "common/cli/program.h"
+#include "common/web/door.h"
+#include "common/web/http_server.h"
+#include "curator/serve/control.h"
+#include "curator/web/page.h"
+#include "nlohmann/json.hpp"
+
+namespace dpnmf::curator::web {
+namespace {
+
+constexpr char kName[] = "dpnmf-curator-web";
+// The checks read the whole ledger.
+constexpr std::chrono::seconds kPatience(120);
+
+struct WebOptions {
+  std::string data_dir;
+  std::uint32_t port = 0;
+};
+
+absl::StatusOr<ExitCode> ServePage(const WebOptions& options) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  DPNMF_ASSIGN_OR_RETURN(const auto server, HttpServer::Listen(options.port));
+  Door door(server->port(), kName);
+  server->SetHeaders(Door::Headers());
+  const OperatorPage page(
+      [&](const std::string& request) {
+        return AskControl(options.data_dir, {{"request", request}}, kPatience);
+      },
+      {DPNMF_VERSION, options.data_dir});
+  std::cout << door.Address()
+            << "\nOpen this address in a browser on this machine; it works "
+               "once. Ctrl-C ends the page.\n"
+            << std::flush;
+  std::thread waiter([&] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    server->Stop();
+  });
+  server->Serve(
+      {.admit = [&](const HttpRequest& request) { return door.Admit(request); },
+       .handle =
+           [&](const HttpRequest& request) { return page.Handle(request); }});
+  waiter.join();
+  return kExitOk;
+}
+
+}  // namespace
+
+ExitCode RunOperatorPage(int argc, const char* const* argv) {
+  WebOptions options;
+  const Program program = {
+      .root =
+          {.name = kName,
+           .summary = "The operator's page, read-only: what a serving "
+                      "dpnmf-curator knows of budgets, peers, runs, ledger and "
+                      "audit log. It never shows data.",
+           .footer =
+               "Run it on the curator's machine as the user of the server. The "
+               "page is on\n127.0.0.1 alone, and only for the browser that "
+               "opens the printed address, once.\n\nExample:\n  runuser -u "
+               "dpnmf-curator -- dpnmf-curator-web --data-dir "
+               "/var/lib/dpnmf-curator",
+           .flags = {Flag("--data-dir", &options.data_dir,
+                          "Directory of the server's data sets and ledger",
+                          {.value = "DIR", .env = true, .required = true}),
+                     Flag("--port", &options.port,
+                          "Port on 127.0.0.1; 0 takes a free one",
+                          {.range = {0, 65535}, .shown = true})},
+           .run = [&] { return ServePage(options); }},
+      .version = DPNMF_VERSION,
+      .env_prefix = "DPNMF_CURATOR_"};
+  return Main(program, argc, argv);
+}
+
+}  // namespace dpnmf::curator::web

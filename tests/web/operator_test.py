@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+"""The page of dpnmf-curator-web in headless Chromium. run.sh starts the servers, page_test.py has run"""
+import json
+import os
+import signal
+import stat
+import subprocess
+
+import browsing
+from browsing import WORK, check, client, go, js, looked_at, press, seen, shown, text_of, until
+
+DATA = WORK + '/data'
+
+
+def status():
+    return json.loads(page.ask('/api/status', **session)[1])
+
+
+def test_the_token_opens_the_page_once():
+    reply, _ = page.ask('/')
+    check(reply.status == 401, 'the page opens without a token')
+    browsing.open_page(page)
+    check(js('return location.href') == f'http://{page.host}/#/budgets', 'the token or the key stays in the address')
+    reply, text = page.ask('/?token=' + page.address.split('token=')[1])
+    check(reply.status == 403 and 'Start dpnmf-curator-web again' in text, 'the token opens twice')
+    session.update(browsing.session())
+
+
+def test_a_call_needs_the_host_the_cookie_and_the_key():
+    check(page.ask('/api/status', **session)[0].status == 200, 'the session is refused')
+    for what, code, request in [
+            ('without a cookie', 401, {'X_Dpnmf_Key': session['X_Dpnmf_Key']}),
+            ('without the key', 403, {'Cookie': session['Cookie']}),
+            ('with another host', 421, {**session, 'host': f'evil.example:{page.port}'}),
+            ('from another page', 403, {**session, 'Origin': 'http://evil.example'})]:
+        check(page.ask('/api/status', **request)[0].status == code, f'{what}: not {code}')
+    reply, _ = page.ask('/', **session)
+    policy = reply.headers['Content-Security-Policy']
+    check(policy.startswith("default-src 'none'") and 'unsafe' not in policy, 'the policy is ' + policy)
+
+
+def test_the_page_is_on_loopback_alone():
+    listening = subprocess.run(['ss', '-tlnH', f'sport = :{page.port}'], capture_output=True, text=True, check=True).stdout
+    check(listening and all('127.0.0.1:' in line for line in listening.splitlines()), 'it listens on ' + listening)
+
+
+def test_the_page_is_read_only():
+    json_call = {**session, 'Content_Type': 'application/json', 'body': '{}'}
+    for path in ('/api/status', '/api/doctor', '/api/declare', '/api/reload'):
+        check(page.ask(path, method='POST', **json_call)[0].status == 404, f'POST {path} is taken')
+    check(page.ask('/api/reload', **session)[0].status == 404, 'a request that changes something has an address')
+    go('#/checks')
+    check(not seen('input, select, dialog, form'), 'the page has controls')
+
+
+def test_the_socket_is_the_users_alone():
+    mode = os.stat(DATA + '/control.sock').st_mode
+    check(stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o600, f'the mode is {oct(mode)}')
+
+
+def test_budgets_are_shown():
+    go('#/budgets')
+    shown('Guarantee: epsilon 16 at delta 1e-05 (gaussian, replace_one)', '[aria-label="Population writers"]')
+    shown('Spent epsilon', '[aria-label="Population writers"]')
+    shown('digits 64 1,797', '[aria-label="Population writers"]')
+    shown('Guarantee: epsilon 4', '[aria-label="Population patients"]')
+    check(len(seen('.gauge-bar')) == 2, 'a gauge is missing')
+    looked_at('operator_budgets')
+
+
+def test_nothing_of_the_data_is_in_the_answer():
+    text = json.dumps(status())
+    for name in ('cell size', 'bare nuclei', 'hash', 'fingerprint', 'nonzero'):
+        check(name not in text, f'the answer has {name}')
+
+
+def test_runs_and_reservations_are_shown():
+    go('#/runs')
+    shown('closed', 'main')
+    looked_at('operator_runs')
+
+
+def test_peers_are_shown_with_what_they_spent():
+    go('#/peers')
+    shown('dns:analyst')
+    shown('all, also future ones')
+    charges = sum(budget['charges'] for budget in status()['identities']['list'][0]['budgets'])
+    check(charges > 0 and 'writers' in text_of('table'), 'nothing is spent')
+    looked_at('operator_peers')
+
+
+def test_a_list_that_cannot_be_read_is_said():
+    with open(WORK + '/allow.json', encoding='utf-8') as file:
+        before = file.read()
+    try:
+        with open(WORK + '/allow.json', 'w', encoding='utf-8') as file:
+            file.write('{')
+        until(lambda: 'nobody has access' in text_of(), 'the damaged list')
+        shown('allow-list-malformed')
+    finally:
+        with open(WORK + '/allow.json', 'w', encoding='utf-8') as file:
+            file.write(before)
+    until(lambda: 'nobody has access' not in text_of(), 'the mended list')
+
+
+def test_the_ledger_is_shown():
+    go('#/ledger')
+    rows = status()['ledger']
+    until(lambda: len(seen('tbody tr')) == len(rows['rows']), 'the rows')
+    check(rows['row_count'] >= len(rows['rows']) > 5, 'rows are missing')
+    shown('charge', 'table')
+    looked_at('operator_ledger')
+
+
+def test_the_audit_log_is_shown():
+    go('#/audit')
+    shown('round-released', 'table')
+    looked_at('operator_audit')
+
+
+def test_the_checks_are_made_when_asked_for():
+    go('#/checks')
+    check(not seen('#verdict'), 'the checks ran by themselves')
+    press('#check')
+    until(lambda: seen('#verdict'), 'the verdict')
+    shown('ledger', '#check-result')
+    looked_at('operator_checks')
+
+
+def test_a_row_that_comes_appears():
+    go('#/ledger')
+    before = len(seen('tbody tr'))
+    subprocess.run([*client(), 'train', '--dataset', 'biopsies', '--rank', '2', '--epsilon', '0.1', '--wait'],
+                   check=True, capture_output=True)
+    until(lambda: len(seen('tbody tr')) >= min(200, before + 3) and 'close' in text_of('tbody tr'), 'the rows of the run')
+
+
+def test_the_keyboard_reaches_every_view():
+    go('#/checks')
+    reached = browsing.reached_by_tab(30)
+    for wanted in ('skip', 'Budgets', 'Runs', 'Peers', 'Ledger', 'Audit', 'Checks', 'check'):
+        check(wanted in reached, f'the keyboard does not reach {wanted}; it reaches {reached}')
+
+
+def test_nothing_comes_from_elsewhere():
+    browsing.nothing_from_elsewhere(page)
+
+
+def test_a_curator_that_is_gone_is_said():
+    go('#/ledger')
+    with open(WORK + '/curator.pid', encoding='ascii') as pid:
+        os.kill(int(pid.read()), signal.SIGKILL)
+    until(lambda: 'cannot be reached' in text_of('#banner'), 'the curator that is gone')
+    go('#/budgets')
+    shown('Start dpnmf-curator serve')
+    looked_at('operator_gone')
+
+
+def test_the_end_of_the_program_is_said():
+    check(page.end() == 0, 'Ctrl-C is not the ordinary end')
+    js('location.hash = "#/runs"')
+    shown('dpnmf-curator-web has ended', '#banner')
+
+
+session = {}
+page = browsing.Page(os.environ['DPNMF_WEB_OPERATOR'], '--data-dir', DATA)
+browsing.run_tests(globals(), page)
