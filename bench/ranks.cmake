@@ -1,4 +1,5 @@
 if(TARGET dpnmf-ranks)
+  find_package(MPI QUIET REQUIRED COMPONENTS CXX)
   add_executable(dpnmf_ranks_bench ranks_bench.cc)
   target_include_directories(dpnmf_ranks_bench PRIVATE ${CMAKE_BINARY_DIR}/include/test)
   target_link_libraries(dpnmf_ranks_bench PRIVATE dpnmf_ranks)

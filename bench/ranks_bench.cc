@@ -1,15 +1,18 @@
 // dpnmf_ranks_bench PROGRAM WORK D K N NONZEROS RANKS THREADS [REPEATS]
 //
-// One round without outliers, in turn: of one process with THREADS threads, and
+// One round (with outliers if OUTLIERS is set), in turn: of one process with THREADS threads, and
 // of RANKS ranks of one thread. Generated people; NONZEROS a person, or 0:
 // dense. WORK: a directory for the data set. A line of JSON: the medians, in
 // milliseconds, and the median of the ratios of each pair.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -92,6 +95,26 @@ std::unique_ptr<Dataset> Generated(const Shape& shape,
   return *std::move(data);
 }
 
+// Milliseconds of processor time: of this process, and of the main threads of
+// its ranks, which have no other.
+double Processor(bool ranks) {
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  double all =
+      1e3 * static_cast<double>(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+      1e-3 * static_cast<double>(own.ru_utime.tv_usec + own.ru_stime.tv_usec);
+  if (!ranks) return all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::string name;
+    std::ifstream(entry.path() / "comm") >> name;
+    double nanoseconds = 0;
+    if (name == "dpnmf-ranks" &&
+        std::ifstream(entry.path() / "schedstat") >> nanoseconds)
+      all += 1e-6 * nanoseconds;
+  }
+  return all;
+}
+
 double Median(std::vector<double> all) {
   std::sort(all.begin(), all.end());
   return all[all.size() / 2];
@@ -123,6 +146,7 @@ int Run(int argc, char** argv) {
   parameters.delta = 1e-9;
   parameters.lambda = 0.05;
   parameters.outlier_bound = 1;
+  parameters.outliers = std::getenv("OUTLIERS") != nullptr;
   const auto plan = PlanRun(parameters, FactsOf(data->description()));
   if (!plan.ok()) {
     std::fprintf(stderr, "%s\n", std::string(plan.status().message()).c_str());
@@ -145,26 +169,33 @@ int Run(int argc, char** argv) {
                std::chrono::steady_clock::now() - start)
         .count();
   };
-  std::vector<double> one, many, ratios;
+  std::vector<double> one, many, ratios, one_cpu, many_cpu;
   for (int repeat = -1; repeat < repeats; ++repeat) {
+    const double before = Processor(false);
     const double here = milliseconds([&] { return kind.sums(input, context); });
+    const double between = Processor(false), ranks_before = Processor(true);
     const double there = milliseconds([&] {
       return (*job)->Sums(kind, input, context, stage.parts, &remote);
     });
+    const double after = Processor(true);
     if (repeat < 0) continue;  // the first opens data
     one.push_back(here);
     many.push_back(there);
     ratios.push_back(here / there);
+    one_cpu.push_back(between - before);
+    many_cpu.push_back(after - ranks_before);
   }
   std::printf(
       "{\"features\": %llu, \"rank\": %llu, \"people\": %llu, \"nonzeros\": "
       "%llu, \"ranks\": %d, \"threads\": %d, \"one_process_ms\": %.2f, "
-      "\"ranks_ms\": %.2f, \"speed\": %.3f}\n",
+      "\"ranks_ms\": %.2f, \"speed\": %.3f, \"one_process_cpu_ms\": %.2f, "
+      "\"ranks_cpu_ms\": %.2f}\n",
       static_cast<unsigned long long>(shape.features),
       static_cast<unsigned long long>(shape.rank),
       static_cast<unsigned long long>(shape.people),
       static_cast<unsigned long long>(shape.nonzeros), ranks, threads,
-      Median(one), Median(many), Median(ratios));
+      Median(one), Median(many), Median(ratios), Median(one_cpu),
+      Median(many_cpu));
   return 0;
 }
 

@@ -134,13 +134,13 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   plan.coefficient_bound = reader.Real();
   plan.data_bound = reader.Real();
   const std::uint64_t rows = reader.Integer(), columns = reader.Integer();
-  const auto w = reader.Array<double>();
-  if (columns == 0 ? !w.empty()
-                   : w.size() % columns != 0 || w.size() / columns != rows)
+  const std::string_view w = reader.Text();
+  if (columns > w.size() || rows > w.size() ||
+      Uint128{rows} * columns * sizeof(double) != w.size())
     return std::nullopt;
-  command.input.w = Eigen::Map<const Eigen::MatrixXd>(
-      w.data(), static_cast<Eigen::Index>(rows),
-      static_cast<Eigen::Index>(columns));
+  command.input.w.resize(static_cast<Eigen::Index>(rows),
+                         static_cast<Eigen::Index>(columns));
+  if (!w.empty()) std::memcpy(command.input.w.data(), w.data(), w.size());
   command.input.rows = reader.Array<std::uint32_t>();
   command.input.numbers = reader.Array<double>();
   if (reader.Integer() != kCommandMagic || !reader.AtEnd()) return std::nullopt;
@@ -154,6 +154,8 @@ std::uint64_t LinearCheck(std::span<const std::uint64_t> words) {
 }
 
 namespace {
+
+constexpr int kSocketRoom = 4 << 20;
 
 // kDone once the socket is ready for `events`.
 Transfer AwaitEvents(int descriptor, short events, SteadyTime deadline) {
@@ -188,6 +190,12 @@ Transfer TransferAll(int descriptor, short events, std::size_t size,
 }
 
 }  // namespace
+
+void WidenSocket(int descriptor) {
+  for (const int option : {SO_SNDBUF, SO_RCVBUF})
+    setsockopt(descriptor, SOL_SOCKET, option, &kSocketRoom,
+               sizeof kSocketRoom);
+}
 
 Transfer SendAll(int descriptor, std::span<const std::byte> bytes,
                  SteadyTime deadline) {

@@ -72,6 +72,10 @@ struct Hello {
 
 enum class Transfer { kDone, kClosed, kTimeout };
 
+// Room in the socket for whole commands and answers of usual sizes, as far as
+// the system gives it: each stop on the way is a change of processes.
+void WidenSocket(int descriptor);
+
 // All of the bytes to or from a socket, until the deadline; kClosed also if the
 // system reports an error. A peer that is gone raises no signal.
 using SteadyTime = std::chrono::steady_clock::time_point;

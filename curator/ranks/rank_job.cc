@@ -108,11 +108,35 @@ void KillSession(pid_t session) {
   }
 }
 
+constexpr const char* kPlaces[] = {"/dev/shm", "/tmp"};
+constexpr char kPlacePrefix[] = "dpnmf-ranks.";
+
+// Of curators that were killed: PREFIX PID.XXXXXX, and no such process is
+// there.
+void RemoveOldPlaces() {
+  std::error_code error;
+  std::vector<std::filesystem::path> old;
+  for (const char* parent : kPlaces) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(parent, error)) {
+      const std::string name = entry.path().filename();
+      if (name.rfind(kPlacePrefix, 0) != 0) continue;
+      const auto owner =
+          static_cast<pid_t>(std::atol(name.c_str() + sizeof kPlacePrefix - 1));
+      if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH)
+        old.push_back(entry.path());
+    }
+  }
+  // Those of other users stay.
+  for (const auto& place : old) std::filesystem::remove_all(place, error);
+}
+
 // A directory of this user alone, in memory where there is such a place: MPI
 // keeps its files there too, and all of them go with it.
 absl::StatusOr<std::string> PrivatePlace() {
-  for (const char* parent : {"/dev/shm", "/tmp"}) {
-    std::string path = absl::StrCat(parent, "/dpnmf-ranks.XXXXXX");
+  for (const char* parent : kPlaces) {
+    std::string path =
+        absl::StrCat(parent, "/", kPlacePrefix, getpid(), ".XXXXXX");
     if (mkdtemp(path.data()) != nullptr) return path;
   }
   return RanksMissing("there is no place for a socket in /dev/shm or /tmp");
@@ -322,6 +346,7 @@ absl::Status RankJob::Greet(int listener, Process* process) {
       getsockopt(process->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.uid != geteuid())
     return RanksMissing("another user answers");
+  WidenSocket(process->socket);
   Hello hello{};
   if (ReceiveAll(process->socket, std::as_writable_bytes(std::span(&hello, 1)),
                  deadline) != Transfer::kDone ||
@@ -337,6 +362,7 @@ absl::Status RankJob::Greet(int listener, Process* process) {
 }
 
 absl::StatusOr<RankJob::Process> RankJob::Launch() {
+  RemoveOldPlaces();
   Process process;
   absl::Cleanup end = [&process] { End(&process); };
   DPNMF_ASSIGN_OR_RETURN(process.directory, PrivatePlace());

@@ -55,12 +55,10 @@ absl::StatusOr<RoundSums> ShareSums::Compute(const RankCommand& command) {
   const ReleaseKind* const kind = KindNamed(command.release);
   if (kind == nullptr || !kind->by_ranges) return NoSuchSums();
   DPNMF_ASSIGN_OR_RETURN(const Dataset* const dataset, Find(command));
-  const RoundContext context{
-      .data = *dataset,
-      .parameters = command.parameters,
-      .plan = command.plan,
-      .execution = {.threads = threads_},
-      .coefficients = &coefficients_[command.coefficients]};
+  Execution execution;
+  execution.threads = threads_;
+  const RoundContext context{*dataset, command.parameters, command.plan,
+                             execution, &coefficients_[command.coefficients]};
   return kind->sums(command.input, context);
 }
 

@@ -181,11 +181,10 @@ void Faults(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
   }
   (*job).reset();
   if (!ProcessesOfJob(trials->work).empty()) trials->Wrong("a process is left");
+  const std::string own = absl::StrCat("dpnmf-ranks.", getpid(), ".");
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
     const std::string name = entry.path().filename();
-    if (name.rfind("dpnmf-ranks.", 0) == 0 &&
-        std::filesystem::exists(entry.path() / "socket"))
-      trials->Wrong("a directory is left: " + name);
+    if (name.rfind(own, 0) == 0) trials->Wrong("a directory is left: " + name);
   }
 }
 

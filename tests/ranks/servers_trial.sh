@@ -46,13 +46,13 @@ charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep 
 before=$(charged)
 
 # Faults at random moments while a run goes on: it ends, every round charged once.
-rounds=300 faults=8
+rounds=800 faults=8
 exits 0 "start" as alice train --dataset people --rank 2 --rounds $rounds --epsilon 1 --seed 7
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 for ((fault = 0; fault < faults; ++fault)); do
   at=$(rounds "$id")
   [ "$at" -lt $rounds ] || break
-  sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+  sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
   victims=($(ranks_of_job))
   [ ${#victims[@]} -gt 0 ] || continue
   victim=${victims[$((RANDOM % ${#victims[@]}))]}
@@ -81,10 +81,17 @@ kill -KILL $curator_pid
 wait $curator_pid 2>/dev/null
 nothing_left "kill -9 of the curator"
 
+killed=$curator_pid
+
 # Paced mode: the ranks' time is under the tick.
-start_curator "${ranks[@]}" --pace-milliseconds 300 || fail "paced start"
+start_curator "${ranks[@]}" --pace-milliseconds 1000 || fail "paced start"
 exits 0 "a paced run" as alice train --dataset people --rank 2 --rounds 3 --epsilon 0.2 --wait
 agrees
 kill -TERM $curator_pid
 wait $curator_pid || fail "the paced curator's exit code"
 nothing_left "the paced curator"
+# A curator that is killed leaves a directory, which the next one removes.
+for place in /dev/shm /tmp; do
+  [ -z "$(ls -d $place/dpnmf-ranks.$killed.* $place/dpnmf-ranks.$curator_pid.* 2>/dev/null)" ] ||
+    fail "a directory is left in $place"
+done
