@@ -135,8 +135,10 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
 // by twice the variance times a chi squared, `held_out_variance` that of an
 // entry of Y2, summed over the splits with the Y that they have in common, over
 // their number.
+// A mix has to win clearly: a few directions of the wrong people lower the
+// error of G a little and spoil parts.
 VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
-  constexpr double kChiSquaredOfPriors = 4, kChiSquaredOfBoth = 16;
+  constexpr double kChiSquaredOfPriors = 4, kChiSquaredOfBoth = 64;
   const Shares release = SharesOf(normal, {kSpectral, kEntries});
   const Shares priors = SharesOf(normal, {kBase, kWithin, kBeside});
   const Shares both =
