@@ -46,7 +46,7 @@ using PublicPeople = Eigen::SparseMatrix<float>;
 // ChooseRows (common/nmf/moments.h) with public columns. Where their mean
 // explains at least half of the released one, beyond its noise, the `most` rows
 // of the largest posterior mean: the public mean at the scale that fits best,
-// plus what the released one has beyond it, shrunk in 50 groups of alike public
+// plus what the released one has beyond it, shrunk in 20 groups of alike public
 // means by the variance that the noise does not explain (James and Stein 1961).
 // Else ChooseRows. No people (0 columns): ChooseRows.
 std::vector<int> ChooseRowsWith(const PublicPeople& people,
@@ -56,8 +56,8 @@ std::vector<int> ChooseRowsWith(const PublicPeople& people,
 // LiftDictionary (common/nmf/moments.h) with public columns. With H >= 0 the
 // best fit of w to them on `rows`, another feature gets the row of W that fits
 // it there, drawn toward LiftDictionary's by a ridge that is chosen on held-out
-// columns. The share of these rows beside LiftDictionary's, [0, 1], is the one
-// that foretells a held-out half of the released mean best.
+// columns. These rows and LiftDictionary's are mixed in the shares >= 0 that
+// foretell a held-out half of the released mean best.
 Eigen::MatrixXd LiftDictionaryWith(const PublicPeople& people,
                                    const Eigen::MatrixXd& w,
                                    const std::vector<int>& rows,

@@ -29,7 +29,7 @@ VectorXd MeanOf(const PublicPeople& people) {
 // guess + what `noised` has beyond it, shrunk in groups of alike guesses.
 VectorXd ShrunkTowards(const VectorXd& guess, const VectorXd& noised,
                        double stddev) {
-  constexpr std::size_t kGroups = 50;
+  constexpr std::size_t kGroups = 20;
   std::vector<int> order(static_cast<std::size_t>(guess.size()));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -41,11 +41,12 @@ VectorXd ShrunkTowards(const VectorXd& guess, const VectorXd& noised,
     double squares = 0;
     for (std::size_t at = first; at < end; ++at)
       squares += std::pow(noised(order[at]) - guess(order[at]), 2);
+    // Two deviations of the noise's own sum of squares are not believed.
     const double noise = stddev * stddev;
-    const double variance = std::max(
-        0.0,
-        squares / static_cast<double>(std::max<std::size_t>(end - first, 1)) -
-            noise);
+    const auto size =
+        static_cast<double>(std::max<std::size_t>(end - first, 1));
+    const double variance =
+        std::max(0.0, squares / size - noise * (1 + 2 * std::sqrt(2 / size)));
     if (!(variance > 0)) continue;
     for (std::size_t at = first; at < end; ++at)
       shrunk(order[at]) += variance / (variance + noise) *
@@ -171,25 +172,29 @@ MatrixXd LiftDictionaryWith(const PublicPeople& people, const MatrixXd& w,
   }
   const MatrixXd fitted =
       RidgeRows(SumsOf(people, h, 2), ridge, fill, threads, stop);
-  // The share that foretells the mean on the other rows.
-  double share = 1;
+  // How much of both foretells the mean on the other rows.
+  MatrixXd shares = MatrixXd::Zero(2, 1);
+  shares(0) = 1;
   if (stddev > 0) {
     constexpr double kThinned = 0.5;
     Draws draws(1);
     const VectorXd noise = stddev * draws.Normals(mean.size());
     const VectorXd seen = mean + kThinned * noise;
-    const VectorXd held_out = mean - noise / kThinned;
-    const VectorXd usage_seen = usage_for(seen);
-    const VectorXd by_mean =
+    VectorXd held_out = mean - noise / kThinned;
+    MatrixXd guesses(mean.size(), 2);
+    guesses << fitted.transpose() * usage_for(seen),
         PosteriorMeans(seen, stddev * std::sqrt(1 + kThinned * kThinned));
-    VectorXd by_people = fitted.transpose() * usage_seen;
-    VectorXd difference = by_people - by_mean, left = held_out - by_mean;
-    for (const int row : rows) difference(row) = left(row) = 0;
-    const double squares = difference.squaredNorm();
-    share = squares > 0 ? std::clamp(left.dot(difference) / squares, 0.0, 1.0)
-                        : 0.0;
+    for (const int row : rows) {
+      guesses.row(row).setZero();
+      held_out(row) = 0;
+    }
+    shares.setZero();
+    SweepNonNegative(TransposeProduct(guesses, guesses),
+                     TransposeProduct(guesses, held_out), 1000, 1, &shares);
+    if (!(shares.sum() > 0)) shares(1) = 1;
   }
-  MatrixXd lifted = (share * fitted.transpose()).colwise() + (1 - share) * fill;
+  MatrixXd lifted =
+      (shares(0) * fitted.transpose()).colwise() + shares(1) * fill;
   for (std::size_t i = 0; i < rows.size(); ++i)
     lifted.row(rows[i]) = w.row(static_cast<Index>(i));
   for (auto column : lifted.colwise()) {

@@ -54,11 +54,11 @@ TEST(PriorRows, FindsTheFrequentWordsThroughTheNoise) {
   constexpr double kStddev = 0.05;
   const VectorXd mean = NoisedMeanOf(Documents(500, 1), kStddev);
   const auto rows =
-      ChooseRowsWith(SparseOf(Documents(60, 2)), mean, kStddev, 100);
+      ChooseRowsWith(SparseOf(Documents(200, 2)), mean, kStddev, 100);
   ASSERT_EQ(rows.size(), 100u);
   EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
-  EXPECT_GT(FrequentAmong(rows), 85);
-  EXPECT_LT(FrequentAmong(ChooseRows(mean, kStddev, 100)), 60);
+  EXPECT_GT(FrequentAmong(rows),
+            FrequentAmong(ChooseRows(mean, kStddev, 100)) + 20);
 }
 
 TEST(PriorRows, AreThoseOfTheMeanIfThePriorIsUselessOrNone) {
@@ -74,9 +74,9 @@ TEST(PriorRows, AreThoseOfTheMeanIfThePriorIsUselessOrNone) {
 double LiftedLikeness(const PublicPeople& people) {
   constexpr double kStddev = 1e-3;
   const VectorXd mean = NoisedMeanOf(Documents(2000, 1), kStddev);
-  std::vector<int> rows(40);
-  for (int i = 0; i < 40; ++i) rows[static_cast<std::size_t>(i)] = i;
-  const MatrixXd w = Topics().topRows(40);
+  std::vector<int> rows(8);
+  for (int i = 0; i < 8; ++i) rows[static_cast<std::size_t>(i)] = i;
+  const MatrixXd w = Topics().topRows(8);
   const MatrixXd lifted = LiftDictionaryWith(people, w, rows, mean, kStddev, 2);
   EXPECT_EQ(lifted, LiftDictionaryWith(people, w, rows, mean, kStddev, 1));
   for (Index k = 0; k < kTopics; ++k) {
@@ -84,7 +84,7 @@ double LiftedLikeness(const PublicPeople& people) {
     EXPECT_GE(lifted.col(k).minCoeff(), 0);
     // On the rows W stays what it was.
     EXPECT_LT(
-        (lifted.col(k).head(40).normalized() - w.col(k).normalized()).norm(),
+        (lifted.col(k).head(8).normalized() - w.col(k).normalized()).norm(),
         1e-9);
   }
   return lifted.cwiseProduct(Topics()).sum() / kTopics;
@@ -93,12 +93,11 @@ double LiftedLikeness(const PublicPeople& people) {
 TEST(PriorRows, LiftPartsToTheWordsOfPublicPeople) {
   const double plain = LiftedLikeness(PublicPeople());
   const double right = LiftedLikeness(SparseOf(Documents(200, 2)));
-  EXPECT_GT(right, 0.97);
-  EXPECT_LT(plain, 0.95);
+  EXPECT_GT(right, plain + 0.03);
   // Words of other people by the same names: hardly worse than without.
   MatrixXd wrong = Documents(200, 2);
-  wrong.bottomRows(kWords - 40) =
-      wrong.bottomRows(kWords - 40).colwise().reverse().eval();
+  wrong.bottomRows(kWords - 8) =
+      wrong.bottomRows(kWords - 8).colwise().reverse().eval();
   EXPECT_GT(LiftedLikeness(SparseOf(wrong)), plain - 0.02);
 }
 
