@@ -51,6 +51,7 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
     return ErrorsDamaged();
   DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(state, paid.rows));
   if (paid.covers_all()) return paid;
+  DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(state));
   const v1::PartPlan* const mean_part =
       PlannedPart(run.plan(), kMeanStage, kPaidMean);
   const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
@@ -74,11 +75,11 @@ absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
   if (paid.covers_all()) return w;
   const auto features = static_cast<Eigen::Index>(paid.features);
   // Nothing is known of the other features if the mean is lost.
-  return LiftDictionary(w, paid.rows,
-                        paid.mean.size() == features
-                            ? paid.mean
-                            : Eigen::VectorXd::Zero(features),
-                        paid.mean_stddev);
+  return LiftDictionaryWith(paid.people, w, paid.rows,
+                            paid.mean.size() == features
+                                ? paid.mean
+                                : Eigen::VectorXd::Zero(features),
+                            paid.mean_stddev, options.threads, options.stop);
 }
 
 }  // namespace dpnmf::analyst

@@ -30,6 +30,8 @@ struct PaidMoments {
   NoisedMoments moments;
   // Released if M < D, and not lost: D entries; else empty.
   Eigen::VectorXd mean;
+  // The columns of the run's priors on all features, if M < D.
+  PublicPeople people = {};
   double mean_stddev = 0;  // of the noise of one entry of `mean`
 
   bool covers_all() const { return rows.size() == features; }

@@ -465,6 +465,44 @@ absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
   return std::shared_ptr<const std::vector<Prior>>(std::move(priors));
 }
 
+absl::StatusOr<PublicPeople> PeopleOf(const LearnerState& state) {
+  const Index features = state.w.rows();
+  std::vector<Eigen::Triplet<float>> entries;
+  Index columns = 0;
+  const auto put = [&](double row, double column, double value) {
+    entries.emplace_back(static_cast<int>(row),
+                         static_cast<int>(columns + static_cast<Index>(column)),
+                         static_cast<float>(value));
+  };
+  for (std::size_t i = 0; i < kMostPriors; ++i) {
+    if (const MatrixXd* full = Kept(state, PriorName(i, kColumnsOf))) {
+      if (full->rows() != features) return ErrorsDamaged();
+      for (Index n = 0; n < full->cols(); ++n)
+        for (Index row = 0; row < features; ++row)
+          if ((*full)(row, n) != 0)
+            put(static_cast<double>(row), static_cast<double>(n),
+                (*full)(row, n));
+      columns += full->cols();
+    } else if (const MatrixXd* triples =
+                   Kept(state, PriorName(i, kTriplesOf))) {
+      if (triples->rows() < 1 || triples->cols() != 3 ||
+          !IsIndex((*triples)(0, 1), kMostPriorEntries))
+        return ErrorsDamaged();
+      const auto count = static_cast<std::uint64_t>((*triples)(0, 1));
+      for (Index at = 1; at < triples->rows(); ++at) {
+        if (!IsIndex((*triples)(at, 0), static_cast<std::uint64_t>(features)) ||
+            !IsIndex((*triples)(at, 1), count))
+          return ErrorsDamaged();
+        put((*triples)(at, 0), (*triples)(at, 1), (*triples)(at, 2));
+      }
+      columns += static_cast<Index>(count);
+    }
+  }
+  PublicPeople people(columns > 0 ? features : 0, columns);
+  people.setFromTriplets(entries.begin(), entries.end());
+  return people;
+}
+
 absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,
                                                   CuratorConnection* curator) {
   if (!HasNames(dataset)) return std::vector<std::string>();

@@ -78,6 +78,10 @@ void CopyPriors(const LearnerState& from, LearnerState* to);
 // "state-damaged".
 absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
     const LearnerState& state, const std::vector<int>& rows);
+// The columns of the kept priors on all D features; none if there are none.
+// DATA_LOSS "state-damaged".
+absl::StatusOr<PublicPeople> PeopleOf(const LearnerState& state);
+
 // Names of the features of a data set, from the curator; none if it has none.
 // Errors of the connection; INVALID_ARGUMENT "items-malformed".
 absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,

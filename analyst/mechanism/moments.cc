@@ -81,9 +81,10 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
   DPNMF_ASSIGN_OR_RETURN(
       Eigen::MatrixXd mean,
       MeanOfPart(parts, "mean", state->w.rows(), 1, facts.users));
+  DPNMF_ASSIGN_OR_RETURN(const PublicPeople people, PeopleOf(*state));
   const std::vector<int> rows =
-      ChooseRows(mean.col(0), NoiseOf(facts, "mean").stddev,
-                 static_cast<int>(facts.moment_rows));
+      ChooseRowsWith(people, mean.col(0), NoiseOf(facts, "mean").stddev,
+                     static_cast<int>(facts.moment_rows));
   Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
   std::copy(rows.begin(), rows.end(), kept.data());
   state->memory[kChosenRows] = std::move(kept);
@@ -118,6 +119,9 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   options.stop = facts.stopped;
   options.progress = facts.progress;
   DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
+  if (!paid.covers_all()) {
+    DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(*state));
+  }
   std::optional<double> prior_share;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
                          FitPaidMoments(paid, options, &prior_share));

@@ -129,25 +129,30 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
   return result;
 }
 
-// The release alone, the priors with what it says about them, or both: the
-// second and the third only if they are better by more than a few shares
+// The release alone, the priors' base alone or with what the release says about
+// it, or all: each only if it is better by more than a few shares
 // without worth are by chance. Such a share lowers the sum over both triangles
 // by twice the variance times a chi squared, `held_out_variance` that of an
 // entry of Y2, summed over the splits with the Y that they have in common, over
 // their number.
+// A mix has to win clearly: a few directions of the wrong people lower the
+// error of G a little and spoil parts.
 VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
-  constexpr double kChiSquaredOfPriors = 4, kChiSquaredOfBoth = 16;
+  constexpr double kChiSquaredOfBent = 16, kChiSquaredOfPriors = 4,
+                   kChiSquaredOfBoth = 64;
   const Shares release = SharesOf(normal, {kSpectral, kEntries});
-  const Shares priors = SharesOf(normal, {kBase, kWithin, kBeside});
+  const double chance = 2 * held_out_variance;
+  const Shares alone = SharesOf(normal, {kBase});
+  const Shares bent = SharesOf(normal, {kBase, kWithin, kBeside});
+  const Shares& priors =
+      bent.gain - alone.gain > chance * kChiSquaredOfBent ? bent : alone;
   const Shares both =
       SharesOf(normal, {kSpectral, kEntries, kBase, kWithin, kBeside});
   const Shares& better =
-      priors.gain - release.gain > 2 * held_out_variance * kChiSquaredOfPriors
-          ? priors
-          : release;
-  return both.gain - better.gain > 2 * held_out_variance * kChiSquaredOfBoth
-             ? both.of
-             : better.of;
+      priors.gain - release.gain > chance * kChiSquaredOfPriors ? priors
+                                                                : release;
+  return both.gain - better.gain > chance * kChiSquaredOfBoth ? both.of
+                                                              : better.of;
 }
 
 }  // namespace

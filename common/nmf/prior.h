@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "Eigen/Core"
+#include "Eigen/SparseCore"
 #include "absl/status/status.h"
 #include "common/base/stop.h"
 
@@ -37,6 +38,31 @@ absl::Status CheckPriors(const std::vector<Prior>& priors, Eigen::Index rows);
 // Of priors on D features, what they have on `rows` (in [0, D), M of them).
 std::vector<Prior> PriorsOnRows(const std::vector<Prior>& priors,
                                 const std::vector<int>& rows);
+
+// Public columns on all D features (D x n), for data of more features than a
+// release has rows.
+using PublicPeople = Eigen::SparseMatrix<float>;
+
+// ChooseRows (common/nmf/moments.h) with public columns. Where their mean
+// explains at least half of the released one, beyond its noise, the `most` rows
+// of the largest posterior mean: the public mean at the scale that fits best,
+// plus what the released one has beyond it, shrunk in 20 groups of alike public
+// means by the variance that the noise does not explain (James and Stein 1961).
+// Else ChooseRows. No people (0 columns): ChooseRows.
+std::vector<int> ChooseRowsWith(const PublicPeople& people,
+                                const Eigen::VectorXd& mean, double stddev,
+                                int most);
+
+// LiftDictionary (common/nmf/moments.h) with public columns. With H >= 0 the
+// best fit of w to them on `rows`, another feature gets the row of W that fits
+// it there, drawn toward LiftDictionary's by a ridge that is chosen on held-out
+// columns. These rows and LiftDictionary's are mixed in the shares >= 0 that
+// foretell a held-out half of the released mean best.
+Eigen::MatrixXd LiftDictionaryWith(const PublicPeople& people,
+                                   const Eigen::MatrixXd& w,
+                                   const std::vector<int>& rows,
+                                   const Eigen::VectorXd& mean, double stddev,
+                                   int threads = 1, const Stop& stop = {});
 
 // Second moments that the priors propose, each of trace 1, and the columns that
 // come with them.

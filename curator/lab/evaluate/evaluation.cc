@@ -145,6 +145,9 @@ class Evaluator {
         hooks_(hooks),
         given_(data.given.get()),
         priors_(std::move(priors)),
+        people_(priors_ != nullptr && given_.features() > kMostMomentRows
+                    ? std::make_shared<const PublicPeople>(PeopleOf(*priors_))
+                    : nullptr),
         evaluation_(evaluation) {
     if (data.spoilt != nullptr)
       spoilt_ = std::make_unique<DataView>(data.spoilt.get());
@@ -183,6 +186,7 @@ class Evaluator {
     trial.threads = options_.threads;
     trial.stop = hooks_.stop;
     trial.priors = priors_;
+    trial.people = people_;
     return trial;
   }
 
@@ -224,6 +228,7 @@ class Evaluator {
   const DataView given_;
   std::unique_ptr<DataView> spoilt_;
   const std::shared_ptr<const std::vector<Prior>> priors_;
+  const std::shared_ptr<const PublicPeople> people_;
   Evaluation* evaluation_;
 };
 

@@ -54,6 +54,10 @@ struct Workplace {
   const Trial& trial;
 
   double users() const { return static_cast<double>(v.users()); }
+  const PublicPeople& people() const {
+    static const PublicPeople none;
+    return trial.people != nullptr ? *trial.people : none;
+  }
   Execution execution() const { return {trial.threads, 0, trial.stop}; }
 };
 
@@ -132,7 +136,8 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
                                        plan.data_bits, execution));
     mean = noised.Part(part, place.v.features(), sums).col(0);
     stddev_of_mean = noised.Stddev(part);
-    rows = ChooseRows(mean, stddev_of_mean, static_cast<int>(rows.size()));
+    rows = ChooseRowsWith(place.people(), mean, stddev_of_mean,
+                          static_cast<int>(rows.size()));
     chosen.assign(rows.begin(), rows.end());
   }
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
@@ -156,7 +161,8 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
   options.stop = place.trial.stop;
   DPNMF_ASSIGN_OR_RETURN(MatrixXd w, FitDictionary(denoised, options));
   if (static_cast<Index>(rows.size()) == place.v.features()) return w;
-  return LiftDictionary(w, rows, mean, stddev_of_mean);
+  return LiftDictionaryWith(place.people(), w, rows, mean, stddev_of_mean,
+                            place.trial.threads, place.trial.stop);
 }
 
 absl::StatusOr<Learned> LearnMoments(const Workplace& place) {

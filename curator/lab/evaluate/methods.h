@@ -55,6 +55,8 @@ struct Trial {
   std::function<bool()> stop = {};  // asked now and then
   // What is public, on all D features; null: nothing. Of kMoments and kPrior.
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
+  // Their columns, if D > kMostMomentRows; null: none.
+  std::shared_ptr<const PublicPeople> people = nullptr;
 };
 
 struct CurvePoint {

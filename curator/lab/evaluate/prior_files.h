@@ -23,6 +23,9 @@ absl::StatusOr<std::vector<Prior>> LoadPriors(
     const std::vector<std::string>& texts, bool users_are_rows,
     std::uint64_t features);
 
+// The columns of all priors that have some.
+PublicPeople PeopleOf(const std::vector<Prior>& priors);
+
 // W without any release: the public columns factorised, the best of six starts;
 // else the dictionary as it is; else what is fitted to the public second
 // moment. Of the first prior of the first of these kinds. options.rank is not
