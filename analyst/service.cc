@@ -29,6 +29,7 @@
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
+#include "common/server/stall_timeout.h"
 #include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"
@@ -268,9 +269,10 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status AddRelease(grpc::ServerContext* context,
                           grpc::ServerReader<v1::ReleaseReply>* reader,
                           v1::Run* reply) override {
-    return Answer(
-        "AddRelease", context, v1::ReleaseReply(), Permission::kStart, reply,
-        [&](const std::string& client) { return AddReleased(client, reader); });
+    return Answer("AddRelease", context, v1::ReleaseReply(), Permission::kStart,
+                  reply, [&](const std::string& client) {
+                    return AddReleased(client, context, reader);
+                  });
   }
 
   grpc::Status Synthesise(
@@ -718,11 +720,16 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
   absl::StatusOr<v1::Run> AddReleased(
-      const std::string& client, grpc::ServerReader<v1::ReleaseReply>* reader) {
+      const std::string& client, grpc::ServerContext* context,
+      grpc::ServerReader<v1::ReleaseReply>* reader) {
     AddedRelease release(parts_.store);
+    StallTimeout idle(parts_.upload_idle, [context] { context->TryCancel(); });
     v1::ReleaseReply message;
-    while (DPNMF_TRANSFER("client-receive", reader->Read(&message)))
+    while (DPNMF_TRANSFER("client-receive", reader->Read(&message))) {
+      idle.Touch();
       DPNMF_RETURN_IF_ERROR(release.Add(message));
+    }
+    idle.Pause();
     DPNMF_ASSIGN_OR_RETURN(NewRun added, release.Finish());
     DPNMF_ASSIGN_OR_RETURN(v1::Run run,
                            parts_.runs->AddReleased(std::move(added), client));

@@ -2,6 +2,7 @@
 #ifndef DPNMF_ANALYST_SERVICE_H_
 #define DPNMF_ANALYST_SERVICE_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ struct ServiceParts {
   std::function<absl::Status(const grpc::ServerContextBase&)> check_peer = {};
   // Of one client.
   Quota::Limits limits = {.calls = 256};
+  // An upload of a release whose client sends nothing for so long is cancelled.
+  std::chrono::milliseconds upload_idle = std::chrono::minutes(2);
 };
 
 std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);

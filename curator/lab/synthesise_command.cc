@@ -40,7 +40,8 @@ constexpr char kUncharged[] =
     "rest on them.";
 
 struct SynthesiseFlags {
-  std::string release, test, input, output, users = "rows";
+  std::string release, synthetic, test, input, output, users = "rows";
+  bool unit_length = false;
   std::string classes, range;
   bool integers = false;
   std::optional<double> column_bound;
@@ -57,11 +58,24 @@ absl::Status RefusedFlags(std::string_view code, std::string_view sentence) {
 
 // One of --release and --input, each with its own flags.
 absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
-  if (flags.release.empty() == flags.input.empty()) {
+  const int sources =
+      !flags.release.empty() + !flags.synthetic.empty() + !flags.input.empty();
+  if (sources != 1) {
     return RefusedFlags("synthesise-mixed",
-                        "Give either --release FILE, to draw people from a "
-                        "paid release, or --input FILE, to measure on public "
-                        "data what a release would be worth.");
+                        "Give one of --release FILE, to draw people from a "
+                        "paid release, --synthetic FILE, to test what an "
+                        "analyst has drawn, and --input FILE, to measure on "
+                        "public data what a release would be worth.");
+  }
+  if (!flags.synthetic.empty() && flags.test.empty()) {
+    return RefusedFlags("synthesise-mixed",
+                        "The flag --synthetic needs --test FILE: real people "
+                        "to test a classifier on.");
+  }
+  if (flags.unit_length && flags.synthetic.empty()) {
+    return RefusedFlags("synthesise-mixed",
+                        "The flag --unit-length is for --synthetic: leave it "
+                        "out.");
   }
   if (!flags.release.empty() && !flags.count.has_value()) {
     return RefusedFlags("synthesise-mixed",
@@ -366,6 +380,61 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
   return report;
 }
 
+// ---- What people that an analyst has drawn are worth
+
+// 1 over features times the mean variance of the synthetic people.
+double GammaOfSpread(const Table& table) {
+  const Eigen::MatrixXd centred =
+      table.values.rowwise() - table.values.colwise().mean();
+  const double variance =
+      centred.squaredNorm() / static_cast<double>(centred.size());
+  return variance > 0
+             ? 1 / (variance * static_cast<double>(table.values.cols()))
+             : 1;
+}
+
+absl::Status TestSynthetic(const SynthesiseFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(Table test, ReadLabelled(flags.test, flags));
+  if (flags.unit_length) {
+    for (auto person : test.values.rowwise())
+      if (person.norm() > 0) person.normalize();
+  }
+  // `dpnmf synthesise` writes the features in their order, then the class.
+  TableOptions options;
+  options.header = true;
+  options.class_column = static_cast<int>(test.values.cols()) + 1;
+  DPNMF_ASSIGN_OR_RETURN(const Table people,
+                         ReadTable(flags.synthetic, options));
+  const double gamma =
+      flags.measure.gamma > 0 ? flags.measure.gamma : GammaOfSpread(people);
+  DPNMF_ASSIGN_OR_RETURN(const double accuracy,
+                         TrainedAccuracy(people, test, gamma));
+  DPNMF_ASSIGN_OR_RETURN(const double on_itself,
+                         TrainedAccuracy(test, test, gamma));
+  PublicationReport report =
+      SynthesisReport(flags.synthetic, people.values.rows(),
+                      static_cast<std::uint64_t>(people.values.cols()));
+  report.warning = absl::StrCat("Not private. ", kUncharged);
+  report.options = {{"test", flags.test}, {"gamma", gamma}};
+  report.rows = {{.method = "class_moments",
+                  .kind = "synthetic",
+                  .accuracy_on_original = accuracy,
+                  .note = absl::StrFormat(
+                      "Accuracy of a classifier that learnt from the synthetic "
+                      "people, on the real people of %s; from these themselves "
+                      "it is %.4f.",
+                      flags.test, on_itself)}};
+  report.more = {{"accuracy", accuracy}, {"accuracy_on_itself", on_itself}};
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
+  DPNMF_RETURN_IF_ERROR(WriteReport(flags.output, report));
+  PrintUncharged();
+  absl::PrintF(
+      "learnt from %d synthetic people, tested on %d real ones: %.4f\n"
+      "learnt from the real ones, tested on the same: %.4f\n",
+      people.values.rows(), test.values.rows(), accuracy, on_itself);
+  return absl::OkStatus();
+}
+
 absl::Status MeasureOn(SynthesiseFlags flags) {
   DPNMF_ASSIGN_OR_RETURN(const Table table, ReadLabelled(flags.input, flags));
   DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, DeclaredFacts(flags, table));
@@ -394,8 +463,9 @@ absl::Status MeasureOn(SynthesiseFlags flags) {
 absl::StatusOr<ExitCode> RunSynthesise(const SynthesiseFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckSynthesiseFlags(flags));
   InterruptGently();
-  DPNMF_RETURN_IF_ERROR(flags.release.empty() ? MeasureOn(flags)
-                                              : DrawFromRelease(flags));
+  DPNMF_RETURN_IF_ERROR(!flags.release.empty()     ? DrawFromRelease(flags)
+                        : !flags.synthetic.empty() ? TestSynthetic(flags)
+                                                   : MeasureOn(flags));
   return kExitOk;
 }
 
@@ -419,13 +489,22 @@ Command SynthesiseCommand() {
           "dpnmf-lab synthesise --release wbc.json --count 700 --output "
           "draft\n  dpnmf-lab synthesise --input wbc.csv --class-column 10 "
           "--range 1,10 --integers \\\n    --epsilon .5,1,4 --public --seed 1 "
-          "--output measured",
+          "--output measured\n  dpnmf-lab synthesise --synthetic people.csv "
+          "--test wbc.csv --class-column 10 --output tested",
       .flags =
           {Flag("--release", &flags->release,
                 "File that `dpnmf-curator synthesise` wrote"),
            Flag("--count", &flags->count, "Number of people to draw"),
+           Flag("--synthetic", &flags->synthetic,
+                "In the place of --release: people of a run of class_moments, "
+                "as `dpnmf synthesise` wrote them; needs --test",
+                {.value = "FILE"}),
+           Flag("--unit-length", &flags->unit_length,
+                "For --synthetic: scale each row of --test to length 1, as a "
+                "data set of --normalise l2 was"),
            Flag("--test", &flags->test,
-                "For --release: real people to test a classifier on; the "
+                "For --release and --synthetic: real people to test a "
+                "classifier on; the "
                 "figure is not private",
                 {.value = "FILE"}),
            Flag("--input", &flags->input,

@@ -2,6 +2,7 @@
 #include "analyst/service.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,14 +36,19 @@ std::vector<std::string> NameInMetadata(
 
 class ServiceTest : public testing::Test {
  protected:
-  explicit ServiceTest(int features = 6) : curator_(FakeData(features, 40)) {}
+  explicit ServiceTest(int features = 6, std::chrono::milliseconds upload_idle =
+                                             std::chrono::hours(1))
+      : curator_(FakeData(features, 40)), upload_idle_(upload_idle) {}
 
   void SetUp() override {
     store_ = *RunStore::Open(directory_.path());
     manager_ = *RunManager::Create(store_.get(), &curator_, {});
-    service_ =
-        MakeAnalystService({manager_.get(), store_.get(), &curator_,
-                            *ClientList::Parse(kClients), &NameInMetadata});
+    service_ = MakeAnalystService({.runs = manager_.get(),
+                                   .store = store_.get(),
+                                   .curator = &curator_,
+                                   .clients = *ClientList::Parse(kClients),
+                                   .identities_of = &NameInMetadata,
+                                   .upload_idle = upload_idle_});
     grpc::ServerBuilder builder;
     builder.RegisterService(service_.get());
     server_ = builder.BuildAndStart();
@@ -197,6 +203,7 @@ class ServiceTest : public testing::Test {
 
   TemporaryDirectory directory_;
   FakeCurator curator_;
+  const std::chrono::milliseconds upload_idle_;
   std::unique_ptr<RunStore> store_;
   std::unique_ptr<RunManager> manager_;
   std::shared_ptr<grpc::Service> service_;
@@ -366,6 +373,23 @@ TEST_F(ServiceTest, APaidReleaseIsRefittedHandedOutAndTakenBack) {
   ASSERT_TRUE(stub_->GetBudget(AsAlice().get(), ask, &budget).ok());
   EXPECT_TRUE(budget.agree()) << budget.disagreement();
   EXPECT_EQ(budget.own_charge_count(), 1u);
+}
+
+class ImpatientServiceTest : public ServiceTest {
+ protected:
+  ImpatientServiceTest() : ServiceTest(6, std::chrono::milliseconds(1)) {}
+};
+
+// The client neither sends nor ends; without the limit its own deadline ends
+// the call.
+TEST_F(ImpatientServiceTest, AnUploadThatDoesNotMoveIsCancelled) {
+  const auto context = AsAlice();
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::minutes(1));
+  v1::Run run;
+  const auto writer = stub_->AddRelease(context.get(), &run);
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(store_->List()->empty());
 }
 
 TEST_F(ServiceTest, ARequestIdIsOneRunForItsClient) {

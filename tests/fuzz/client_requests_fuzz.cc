@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "analyst/planner.h"
+#include "analyst/sent_release.h"
 #include "analyst/service.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
@@ -25,13 +27,14 @@ constexpr char kClients[] = R"({"clients": [
 // One of each for the process. Who calls is what the input says.
 struct World {
   World() : fake(analyst::FakeData(kFeatures, 20)) {
-    // Runs end as soon as they begin: they are not what is looked at.
+    store = analyst::RunStore::Open(files.directory()).value();
+    manager = analyst::RunManager::Create(store.get(), &fake, {}).value();
+    Pay();
+    // Other runs end as soon as they begin: they are not what is looked at.
     fake.hook = [](analyst::Moment, const std::string&, std::uint32_t) {
       return Refusal(absl::StatusCode::kPermissionDenied, "role-missing",
                      "No.");
     };
-    store = analyst::RunStore::Open(files.directory()).value();
-    manager = analyst::RunManager::Create(store.get(), &fake, {}).value();
     service = analyst::MakeAnalystService(
         {manager.get(), store.get(), &fake,
          analyst::ClientList::Parse(kClients).value(),
@@ -51,7 +54,31 @@ struct World {
     server->Shutdown();
   }
 
+  // The run that all others may be made of.
+  void Pay() {
+    const auto planned = analyst::PlanWithCurator(
+        analyst::FakeSpecification(kRank, 1, "moments"), &fake);
+    paid = manager->Start(planned.value(), std::nullopt, "dns:alice.client")
+               ->run_id();
+    const absl::Status watched = manager->Watch(
+        paid, 0, [](const v1::RunEvent&) { return true; },
+        [] { return false; });
+    Demand(
+        watched.ok() && manager->Get(paid)->state() == v1::RUN_STATE_COMPLETED,
+        "the paid run does not complete");
+    const auto sent = analyst::FindRelease(paid, false, store.get());
+    Demand(analyst::WriteRelease(sent.value(), store.get(),
+                                 [this](const v1::ReleaseReply& message) {
+                                   release.push_back(message);
+                                   return true;
+                                 })
+               .ok(),
+           "the paid release cannot be sent");
+  }
+
   const OneFile files;
+  std::string paid;
+  std::vector<v1::ReleaseReply> release;
   std::string caller;
   analyst::FakeCurator fake;
   std::unique_ptr<analyst::RunStore> store;
@@ -152,9 +179,107 @@ void FuzzModel(const std::string& run_id, World* world) {
   Answered("model", reader->Finish());
 }
 
+// All replies are read; what they say is not looked at.
+template <typename Reply, typename Reader>
+void ReadToEnd(const std::string& call, Reader reader) {
+  for (Reply reply; reader->Read(&reply);) {
+  }
+  Answered(call, reader->Finish());
+}
+
+void FuzzRefit(const std::string& run_id, FuzzInput* bytes, World* world) {
+  std::vector<v1::RefitRunRequest> requests(1);
+  if (bytes->Byte() < 240) {
+    v1::Refit& refit = *requests[0].mutable_refit();
+    refit.set_run_id(run_id);
+    refit.set_rank(bytes->Byte() < 240
+                       ? bytes->Below(8)
+                       : static_cast<std::uint32_t>(bytes->LongWord()));
+    refit.mutable_learner()->set_seed(bytes->Below(4));
+    if (bytes->Bit()) {
+      refit.mutable_learner()->set_initialisation(v1::INITIALISATION_PUBLIC);
+    }
+  }
+  for (int left = bytes->Byte() % 3; left > 0; --left) {
+    requests.emplace_back();
+    *requests.back().mutable_dictionary() = ChunkOf(bytes).dictionary();
+  }
+  if (bytes->Byte() >= 240) Merge(bytes, &requests.back());
+  grpc::ClientContext context;
+  v1::Run run;
+  const auto writer = world->stub->RefitRun(&context, &run);
+  for (const v1::RefitRunRequest& request : requests)
+    if (!writer->Write(request)) break;
+  writer->WritesDone();
+  if (!Answered("refit", writer->Finish())) return;
+  Demand(!run.parent().empty() && run.charged().units() == "0",
+         "a refit that is no child, or is charged");
+  world->last_run = run.run_id();
+}
+
+// The paid release, with a message changed, left out or sent twice.
+void FuzzAdd(FuzzInput* bytes, World* world) {
+  std::vector<v1::ReleaseReply> messages = world->release;
+  for (int left = bytes->Byte() % 3; left > 0 && !messages.empty(); --left) {
+    const std::size_t at = bytes->Below(messages.size());
+    const int change = bytes->Byte() % 3;
+    if (change == 0) {
+      Merge(bytes, &messages[at]);
+    } else if (change == 1) {
+      messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(at));
+    } else {
+      messages.push_back(messages[at]);
+    }
+  }
+  grpc::ClientContext context;
+  v1::Run run;
+  const auto writer = world->stub->AddRelease(&context, &run);
+  for (const v1::ReleaseReply& message : messages)
+    if (!writer->Write(message)) break;
+  writer->WritesDone();
+  if (!Answered("add", writer->Finish())) return;
+  Demand(run.run_id() == world->paid,
+         "a changed release became a run of its own");
+}
+
+void FuzzPaid(int call, FuzzInput* bytes, World* world) {
+  const std::string run_id = bytes->Byte() < 192
+                                 ? world->paid
+                                 : std::string(bytes->Bytes(bytes->Below(40)));
+  if (call == 0) return FuzzRefit(run_id, bytes, world);
+  if (call == 1) return FuzzAdd(bytes, world);
+  grpc::ClientContext context;
+  if (call == 2) {
+    v1::ChooseRankRequest request;
+    request.set_run_id(run_id);
+    for (int left = bytes->Byte() % 3; left > 0; --left)
+      request.add_ranks(bytes->Below(8));
+    request.set_seeds(bytes->Byte() < 224 ? 2 : bytes->Byte());
+    if (request.ranks().empty()) request.add_ranks(1);
+    return ReadToEnd<v1::ChooseRankReply>(
+        "choose", world->stub->ChooseRank(&context, request));
+  }
+  if (call == 3) {
+    v1::GetReleaseRequest request;
+    request.set_run_id(run_id);
+    request.set_matrices(bytes->Bit());
+    return ReadToEnd<v1::ReleaseReply>(
+        "release", world->stub->GetRelease(&context, request));
+  }
+  v1::SynthesiseRequest request;
+  request.set_run_id(run_id);
+  request.set_count(bytes->Byte());
+  request.set_seed(bytes->LongWord());
+  request.set_feature_names(bytes->Bit());
+  ReadToEnd<v1::SynthesiseReply>("synthesise",
+                                 world->stub->Synthesise(&context, request));
+}
+
 void FuzzCall(FuzzInput* bytes, World* world) {
   grpc::ClientContext context;
-  const int call = bytes->Byte() % 8;
+  const int kind = bytes->Byte();
+  if (kind >= 192) return FuzzPaid(kind % 5, bytes, world);
+  const int call = kind % 8;
   const std::string run_id = bytes->Byte() < 192
                                  ? world->last_run
                                  : std::string(bytes->Bytes(bytes->Below(40)));
@@ -208,14 +333,26 @@ std::vector<std::string> FuzzSeeds() {
                     std::string(12, 17) + Seed({0}) + rest);
   }
   seeds.push_back(Seed({0, 0, 0, 255, 0}) + rest);
+  // What is made of the paid release: 195 is a refit, 196 an upload, 192 a
+  // choice, 193 the release, 194 people.
+  for (const int caller : {0, 1, 2}) {
+    seeds.push_back(Seed({caller, 195, 0, 0, 0, 3, 1, 0, 0, 0}) + rest);
+    seeds.push_back(Seed({caller, 196, 0, 0}) + rest);
+    for (const int change : {0, 1, 2})
+      seeds.push_back(Seed({caller, 196, 0, 1, change, change, 4}) + rest);
+    seeds.push_back(Seed({caller, 192, 0, 2, 1, 2, 0}) + rest);
+    seeds.push_back(Seed({caller, 193, 0, 0, 193, 0, 1}) + rest);
+    seeds.push_back(Seed({caller, 194, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 1}));
+  }
   return seeds;
 }
 
 std::vector<std::string> ExpectedOutcomes() {
   std::vector<std::string> outcomes;
   for (const std::string call :
-       {"start", "watch", "model", "plan", "cancel", "budget", "run"}) {
-    // No run of this world has learnt anything.
+       {"start", "watch", "model", "plan", "cancel", "budget", "run", "refit",
+        "add", "choose", "release", "synthesise"}) {
+    // No run that is asked for its model has learnt anything, but for refits.
     if (call != "model") outcomes.push_back(call + " answered");
     outcomes.push_back(call + " refused");
   }

@@ -41,6 +41,9 @@ cmp "$work/people.csv.1" "$work/people.csv.2" || fail "the same seed gives other
 awk -F, 'NR > 1 { for (i = 1; i <= 4; ++i) if ($i != int($i) || $i < 1 || $i > 10) exit 1; ++count[$5] }
   END { exit !(NR == 91 && count["yes"] + count["no"] == 90 && count["yes"] > 0 && count["no"] > 0) }' \
   "$work/people.csv.1" || fail "people outside of the declared range or classes"
+exits 0 "train on synthetic, test on real" dpnmf-lab synthesise --synthetic "$work/people.csv.1" \
+  --test "$work/patients.csv" --id-column 1 --class-column 6 --output "$work/tested"
+says "learnt from 90 synthetic people, tested on 120 real ones"
 exits 7 "it has no dictionary" as alice model "$classes" --output "$work/W.npy"
 says model-not-ready
 exits 0 "receipts" as alice receipts export --output "$work/before.jsonl"

@@ -84,6 +84,14 @@ class Servers:
             "--name", "people", "--population", "group", "--input", self.work / "people.csv", "--users", "rows",
             "--features", names, "--epsilon", 200, "--delta", 1e-6,
         )  # fmt: skip
+        labels = ["even" if n % 2 == 0 else "odd" for n in range(200)]
+        rows = [",".join([*map(str, row), label]) for row, label in zip(people(200), labels)]
+        self._write("labelled.csv", "".join(row + "\n" for row in rows))
+        self.import_with(
+            "--name", "labelled", "--population", "classes", "--input", self.work / "labelled.csv", "--users", "rows",
+            "--class-column", 9, "--classes", "even,odd", "--normalise", "none", "--column-bound", 10, "--range", "0,5",
+            "--integers", "--epsilon", 20, "--delta", 1e-6, "--label-columns", 0,
+        )  # fmt: skip
         self.import_with(
             "--name", "digits", "--population", "writers", "--input", SOURCE / "examples/digits/digits.csv.gz",
             "--users", "rows", "--epsilon", 8, "--delta", 1e-5,

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dpnmf import _connection, _matrices, _request
+from dpnmf import _connection, _matrices, _releases, _request
 from dpnmf.errors import DpnmfError, InputError, NotFoundError, RunFailedError, StateError, UnavailableError
 from dpnmf.progress import Progress, progress_for
 from dpnmf.results import (
@@ -460,6 +460,35 @@ class Client:
                     yield analyst_pb2.RefitRunRequest(dictionary=chunk)
 
         return Run(self._send("RefitRun", messages()))
+
+    def export(
+        self,
+        run: Run | str,
+        *,
+        bundle: str | os.PathLike[str] | None = None,
+        moments: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Writes what a run of moments has paid for to a file. `bundle`: the
+        release as the curator has signed it, for `add_release` at another
+        analyst's. `moments`: the numbers that W is fitted to, a .npz. All of it
+        is released already; nothing is charged."""
+        if (bundle is None) == (moments is None):
+            raise InputError("flags-conflict", "Give either `bundle` or `moments`, the file to write.")
+        if moments is not None and not os.fspath(moments).lower().endswith(".npz"):
+            raise InputError("file-type-unknown", "`moments` must end in .npz.")
+        request = analyst_pb2.GetReleaseRequest(run_id=self.run_id(run), matrices=moments is not None)
+        replies = self._stream("GetRelease", request)
+        if bundle is not None:
+            _releases.write_bundle(bundle, replies)
+        else:
+            assert moments is not None
+            _releases.write_moments(moments, self._header(replies), replies)
+
+    def add_release(self, path: str | os.PathLike[str]) -> Run:
+        """Adds a release that another analyst has paid for: a file of
+        `export(run, bundle=...)`. The server verifies the curator's signatures;
+        nothing is charged."""
+        return Run(self._send("AddRelease", _releases.read_bundle(path)))
 
     def choose(self, run: Run | str, ranks: Sequence[int] | None = None, *, seeds: int | None = None) -> RankChoice:
         """How many parts the release of a run supports, from the release alone."""

@@ -188,6 +188,51 @@ TEST_F(LabSynthesise, ItsReportStandsBesideAnAttack) {
   EXPECT_EQ(results.at("tables").back().at("kind"), "synthetic");
 }
 
+// Train on synthetic, test on real: the file of an analyst, class last.
+TEST_F(LabSynthesise, TestsWhatAnAnalystHasDrawn) {
+  ASSERT_EQ(Run("synthesise --release r.json --count 300 --seed 3 --output a"),
+            kExitOk)
+      << err_;
+  std::filesystem::rename(scratch_.path() + "/a/table.csv",
+                          scratch_.path() + "/drawn.csv");
+  ASSERT_EQ(Run("synthesise --synthetic drawn.csv --test people.csv "
+                "--class-column 5 --output t"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
+  EXPECT_THAT(out_,
+              HasSubstr("from 300 synthetic people, tested on 200 real ones"));
+  const auto results =
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/t/results.json"));
+  const double accuracy = results.at("accuracy").get<double>();
+  EXPECT_GT(accuracy, 0.9);
+  EXPECT_EQ(results.at("tables")[0].at("accuracy_on_original"), accuracy);
+  // Labels that say nothing of the people: near one half.
+  std::istringstream lines(ReadAll(scratch_.path() + "/drawn.csv"));
+  std::string line, swapped;
+  for (int n = 0; std::getline(lines, line); ++n) {
+    const std::size_t comma = line.rfind(',');
+    absl::StrAppend(&swapped, line.substr(0, comma), ",",
+                    n == 0       ? line.substr(comma + 1)
+                    : n % 2 == 0 ? std::string("high")
+                                 : std::string("low"),
+                    "\n");
+  }
+  scratch_.Write("swapped.csv", swapped);
+  ASSERT_EQ(Run("synthesise --synthetic swapped.csv --test people.csv "
+                "--class-column 5 --output w"),
+            kExitOk)
+      << err_;
+  EXPECT_LT(nlohmann::json::parse(ReadAll(scratch_.path() + "/w/results.json"))
+                .at("accuracy")
+                .get<double>(),
+            0.85);
+  EXPECT_EQ(Run("synthesise --synthetic drawn.csv --output u"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[synthesise-mixed]"));
+  EXPECT_EQ(Run("synthesise --synthetic drawn.csv --release r.json --output u"),
+            kExitUsage);
+}
+
 TEST_F(LabSynthesise, RefusesWithASentenceAndWritesNothing) {
   const std::string release = "synthesise --release r.json --output x ";
   const std::string input =
