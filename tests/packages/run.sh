@@ -70,7 +70,7 @@ for program in "$root"/usr/bin/*; do
       local said
       said=$(zcat "$root/usr/share/man/man1/$name.1.gz" | groff -man -Tascii -ww -z 2>&1)
       echo "$said"
-      [ -z "$said" ] && zcat "$root/usr/share/man/man1/$name.1.gz" | groff -man -Tascii | grep -e --help
+      [ -z "$said" ] && zcat "$root/usr/share/man/man1/$name.1.gz" | groff -man -Tascii | grep 'Print help'
     }
     expect "$name has a manual page without a warning" page
   }
