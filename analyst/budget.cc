@@ -270,6 +270,9 @@ absl::StatusOr<v1::GetBudgetReply> ReadBudget(const std::string& dataset,
   AddCharges(unmirrored.under_way, reply.mutable_under_way());
   AddCharges(unmirrored.never_fetched, reply.mutable_never_fetched());
   DPNMF_RETURN_IF_ERROR(AddReadings(&reply));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<v1::MemberBudget> members,
+                         curator->MemberBudgets(dataset));
+  reply.mutable_members()->Add(members.begin(), members.end());
   return reply;
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
+#include "common/federation/offer_wire.h"
 #include "common/server/stall_timeout.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
@@ -118,14 +119,40 @@ class GrpcStream : public RunStream {
                                     const RoundInput& input) override {
     const Working working(&guard_);
     DPNMF_RETURN_IF_ERROR(SendRound(round, input));
+    return ReadRelease(round, LargestRelease(round, input));
+  }
+
+  absl::StatusOr<FederationOffer> Offer(std::uint32_t round,
+                                        const RoundInput& input) override {
+    const Working working(&guard_);
+    DPNMF_RETURN_IF_ERROR(SendRound(round, input));
+    v1::TrainReply reply;
+    DPNMF_RETURN_IF_ERROR(Read(&reply));
+    if (!reply.has_offer()) return Violation();
+    // The keys of all curators come with the release, four words each.
+    largest_ = LargestRelease(round, input) + 4 * kMostMembers;
+    return dpnmf::FromProto(reply.offer());
+  }
+
+  absl::StatusOr<RoundResult> Contribute(
+      std::uint32_t round,
+      const std::vector<FederationOffer>& offers) override {
+    const Working working(&guard_);
+    v1::TrainRequest request;
+    *request.mutable_offers() = dpnmf::ToProto(offers);
+    DPNMF_RETURN_IF_ERROR(Write(request));
+    return ReadRelease(round, largest_);
+  }
+
+  absl::StatusOr<RoundResult> ReadRelease(std::uint32_t round,
+                                          std::uint64_t largest) {
     v1::TrainReply reply;
     DPNMF_RETURN_IF_ERROR(Read(&reply));
     if (reply.has_lost()) return LostRound(round, reply.lost());
     if (!reply.has_release() || reply.release().round() != round)
       return Violation();
-    DPNMF_ASSIGN_OR_RETURN(
-        ReleaseReader reader,
-        ReleaseReader::Create(reply.release(), LargestRelease(round, input)));
+    DPNMF_ASSIGN_OR_RETURN(ReleaseReader reader,
+                           ReleaseReader::Create(reply.release(), largest));
     while (!reader.complete()) {
       DPNMF_RETURN_IF_ERROR(Read(&reply));
       if (reply.has_lattice()) {
@@ -272,8 +299,9 @@ class GrpcStream : public RunStream {
   }
 
   grpc::ClientContext context_;
-  v1::RunPlan plan_;        // of Open
-  std::uint64_t rank_ = 0;  // likewise
+  v1::RunPlan plan_;           // of Open
+  std::uint64_t rank_ = 0;     // likewise
+  std::uint64_t largest_ = 0;  // entries of the release that was offered
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> silent_{false};
   bool finished_ = false;

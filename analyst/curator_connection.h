@@ -15,6 +15,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/base/trace.h"
+#include "common/federation/offer.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/mu_squared.h"
@@ -28,6 +29,8 @@ struct OpenedRun {
   std::uint64_t users = 0;       // N or N0: sums are divided by it
   v1::LedgerPosition ledger;
   std::string receipt_key;  // as announced: nothing vouches for it yet
+  // Of a federation: held to the pinned keys before this was made.
+  bool keys_checked = false;
 };
 
 struct RoundResult {
@@ -38,6 +41,10 @@ struct RoundResult {
   v1::LedgerPosition ledger;
   // As it came: see receipt_check.h.
   std::optional<v1::Receipt> receipt;
+  // Of a federation: all receipts, and the releases that they are for, were
+  // checked before they were added up; these are the other curators'.
+  bool receipts_checked = false;
+  std::vector<v1::Receipt> other_receipts = {};
 };
 
 struct ClosedRun {
@@ -58,6 +65,13 @@ class RunStream {
   // The same round with the same input gives the same result at no cost.
   virtual absl::StatusOr<RoundResult> Round(std::uint32_t round,
                                             const RoundInput& input) = 0;
+  // A round of a federation with one of its curators: its offer, then its
+  // masked release for the offers of all. UNIMPLEMENTED "federation-unknown" by
+  // streams that know of none.
+  virtual absl::StatusOr<FederationOffer> Offer(std::uint32_t round,
+                                                const RoundInput& input);
+  virtual absl::StatusOr<RoundResult> Contribute(
+      std::uint32_t round, const std::vector<FederationOffer>& offers);
   virtual absl::StatusOr<ClosedRun> Close() = 0;
   // Makes a call under way, and every later one, fail with CANCELLED.
   virtual void Cancel() = 0;
@@ -74,6 +88,17 @@ class CuratorConnection {
   virtual absl::StatusOr<v1::GetLedgerReply> GetLedger(
       const std::string& dataset, std::uint64_t after_sequence) = 0;
   virtual std::unique_ptr<RunStream> NewStream() = 0;
+  // For a run on this data set.
+  virtual std::unique_ptr<RunStream> NewStreamFor(
+      const std::string& /*dataset*/) {
+    return NewStream();
+  }
+  // Of a federation: the ledger of each of its curators, by name; none for
+  // another data set.
+  virtual absl::StatusOr<std::vector<v1::MemberBudget>> MemberBudgets(
+      const std::string& /*dataset*/) {
+    return std::vector<v1::MemberBudget>();
+  }
 };
 
 }  // namespace dpnmf::analyst

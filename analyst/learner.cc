@@ -119,7 +119,8 @@ Learner::Outcome Learner::RunOnce() {
   if (IsFittedHere(record_.run)) return Outcome::kEnded;
   // The run's id is its trace, also after a restart.
   const TraceScope run_scope(NewRequest(run_id_));
-  const std::unique_ptr<RunStream> stream = curator_->NewStream();
+  const std::unique_ptr<RunStream> stream = curator_->NewStreamFor(
+      record_.run.specification().parameters().dataset());
   const TraceScope scope(stream->trace().value_or(run_scope.trace()));
   control_->Attach(stream.get());
   const absl::Status status = TrainOn(stream.get());
@@ -161,7 +162,7 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
                    "operator whether it was restored from a backup.");
   }
   // What was paid for is fetched and the run closed, whatever key signs.
-  if (!ending()) {
+  if (!ending() && !opened.keys_checked) {
     DPNMF_RETURN_IF_ERROR(CheckAnnouncedKey(
         record_.run.specification().parameters().dataset(), opened, store_));
   }
@@ -229,17 +230,19 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   const auto answered = steady_clock::now();
   time_.curator += Seconds(answered - asked);
   std::optional<Digest> release;
-  if (!result.lost) {
+  if (!result.lost && !result.receipts_checked) {
     DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
                            FromProto(record_.run.specification().parameters()));
     const v1::RunParameters canonical = ToProto(parameters);
     release = DigestOfRelease(
         {&canonical, kind.at.stage, opened.users, input.rows}, result.parts);
   }
-  DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(
-      {run_id_, record_.run.specification().parameters().dataset(), round,
-       release},
-      result, store_));
+  if (!result.receipts_checked) {
+    DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(
+        {run_id_, record_.run.specification().parameters().dataset(), round,
+         release},
+        result, store_));
+  }
   DPNMF_RETURN_IF_ERROR(Audit(result.lost ? "round-lost" : "round-received",
                               {{"round", std::int64_t{round}},
                                {"row", absl::BytesToHexString(result.row_hash)},
@@ -249,8 +252,10 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   finished.lost = result.lost;
   finished.charge = {run_id_, round, result.cost, result.row_hash,
                      result.receipt};
+  finished.other_receipts = result.other_receipts;
   finished.state = state_;
-  if (kind.release->is_passed_on && !result.lost &&
+  // The sum of a federation is nobody's signed release: it is not passed on.
+  if (kind.release->is_passed_on && !result.lost && !result.receipts_checked &&
       !result.receipt->release_sha256().empty()) {
     WriteRound({round, input.rows, result.parts, *result.receipt},
                [&](const v1::ReleaseReply& message) {
@@ -263,7 +268,11 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
   if (!result.lost) {
     facts.stopped = [this] { return control_->stopped() || ending(); };
     if (items_.has_value()) items_->facts.stopped = facts.stopped;
+    facts.progress = [this](double share) {
+      if (control_->SetLearning(share)) on_change_();
+    };
     updated = kind.release->update(result.parts, facts, &finished.state);
+    control_->SetLearning(-1);
     // Broken off: the same request gets the same bytes later.
     if (control_->stopped() && absl::IsCancelled(updated)) return updated;
     unlearnt = ending() && absl::IsCancelled(updated);

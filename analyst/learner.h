@@ -48,7 +48,8 @@ struct LearnerSettings {
 // Runs on one thread. Store, curator and control must outlive it.
 class Learner {
  public:
-  // on_change is called after each stored change.
+  // on_change is called after each stored change, and now and then while
+  // control->learning() grows.
   Learner(std::string run_id, RunStore* store, CuratorConnection* curator,
           RunControl* control, LearnerSettings settings,
           std::function<void()> on_change);

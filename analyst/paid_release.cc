@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyst/run_priors.h"
 #include "common/base/error.h"
 
 namespace dpnmf::analyst {
@@ -42,12 +43,13 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
     return ErrorsDamaged();
   PaidMoments paid;
   paid.features = static_cast<std::uint64_t>(state.w.rows());
-  paid.moments = {*g, part->stddev(), part->diagonal_stddev()};
+  paid.moments = {*g, part->stddev(), part->diagonal_stddev(), nullptr};
   DPNMF_ASSIGN_OR_RETURN(
       paid.rows,
       RowsOfMoments(run.specification().parameters().moment_rows(), state));
   if (static_cast<Eigen::Index>(paid.rows.size()) != g->rows())
     return ErrorsDamaged();
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(state, paid.rows));
   if (paid.covers_all()) return paid;
   const v1::PartPlan* const mean_part =
       PlannedPart(run.plan(), kMeanStage, kPaidMean);
@@ -60,11 +62,14 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
   return paid;
 }
 
-absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(const PaidMoments& paid,
-                                               const FitOptions& options) {
+absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
+    const PaidMoments& paid, const FitOptions& options,
+    std::optional<double>* prior_share) {
   DPNMF_ASSIGN_OR_RETURN(
       const DenoisedMoments denoised,
       DenoiseMoments(paid.moments, options.stop, options.threads));
+  if (prior_share != nullptr && paid.moments.priors != nullptr)
+    *prior_share = denoised.share_of_priors;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
   if (paid.covers_all()) return w;
   const auto features = static_cast<Eigen::Index>(paid.features);

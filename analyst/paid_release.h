@@ -5,6 +5,7 @@
 #define DPNMF_ANALYST_PAID_RELEASE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "Eigen/Core"
@@ -24,7 +25,8 @@ struct PaidMoments {
   std::uint64_t features = 0;  // D
   // The rows of W that `moments` is on: M of them, ascending. M <= D.
   std::vector<int> rows;
-  // Y = G + E and the deviations of E (common/nmf/moments.h). M x M.
+  // Y = G + E, the deviations of E (common/nmf/moments.h), M x M, and what the
+  // run's priors have on its rows.
   NoisedMoments moments;
   // Released if M < D, and not lost: D entries; else empty.
   Eigen::VectorXd mean;
@@ -42,8 +44,11 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
 // W (D x K): DenoiseMoments and FitDictionary, lifted to all features if M < D.
 // options.start is W's rows on `rows` (M x K), or empty. The same bits for any
 // options.threads. Errors of the two functions.
-absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(const PaidMoments& paid,
-                                               const FitOptions& options);
+// *prior_share, if not null, gets the share of paid.moments.priors in the
+// estimate, if there are any.
+absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
+    const PaidMoments& paid, const FitOptions& options,
+    std::optional<double>* prior_share = nullptr);
 
 }  // namespace dpnmf::analyst
 

@@ -10,6 +10,7 @@
 #include "analyst/mechanism/mechanism.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/federation/federation.h"
 #include "common/nmf/forecast.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
@@ -121,17 +122,39 @@ void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   *run = dpnmf::ToProto(*parameters);
 }
 
-// A run learns a dictionary or tells a figure. A mechanism that does neither is
-// for the curator's own use.
+// What it releases is for drawing people (analyst/synthesis.h).
+constexpr char kOfPeople[] = "class_moments";
+
+// A run learns a dictionary, tells a figure or draws people.
 absl::Status CheckHasAnswer(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   const dpnmf::Mechanism* const shared = dpnmf::Mechanisms().Find(name);
   if (mechanism == nullptr || shared == nullptr || shared->learns_dictionary ||
-      mechanism->figure != nullptr)
+      mechanism->figure != nullptr || name == kOfPeople)
     return absl::OkStatus();
   return Invalid("mechanism-unknown",
                  absl::StrCat("`mechanism` ", name,
                               " learns no dictionary: choose another."));
+}
+
+// The noise and the price of a federation's sum, and what federating wins.
+absl::Status ShareNoise(const v1::Dataset& dataset,
+                        const RunParameters& parameters, RunPlan* plan,
+                        v1::PlanRunReply* reply) {
+  const v1::FederationFacts& federation = dataset.federation();
+  DPNMF_RETURN_IF_ERROR(CheckFederatedMechanism(parameters.mechanism));
+  const NoiseShares shares{federation.members() - federation.colluders(),
+                           federation.copies()};
+  DPNMF_ASSIGN_OR_RETURN(
+      RunPlan share,
+      ShareOfPlan(std::move(*plan), parameters.adjacency, shares));
+  *plan = SumOfShares(std::move(share), federation.members());
+  const std::string sentence =
+      SharesSentence(federation.members(), federation.colluders());
+  reply->set_reason(reply->reason().empty()
+                        ? sentence
+                        : absl::StrCat(reply->reason(), " ", sentence));
+  return absl::OkStatus();
 }
 
 v1::Forecast ToProto(const Forecast& forecast) {
@@ -219,7 +242,15 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "`non_negative` is of runs on ratings: leave it out, the "
                    "dictionary of other runs is never negative.");
   }
-  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
+  if (reply.specification().priors_size() > 0 &&
+      parameters.mechanism != "moments") {
+    return Invalid("prior-unused",
+                   "Priors are of runs of mechanism moments: leave them out, "
+                   "or ask for that mechanism.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(RunPlan plan, PlanRun(parameters, facts));
+  if (dataset.has_federation())
+    DPNMF_RETURN_IF_ERROR(ShareNoise(dataset, parameters, &plan, &reply));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),
                          ToProto(plan, parameters, facts));
   DPNMF_ASSIGN_OR_RETURN(

@@ -30,7 +30,7 @@ struct PlannedRun {
 // Pure: what follows from the data set's facts and the ledger's position. A
 // specification that no curator would accept is an error (those of
 // CheckRunParameters, PlanRun and CheckLearnerOptions; "mechanism-unknown" for
-// a mechanism with neither a dictionary nor a figure); one that exceeds the
+// a mechanism without a dictionary, a figure and people); one that exceeds the
 // budget or is hopeless is a plan that would be refused ("budget-exhausted",
 // "identity-budget-exhausted", "run-hopeless").
 absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyst/paid_release.h"
+#include "analyst/run_priors.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/base/sha256.h"
@@ -60,7 +61,9 @@ class Fit {
       on_change_();
     }
     const auto begin = std::chrono::steady_clock::now();
-    const absl::StatusOr<Eigen::MatrixXd> w = FitW();
+    std::optional<double> prior_share;
+    const absl::StatusOr<Eigen::MatrixXd> w = FitW(&prior_share);
+    control_->SetLearning(-1);
     if (control_->stopped()) return absl::OkStatus();
     if (!w.ok() && control_->cancelled())
       return End(v1::RUN_STATE_CANCELLED, absl::OkStatus());
@@ -74,7 +77,7 @@ class Fit {
         absl::StrFormat("W was fitted in %.3g s to a release that is paid for; "
                         "nothing was charged.",
                         taken.count()));
-    DPNMF_RETURN_IF_ERROR(store_->FinishFit(run_id_, *w, event));
+    DPNMF_RETURN_IF_ERROR(store_->FinishFit(run_id_, *w, event, prior_share));
     return Ended(v1::RUN_STATE_COMPLETED);
   }
 
@@ -83,7 +86,8 @@ class Fit {
     return record_.run.specification().parameters().rounds();
   }
 
-  absl::StatusOr<Eigen::MatrixXd> FitW() const {
+  absl::StatusOr<Eigen::MatrixXd> FitW(
+      std::optional<double>* prior_share) const {
     DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
                            store_->ReadLearner(run_id_));
     DPNMF_ASSIGN_OR_RETURN(const PaidMoments paid,
@@ -96,9 +100,12 @@ class Fit {
     options.stop = [this] {
       return control_->stopped() || control_->cancelled();
     };
+    options.progress = [this](double share) {
+      if (control_->SetLearning(share)) on_change_();
+    };
     if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
       options.start = state.w(paid.rows, Eigen::all);
-    return FitPaidMoments(paid, options);
+    return FitPaidMoments(paid, options, prior_share);
   }
 
   absl::Status End(v1::RunState state, const absl::Status& failure) {
@@ -225,19 +232,26 @@ absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
       child.state.memory[name] = std::move(kept->second);
   }
   child.state.w.resize(static_cast<Eigen::Index>(paid.features), 0);
+  // Given ones come with the request (KeepPriors).
+  if (refit.without_priors() || refit.priors_size() > 0) {
+    *specification.mutable_priors() = refit.priors();
+  } else {
+    CopyPriors(state, &child.state);
+  }
   return child;
 }
 
 ClientRequest RequestOf(const v1::Run& child,
                         const std::optional<Eigen::MatrixXd>& w0) {
   const v1::RunSpecification& specification = child.specification();
-  const std::string digest = HexOf(
-      Sha256()
-          .AddString(child.parent())
-          .AddInteger(specification.parameters().rank())
-          .AddInteger(specification.learner().seed())
-          .AddString(w0.has_value() ? DigestOfEntries(*w0) : std::string())
-          .Finish());
+  Sha256 hash;
+  hash.AddString(child.parent())
+      .AddInteger(specification.parameters().rank())
+      .AddInteger(specification.learner().seed())
+      .AddString(w0.has_value() ? DigestOfEntries(*w0) : std::string());
+  for (const v1::Prior& prior : specification.priors())
+    hash.AddString(prior.SerializeAsString());
+  const std::string digest = HexOf(hash.Finish());
   return {absl::StrCat("refit:", digest), digest};
 }
 

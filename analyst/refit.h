@@ -48,14 +48,15 @@ struct NewRun {
 absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
                                const v1::Refit& refit);
 
-// The same request has the same name: parent, rank, seed and W_0 as sent.
+// The same request has the same name: parent, rank, seed, priors and W_0 as
+// sent.
 ClientRequest RequestOf(const v1::Run& child,
                         const std::optional<Eigen::MatrixXd>& w0);
 
 // Carries such a run to its end, from whatever state it is stored in; returns
 // also when the control is stopped: the run then stays as it is stored. The
 // same bits for any number of cores. on_change is called after each stored
-// change.
+// change, and now and then while control->learning() grows.
 void FitStoredRun(const std::string& run_id, RunStore* store,
                   RunControl* control, const LearnerSettings& settings,
                   const std::function<void()>& on_change);

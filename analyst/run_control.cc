@@ -25,6 +25,23 @@ bool RunControl::stopped() const {
   return stopped_;
 }
 
+bool RunControl::SetLearning(double share) {
+  constexpr double kStep = 0.02;
+  MutexLock lock(&mutex_);
+  if (share < 0 || share >= 1) {
+    learning_ = -1;
+    return false;
+  }
+  if (learning_ >= 0 && share < learning_ + kStep) return false;
+  learning_ = share;
+  return true;
+}
+
+double RunControl::learning() const {
+  MutexLock lock(&mutex_);
+  return learning_;
+}
+
 void RunControl::Wait(std::chrono::milliseconds duration, bool wake_on_cancel) {
   const auto until = std::chrono::steady_clock::now() + duration;
   MutexLock lock(&mutex_);

@@ -22,6 +22,11 @@ class RunControl {
   bool cancelled() const;
   bool stopped() const;
 
+  // How far learning, or a fit, is: the share that is done, in [0, 1); below 0:
+  // nothing is under way. SetLearning is true if watchers should hear of it.
+  bool SetLearning(double share);
+  double learning() const;
+
   // Waits for `duration`; returns early when stopped, or when cancelled if
   // `wake_on_cancel`.
   void Wait(std::chrono::milliseconds duration, bool wake_on_cancel);
@@ -36,6 +41,7 @@ class RunControl {
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   RunStream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  double learning_ ABSL_GUARDED_BY(mutex_) = -1;
 };
 
 }  // namespace dpnmf::analyst

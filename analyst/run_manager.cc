@@ -9,6 +9,7 @@
 #include "analyst/epsilon_text.h"
 #include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/wire/convert.h"
@@ -129,9 +130,11 @@ absl::StatusOr<std::unique_ptr<RunManager>> RunManager::Create(
   return manager;
 }
 
-absl::StatusOr<v1::Run> RunManager::Start(
-    const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0,
-    const std::string& started_by, std::optional<ClientRequest> request) {
+absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
+                                          std::optional<Eigen::MatrixXd> w0,
+                                          const std::string& started_by,
+                                          std::optional<ClientRequest> request,
+                                          NamedPriors priors) {
   v1::PlanRunReply reply = planned.reply;
   RefuseTooLarge(&reply);
   DPNMF_RETURN_IF_ERROR(RefusalOf(reply));
@@ -142,6 +145,8 @@ absl::StatusOr<v1::Run> RunManager::Start(
   run.record.run.set_state(v1::RUN_STATE_QUEUED);
   run.record.guarantee = planned.reply.guarantee();
   run.record.population = planned.dataset.population();
+  DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors.priors), priors.names,
+                                   planned.dataset, store_, &run.state));
   run.facts.dataset = planned.dataset;
   run.facts.request = std::move(request);
   return Enqueue(std::move(run), started_by);
@@ -159,7 +164,8 @@ absl::StatusOr<NewRun> RunManager::PrepareRefit(const v1::Refit& refit) {
 
 absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
                                           std::optional<Eigen::MatrixXd> w0,
-                                          const std::string& started_by) {
+                                          const std::string& started_by,
+                                          std::vector<SentPrior> priors) {
   child.facts.request = RequestOf(child.record.run, w0);
   const v1::RunSpecification& specification = child.record.run.specification();
   DPNMF_ASSIGN_OR_RETURN(
@@ -167,6 +173,13 @@ absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
       FirstDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
                       specification.parameters().rank(),
                       specification.learner(), std::move(w0)));
+  if (!priors.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
+                           store_->ReadDataset(child.facts.like));
+    DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors),
+                                     StoredNames(child.facts.like, store_),
+                                     dataset, store_, &child.state));
+  }
   return Enqueue(std::move(child), started_by);
 }
 
@@ -415,6 +428,7 @@ absl::Status RunManager::Watch(
     const std::function<bool(const v1::RunEvent&)>& send,
     const std::function<bool()>& gone) {
   std::uint64_t seen = 0;
+  double told = -1;
   while (true) {
     // The state is read before the events: once it is final, no event follows.
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store_->Get(run_id));
@@ -426,9 +440,26 @@ absl::Status RunManager::Watch(
     }
     if (!events.empty()) continue;
     if (IsFinal(record.run.state())) return absl::OkStatus();
+    const double learning = LearningOf(run_id);
+    if (learning >= 0 && learning != told) {
+      v1::RunEvent now;
+      now.set_cursor(cursor);
+      now.set_state(record.run.state());
+      now.set_round(record.run.rounds_done());
+      now.set_rounds(record.run.specification().parameters().rounds());
+      now.set_learning(learning);
+      if (!send(now)) return absl::OkStatus();
+    }
+    told = learning;
     if (!WaitForNews(&seen, gone))
       return gone() ? absl::OkStatus() : ShuttingDown();
   }
+}
+
+double RunManager::LearningOf(const std::string& run_id) {
+  MutexLock lock(&mutex_);
+  const auto active = active_.find(run_id);
+  return active == active_.end() ? -1 : active->second.control->learning();
 }
 
 bool RunManager::WaitForNews(std::uint64_t* seen,

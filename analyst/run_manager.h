@@ -19,6 +19,7 @@
 #include "analyst/learner.h"
 #include "analyst/planner.h"
 #include "analyst/refit.h"
+#include "analyst/run_priors.h"
 #include "analyst/run_store.h"
 #include "common/base/mutex.h"
 
@@ -54,11 +55,13 @@ class RunManager {
   // "dictionary-missing", "dictionary-unexpected", "matrix-shape";
   // FAILED_PRECONDITION "too-many-runs", "learning-too-large"; UNAVAILABLE
   // "shutting-down"; those of the store.
-  // A request that the client has sent before has its run already.
+  // A request that the client has sent before has its run already. `priors` are
+  // those of the specification (errors of KeepPriors).
   absl::StatusOr<v1::Run> Start(
       const PlannedRun& planned, std::optional<Eigen::MatrixXd> w0,
       const std::string& started_by,
-      std::optional<ClientRequest> request = std::nullopt);
+      std::optional<ClientRequest> request = std::nullopt,
+      NamedPriors priors = {});
 
   // The run that the client's request has, if any, without asking the curator.
   // ALREADY_EXISTS "request-differs"; FAILED_PRECONDITION "request-forgotten".
@@ -73,7 +76,8 @@ class RunManager {
   // "too-many-runs"; FAILED_PRECONDITION "too-many-refits".
   absl::StatusOr<NewRun> PrepareRefit(const v1::Refit& refit);
   absl::StatusOr<v1::Run> Refit(NewRun child, std::optional<Eigen::MatrixXd> w0,
-                                const std::string& started_by);
+                                const std::string& started_by,
+                                std::vector<SentPrior> priors = {});
   // Stores and queues a release that was added (added_release.h); a run of the
   // same id is returned as it is. Errors as Refit.
   absl::StatusOr<v1::Run> AddReleased(NewRun run,
@@ -92,7 +96,8 @@ class RunManager {
   // Newest first.
   absl::StatusOr<std::vector<v1::Run>> List();
 
-  // Calls send(event) for the events after `cursor` as they come, until the run
+  // Calls send(event) for the events after `cursor` as they come, and between
+  // them for what is not kept (RunEvent.learning), until the run
   // has ended and all are sent, send returns false, gone() is true (asked now
   // and then), or Stop. No lock is held while sending. NOT_FOUND "run-unknown";
   // UNAVAILABLE "shutting-down".
@@ -140,6 +145,8 @@ class RunManager {
   void Work();
   void Announce();
   void ForgetOldRuns();
+  // RunControl::learning of a run at work, else below 0.
+  double LearningOf(const std::string& run_id);
   // `more` runs are at work.
   void ShowRuns(int more);
   // Waits until something was announced since `seen`, gone() or Stop; returns

@@ -765,6 +765,15 @@ absl::StatusOr<Model> RunStore::ReadModel(const std::string& run_id) {
     model.rounds_done = row.getColumn(0).getUInt();
     model.state = static_cast<v1::RunState>(row.getColumn(1).getInt());
     DPNMF_ASSIGN_OR_RETURN(model.w, MatrixOf(&row, 2));
+    SQLite::Statement share(*db,
+                            "SELECT rows, columns, entries FROM matrices WHERE "
+                            "run_id = ? AND name = ?");
+    share.bind(1, run_id);
+    share.bind(2, absl::StrCat(kMemoryPrefix, kPriorShare));
+    if (share.executeStep()) {
+      DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd kept, MatrixOf(&share, 0));
+      if (kept.size() == 1) model.prior_share = kept(0);
+    }
     return model;
   });
 }
@@ -879,6 +888,8 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
     put.exec();
     if (finished.charge.receipt.has_value())
       PutReceipt(db, *finished.charge.receipt);
+    for (const v1::Receipt& receipt : finished.other_receipts)
+      PutReceipt(db, receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     AppendRelease(db, run_id, finished.release);
     SeeChain(db, finished.event.position());
@@ -922,7 +933,8 @@ absl::Status RunStore::MarkReceipts(std::int64_t void_since,
 
 absl::Status RunStore::FinishFit(const std::string& run_id,
                                  const Eigen::MatrixXd& w,
-                                 const v1::RunEvent& told) {
+                                 const v1::RunEvent& told,
+                                 std::optional<double> prior_share) {
   const std::int64_t now = state_->unix_seconds();
   return state_->Transact([&](SQLite::Database* db) -> absl::Status {
     DPNMF_ASSIGN_OR_RETURN(const RunRecord record, FindRun(db, run_id));
@@ -939,6 +951,10 @@ absl::Status RunStore::FinishFit(const std::string& run_id,
     put.bind(4, run_id);
     put.exec();
     PutMatrix(db, run_id, kDictionary, w);
+    if (prior_share.has_value()) {
+      PutMatrix(db, run_id, absl::StrCat(kMemoryPrefix, kPriorShare),
+                Eigen::MatrixXd::Constant(1, 1, *prior_share));
+    }
     v1::RunEvent event = told;
     event.set_state(v1::RUN_STATE_COMPLETED);
     event.set_round(rounds);

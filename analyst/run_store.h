@@ -60,6 +60,8 @@ struct FinishedRound {
   // where they are kept.
   std::vector<v1::ReleaseReply> release = {};
   v1::RunEvent event;  // its cursor and state are set by the store
+  // Of a federation: those of the other curators.
+  std::vector<v1::Receipt> other_receipts = {};
 };
 
 // A curator's word that the guarantee of a charge is void, with what signs it.
@@ -103,6 +105,7 @@ struct Model {
   Eigen::MatrixXd w;              // D x K
   std::uint32_t rounds_done = 0;  // that W follows from
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+  std::optional<double> prior_share;  // kPriorShare
 };
 
 // Thread-safe. Every method is one transaction. Besides the errors named,
@@ -142,7 +145,8 @@ class RunStore {
   // The end of a run that was fitted here and asks for no round: W, COMPLETED,
   // all rounds done. Nothing is charged. FAILED_PRECONDITION "run-ended".
   absl::Status FinishFit(const std::string& run_id, const Eigen::MatrixXd& w,
-                         const v1::RunEvent& event);
+                         const v1::RunEvent& event,
+                         std::optional<double> prior_share = std::nullopt);
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();

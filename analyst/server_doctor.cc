@@ -7,6 +7,7 @@
 #include "analyst/flag_addresses.h"
 #include "common/access/allow_list.h"
 #include "common/doctor/doctor_checks.h"
+#include "common/federation/federation.h"
 #include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
@@ -49,6 +50,21 @@ Finding AnswerOf(const std::string& curator, const TlsFiles& tls) {
              "that its allow-list names this server.");
 }
 
+// The file, and an answer of each of its curators.
+void AddFederation(const AnalystDoctorOptions& options, bool files_are_good,
+                   CheckList* checks) {
+  const auto federation = ReadFederation(options.federation);
+  const bool readable =
+      checks->Add("federation", Judged(federation.status(),
+                                       options.federation + " can be read.",
+                                       "Get the file that all curators have."));
+  if (!readable || !files_are_good) return;
+  for (const FederationMember& member : federation->members) {
+    checks->Add("curator " + member.name,
+                AnswerOf(member.address, options.tls));
+  }
+}
+
 }  // namespace
 
 v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
@@ -62,9 +78,12 @@ v1::DoctorReport ExamineAnalyst(const AnalystDoctorOptions& options) {
         "files towards clients",
         Judged(CheckTlsFiles(options.client_tls), "The files are valid."));
   }
-  const bool curator_named = checks.Add(
-      "curator address", Judged(CheckPeerAddress("--curator", options.curator),
-                                options.curator + " is an address."));
+  const bool curator_named =
+      (!options.curator.empty() || options.federation.empty()) &&
+      checks.Add("curator address",
+                 Judged(CheckPeerAddress("--curator", options.curator),
+                        options.curator + " is an address."));
+  if (!options.federation.empty()) AddFederation(options, good, &checks);
   if (!options.listen.empty()) {
     checks.Add("own address",
                Judged(CheckListenAddress("--listen", options.listen),

@@ -13,10 +13,11 @@ namespace dpnmf::analyst {
 
 struct AnalystDoctorOptions {
   std::string state_dir;
-  std::string curator;  // HOST:PORT
-  std::string listen;   // HOST:PORT; empty: not looked at
-  TlsFiles tls;         // towards the curator
-  TlsFiles client_tls;  // towards clients
+  std::string curator;     // HOST:PORT; may be empty with a federation
+  std::string federation;  // federation.json; empty: none
+  std::string listen;      // HOST:PORT; empty: not looked at
+  TlsFiles tls;            // towards the curator
+  TlsFiles client_tls;     // towards clients
   std::string clients;
   std::string receipt_key;  // the curator's receipt.pub; empty: not given
   std::string audit_log;

@@ -48,12 +48,14 @@ grpc::Status Lost() {
   return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
 }
 
-// W_0 (D x K) from the chunks that follow the specification; nothing if none
-// follow.
+// W_0 (D x K) from the chunks that follow the specification, nothing if none
+// follow; and the priors that were announced.
 template <typename Request>
 absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
-    std::uint64_t features, std::uint64_t rank,
-    grpc::ServerReader<Request>* reader) {
+    std::uint64_t features, std::uint64_t rank, const PriorHeaders& announced,
+    grpc::ServerReader<Request>* reader, std::vector<SentPrior>* priors) {
+  DPNMF_ASSIGN_OR_RETURN(PriorReader prior_reader,
+                         PriorReader::Create(announced));
   v1::MatrixShape shape;
   shape.set_rows(features);
   shape.set_columns(rank);
@@ -63,10 +65,19 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
   Request request;
   bool any = false;
   while (DPNMF_TRANSFER("client-receive", reader->Read(&request))) {
+    if (request.has_prior_features()) {
+      DPNMF_RETURN_IF_ERROR(prior_reader.Add(request.prior_features()));
+      continue;
+    }
+    if (request.has_prior()) {
+      DPNMF_RETURN_IF_ERROR(prior_reader.Add(request.prior()));
+      continue;
+    }
     if (!request.has_dictionary()) return SpecificationMissing();
     DPNMF_RETURN_IF_ERROR(matrix.Add(request.dictionary()));
     any = true;
   }
+  DPNMF_ASSIGN_OR_RETURN(*priors, prior_reader.Finish());
   if (!any) return std::optional<Eigen::MatrixXd>();
   if (!matrix.complete()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "matrix-shape",
@@ -358,6 +369,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         static_cast<std::uint64_t>(model.w.cols()));
     header.set_rounds_done(model.rounds_done);
     header.set_state(model.state);
+    if (model.prior_share.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(const RunRecord record,
+                             parts_.store->Get(request.run_id()));
+      *header.mutable_priors() = record.run.specification().priors();
+      header.set_prior_share(*model.prior_share);
+    }
     DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
                            parts_.store->ReadDataset(request.run_id()));
     if (dataset.has_value()) *header.mutable_dataset() = *dataset;
@@ -455,7 +472,18 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                    {{"identity", admitted.client}, {"run", request.run_id()}}));
     return SynthesisePeople(
         request, run.run, state, *dataset,
-        [&context] { return context.IsCancelled(); }, write);
+        [&context] { return context.IsCancelled(); },
+        [&](v1::SynthesiseReply reply) {
+          if (!reply.has_header()) return write(reply);
+          *reply.mutable_header()->mutable_dataset() = *dataset;
+          if (!write(reply)) return false;
+          if (!request.feature_names()) return true;
+          return WriteItemPages(StoredNames(request.run_id(), parts_.store), {},
+                                [&](v1::ListItemsReply&& page) {
+                                  *reply.mutable_items() = std::move(page);
+                                  return write(reply);
+                                });
+        });
   }
 
   absl::Status SendReceipts(const grpc::ServerContext& context,
@@ -587,9 +615,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (!specification.request_id().empty())
       return StartOnce(client, specification, reader);
     DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
+    NamedPriors priors;
     DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
-                           ReadDictionaryOf(planned, reader));
-    return Started(client, parts_.runs->Start(planned, std::move(w0), client));
+                           ReadDictionaryOf(planned, reader, &priors));
+    return Started(client, parts_.runs->Start(planned, std::move(w0), client,
+                                              std::nullopt, std::move(priors)));
   }
 
   // With a request id: the run that it has, without asking the curator, or a
@@ -604,11 +634,13 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
             client, RequestById(specification, std::nullopt).name));
     if (!answered.has_value()) {
       DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
+      NamedPriors priors;
       DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
-                             ReadDictionaryOf(planned, reader));
+                             ReadDictionaryOf(planned, reader, &priors));
       ClientRequest request = RequestById(specification, w0);
-      return Started(client, parts_.runs->Start(planned, std::move(w0), client,
-                                                std::move(request)));
+      return Started(client,
+                     parts_.runs->Start(planned, std::move(w0), client,
+                                        std::move(request), std::move(priors)));
     }
     std::optional<Eigen::MatrixXd> w0;
     if (specification.learner().initialisation() == v1::INITIALISATION_PUBLIC) {
@@ -616,9 +648,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       const absl::StatusOr<Model> model =
           parts_.store->ReadModel(answered->run_id);
       if (model.ok() && model->w.cols() == specification.parameters().rank()) {
+        std::vector<SentPrior> priors;  // the digests have been compared
         DPNMF_ASSIGN_OR_RETURN(
             w0, ReadDictionary(static_cast<std::uint64_t>(model->w.rows()),
-                               specification.parameters().rank(), reader));
+                               specification.parameters().rank(),
+                               specification.priors(), reader, &priors));
       }
     }
     DPNMF_ASSIGN_OR_RETURN(
@@ -636,12 +670,23 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return planned;
   }
 
-  static absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionaryOf(
+  absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionaryOf(
       const PlannedRun& planned,
-      grpc::ServerReader<v1::StartRunRequest>* reader) {
-    return ReadDictionary(planned.dataset.features(),
-                          planned.reply.specification().parameters().rank(),
-                          reader);
+      grpc::ServerReader<v1::StartRunRequest>* reader, NamedPriors* priors) {
+    DPNMF_ASSIGN_OR_RETURN(
+        std::optional<Eigen::MatrixXd> w0,
+        ReadDictionary(planned.dataset.features(),
+                       planned.reply.specification().parameters().rank(),
+                       planned.reply.specification().priors(), reader,
+                       &priors->priors));
+    const bool named = std::any_of(
+        priors->priors.begin(), priors->priors.end(),
+        [](const SentPrior& prior) { return !prior.names.empty(); });
+    if (named) {
+      DPNMF_ASSIGN_OR_RETURN(priors->names,
+                             AskNames(planned.dataset, parts_.curator));
+    }
+    return w0;
   }
 
   static absl::StatusOr<v1::Run> Started(const std::string& client,
@@ -659,14 +704,15 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       return SpecificationMissing();
     DPNMF_ASSIGN_OR_RETURN(NewRun child,
                            parts_.runs->PrepareRefit(first.refit()));
+    std::vector<SentPrior> priors;
     DPNMF_ASSIGN_OR_RETURN(
         std::optional<Eigen::MatrixXd> w0,
         ReadDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
                        child.record.run.specification().parameters().rank(),
-                       reader));
+                       first.refit().priors(), reader, &priors));
     DPNMF_ASSIGN_OR_RETURN(
-        v1::Run run,
-        parts_.runs->Refit(std::move(child), std::move(w0), client));
+        v1::Run run, parts_.runs->Refit(std::move(child), std::move(w0), client,
+                                        std::move(priors)));
     LogInfo("{} refits run {} as {}", client, run.parent(), run.run_id());
     return run;
   }

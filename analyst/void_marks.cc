@@ -52,6 +52,15 @@ class RememberingCurator final : public CuratorConnection {
     return curator_->NewStream();
   }
 
+  std::unique_ptr<RunStream> NewStreamFor(const std::string& dataset) override {
+    return curator_->NewStreamFor(dataset);
+  }
+
+  absl::StatusOr<std::vector<v1::MemberBudget>> MemberBudgets(
+      const std::string& dataset) override {
+    return curator_->MemberBudgets(dataset);
+  }
+
  private:
   absl::Status See(const std::string& population, std::int64_t void_since) {
     if (metrics_ != nullptr) metrics_->SetVoidSince(population, void_since);

@@ -4,6 +4,10 @@
 # measurements in OUTPUT/scale.jsonl and a plot in OUTPUT/scale.svg. OUTPUT:
 # [scale]; N: [10000 100000 1000000 10000000]. The largest takes 3 GB of memory.
 #
+# bench/scale.sh --ranks R [OUTPUT]: rounds of R ranks of one thread, and of four,
+# beside one process with R threads, in turn; and the time of MPI's part. Lines of
+# JSON on standard output and in OUTPUT/ranks.jsonl. REPEATS: [15].
+#
 # From the environment: THREADS (all), FEATURES (50), RANK (10), BENCH
 # (build/bench/dpnmf_scale_bench, built if it is not there).
 set -euo pipefail
@@ -13,6 +17,33 @@ case "${1:-}" in -h | --help)
   exit 0
   ;;
 esac
+if [ "${1:-}" = --ranks ]; then
+  ranks=${2:?--ranks needs a number}
+  output=${3:-scale}
+  build=$here/../build
+  DPNMF_TARGET="dpnmf-ranks dpnmf_ranks_bench dpnmf_reduce_bench" "$here/../deploy/build.sh" "$build" \
+    -DDPNMF_BUILD_BENCH=ON -DDPNMF_RANKS=ON >&2
+  mkdir -p "$output"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  run=(mpirun --oversubscribe --bind-to none --host localhost:8)
+  [ "$(id -u)" != 0 ] || run+=(--allow-run-as-root)
+  {
+    # D, K, N, nonzeros a person (0: dense).
+    for shape in "9394 30 20000 100" "9394 30 20000 1000" "361 50 40000 0"; do
+      for many in "$ranks" 4; do
+        # shellcheck disable=SC2086
+        "$build/bench/dpnmf_ranks_bench" "$build/bin/dpnmf-ranks" "$work" $shape "$many" "$ranks" "${REPEATS:-15}" \
+          2>>"$output/ranks.log"
+      done
+    done
+    # A and B at D = 9,394, K = 30: 282,285 integers; W: 2,254,560 bytes.
+    for many in "$ranks" 4; do
+      "${run[@]}" -n "$many" "$build/bench/dpnmf_reduce_bench" 282285 2254560
+    done
+  } | tee "$output/ranks.jsonl"
+  exit
+fi
 output=${1:-scale}
 shift || true
 [ $# -gt 0 ] || set -- 10000 100000 1000000 10000000

@@ -4,6 +4,7 @@
 #
 #   base <- privacy <- nmf <- wire <- tls <- {server, doctor} <- {curator, analyst, client}
 #   base <- {access, cli} <- {curator, analyst}
+#   {nmf, proto} <- federation <- {curator, analyst}
 #   plot <- {lab, client}
 #   base <- web <- {client, operator_page};  base <- control <- {curator, operator_page}
 #   nmf <- numeric <- {curator, lab}
@@ -24,14 +25,15 @@ set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
 set(DPNMF_MAY_USE_recommend_proto)
 set(DPNMF_MAY_USE_wire base privacy nmf proto wire)
+set(DPNMF_MAY_USE_federation base privacy nmf proto federation)
 set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
 set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
-set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire tls server doctor numeric curator)
+set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire federation tls server doctor numeric curator)
 set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
-set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire tls server doctor analyst)
+set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
@@ -43,20 +45,21 @@ set(DPNMF_LINKS_operator_page common/base common/cli common/web curator/serve/co
 set(DPNMF_LINKS_privacy common/base common/privacy)
 set(DPNMF_LINKS_nmf common/base common/privacy common/nmf common/ratings)
 set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common/wire)
+set(DPNMF_LINKS_federation common/base common/privacy common/nmf common/federation)
 set(DPNMF_LINKS_tls common/base common/wire common/tls)
 set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
 set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
 set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
 set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/plot common/wire
   curator/data curator/import curator/draft curator/factor curator/lab)
-set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise
-  curator/ledger curator/gate curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
+set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
+  curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_client common/base common/cli common/plot common/web common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst common analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli plot web control operator_page privacy nmf wire tls server doctor numeric lab curator client analyst test)
+foreach(layer base access cli plot web control operator_page privacy nmf wire federation tls server doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|web|packages|list: installs
+# deploy/install.sh build|test|ci|python|python-test|web|ranks|packages|list: installs
 # missing Debian 12 packages. build: compiler and libraries. test: the same and what the
 # tests need. ci: the same and sanitizers, linters and clang. python: what the
 # Python package needs to be built and used. python-test: build, python and what
-# the tests of that package need. web: the browser of tests/web. packages: build and
-# what deploy/packages.sh needs. list: prints those of build, one a line.
+# the tests of that package need. web: the browser of tests/web. ranks: Open MPI, for
+# dpnmf-ranks. packages: build and what deploy/packages.sh needs. list: prints those of
+# build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -19,6 +20,7 @@ python=(python3-grpcio python3-protobuf python3-numpy python3-matplotlib python3
 python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-nbclient
   python3-nbconvert python3-ipykernel)
 web=(chromium chromium-driver python3-selenium)
+ranks=(openmpi-bin libopenmpi-dev)
 packages=(dpkg-dev file python3)
 
 case "${1:-}" in
@@ -29,8 +31,9 @@ case "${1:-}" in
   python) wanted=("${python[@]}") ;;
   python-test) wanted=("${build[@]}" "${python[@]}" "${python_test[@]}") ;;
   web) wanted=("${web[@]}") ;;
+  ranks) wanted=("${ranks[@]}") ;;
   packages) wanted=("${build[@]}" "${packages[@]}") ;;
-  *) sed -n '2,7p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,8p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

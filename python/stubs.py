@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent / "proto"
 OUT = HERE / "src"
 # What an analyst's client speaks; the curator's other messages are not its own.
-NAMES = ("analyst", "curator", "matrix", "privacy", "receipt", "time")
+NAMES = ("analyst", "curator", "federation", "matrix", "privacy", "receipt", "time")
 PACKAGE = '"""Messages and stubs, made by protoc from proto/dpnmf/v1."""\n'
 
 

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "analyst/client/model.h"
+#include "analyst/client/prior_flags.h"
 #include "common/base/error.h"
 #include "common/wire/item_model_stream.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
+#include "common/wire/prior.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
@@ -125,20 +127,46 @@ absl::StatusOr<v1::PlanRunReply> AnalystClient::PlanRun(
 
 namespace {
 
-// The request, then W_0 if it has entries. A write that fails ends the stream;
-// Finish says why.
+// The names, then the entries.
+template <typename Request>
+bool SendPrior(const PriorToSend& prior, grpc::ClientWriter<Request>* stream) {
+  Request request;
+  v1::PriorFeatures features;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < prior.names.size(); ++i) {
+    features.add_names(prior.names[i]);
+    bytes += prior.names[i].size() + 2;
+    if (bytes < kPriorNamesBytes && i + 1 < prior.names.size()) continue;
+    *request.mutable_prior_features() = features;
+    if (!stream->Write(request)) return false;
+    features.clear_names();
+    bytes = 0;
+  }
+  return prior.entries.size() == 0 ||
+         WriteChunks(prior.entries, [&](const v1::RealChunk& chunk) {
+           *request.mutable_prior() = chunk;
+           return stream->Write(request);
+         });
+}
+
+// The request, then W_0 if it has entries, then the priors. A write that fails
+// ends the stream; Finish says why.
 template <typename Request>
 absl::Status SendWithDictionary(Request request,
                                 std::span<const double> dictionary,
+                                const std::vector<PriorToSend>* priors,
                                 grpc::ClientWriter<Request>* stream) {
-  if (stream->Write(request) && !dictionary.empty()) {
+  bool open = stream->Write(request);
+  if (open && !dictionary.empty()) {
     const Eigen::Map<const Eigen::VectorXd> entries(
         dictionary.data(), static_cast<Eigen::Index>(dictionary.size()));
-    WriteChunks(entries, [&](const v1::RealChunk& chunk) {
+    open = WriteChunks(entries, [&](const v1::RealChunk& chunk) {
       *request.mutable_dictionary() = chunk;
       return stream->Write(request);
     });
   }
+  for (std::size_t i = 0; priors != nullptr && open && i < priors->size(); ++i)
+    open = SendPrior((*priors)[i], stream);
   stream->WritesDone();
   return FromGrpc(stream->Finish());
 }
@@ -147,7 +175,8 @@ absl::Status SendWithDictionary(Request request,
 
 absl::StatusOr<v1::Run> AnalystClient::StartRun(
     const v1::RunSpecification& specification,
-    std::span<const double> dictionary) const {
+    std::span<const double> dictionary,
+    const std::vector<PriorToSend>* priors) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::Run run;
@@ -155,12 +184,13 @@ absl::StatusOr<v1::Run> AnalystClient::StartRun(
   v1::StartRunRequest request;
   *request.mutable_specification() = specification;
   DPNMF_RETURN_IF_ERROR(SendWithDictionary(
-      request, dictionary, stub.StartRun(&context, &run).get()));
+      request, dictionary, priors, stub.StartRun(&context, &run).get()));
   return run;
 }
 
 absl::StatusOr<v1::Run> AnalystClient::RefitRun(
-    const v1::Refit& refit, std::span<const double> dictionary) const {
+    const v1::Refit& refit, std::span<const double> dictionary,
+    const std::vector<PriorToSend>* priors) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::Run run;
@@ -168,7 +198,7 @@ absl::StatusOr<v1::Run> AnalystClient::RefitRun(
   v1::RefitRunRequest request;
   *request.mutable_refit() = refit;
   DPNMF_RETURN_IF_ERROR(SendWithDictionary(
-      request, dictionary, stub.RefitRun(&context, &run).get()));
+      request, dictionary, priors, stub.RefitRun(&context, &run).get()));
   return run;
 }
 

@@ -21,7 +21,8 @@ class Channel;
 
 namespace dpnmf::cli {
 
-struct Model;  // analyst/client/model.h
+struct Model;        // analyst/client/model.h
+struct PriorToSend;  // analyst/client/prior_flags.h
 
 // Errors carry the server's sentence and reason code (common/wire/status.h).
 // Single calls end after a minute; streams live as long as the connection does.
@@ -35,12 +36,15 @@ class AnalystClient {
   absl::StatusOr<v1::PlanRunReply> PlanRun(
       const v1::RunSpecification& specification) const;
   // `dictionary` (D x K, column by column) is sent if it has entries: W_0 of a
-  // public start.
-  absl::StatusOr<v1::Run> StartRun(const v1::RunSpecification& specification,
-                                   std::span<const double> dictionary) const;
-  // Another model of a paid release; `dictionary` as for StartRun.
-  absl::StatusOr<v1::Run> RefitRun(const v1::Refit& refit,
-                                   std::span<const double> dictionary) const;
+  // public start. `priors`, if not null: those of the specification.
+  absl::StatusOr<v1::Run> StartRun(
+      const v1::RunSpecification& specification,
+      std::span<const double> dictionary,
+      const std::vector<PriorToSend>* priors = nullptr) const;
+  // Another model of a paid release; `dictionary`, `priors` as for StartRun.
+  absl::StatusOr<v1::Run> RefitRun(
+      const v1::Refit& refit, std::span<const double> dictionary,
+      const std::vector<PriorToSend>* priors = nullptr) const;
   // Calls take(message) for each message; its error ends the call.
   absl::Status GetRelease(
       const v1::GetReleaseRequest& request,

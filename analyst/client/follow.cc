@@ -78,6 +78,7 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
     if (event.has_position()) position = event.position();
     printer.Show(event);
   };
+  callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
   callbacks.on_retry = [&](const absl::Status& status, absl::Duration pause) {
     printer.EndLine();
     *environment.err << "dpnmf: the connection was lost (" << status.message()

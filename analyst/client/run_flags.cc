@@ -36,18 +36,21 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   return std::vector<double>(w.data(), w.data() + w.size());
 }
 
-bool LearnsDictionary(const Mechanism& mechanism) {
-  return mechanism.learns_dictionary;
+// Its release is for drawing people, and it has no dictionary.
+constexpr std::string_view kOfPeople = "class_moments";
+
+bool CanBeTrained(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary || mechanism.name == kOfPeople;
 }
 
 absl::Status CheckMechanism(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
-  if (name == "auto" || (mechanism != nullptr && LearnsDictionary(*mechanism)))
+  if (name == "auto" || (mechanism != nullptr && CanBeTrained(*mechanism)))
     return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kInvalidArgument, "mechanism-unknown",
       absl::StrCat("`--mechanism` must be auto, ",
-                   NamesText(Mechanisms(), LearnsDictionary),
+                   NamesText(Mechanisms(), CanBeTrained),
                    "; to ask how well W fits, run 'dpnmf objective RUN'."));
 }
 
@@ -161,6 +164,17 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
           "; remove it, or choose another mechanism."));
 }
 
+// A federation is a data set to the server.
+absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
+  if (flags.dataset.empty() == flags.federation.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "Name one of --dataset and --federation; see 'dpnmf train "
+                   "--help'.");
+  }
+  if (flags.dataset.empty()) flags.dataset = flags.federation;
+  return flags;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
@@ -180,7 +194,7 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 std::string MechanismHelp() {
   std::string help = "auto";
   for (const Mechanism* mechanism : Mechanisms().rows()) {
-    if (!LearnsDictionary(*mechanism)) continue;
+    if (!CanBeTrained(*mechanism)) continue;
     absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
                     std::string(mechanism->summary), ")");
   }
@@ -191,8 +205,13 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
   static const std::string mechanisms = MechanismHelp();
   return {
       Flag("--dataset", &flags->dataset,
-           "Name of the data set; see 'dpnmf datasets'",
-           {.value = "NAME", .required = true}),
+           "Name of the data set; see 'dpnmf datasets' [required without "
+           "--federation]",
+           {.value = "NAME"}),
+      Flag("--federation", &flags->federation,
+           "Instead: name of a federation of curators, whose people are all "
+           "learnt from together",
+           {.value = "NAME"}),
       Flag("--rank", &flags->rank,
            "K: number of parts to learn; of ratings the most numbers in a "
            "person's profile [of ratings: by the data set's size; else "
@@ -306,7 +325,8 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
 }
 
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
-                                       const RunFlags& flags) {
+                                       const RunFlags& typed) {
+  DPNMF_ASSIGN_OR_RETURN(const RunFlags flags, WithDataset(typed));
   const bool is_public = absl::StartsWith(flags.init, kPublicPrefix);
   if (!is_public && flags.init != "random") {
     return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
@@ -320,7 +340,8 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
   PreparedRun run;
   DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
-  if (!flags.rank.has_value() && !run.dataset.has_ratings()) {
+  if (!flags.rank.has_value() && !run.dataset.has_ratings() &&
+      flags.mechanism != kOfPeople) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
                    "--rank is required for a data set that does not hold "
                    "ratings; see 'dpnmf plan --help'.");

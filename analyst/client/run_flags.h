@@ -16,7 +16,8 @@ namespace dpnmf::cli {
 
 // As typed; what is not given comes from the data set or from the defaults.
 struct RunFlags {
-  std::string dataset;
+  std::string dataset;     // or a federation, which is one to the server
+  std::string federation;  // as typed; PrepareRun makes it the data set
   std::optional<std::uint32_t> rank;    // of ratings: else by the server
   std::optional<std::uint32_t> rounds;  // else by the mechanism
   double epsilon = 0;

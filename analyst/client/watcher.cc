@@ -48,14 +48,17 @@ absl::StatusOr<WatchOutcome> WatchToEnd(const AnalystClient& client,
   Pauses pauses(policy);
   WatchOutcome outcome;
   for (;;) {
-    absl::Status status = client.WatchRun(run_id, cursor, interrupt,
-                                          [&](const v1::RunEvent& event) {
-                                            if (event.cursor() <= cursor)
-                                              return;  // seen before
-                                            cursor = event.cursor();
-                                            pauses.Reset();
-                                            callbacks.on_event(event);
-                                          });
+    absl::Status status = client.WatchRun(
+        run_id, cursor, interrupt, [&](const v1::RunEvent& event) {
+          if (event.has_learning()) {
+            if (callbacks.on_learning) callbacks.on_learning(event.learning());
+            return;
+          }
+          if (event.cursor() <= cursor) return;  // seen before
+          cursor = event.cursor();
+          pauses.Reset();
+          callbacks.on_event(event);
+        });
     if (interrupt->raised()) {
       outcome.interrupted = true;
       return outcome;

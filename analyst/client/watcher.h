@@ -30,6 +30,8 @@ struct WatchOutcome {
 struct WatchCallbacks {
   // Each event once, in order.
   std::function<void(const v1::RunEvent&)> on_event;
+  // Between events: the share of learning that is done. May be null.
+  std::function<void(double)> on_learning = {};
   // Before a pause: why, and how long.
   std::function<void(const absl::Status&, absl::Duration)> on_retry;
 };

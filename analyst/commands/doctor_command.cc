@@ -17,6 +17,7 @@ ExitCode Examine(const ServeFlags& flags, const std::string& format) {
   AnalystDoctorOptions doctor;
   doctor.state_dir = flags.state_dir;
   doctor.curator = flags.curator;
+  doctor.federation = flags.federation;
   doctor.listen = flags.listen;
   doctor.tls = doctor.client_tls = flags.tls;
   if (!flags.client_ca.empty()) doctor.client_tls.ca_file = flags.client_ca;

@@ -7,6 +7,7 @@
 #include "analyst/commands/commands.h"
 #include "analyst/commands/serve_flags.h"
 #include "analyst/curator_client.h"
+#include "analyst/federated_curator.h"
 #include "analyst/flag_addresses.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
@@ -38,6 +39,40 @@ void GreetCurator(CuratorConnection* curator, const std::string& address) {
   }
 }
 
+// The curator, the federation's curators, or both. Addresses are checked.
+absl::StatusOr<std::unique_ptr<CuratorConnection>> Connect(
+    const ServeFlags& flags,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    RunStore* store, Metrics* metrics) {
+  const auto to = [&](const std::string& address) {
+    return ConnectCurator(address, credentials,
+                          std::chrono::seconds(flags.silence_seconds));
+  };
+  std::unique_ptr<CuratorConnection> all;
+  if (!flags.curator.empty()) all = to(flags.curator);
+  if (!flags.federation.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(Federation federation,
+                           ReadFederation(flags.federation));
+    std::vector<std::unique_ptr<CuratorConnection>> members;
+    for (const FederationMember& member : federation.members) {
+      DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--federation", member.address));
+      members.push_back(to(member.address));
+    }
+    all = FederateCurators(std::move(all), std::move(federation),
+                           std::move(members));
+  }
+  return RememberVoidGuarantees(std::move(all), store, metrics);
+}
+
+absl::Status CheckCuratorFlags(const ServeFlags& flags) {
+  if (!flags.curator.empty())
+    return CheckPeerAddress("--curator", flags.curator);
+  if (!flags.federation.empty()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                 "--curator is required, or --federation; see 'dpnmf-analyst "
+                 "serve --help'.");
+}
+
 // Written down before it counts.
 absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
                             RunStore* store) {
@@ -52,7 +87,7 @@ absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
 }
 
 absl::Status Serve(const ServeFlags& flags) {
-  DPNMF_RETURN_IF_ERROR(CheckPeerAddress("--curator", flags.curator));
+  DPNMF_RETURN_IF_ERROR(CheckCuratorFlags(flags));
   DPNMF_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen));
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
@@ -68,10 +103,9 @@ absl::Status Serve(const ServeFlags& flags) {
       Metrics::Create("dpnmf_analyst", flags.metrics_listen));
   LogRefusedPeers(metrics.get());
   const absl::Cleanup quiet = [] { OnPeerRefused(nullptr); };
-  const auto curator = RememberVoidGuarantees(
-      ConnectCurator(flags.curator, channel_credentials,
-                     std::chrono::seconds(flags.silence_seconds)),
-      store.get(), metrics.get());
+  DPNMF_ASSIGN_OR_RETURN(
+      const auto curator,
+      Connect(flags, channel_credentials, store.get(), metrics.get()));
   if (!metrics->address().empty())
     LogInfo("metrics at http://{}/metrics", metrics->address());
   DPNMF_RETURN_IF_ERROR(audit->Write(
@@ -108,7 +142,8 @@ absl::Status Serve(const ServeFlags& flags) {
       }));
   DPNMF_ASSIGN_OR_RETURN(auto server, RpcServer::Start(options));
   LogInfo("dpnmf-analyst {} listens on {}", DPNMF_VERSION, server->address());
-  GreetCurator(curator.get(), flags.curator);
+  GreetCurator(curator.get(),
+               flags.curator.empty() ? flags.federation : flags.curator);
 
   const int signal = WaitForSignal(signals);
   LogInfo("signal {}: shutting down; runs continue after the next start",

@@ -11,8 +11,13 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "HOST:PORT for clients; port 0 takes a free one",
            {.env = true, .shown = true}),
       Flag("--curator", &flags->curator,
-           "HOST:PORT of the curator; HOST as in its certificate",
-           {.env = true, .required = true}),
+           "HOST:PORT of the curator; HOST as in its certificate [required "
+           "without --federation]",
+           {.env = true}),
+      Flag("--federation", &flags->federation,
+           "federation.json: curators whose sums are released together, at the "
+           "addresses that it has [none]",
+           {.env = true}),
       Flag("--ca", &flags->tls.ca_file,
            "PEM file of the CA that signs the curator and the clients",
            {.env = true, .required = true}),

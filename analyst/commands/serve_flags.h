@@ -16,6 +16,7 @@ struct ServeFlags {
   std::string state_dir;
   std::string listen = "127.0.0.1:7432";
   std::string curator;
+  std::string federation;  // federation.json; empty: none
   TlsFiles tls;
   std::string client_ca;
   std::string clients;

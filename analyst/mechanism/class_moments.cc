@@ -29,6 +29,7 @@ absl::Status UpdateFromClasses(const std::vector<NoisedMatrix>& parts,
 
 void OneRoundOfClasses(const DatasetFacts&, RunParameters* parameters) {
   if (parameters->rounds == 0) parameters->rounds = 1;
+  if (parameters->rank == 0) parameters->rank = 1;
 }
 
 constexpr ReleaseKind kReleases[] = {{.name = "class moments",

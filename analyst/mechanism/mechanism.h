@@ -40,6 +40,8 @@ struct LearnerState {
 // In LearnerState::memory of a run that was ended while it learned from its
 // last round: the memory has that release, and W is that of the round before.
 inline constexpr char kUnlearnt[] = "unlearnt";
+// The share of the priors in what W was fitted to (1 x 1; run_priors.h).
+inline constexpr char kPriorShare[] = "prior share";
 
 // Noise of one released part, as a mean over users.
 struct PartNoise {
@@ -70,6 +72,8 @@ struct RoundFacts {
   const RatingsFacts* ratings = nullptr;
   // Learning is broken off once it says so (common/base/stop.h).
   Stop stopped = {};
+  // If not null: told the share of a long update that is done, in (0, 1].
+  std::function<void(double)> progress = {};
 };
 
 // Updates the state with the parts of one release. INVALID_ARGUMENT

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/paid_release.h"
+#include "analyst/run_priors.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/nmf/defaults.h"
@@ -114,7 +116,13 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   options.seed = facts.seed;
   options.threads = DefaultThreads();
   options.stop = facts.stopped;
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitPaidMoments(paid, options));
+  options.progress = facts.progress;
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
+  std::optional<double> prior_share;
+  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
+                         FitPaidMoments(paid, options, &prior_share));
+  if (prior_share.has_value())
+    state->memory[kPriorShare] = Eigen::MatrixXd::Constant(1, 1, *prior_share);
   state->w = std::move(w);
   return absl::OkStatus();
 }
@@ -160,8 +168,12 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
       g->rows() < 1 || g->rows() > state.w.rows())
     return ErrorsDamaged();
-  const NoisedMoments moments{*g, part->second.stddev,
-                              part->second.diagonal_stddev};
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> on,
+                         RowsOfMoments(facts.moment_rows, state));
+  if (static_cast<Eigen::Index>(on.size()) != g->rows()) return ErrorsDamaged();
+  NoisedMoments moments{*g, part->second.stddev, part->second.diagonal_stddev,
+                        nullptr};
+  DPNMF_ASSIGN_OR_RETURN(moments.priors, PriorsOf(state, on));
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments, stopped));
   FitOptions options;

@@ -9,8 +9,9 @@
 
 namespace dpnmf {
 
-// X (M x count), >= 0, mean squared length 1: drawn and matched as
-// FitDictionary does (its steps 1 and 2). Of `options` the rank and the start
+// X, >= 0, mean squared length 1: `count` columns (M x count), and the public
+// ones of a prior, drawn and matched as FitDictionary does (its steps 1 and 2).
+// Of `options` the rank and the start
 // are not read. CANCELLED "cancelled".
 absl::StatusOr<Eigen::MatrixXf> DrawMatchedColumns(
     const DenoisedMoments& moments, Eigen::Index count,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/nmf/empirical_bayes.h"
@@ -169,7 +170,82 @@ MatrixXd RotationInvariantShrinkage(const MatrixXd& noised, double stddev,
   return Conjugated(spectrum.vectors, shrunk, stop);
 }
 
+// The signal's variance in groups of entries whose l_i l_j are alike, falling;
+// the first groups are small, since few entries are large.
+struct VarianceGroups {
+  std::vector<std::pair<Index, Index>> entries;  // i <= j, falling l_i l_j
+  std::vector<std::size_t> ends;                 // of each group in `entries`
+  std::vector<double> variances;                 // of each group
+};
+
+VarianceGroups GroupsOf(const MatrixXd& rest, const VectorXd& values,
+                        double stddev) {
+  constexpr std::size_t kFirstGroup = 8;
+  constexpr double kGrowth = 1.5;
+  VarianceGroups groups;
+  const Index count = values.size();
+  for (Index j = 0; j < count; ++j)
+    for (Index i = 0; i <= j; ++i) groups.entries.emplace_back(i, j);
+  const VectorXd level = values.cwiseMax(0.0);
+  std::sort(groups.entries.begin(), groups.entries.end(),
+            [&](const auto& a, const auto& b) {
+              const double of_a = level(a.first) * level(a.second);
+              const double of_b = level(b.first) * level(b.second);
+              return of_a != of_b ? of_a > of_b
+                                  : std::tie(a.second, a.first) <
+                                        std::tie(b.second, b.first);
+            });
+  std::vector<Level> levels;
+  auto size = static_cast<double>(kFirstGroup);
+  for (std::size_t first = 0; first < groups.entries.size();) {
+    std::size_t end =
+        std::min(groups.entries.size(), first + static_cast<std::size_t>(size));
+    if (groups.entries.size() - end < end - first) end = groups.entries.size();
+    Level group{0, static_cast<double>(end - first), 0};
+    for (std::size_t at = first; at < end; ++at) {
+      const auto [i, j] = groups.entries[at];
+      group.value += rest(i, j) * rest(i, j) / (i == j ? 2 : 1);
+    }
+    group.value = group.value / group.weight - stddev * stddev;
+    levels.push_back(group);
+    groups.ends.push_back(end);
+    first = end;
+    size *= kGrowth;
+  }
+  MakeFalling(&levels);
+  for (const Level& group : levels)
+    groups.variances.push_back(std::max(0.0, group.value));
+  return groups;
+}
+
 }  // namespace
+
+BesideBase EstimateBesideBase(const MatrixXd& y, const MatrixXd& base,
+                              double stddev, const Stop& stop) {
+  const Spectrum spectrum = SpectrumOf(base, stop);
+  const MatrixXd& q = spectrum.vectors;
+  const MatrixXd difference = y - base;
+  MatrixXd rest = TransposeProduct(q, Product(difference, q, stop), stop);
+  const VarianceGroups groups = GroupsOf(rest, spectrum.values, stddev);
+  const double noise = stddev * stddev;
+  std::size_t at = 0;
+  for (std::size_t group = 0; group < groups.ends.size(); ++group) {
+    const double variance = groups.variances[group];
+    const double factor = noise > 0 ? variance / (variance + noise) : 1;
+    for (; at < groups.ends[group]; ++at) {
+      const auto [i, j] = groups.entries[at];
+      const double mean = (rest(i, j) + rest(j, i)) / 2;
+      rest(i, j) = rest(j, i) = factor * mean;
+    }
+  }
+  BesideBase result;
+  result.within = ProductTranspose(Product(q, rest, stop), q, stop);
+  result.within = ((result.within + result.within.transpose()) / 2).eval();
+  result.beside =
+      RotationInvariantShrinkage(difference - result.within, stddev, stop);
+  result.beside = ((result.beside + result.beside.transpose()) / 2).eval();
+  return result;
+}
 
 double NoiseEdge(const MatrixXd& y, double stddev) {
   return 2 * stddev * std::sqrt(static_cast<double>(y.rows()));

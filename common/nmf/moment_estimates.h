@@ -1,7 +1,8 @@
 // Two estimates of a second moment G (M x M) from Y = G + E, E symmetric
 // Gaussian noise of deviation `stddev` above the diagonal. One sees few
-// directions that many features share, the other few large entries. The steps
-// of DenoiseMoments (common/nmf/moments.h), which combines them.
+// directions that many features share, the other few large entries. A third
+// begins at what is public. The steps of DenoiseMoments (common/nmf/moments.h),
+// which combines them.
 //
 // Post-processing; pure functions; y square and symmetric, finite, M >= 1,
 // stddev > 0 (the first takes 0 as well and gives y back). `stop` as in
@@ -42,6 +43,23 @@ SpectralEstimate EstimateBySpectrum(const Eigen::MatrixXd& y, double stddev,
 // Y_ij. The diagonal is Y's.
 Eigen::MatrixXd EstimateByEntries(const Eigen::MatrixXd& y, double stddev,
                                   const Stop& stop = {});
+
+// What Y says beyond a base B that is known without it (M x M, symmetric): two
+// estimates of G - B.
+struct BesideBase {
+  Eigen::MatrixXd within, beside;  // M x M, symmetric
+};
+
+// `within`: the entries of Y - B in the eigenvectors of B, where the noise is
+// the same and the signal of people like those of B lies in few large entries:
+// that of two directions of variance l_i and l_j has variance about l_i l_j.
+// Each entry is shrunk by v / (v + s^2), v the signal's variance in its group
+// of alike l_i l_j (James and Stein 1961), falling with them.
+// `beside`: Y - B - within by the rotationally invariant estimator (step 3 of
+// EstimateBySpectrum): directions that B does not have.
+BesideBase EstimateBesideBase(const Eigen::MatrixXd& y,
+                              const Eigen::MatrixXd& base, double stddev,
+                              const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -1,11 +1,13 @@
 #include "common/nmf/moments.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -50,11 +52,6 @@ absl::Status CheckMoments(const NoisedMoments& moments) {
   return absl::OkStatus();
 }
 
-// How much of each estimate.
-struct Shares {
-  double spectral = 1, entries = 0;
-};
-
 // Z a fresh copy of the noise, Y1 = Y + c Z, Y2 = Y - Z/c: their noises are
 // independent (Oliveira, Lei and Tibshirani 2021).
 struct Halves {
@@ -62,30 +59,95 @@ struct Halves {
   double stddev = 0;  // of the noise in `fitted`
 };
 
-Halves Split(const NoisedMoments& moments) {
-  constexpr double kThinning = 0.5;
-  constexpr std::uint64_t kSeed = 1;
-  Draws draws(kSeed);
+constexpr double kThinning = 0.5;
+constexpr std::size_t kSplitsWithPriors = 4;
+
+Halves Split(const NoisedMoments& moments, std::uint64_t seed) {
+  Draws draws(seed);
   const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
                                         moments.stddev_diagonal, &draws);
   return {moments.g + kThinning * noise, moments.g - noise / kThinning,
           moments.stddev_off * std::sqrt(1 + kThinning * kThinning)};
 }
 
-// Shares >= 0 that bring the estimates from Y1 nearest to Y2 off the diagonal;
-// |Y2 - .|^2 differs from the error of the mix by a constant, in expectation.
-Shares SharesOf(MatrixXd spectral, MatrixXd entries, MatrixXd held_out) {
-  for (MatrixXd* matrix : {&held_out, &spectral, &entries})
-    matrix->diagonal().setZero();
-  const auto product = [](const MatrixXd& a, const MatrixXd& b) {
-    return a.cwiseProduct(b).sum();
-  };
-  MatrixXd gram(2, 2), c(2, 1), shares = MatrixXd::Zero(2, 1);
-  gram << product(spectral, spectral), product(spectral, entries),
-      product(spectral, entries), product(entries, entries);
-  c << product(spectral, held_out), product(entries, held_out);
-  SweepNonNegative(gram, c, 1000, 1, &shares);
-  return {shares(0), shares(1)};
+// The estimates that are mixed; the last three with priors alone.
+enum Part : std::size_t {
+  kSpectral,
+  kEntries,
+  kBase,
+  kWithin,
+  kBeside,
+  kParts
+};
+using Estimates = std::array<MatrixXd, kParts>;
+
+// Normal equations of the least squares that bring the estimates from Y1
+// nearest to Y2 off the diagonal; |Y2 - .|^2 differs from the error of the mix
+// by a constant, in expectation. Sums over splits.
+struct Normal {
+  MatrixXd gram = MatrixXd::Zero(kParts, kParts);
+  MatrixXd c = MatrixXd::Zero(kParts, 1);
+
+  void Add(Estimates estimates, MatrixXd held_out) {
+    held_out.diagonal().setZero();
+    const auto product = [](const MatrixXd& a, const MatrixXd& b) {
+      return a.cwiseProduct(b).sum();
+    };
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (estimates[i].size() == 0) continue;
+      const auto row = static_cast<Eigen::Index>(i);
+      estimates[i].diagonal().setZero();
+      c(row) += product(estimates[i], held_out);
+      for (std::size_t j = 0; j <= i; ++j) {
+        const auto column = static_cast<Eigen::Index>(j);
+        if (estimates[j].size() == 0) continue;
+        gram(row, column) += product(estimates[i], estimates[j]);
+        gram(column, row) = gram(row, column);
+      }
+    }
+  }
+};
+
+// Shares >= 0 of some of the estimates, and what they lower |Y2 - .|^2 by.
+struct Shares {
+  VectorXd of = VectorXd::Zero(kParts);
+  double gain = 0;
+};
+
+Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
+  const auto count = static_cast<Eigen::Index>(among.size());
+  const MatrixXd gram = normal.gram(among, among);
+  const MatrixXd c = normal.c(among, Eigen::all);
+  MatrixXd shares = MatrixXd::Zero(count, 1);
+  // What priors propose is often near to what the release says.
+  SweepNonNegative(gram, c, count > 2 ? 20'000 : 1000, 1, &shares);
+  Shares result;
+  for (Eigen::Index i = 0; i < count; ++i)
+    result.of(among[static_cast<std::size_t>(i)]) = shares(i);
+  const VectorXd fitted = gram * shares.col(0);
+  result.gain = 2 * c.col(0).dot(shares.col(0)) - shares.col(0).dot(fitted);
+  return result;
+}
+
+// The release alone, the priors with what it says about them, or both: the
+// second and the third only if they are better by more than a few shares
+// without worth are by chance. Such a share lowers the sum over both triangles
+// by twice the variance times a chi squared, `held_out_variance` that of an
+// entry of Y2, summed over the splits with the Y that they have in common, over
+// their number.
+VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
+  constexpr double kChiSquaredOfPriors = 4, kChiSquaredOfBoth = 16;
+  const Shares release = SharesOf(normal, {kSpectral, kEntries});
+  const Shares priors = SharesOf(normal, {kBase, kWithin, kBeside});
+  const Shares both =
+      SharesOf(normal, {kSpectral, kEntries, kBase, kWithin, kBeside});
+  const Shares& better =
+      priors.gain - release.gain > 2 * held_out_variance * kChiSquaredOfPriors
+          ? priors
+          : release;
+  return both.gain - better.gain > 2 * held_out_variance * kChiSquaredOfBoth
+             ? both.of
+             : better.of;
 }
 
 }  // namespace
@@ -109,36 +171,76 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
                    "The second moment is zero: there is nothing to fit.");
   }
   result.diagonal = y.diagonal().cwiseMax(0.0);
-  // The estimates by spectrum and by entries, of Y and of Y1.
+  const bool has_priors = moments.priors != nullptr && !moments.priors->empty();
+  if (has_priors) DPNMF_RETURN_IF_ERROR(CheckPriors(*moments.priors, y.rows()));
+  const PriorMoments proposed =
+      has_priors ? ProposeMoments(*moments.priors, y, stop) : PriorMoments();
+  const bool is_based = !proposed.proposals.empty();
+  // The estimates of Y, then of Y1 of each split.
   const bool is_mixed = s > 0 && y.rows() > 1;
-  const Halves halves = is_mixed ? Split(moments) : Halves();
-  SpectralEstimate spectral[2];
-  MatrixXd entries[2];
-  ParallelForWithStop(is_mixed ? 4 : 1, threads, stop,
-                      [&](std::size_t task, const Stop& ask) {
-                        const std::size_t of = task % 2;
-                        const MatrixXd& from = of == 0 ? y : halves.fitted;
-                        const double stddev = of == 0 ? s : halves.stddev;
-                        if (task < 2) {
-                          spectral[of] = EstimateBySpectrum(from, stddev, ask);
-                        } else {
-                          entries[of] = EstimateByEntries(from, stddev, ask);
-                        }
-                      });
+  const std::size_t splits = !is_mixed ? 0 : is_based ? kSplitsWithPriors : 1;
+  const std::size_t kinds = !is_mixed ? 1 : is_based ? 3 : 2;
+  std::vector<Halves> halves(splits);
+  for (std::size_t i = 0; i < splits; ++i) halves[i] = Split(moments, i + 1);
+  VectorXd spikes;
+  PriorBase base;
+  std::vector<Estimates> estimates(splits + 1);
+  ParallelForWithStop(
+      kinds * (splits + 1), threads, stop,
+      [&](std::size_t task, const Stop& ask) {
+        const std::size_t of = task % (splits + 1), kind = task / (splits + 1);
+        const MatrixXd& from = of == 0 ? y : halves[of - 1].fitted;
+        const double stddev = of == 0 ? s : halves[of - 1].stddev;
+        Estimates& to = estimates[of];
+        if (kind == 0) {
+          SpectralEstimate spectral = EstimateBySpectrum(from, stddev, ask);
+          to[kSpectral] = std::move(spectral.g);
+          if (of == 0) spikes = std::move(spectral.spikes);
+        } else if (kind == 1) {
+          to[kEntries] = EstimateByEntries(from, stddev, ask);
+        } else {
+          PriorBase fitted = FitBase(proposed, from);
+          BesideBase more =
+              EstimateBesideBase(from, fitted.moment, stddev, ask);
+          to[kBase] = fitted.moment;
+          to[kWithin] = std::move(more.within);
+          to[kBeside] = std::move(more.beside);
+          if (of == 0) base = std::move(fitted);
+        }
+      });
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-  result.spikes = std::move(spectral[0].spikes);
-  result.g = std::move(spectral[0].g);
+  result.spikes = std::move(spikes);
+  const Estimates& of_y = estimates[0];
+  result.g = of_y[kSpectral];
   if (is_mixed) {
-    const Shares shares = SharesOf(std::move(spectral[1].g),
-                                   std::move(entries[1]), halves.held_out);
-    const double sum = shares.spectral + shares.entries;
-    const VectorXd diagonal =
-        sum > 0 ? VectorXd((shares.spectral * result.g.diagonal() +
-                            shares.entries * y.diagonal()) /
-                           sum)
-                : y.diagonal();
-    result.g = shares.spectral * result.g + shares.entries * entries[0];
-    result.g.diagonal() = diagonal;
+    Normal normal;
+    for (std::size_t i = 0; i < splits; ++i)
+      normal.Add(std::move(estimates[i + 1]), std::move(halves[i].held_out));
+    const auto count = static_cast<double>(splits);
+    const VectorXd shares =
+        is_based ? SharesWithPriors(
+                       normal, s * s * (count + 1 / (kThinning * kThinning)))
+                 : SharesOf(normal, {kSpectral, kEntries}).of;
+    const double sum = shares(kSpectral) + shares(kEntries) + shares(kBase);
+    result.g.setZero();
+    for (std::size_t i = 0; i < kParts; ++i) {
+      if (of_y[i].size() > 0)
+        result.g += shares(static_cast<Eigen::Index>(i)) * of_y[i];
+    }
+    // Entries have no estimate of the diagonal but Y's; `within` and `beside`
+    // are differences.
+    result.g.diagonal() =
+        sum > 0 ? VectorXd(result.g.diagonal() / sum) : y.diagonal();
+    if (is_based && sum > 0 && shares(kBase) > 0) {
+      const double share = shares(kBase) / sum;
+      const VectorXd mixed = result.g.diagonal().cwiseMax(0.0);
+      result.share_of_priors = share;
+      result.diagonal = (1 - share) * result.diagonal + share * mixed;
+      result.trace = (1 - share) * result.trace + share * mixed.sum();
+      result.parts = PartsOf(*moments.priors);
+      result.known = ColumnsOfBase(proposed, base) *
+                     static_cast<float>(std::sqrt(shares(kBase)));
+    }
   }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
   result.g = result.g.cwiseMax(0.0);

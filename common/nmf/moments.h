@@ -16,11 +16,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/base/stop.h"
+#include "common/nmf/prior.h"
 #include "common/privacy/run_plan.h"
 
 namespace dpnmf {
@@ -33,6 +35,8 @@ struct NoisedMoments {
   Eigen::MatrixXd g;           // Y: M x M, symmetric, of the mean over users
   double stddev_off = 0;       // of one entry above the diagonal, >= 0
   double stddev_diagonal = 0;  // of one entry of the diagonal, >= stddev_off
+  // What is public, on the M rows; null: nothing.
+  std::shared_ptr<const std::vector<Prior>> priors = nullptr;
 };
 
 struct DenoisedMoments {
@@ -41,6 +45,11 @@ struct DenoisedMoments {
   Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
   double noise_edge = 0;     // 2 stddev_off sqrt(M): where the noise ends
   double trace = 0;          // of Y, at least noise_edge
+  // With priors: their columns, X X' the part of g that they begin at (M x n);
+  // and the share of the mix below that is theirs, [0, 1].
+  Eigen::MatrixXf known = {};
+  Eigen::MatrixXf parts = {};  // of their dictionaries, M x L: candidates
+  double share_of_priors = 0;
   int directions() const { return static_cast<int>(spikes.size()); }
 };
 
@@ -51,14 +60,19 @@ struct DenoisedMoments {
 // estimated from and the second is held out (Oliveira, Lei and Tibshirani
 // 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
+// With priors three more are in the mix: the base that the priors propose
+// (FitBase of common/nmf/prior.h), and what Y says beyond it within and beside
+// its directions (EstimateBesideBase). The shares that the held-out half gives
+// them say how far the priors are to be trusted. `trace` and `diagonal` are
+// those of Y and of the mix, by share_of_priors.
 //
 // INVALID_ARGUMENT "moments-shape-invalid" (not square, M not in [1,
 // kLargestMomentRows]), "moments-not-finite", "moments-not-symmetric",
-// "moments-noise-out-of-range". FAILED_PRECONDITION "moments-empty": without
-// noise and of trace <= 0. With noise there is always an answer, if need be the
-// one that treats all features alike: what was paid for is never refused.
-// CANCELLED "cancelled" once `stop` says so.
-// The same bits for any thread count.
+// "moments-noise-out-of-range", those of CheckPriors. FAILED_PRECONDITION
+// "moments-empty": without noise and of trace <= 0. With noise there is always
+// an answer, if need be the one that treats all features alike: what was paid
+// for is never refused. CANCELLED "cancelled" once `stop` says so. The same
+// bits for any thread count.
 absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
                                                const Stop& stop = {},
                                                int threads = 1);
@@ -90,7 +104,10 @@ struct FitOptions {
 //   3. Ordinary NMF of X (HALS: Cichocki and Phan 2009; several sweeps a
 //      product: Gillis and Glineur 2012): two to six random starts by the size,
 //      each for a few steps on a third of the columns, then the best of them on
-//      all until little is gained.
+//      all until little is gained. The parts of a prior are one more start.
+// With public columns (moments.known) the drawn ones stand for at least 60 % or
+// for nothing but what the public ones leave of the trace, whichever learns
+// more from one half of the public columns about the other.
 // Steps 1 to 3 are in single precision: X is drawn, and its error is far below
 // that of the draw. Without a start the columns are in order of falling share
 // of X that they explain (ExplainedBy of common/nmf/column_fit.h); *explained,

@@ -27,6 +27,11 @@ constexpr int kLargestRank = 4096;
 // stays in the deviations of the features.
 constexpr Eigen::Index kMostFullRows = 256, kMostDirections = 128;
 constexpr int kMatchingSteps = 45;
+// Of the trace that public columns stand for: the rest of it is drawn all the
+// same, since W would fit what is peculiar to a few hundred people.
+constexpr double kKnownShare = 0.4;
+// Public columns below which no half of them is held out.
+constexpr Eigen::Index kFewestKnown = 40;
 // Of one start among several, and of the best of them.
 constexpr int kTrialIterations = 20, kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
@@ -101,6 +106,30 @@ MatrixXf DrawColumns(const ColumnLaw& law, Eigen::Index count,
   Multiply(law.vectors.cast<float>(), c, options.threads, &columns,
            options.stop);
   return (columns + rest).cwiseMax(0.0f) / std::sqrt(static_cast<float>(count));
+}
+
+// Public columns among the drawn ones, evenly spread; the drawn ones have what
+// the public ones leave of the trace.
+MatrixXf AmongKnown(const DenoisedMoments& moments, double most,
+                    MatrixXf drawn) {
+  const Eigen::Index known = moments.known.cols();
+  if (known == 0) return drawn;
+  const double share =
+      most *
+      std::min(1.0, moments.known.cast<double>().squaredNorm() / moments.trace);
+  drawn *= static_cast<float>(std::sqrt(1 - share));
+  const auto known_scale = static_cast<float>(std::sqrt(most));
+  const Eigen::Index count = drawn.cols() + known;
+  MatrixXf all(drawn.rows(), count);
+  Eigen::Index of_known = 0;
+  for (Eigen::Index n = 0; n < count; ++n) {
+    if ((n + 1) * known / count > of_known) {
+      all.col(n) = known_scale * moments.known.col(of_known++);
+    } else {
+      all.col(n) = drawn.col(n - of_known);
+    }
+  }
+  return all;
 }
 
 // An upper estimate of the largest eigenvalue of a positive semidefinite matrix
@@ -291,6 +320,21 @@ MatrixXf StartOf(const MatrixXf& x, int rank, Draws* draws) {
   return w;
 }
 
+// The public parts that explain most, and random ones if there are too few.
+MatrixXf StartAtParts(const MatrixXf& parts, const MatrixXf& x,
+                      const FitOptions& options, Draws* draws) {
+  const VectorXd shares = ExplainedBy(parts, x, options);
+  std::vector<int> order(static_cast<std::size_t>(parts.cols()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return shares(a) > shares(b); });
+  MatrixXf w = StartOf(x, options.rank, draws);
+  const Eigen::Index count = std::min(parts.cols(), w.cols());
+  order.resize(static_cast<std::size_t>(count));
+  w.leftCols(count) = parts(Eigen::all, order);
+  return w;
+}
+
 // min |X - W H|^2 over W, H >= 0, from w (M x K), until it falls no more or
 // after `iterations`. Returns the last value.
 double Factorise(const MatrixXf& x, int iterations, const FitOptions& options,
@@ -403,19 +447,73 @@ FitWork WorkOfFit(int rows, int rank) {
                          iterations * (2 * k * m * n + sweeps))};
 }
 
-absl::StatusOr<MatrixXf> DrawMatchedColumns(const DenoisedMoments& moments,
-                                            Eigen::Index count,
-                                            const FitOptions& options) {
+namespace {
+
+absl::StatusOr<MatrixXf> DrawMatched(const DenoisedMoments& moments,
+                                     double most_known, Eigen::Index count,
+                                     const FitOptions& options) {
   const ColumnLaw law = LawOf(moments, options);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
-  MatrixXf x = DrawColumns(law, count, options);
+  MatrixXf x =
+      AmongKnown(moments, most_known, DrawColumns(law, count, options));
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   MatchMoment(law, options, &x);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   x *= static_cast<float>(
-      std::sqrt(static_cast<double>(count) /
+      std::sqrt(static_cast<double>(x.cols()) /
                 std::max(static_cast<double>(x.squaredNorm()), 1e-30)));
   return x;
+}
+
+// Every second public column, from the first or the second, with the moment of
+// all.
+DenoisedMoments WithHalfKnown(const DenoisedMoments& moments,
+                              Eigen::Index first) {
+  DenoisedMoments half = moments;
+  const Eigen::Index count = (moments.known.cols() + 1 - first) / 2;
+  half.known.resize(moments.known.rows(), count);
+  for (Eigen::Index n = 0; n < count; ++n)
+    half.known.col(n) = moments.known.col(2 * n + first);
+  const double before = moments.known.cast<double>().squaredNorm();
+  const double after = half.known.cast<double>().squaredNorm();
+  if (after > 0) half.known *= static_cast<float>(std::sqrt(before / after));
+  return half;
+}
+
+// kKnownShare or 1, by what a short fit with one half of the public columns
+// leaves of the other half, both brought to the estimate.
+absl::StatusOr<double> KnownShareFor(const DenoisedMoments& moments,
+                                     const FitOptions& options) {
+  if (moments.known.cols() < kFewestKnown) return kKnownShare;
+  constexpr int kIterations = 60;
+  FitOptions quiet = options;
+  quiet.progress = nullptr;
+  quiet.start = MatrixXd();
+  DPNMF_ASSIGN_OR_RETURN(
+      const MatrixXf held_out,
+      DrawMatched(WithHalfKnown(moments, 1), 1.0, kTaskColumns, quiet));
+  const DenoisedMoments half = WithHalfKnown(moments, 0);
+  double best = 0, explained = -1;
+  for (const double share : {kKnownShare, 1.0}) {
+    DPNMF_ASSIGN_OR_RETURN(
+        const MatrixXf x,
+        DrawMatched(half, share, TrialColumns(moments.g.rows()), quiet));
+    const ColumnFit fit = FitColumns(x, kIterations, quiet);
+    const double sum = ExplainedBy(fit.w, held_out, quiet).sum();
+    if (sum > explained) {
+      explained = sum;
+      best = share;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+absl::StatusOr<MatrixXf> DrawMatchedColumns(const DenoisedMoments& moments,
+                                            Eigen::Index count,
+                                            const FitOptions& options) {
+  return DrawMatched(moments, kKnownShare, count, options);
 }
 
 ColumnFit FitColumns(const MatrixXf& x, int iterations,
@@ -447,18 +545,24 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
                                        const FitOptions& options,
                                        VectorXd* explained) {
   DPNMF_RETURN_IF_ERROR(CheckFit(moments, options));
+  DPNMF_ASSIGN_OR_RETURN(const double most_known,
+                         KnownShareFor(moments, options));
   DPNMF_ASSIGN_OR_RETURN(
       const MatrixXf x,
-      DrawMatchedColumns(moments, SyntheticColumns(moments.g.rows()), options));
+      DrawMatched(moments, most_known, SyntheticColumns(moments.g.rows()),
+                  options));
   Draws draws(options.seed);
   MatrixXf w = options.start.cast<float>(), h;
   const bool is_started = w.size() > 0;
   if (!is_started) {
     const MatrixXf trial = x.leftCols(TrialColumns(x.rows()));
     double least = std::numeric_limits<double>::infinity();
-    const int starts = StartCount(x.rows(), options.rank);
+    const bool has_parts = moments.parts.cols() > 0;
+    const int starts = StartCount(x.rows(), options.rank) + (has_parts ? 1 : 0);
     for (int start = 0; start < starts; ++start) {
-      MatrixXf one = StartOf(x, options.rank, &draws);
+      MatrixXf one = has_parts && start + 1 == starts
+                         ? StartAtParts(moments.parts, trial, options, &draws)
+                         : StartOf(x, options.rank, &draws);
       const double value =
           Factorise(trial, kTrialIterations, options, &draws, &one, &h);
       if (start == 0 || value < least) {

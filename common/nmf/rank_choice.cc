@@ -93,7 +93,7 @@ absl::StatusOr<ChoiceSplit> SplitNoise(const NoisedMoments& moments,
     NoisedMoments half = {
         of == 0 ? MatrixXd(moments.g + noise) : MatrixXd(moments.g - noise),
         std::sqrt(2.0) * moments.stddev_off,
-        std::sqrt(2.0) * moments.stddev_diagonal};
+        std::sqrt(2.0) * moments.stddev_diagonal, moments.priors};
     DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                            DenoiseMoments(half, options.stop, options.threads));
     FitOptions fit;

@@ -17,7 +17,8 @@ using MakeCommand = Command();
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
     HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
-    PublishCommand, SynthesiseCommand, TransformCommand;
+    PublishCommand, SynthesiseCommand, TransformCommand,
+    FederationMemberCommand, AddSumsCommand;
 
 // "2026-01-31T12:00:00Z" of seconds since 1970.
 std::string MomentText(std::int64_t unix_seconds);
@@ -28,7 +29,8 @@ inline std::vector<Command> AllCommands() {
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
         DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
-        PeopleCommand, PublishCommand, SynthesiseCommand, TransformCommand})
+        PeopleCommand, PublishCommand, SynthesiseCommand, TransformCommand,
+        FederationMemberCommand, AddSumsCommand})
     commands.push_back(make());
   return commands;
 }

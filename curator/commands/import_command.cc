@@ -607,6 +607,9 @@ std::vector<Flag> FlagsOf(ImportFlags* flags) {
       Flag("--array", &options.array,
            "Name of the array of an .npz file that has several",
            {.value = "NAME"}),
+      Flag("--shards", &options.shards,
+           "Write the arrays in so many ranges of people, for `serve --ranks` "
+           "[one]"),
       Flag("--dry-run", &flags->dry_run,
            "Only read and check the file and show its first people as they "
            "would be taken; they are private"),
@@ -747,6 +750,42 @@ Command PeopleCommand() {
           "rows \\\n    --data-dir /var/lib/dpnmf",
       .flags = PeopleFlagsOf(flags.get()),
       .run = [flags] { return MakePeople(*flags); }};
+}
+
+// ---- add-sums
+
+// What says what the sums are of and what is promised; a file is not read.
+std::vector<Flag> SumsFlagsOf(ImportFlags* flags) {
+  constexpr std::string_view kNames[] = {
+      "--name",           "--data-dir",   "--anchor-dir",  "--no-anchor",
+      "--format",         "--input",      "--users-count", "--population",
+      "--epsilon",        "--delta",      "--weak-delta",  "--void-guarantee",
+      "--accept-overlap", "--conversion", "--adjacency",   "--normalise",
+      "--column-bound",   "--public"};
+  std::vector<Flag> all = FlagsOf(flags), taken;
+  for (const std::string_view name : kNames) {
+    for (const Flag& flag : all)
+      if (flag.name == name) taken.push_back(flag);
+  }
+  return taken;
+}
+
+Command AddSumsCommand() {
+  const auto flags = std::make_shared<ImportFlags>();
+  flags->import.are_sums = true;
+  flags->users = "rows";
+  return {
+      .name = "add-sums",
+      .summary = "Make a data set of sums over people that dpnmf-sums made",
+      .footer =
+          "The data set holds no people: runs of `moments` on all its features "
+          "alone can be\nmade of it. The other flags are those of import, and "
+          "those of dpnmf-sums must agree.\nExample:\n"
+          "  dpnmf-curator add-sums --name visits --population patients "
+          "--input sums.txt \\\n    --users-count 1000000 --epsilon 4 --delta "
+          "1e-8 --data-dir /var/lib/dpnmf",
+      .flags = SumsFlagsOf(flags.get()),
+      .run = [flags] { return ImportAndPrint(*flags); }};
 }
 
 Command ImportCommand() {

@@ -25,6 +25,7 @@
 #include "curator/serve/budget_metrics.h"
 #include "curator/serve/control.h"
 #include "curator/serve/online_import.h"
+#include "curator/serve/open_membership.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
 
@@ -38,9 +39,11 @@ struct Curator {
   std::unique_ptr<ReleaseGate> gate;
   std::optional<ReceiptSigner> receipts;
   Catalog catalog;
+  std::unique_ptr<Membership> membership;  // null: in no federation
   std::unique_ptr<AccessControl> access;
   RunLocks locks;
   std::optional<RunMemoryLimit> memory;
+  std::unique_ptr<RankJob> ranks;  // null: all sums are computed here
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
   std::unique_ptr<AuditLog> audit;
@@ -103,13 +106,27 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   curator->memory.emplace(options.run_memory_mebibytes > 0
                               ? options.run_memory_mebibytes << 20
                               : DefaultRunMemoryLimit());
+  if (options.ranks.ranks > 0) {
+    DPNMF_ASSIGN_OR_RETURN(curator->ranks,
+                           RankJob::Start(RankJobOptionsOf(options)));
+  }
   for (const Dataset* dataset : curator->catalog.All())
     DPNMF_RETURN_IF_ERROR(CheckNonzeros(options, *dataset));
   if (options.pace_milliseconds > 0) {
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
-  return CheckPromises(curator->catalog, *curator->ledger);
+  DPNMF_RETURN_IF_ERROR(CheckPromises(curator->catalog, *curator->ledger));
+  if (options.federation.empty()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(
+      curator->membership,
+      OpenMembership(options.federation, curator->ledger.get(),
+                     *curator->receipts, &curator->catalog));
+  const Federation& federation = curator->membership->federation();
+  LogInfo("member {} of federation {}: {} curators, at most {} against it",
+          curator->membership->self().name, federation.name, federation.size(),
+          federation.colluders);
+  return absl::OkStatus();
 }
 
 absl::Status OpenObservers(const ServeOptions& options, Curator* curator) {
@@ -228,7 +245,9 @@ absl::Status Serve(const ServeOptions& options) {
   service_options.context = {
       curator.ledger.get(), curator.gate.get(), &curator.catalog,
       curator.access.get(), &curator.locks,     threads,
-      curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs};
+      curator.pacer.get(),  &*curator.memory,   options.most_uncharged_runs,
+      curator.ranks.get()};
+  service_options.context.membership = curator.membership.get();
   service_options.identify = PeerIdentities;
   service_options.check_peer = [tls = options.tls](const auto& context) {
     return CheckPeerStillValid(context, tls);

@@ -1,8 +1,14 @@
 #include "curator/commands/serve_flags.h"
 
+#include <algorithm>
+#include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
+#include "common/base/parallel.h"
 #include "common/wire/address.h"
 #include "curator/ledger/data_paths.h"
 
@@ -85,6 +91,31 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "Number of nonzeros of a sparse data set that the period is "
            "calibrated for",
            {.needs = "--pace-milliseconds", .env = true}),
+      Flag("--federation", &options->federation,
+           "federation.json: release sums together with the curators that it "
+           "names, masked so that only their total can be read [in none]",
+           {.env = true}),
+      Flag("--ranks", &options->ranks.ranks,
+           "Compute sums over people in so many processes of an MPI job, each "
+           "with --threads threads [none]",
+           {.range = {1, 4096}, .env = true}),
+      Flag("--hosts", &options->ranks.hosts,
+           "File of the hosts of ranks, as mpirun takes it; this machine is "
+           "the first [this machine]",
+           {.value = "FILE", .needs = "--ranks", .env = true}),
+      Flag("--mpi-run", &options->ranks.mpi_run,
+           "What starts the job, with its arguments [mpirun]",
+           {.value = "COMMAND", .needs = "--ranks", .env = true}),
+      Flag("--private-network", &options->ranks.private_network,
+           "Declare the network between ranks private: exact sums cross it",
+           {.needs = "--ranks", .env = true}),
+      Flag("--ranks-seconds", &options->ranks.seconds,
+           "Longest time of a round in the ranks; after it they are ended and "
+           "started again",
+           {.range = {1, 86400},
+            .needs = "--ranks",
+            .env = true,
+            .shown = true}),
       Flag("--recommend-listen", &options->recommend.listen,
            "HOST:PORT for RecommendService: people's lists for front ends of "
            "the operator (role front_end) [off]",
@@ -96,7 +127,8 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "File of `dpnmf model RUN --output`, .npz or .csv",
            {.needs = "--recommend-listen", .env = true}),
       Flag("--recommend-token-key", &options->recommend.token_key,
-           "PEM file of the Ed25519 public key of the system that signs tokens",
+           "PEM file of the Ed25519 public key of the system that signs "
+           "tokens",
            {.needs = "--recommend-listen", .env = true}),
       Flag("--recommend-audience", &options->recommend.audience,
            "Audience that a token must name [the data set's name]",
@@ -112,6 +144,26 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
 std::string AuditFileOf(const ServeOptions& options) {
   return options.audit_log.empty() ? AuditFile(options.data_dir)
                                    : options.audit_log;
+}
+
+RankJobOptions RankJobOptionsOf(const ServeOptions& options) {
+  const auto& flags = options.ranks;
+  RankJobOptions job;
+  job.ranks = flags.ranks;
+  job.hosts = flags.hosts;
+  job.mpi_run = flags.mpi_run.empty()
+                    ? DefaultMpiRun(flags.ranks, !flags.hosts.empty())
+                    : absl::StrSplit(flags.mpi_run, ' ', absl::SkipEmpty());
+  std::error_code error;
+  job.program = std::filesystem::read_symlink("/proc/self/exe", error)
+                    .replace_filename("dpnmf-ranks");
+  job.data_dir = std::filesystem::absolute(options.data_dir, error);
+  job.threads = options.threads > 0
+                    ? options.threads
+                    : std::max(1, DefaultThreads() / std::max(1, flags.ranks));
+  job.private_network = flags.private_network;
+  job.deadline = std::chrono::seconds(flags.seconds);
+  return job;
 }
 
 absl::Status CheckAddresses(const ServeOptions& options) {
@@ -140,6 +192,8 @@ CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options) {
   doctor.allow_list = options.allow_list;
   doctor.audit_log = AuditFileOf(options);
   doctor.metrics_listen = options.metrics_listen;
+  doctor.ranks = options.ranks.ranks;
+  doctor.private_network = options.ranks.private_network;
   doctor.paced = options.pace_milliseconds > 0;
   doctor.now = std::time(nullptr);
   return doctor;

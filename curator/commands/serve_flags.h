@@ -12,6 +12,7 @@
 #include "common/server/quota.h"
 #include "common/tls/tls.h"
 #include "curator/maintenance/doctor.h"
+#include "curator/ranks/rank_job.h"
 
 namespace dpnmf::curator {
 
@@ -29,10 +30,17 @@ struct ServeOptions {
   std::uint64_t most_uncharged_runs = 1000;
   int pace_milliseconds = 0;                   // 0: not paced
   std::optional<std::uint64_t> pace_nonzeros;  // of all sparse data sets
+  struct {
+    int ranks = 0;  // 0: all sums are computed in this process
+    std::string hosts, mpi_run;
+    bool private_network = false;
+    int seconds = 600;
+  } ranks;
   std::string log_level = "info";
   bool log_json = false;
   std::string audit_log;       // empty: DATA_DIR/audit.jsonl
   std::string metrics_listen;  // empty: no page
+  std::string federation;      // federation.json; empty: in none
   // RecommendService; off if `listen` is empty.
   struct {
     std::string listen, dataset, model, token_key;
@@ -44,6 +52,9 @@ struct ServeOptions {
 std::vector<Flag> ServeFlags(ServeOptions* options);
 
 std::string AuditFileOf(const ServeOptions& options);
+
+// The job of --ranks, with dpnmf-ranks beside this program.
+RankJobOptions RankJobOptionsOf(const ServeOptions& options);
 
 // What the checklist is gone through for, now; no backup is named.
 CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "common/base/npy.h"
 #include "curator/data/description.h"
 #include "curator/data/mapped_file.h"
+#include "curator/data/shards.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -42,13 +44,13 @@ std::optional<std::string> UserCountProblem(
   return std::nullopt;
 }
 
-// CSC: offsets rise from 0 to the number of entries, rows lie in [0, features)
-// and rise within a column.
-std::optional<std::string> StructureProblem(
+// CSC: offsets rise within the entries, rows lie in [0, features) and rise
+// within a column.
+std::optional<std::string> ColumnsProblem(
     std::uint64_t features, std::span<const std::int64_t> indptr,
     std::span<const std::int32_t> indices) {
-  if (indptr.empty() || indptr.front() != 0 ||
-      indptr.back() != static_cast<std::int64_t>(indices.size()) ||
+  if (indptr.empty() || indptr.front() < 0 ||
+      indptr.back() > static_cast<std::int64_t>(indices.size()) ||
       !std::is_sorted(indptr.begin(), indptr.end())) {
     return "indptr does not rise from 0 to the number of entries";
   }
@@ -63,6 +65,17 @@ std::optional<std::string> StructureProblem(
     }
   }
   return std::nullopt;
+}
+
+// All columns: offsets rise from 0 to the number of entries.
+std::optional<std::string> StructureProblem(
+    std::uint64_t features, std::span<const std::int64_t> indptr,
+    std::span<const std::int32_t> indices) {
+  if (indptr.empty() || indptr.front() != 0 ||
+      indptr.back() != static_cast<std::int64_t>(indices.size())) {
+    return "indptr does not rise from 0 to the number of entries";
+  }
+  return ColumnsProblem(features, indptr, indices);
 }
 
 // The structure of ratings, and that each lies in the declared range.
@@ -169,65 +182,187 @@ absl::StatusOr<std::span<const T>> MapArray(const std::string& directory,
 Dataset::Dataset() : storage_(std::make_unique<Storage>()) {}
 Dataset::~Dataset() = default;
 
-absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
-    const std::string& directory) {
+std::uint64_t Share::Begin(std::uint64_t columns) const {
+  __extension__ typedef unsigned __int128 Wide;
+  return static_cast<std::uint64_t>(Wide{columns} * index / count);
+}
+
+std::uint64_t Share::End(std::uint64_t columns) const {
+  return Share{index + 1, count}.Begin(columns);
+}
+
+// The columns of the share among those of the files with the suffix, of which
+// `whole_first` is the first of the whole data set. `columns`: how many the
+// files must have; not set: they are the whole data set.
+absl::Status Dataset::MapColumns(const std::string& directory,
+                                 const std::string& suffix,
+                                 std::uint64_t whole_first,
+                                 std::optional<std::uint64_t> columns,
+                                 const std::optional<Share>& share) {
+  std::vector<MappedFile>* const files = &storage_->files;
+  std::vector<std::uint64_t> shape;
+  std::span<const float> values;
+  std::span<const std::int32_t> units, indices;
+  std::span<const std::int64_t> indptr;
+  std::uint64_t held = 0;
+  if (!description_.sparse) {
+    DPNMF_ASSIGN_OR_RETURN(values, MapArray<float>(directory, "values" + suffix,
+                                                   "<f4", 2, files, &shape));
+    if (shape[0] != description_.features)
+      return Damaged(directory, absl::StrCat("values", suffix,
+                                             " has another number of "
+                                             "features"));
+    held = shape[1];
+  } else {
+    if (description_.ratings.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(
+          units, MapArray<std::int32_t>(directory, "ratings" + suffix, "<i4", 1,
+                                        files, &shape));
+    } else {
+      DPNMF_ASSIGN_OR_RETURN(values, MapArray<float>(directory, "data" + suffix,
+                                                     "<f4", 1, files, &shape));
+    }
+    DPNMF_ASSIGN_OR_RETURN(
+        indices, MapArray<std::int32_t>(directory, "indices" + suffix, "<i4", 1,
+                                        files, &shape));
+    DPNMF_ASSIGN_OR_RETURN(
+        indptr, MapArray<std::int64_t>(directory, "indptr" + suffix, "<i8", 1,
+                                       files, &shape));
+    if (indptr.empty()) {
+      return Damaged(directory,
+                     "indptr does not rise from 0 to the number of entries");
+    }
+    held = indptr.size() - 1;
+  }
+  if (columns.has_value() && held != *columns) {
+    return Damaged(directory, absl::StrCat("the arrays *", suffix,
+                                           " have another number of columns "
+                                           "than shards.json says"));
+  }
+  if (!columns.has_value()) whole_count_ = held;
+  const Share part = share.value_or(Share{});
+  const std::uint64_t begin =
+      std::clamp(part.Begin(whole_count_), whole_first, whole_first + held) -
+      whole_first;
+  const std::uint64_t end =
+      std::clamp(part.End(whole_count_), whole_first, whole_first + held) -
+      whole_first;
+  if (description_.sparse) {
+    const auto own = indptr.subspan(begin, end - begin + 1);
+    const auto problem =
+        description_.ratings.has_value()
+            ? RatingsProblem(description_, indptr, indices, units)
+        : values.size() != indices.size()
+            ? std::optional<std::string>(absl::StrCat(
+                  "data", suffix, " and indices", suffix, " differ in length"))
+        : share.has_value()
+            ? ColumnsProblem(description_.features, own, indices)
+            : StructureProblem(description_.features, indptr, indices);
+    if (problem.has_value()) return Damaged(directory, *problem);
+  }
+  Columns mapped{
+      .first = user_count_, .indices = indices.data(), .units = units.data()};
+  mapped.values = values.data();
+  if (description_.sparse) {
+    mapped.indptr = indptr.data() + begin;
+  } else {
+    mapped.values += begin * description_.features;
+  }
+  user_count_ += end - begin;
+  columns_.push_back(mapped);
+  return absl::OkStatus();
+}
+
+const Dataset::Columns& Dataset::Search(std::uint64_t user) const {
+  return *std::prev(
+      std::upper_bound(columns_.begin(), columns_.end(), user,
+                       [](std::uint64_t at, const Columns& columns) {
+                         return at < columns.first;
+                       }));
+}
+
+absl::Status Dataset::MapSums(const std::string& directory) {
+  std::vector<std::uint64_t> shape;
+  DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int64_t> sums,
+                         MapArray<std::int64_t>(directory, "sums.npy", "<i8", 1,
+                                                &storage_->files, &shape));
+  const std::uint64_t features = description_.features;
+  if (features > kMaxMomentRows ||
+      sums.size() != 1 + features + features * (features + 1) / 2)
+    return Damaged(directory, "sums.npy has another size");
+  if (std::any_of(sums.begin(), sums.end(),
+                  [](std::int64_t sum) { return sum < 0; }))
+    return Damaged(directory, "sums.npy has a negative sum");
+  whole_count_ = static_cast<std::uint64_t>(sums.front());
+  stored_sums_ = sums.subspan(1);
+  const auto problem = UserCountProblem(description_, whole_count_);
+  return problem.has_value() ? Damaged(directory, *problem) : absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
+    const std::string& directory, const std::optional<Share>& share) {
   DPNMF_ASSIGN_OR_RETURN(StoredDescription stored, ReadDescription(directory));
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(stored.description);
-  const DatasetDescription& description = dataset->description_;
-  std::vector<MappedFile>* const files = &dataset->storage_->files;
-  std::vector<std::uint64_t> shape;
-  if (description.sparse) {
-    std::span<const float> values;
-    std::span<const std::int32_t> units;
-    if (description.ratings.has_value()) {
-      DPNMF_ASSIGN_OR_RETURN(
-          units, MapArray<std::int32_t>(directory, "ratings.npy", "<i4", 1,
-                                        files, &shape));
-    } else {
-      DPNMF_ASSIGN_OR_RETURN(values, MapArray<float>(directory, "data.npy",
-                                                     "<f4", 1, files, &shape));
-    }
-    DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int32_t> indices,
-                           MapArray<std::int32_t>(directory, "indices.npy",
-                                                  "<i4", 1, files, &shape));
-    DPNMF_ASSIGN_OR_RETURN(const std::span<const std::int64_t> indptr,
-                           MapArray<std::int64_t>(directory, "indptr.npy",
-                                                  "<i8", 1, files, &shape));
-    const auto problem =
-        description.ratings.has_value()
-            ? RatingsProblem(description, indptr, indices, units)
-        : values.size() != indices.size()
-            ? std::optional<std::string>(
-                  "data.npy and indices.npy differ in length")
-            : StructureProblem(description.features, indptr, indices);
-    if (problem.has_value()) return Damaged(directory, *problem);
-    dataset->user_count_ = indptr.size() - 1;
-    dataset->values_ = values.data();
-    dataset->units_ = units.data();
-    dataset->indices_ = indices.data();
-    dataset->indptr_ = indptr.data();
-  } else {
+  DatasetDescription& description = dataset->description_;
+  const bool whole_people =
+      description.ratings.has_value() || description.classes.has_value();
+  if (description.sums_bits.has_value()) {
+    if (share.has_value()) return Malformed("sums have no shares");
+    DPNMF_RETURN_IF_ERROR(dataset->MapSums(directory));
+    return dataset;
+  }
+  if (share.has_value() && whole_people)
+    return Malformed("ratings and data with classes have no shares");
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> shards,
+                         ReadShards(directory));
+  if (!shards.empty() && whole_people)
+    return Damaged(directory, "ratings and data with classes have no shards");
+  if (shards.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        dataset->MapColumns(directory, ".npy", 0, std::nullopt, share));
+  }
+  for (const std::uint64_t columns : shards) dataset->whole_count_ += columns;
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < shards.size(); first += shards[i++]) {
+    const std::uint64_t whole = dataset->whole_count_;
+    if (share.has_value() && (share->End(whole) <= first ||
+                              share->Begin(whole) >= first + shards[i]))
+      continue;
+    DPNMF_RETURN_IF_ERROR(dataset->MapColumns(directory, ShardSuffix(i), first,
+                                              shards[i], share));
+  }
+  if (description.classes.has_value()) {
+    std::vector<std::uint64_t> shape;
     DPNMF_ASSIGN_OR_RETURN(
-        const std::span<const float> values,
-        MapArray<float>(directory, "values.npy", "<f4", 2, files, &shape));
-    if (shape[0] != description.features) {
-      return Damaged(directory, "values.npy has another number of features");
-    }
-    dataset->user_count_ = shape[1];
-    dataset->values_ = values.data();
-    if (description.classes.has_value()) {
-      DPNMF_ASSIGN_OR_RETURN(dataset->labels_,
-                             MapArray<std::int32_t>(directory, "labels.npy",
-                                                    "<i4", 1, files, &shape));
-    }
+        dataset->labels_,
+        MapArray<std::int32_t>(directory, "labels.npy", "<i4", 1,
+                               &dataset->storage_->files, &shape));
+  }
+  if (!description.sparse) {
     const auto labels =
         LabelsProblem(description, dataset->user_count_, dataset->labels_);
     if (labels.has_value()) return Damaged(directory, *labels);
   }
-  const auto problem = UserCountProblem(description, dataset->user_count_);
+  const auto problem = UserCountProblem(description, dataset->whole_count_);
   if (problem.has_value()) return Damaged(directory, *problem);
+  if (share.has_value()) {
+    description.users =
+        description.adjacency == Adjacency::kAddRemoveOne
+            ? (description.users + share->count - 1) / share->count
+            : std::max<std::uint64_t>(1, dataset->user_count_);
+  }
   return dataset;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
+    const std::string& directory) {
+  return OpenColumns(directory, std::nullopt);
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenShare(
+    const std::string& directory, const Share& share) {
+  return OpenColumns(directory, share);
 }
 
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromDense(
@@ -244,11 +379,11 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromDense(
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(description);
   dataset->description_.sparse = false;
-  dataset->user_count_ = users;
+  dataset->user_count_ = dataset->whole_count_ = users;
   dataset->storage_->labels = std::move(labels);
   dataset->labels_ = dataset->storage_->labels;
   dataset->storage_->values = std::move(values);
-  dataset->values_ = dataset->storage_->values.data();
+  dataset->columns_ = {{.values = dataset->storage_->values.data()}};
   return dataset;
 }
 
@@ -267,14 +402,14 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromSparse(
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(description);
   dataset->description_.sparse = true;
-  dataset->user_count_ = indptr.size() - 1;
+  dataset->user_count_ = dataset->whole_count_ = indptr.size() - 1;
   Storage& storage = *dataset->storage_;
   storage.values = std::move(values);
   storage.indptr = std::move(indptr);
   storage.indices = std::move(indices);
-  dataset->values_ = storage.values.data();
-  dataset->indptr_ = storage.indptr.data();
-  dataset->indices_ = storage.indices.data();
+  dataset->columns_ = {{.values = storage.values.data(),
+                        .indptr = storage.indptr.data(),
+                        .indices = storage.indices.data()}};
   return dataset;
 }
 
@@ -291,33 +426,38 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::FromRatings(
   std::unique_ptr<Dataset> dataset(new Dataset);
   dataset->description_ = std::move(description);
   dataset->description_.sparse = true;
-  dataset->user_count_ = indptr.size() - 1;
+  dataset->user_count_ = dataset->whole_count_ = indptr.size() - 1;
   Storage& storage = *dataset->storage_;
   storage.indptr = std::move(indptr);
   storage.indices = std::move(items);
   storage.units = std::move(units);
-  dataset->indptr_ = storage.indptr.data();
-  dataset->indices_ = storage.indices.data();
-  dataset->units_ = storage.units.data();
+  dataset->columns_ = {{.indptr = storage.indptr.data(),
+                        .indices = storage.indices.data(),
+                        .units = storage.units.data()}};
   return dataset;
 }
 
 std::span<const float> Dataset::DenseColumn(std::uint64_t user) const {
-  return std::span(values_ + user * description_.features,
-                   description_.features);
+  const Columns& columns = ColumnsOf(user);
+  return std::span(
+      columns.values + (user - columns.first) * description_.features,
+      description_.features);
 }
 
 SparseColumn Dataset::SparseColumnOf(std::uint64_t user) const {
-  const std::int64_t begin = indptr_[user];
-  const auto count = static_cast<std::size_t>(indptr_[user + 1] - begin);
-  return {std::span(indices_ + begin, count),
-          std::span(values_ + begin, count)};
+  const Columns& columns = ColumnsOf(user);
+  const std::int64_t* const offset = columns.indptr + (user - columns.first);
+  const auto count = static_cast<std::size_t>(offset[1] - offset[0]);
+  return {std::span(columns.indices + offset[0], count),
+          std::span(columns.values + offset[0], count)};
 }
 
 RatedItems Dataset::RatingsOf(std::uint64_t user) const {
-  const std::int64_t begin = indptr_[user];
-  const auto count = static_cast<std::size_t>(indptr_[user + 1] - begin);
-  return {std::span(indices_ + begin, count), std::span(units_ + begin, count)};
+  const Columns& columns = ColumnsOf(user);
+  const std::int64_t* const offset = columns.indptr + (user - columns.first);
+  const auto count = static_cast<std::size_t>(offset[1] - offset[0]);
+  return {std::span(columns.indices + offset[0], count),
+          std::span(columns.units + offset[0], count)};
 }
 
 DatasetFacts FactsOf(const DatasetDescription& description) {

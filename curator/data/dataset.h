@@ -10,6 +10,12 @@
 //                  public if dataset.json says so
 //   labels.npy     of dense data with classes: int32, of each person the index
 //                  of the declared class: private
+//   shards.json    of a data set in ranges of columns (curator/data/shards.h):
+//                  values.S.npy, respectively data.S.npy, indices.S.npy and
+//                  indptr.S.npy stand in the place of the arrays above
+//   sums.npy       of sums that were made elsewhere, in the place of the
+//   arrays:
+//                  int64 (curator/import/people_sums.h): private
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -61,6 +67,9 @@ struct DatasetDescription {
   bool named_features = false;
   std::optional<ClassFacts> classes = std::nullopt;
   std::optional<EntryRange> range = std::nullopt;
+  // The data set is sums over people and no columns (Dataset::stored_sums): the
+  // bits of their lattice.
+  std::optional<int> sums_bits = std::nullopt;
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -80,6 +89,15 @@ struct RatedItems {
   std::span<const std::int32_t> units;
 };
 
+// One of `count` ranges of columns: of N columns from floor(N index / count) to
+// floor(N (index + 1) / count).
+struct Share {
+  std::uint64_t index = 0;
+  std::uint64_t count = 1;
+  std::uint64_t Begin(std::uint64_t columns) const;
+  std::uint64_t End(std::uint64_t columns) const;
+};
+
 // Immutable; safe to read from any thread.
 class Dataset {
  public:
@@ -87,6 +105,13 @@ class Dataset {
   // "dataset-damaged" (shapes, types or description do not fit).
   static absl::StatusOr<std::unique_ptr<Dataset>> Open(
       const std::string& directory);
+  // A share of its columns as a data set of their own, which may be empty; its
+  // description has so many users, or under add_remove_one the share of N0,
+  // rounded up. Of a data set in shards, files without a column of the share
+  // need not be there. INVALID_ARGUMENT "dataset-malformed" for ratings and
+  // classes.
+  static absl::StatusOr<std::unique_ptr<Dataset>> OpenShare(
+      const std::string& directory, const Share& share);
 
   // An in-memory data set, for tests and for `factorize`. values: D x N
   // column-major. The description's features and (under replace_one) users must
@@ -113,7 +138,11 @@ class Dataset {
   std::uint64_t features() const { return description_.features; }
   // Columns really held; private under add_remove_one.
   std::uint64_t private_user_count() const { return user_count_; }
+  // Of the whole data set, if this is a share.
+  std::uint64_t private_whole_count() const { return whole_count_; }
   bool sparse() const { return description_.sparse; }
+  // Of data sets without columns: S_v and S_G (people_sums.h); else empty.
+  std::span<const std::int64_t> stored_sums() const { return stored_sums_; }
 
   // Dense only. D values.
   std::span<const float> DenseColumn(std::uint64_t user) const;
@@ -126,14 +155,32 @@ class Dataset {
 
  private:
   struct Storage;
+  // Consecutive columns that lie in one set of arrays.
+  struct Columns {
+    std::uint64_t first = 0;  // of the data set
+    const float* values = nullptr;
+    const std::int64_t* indptr = nullptr;  // of the first column
+    const std::int32_t* indices = nullptr;
+    const std::int32_t* units = nullptr;
+  };
   Dataset();
+  static absl::StatusOr<std::unique_ptr<Dataset>> OpenColumns(
+      const std::string& directory, const std::optional<Share>& share);
+  absl::Status MapColumns(const std::string& directory,
+                          const std::string& suffix, std::uint64_t whole_first,
+                          std::optional<std::uint64_t> columns,
+                          const std::optional<Share>& share);
+  absl::Status MapSums(const std::string& directory);
+  const Columns& ColumnsOf(std::uint64_t user) const {
+    return columns_.size() == 1 ? columns_.front() : Search(user);
+  }
+  const Columns& Search(std::uint64_t user) const;
   DatasetDescription description_;
   std::uint64_t user_count_ = 0;
-  const float* values_ = nullptr;
-  const std::int64_t* indptr_ = nullptr;
-  const std::int32_t* indices_ = nullptr;
-  const std::int32_t* units_ = nullptr;
+  std::uint64_t whole_count_ = 0;
+  std::vector<Columns> columns_;  // ascending; the first begins at 0
   std::span<const std::int32_t> labels_;
+  std::span<const std::int64_t> stored_sums_;
   std::unique_ptr<Storage> storage_;
 };
 

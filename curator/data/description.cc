@@ -1,5 +1,6 @@
 #include "curator/data/description.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -109,7 +110,8 @@ StoredDescription Decode(const Json& json) {
   const bool ratings = has("ratings");
   const std::size_t others = std::size_t{has("classes")} +
                              std::size_t{has("range")} + std::size_t{ratings} +
-                             std::size_t{has("named_features")};
+                             std::size_t{has("named_features")} +
+                             std::size_t{has("sums_bits")};
   if (!json.is_object() || json.size() != kFieldCount + others) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
@@ -139,6 +141,12 @@ StoredDescription Decode(const Json& json) {
     description.classes = DecodeClasses(json.at("classes"));
     if (description.sparse)
       throw std::invalid_argument("data with classes are stored dense");
+  }
+  if (has("sums_bits")) {
+    description.sums_bits =
+        static_cast<int>(std::min<std::uint64_t>(Whole(json, "sums_bits"), 64));
+    if (ratings || description.sparse || description.classes.has_value())
+      throw std::invalid_argument("sums are stored alone");
   }
   if (has("range")) description.range = DecodeRange(json.at("range"));
   if (has("named_features")) {
@@ -314,6 +322,8 @@ std::string ToJson(const StoredDescription& stored) {
                      {"high", description.range->high},
                      {"integers", description.range->integers}};
   }
+  if (description.sums_bits.has_value())
+    json["sums_bits"] = *description.sums_bits;
   if (description.named_features) json["named_features"] = true;
   return json.dump(2) + "\n";
 }

@@ -181,12 +181,34 @@ absl::StatusOr<std::optional<Released<ReleasedRound>>> ReleaseGate::Find(
   return stored;
 }
 
+absl::StatusOr<std::optional<RequestedRound>> ReleaseGate::Find(
+    const std::string& identity, const std::string& run_id,
+    std::uint32_t round) {
+  const TurnHolder turn(this, {run_id, round});
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<RequestedCharge> made,
+                         ledger_->FindCharge(identity, run_id, round));
+  if (!made.has_value()) return std::nullopt;
+  DPNMF_ASSIGN_OR_RETURN(Released<ReleasedRound> stored,
+                         Stored(round, made->row));
+  return RequestedRound{made->request_hash, std::move(stored)};
+}
+
+Released<ReleasedRound> ReleaseGate::WithoutBytes(
+    const Released<ReleasedRound>& released) {
+  ReleasedRound lost = released.value();
+  lost.parts.clear();
+  lost.lost = true;
+  return Released<ReleasedRound>(std::move(lost));
+}
+
 absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Release(
     const RoundRequest& request, const RoundSums& sums,
     const PostProcess& post_process) {
   DPNMF_RETURN_IF_ERROR(MatchSums(request.parts, sums));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PartPlan> priced,
+                         PricedParts(request.parts, request.shares));
   DPNMF_ASSIGN_OR_RETURN(const MuSquared cost,
-                         CostOfDrawing(request.parts, request.adjacency));
+                         CostOfDrawing(priced, request.adjacency));
   const TurnHolder turn(this, {request.run_id, request.round});
   const Charge charge = ChargeOf(request, cost);
   DPNMF_ASSIGN_OR_RETURN(const std::optional<ChargedRow> made,

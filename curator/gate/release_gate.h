@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/mutex.h"
 #include "common/nmf/noised_matrix.h"
+#include "common/privacy/noise_shares.h"
 #include "common/privacy/run_plan.h"
 #include "curator/gate/release_store.h"
 #include "curator/gate/round_sums.h"
@@ -64,6 +65,16 @@ struct RoundRequest {
   Digest request_hash{};
   std::vector<PartPlan> parts;  // of the round's stage in the run's plan
   Adjacency adjacency = Adjacency::kReplaceOne;
+  // What else is drawn for the same sum: the price is PricedParts'. {1, 1}:
+  // nothing.
+  NoiseShares shares = {};
+};
+
+// What stands for a round that was charged, and the request that it was charged
+// for.
+struct RequestedRound {
+  Digest request_hash{};
+  Released<ReleasedRound> released;
 };
 
 // Thread-safe.
@@ -80,6 +91,14 @@ class ReleaseGate {
   // DATA_LOSS "release-damaged" counts as lost.
   absl::StatusOr<std::optional<Released<ReleasedRound>>> Find(
       const RoundRequest& request);
+
+  // The same for whatever request the round was charged for.
+  absl::StatusOr<std::optional<RequestedRound>> Find(
+      const std::string& identity, const std::string& run_id,
+      std::uint32_t round);
+  // The round as one whose bytes are lost: nothing of them leaves.
+  static Released<ReleasedRound> WithoutBytes(
+      const Released<ReleasedRound>& released);
 
   // Charges, draws, stores and reads back. The price is computed here, from the
   // sigmas that are drawn (CostOfDrawing). If the round was charged before, the

@@ -109,12 +109,7 @@ Digest FingerprintOfColumns(const Columns& data, std::uint64_t features,
                                  : RowOf(data, n, columns[n], key));
   }
   std::sort(columns.begin(), columns.end());
-  text.clear();
-  AppendInteger(features, 8, &text);
-  AppendInteger(users, 8, &text);
-  for (const Digest& column : columns)
-    text.insert(text.end(), column.begin(), column.end());
-  return HmacSha256(key_bytes, std::as_bytes(std::span(text)));
+  return FingerprintOfDigests(features, columns, key);
 }
 
 absl::Status CreateKey(const std::string& path) {
@@ -177,6 +172,35 @@ Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
                                 std::as_bytes(std::span(purpose)));
   return HmacSha256(std::as_bytes(std::span(own)),
                     std::as_bytes(std::span(bytes)));
+}
+
+Digest FingerprintOfDigests(std::uint64_t features,
+                            const std::vector<Digest>& sorted,
+                            const FingerprintKey& key) {
+  std::vector<std::uint8_t> text;
+  AppendInteger(features, 8, &text);
+  AppendInteger(sorted.size(), 8, &text);
+  for (const Digest& column : sorted)
+    text.insert(text.end(), column.begin(), column.end());
+  return HmacSha256(std::as_bytes(std::span(key)),
+                    std::as_bytes(std::span(text)));
+}
+
+std::vector<Digest> ColumnDigests(const LoadedMatrix& matrix,
+                                  const FingerprintKey& key) {
+  std::vector<Digest> columns;
+  std::vector<std::uint8_t> text;
+  for (std::uint64_t n = 0; n < matrix.users; ++n) {
+    CanonicalColumn(matrix, n, &text);
+    columns.push_back(HmacSha256(std::as_bytes(std::span(key)),
+                                 std::as_bytes(std::span(text))));
+  }
+  return columns;
+}
+
+PersonFingerprint CutOfColumn(const Digest& column, const FingerprintKey& key) {
+  const Digest zeros = HmacSha256(std::as_bytes(std::span(key)), {});
+  return column == zeros ? PersonFingerprint{} : FirstHalf(column);
 }
 
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,

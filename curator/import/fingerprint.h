@@ -47,6 +47,15 @@ Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
 Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key,
                      std::vector<PersonFingerprint>* rows = nullptr);
 
+// The same of a matrix, from the HMAC of each column (ColumnDigests), sorted.
+Digest FingerprintOfDigests(std::uint64_t features,
+                            const std::vector<Digest>& sorted,
+                            const FingerprintKey& key);
+std::vector<Digest> ColumnDigests(const LoadedMatrix& matrix,
+                                  const FingerprintKey& key);
+// FingerprintOfRow of a column with that HMAC.
+PersonFingerprint CutOfColumn(const Digest& column, const FingerprintKey& key);
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_IMPORT_FINGERPRINT_H_

@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
+#include "curator/data/shards.h"
 #include "curator/import/assemble.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
@@ -369,6 +370,13 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
                    "`label_columns` must be 0 or more.");
+  }
+  if (options.shards.has_value() &&
+      !(*options.shards >= 1 && *options.shards <= kMostShards && !ratings &&
+        !options.class_column.has_value())) {
+    return Refused("shards-out-of-range",
+                   "`shards` must be 1 to 4096, and is neither for ratings nor "
+                   "for data with classes.");
   }
   return absl::OkStatus();
 }

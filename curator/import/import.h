@@ -77,6 +77,11 @@ struct ImportOptions {
   // checked if given.
   std::optional<std::uint64_t> users_count;
   bool is_public = false;
+  // The arrays are written in so many ranges of columns
+  // (curator/data/shards.h); not set: in one. Not for ratings and classes.
+  std::optional<std::uint64_t> shards;
+  // `input` is what dpnmf-sums printed (people_sums.h).
+  bool are_sums = false;
 
   // As in LoadOptions.
   std::function<void(const std::string& sentence)> note;
@@ -111,7 +116,7 @@ using ImportProgress = std::function<void(
 // "id-column-out-of-range", "classes-missing" (class_column, classes or
 // labels_public without the others), "class-column-mixed"; "input-missing"
 // (neither `input` nor `ratings`), "ratings-mixed" (options of both),
-// "items-missing", "rating-range-missing".
+// "items-missing", "rating-range-missing"; "shards-out-of-range".
 absl::Status CheckImportOptions(const ImportOptions& options);
 
 // In this order: checks the options; refuses a name in use (ALREADY_EXISTS

@@ -11,8 +11,10 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "curator/data/shards.h"
 #include "curator/import/item_table.h"
 #include "curator/import/load.h"
+#include "curator/import/people_sums.h"
 #include "curator/import/ratings.h"
 
 namespace dpnmf::curator {
@@ -34,13 +36,54 @@ std::optional<std::uint64_t> DeclaredColumns(const ImportOptions& options) {
 template <typename T>
 absl::Status WriteArray(const std::string& path, const std::string& dtype,
                         std::vector<std::uint64_t> shape,
-                        const std::vector<T>& values) {
+                        std::span<const T> values) {
   NpyHeader header;
   header.dtype = dtype;
   header.fortran_order = shape.size() == 2;
   header.shape = std::move(shape);
-  return WriteDurably(path, NpyHeaderBytes(header),
-                      std::as_bytes(std::span(values)));
+  return WriteDurably(path, NpyHeaderBytes(header), std::as_bytes(values));
+}
+template <typename T>
+absl::Status WriteArray(const std::string& path, const std::string& dtype,
+                        std::vector<std::uint64_t> shape,
+                        const std::vector<T>& values) {
+  return WriteArray(path, dtype, std::move(shape), std::span(values));
+}
+
+// The arrays in ranges of columns, and shards.json.
+absl::Status WriteShards(const LoadedMatrix& matrix, std::uint64_t shards,
+                         const std::string& directory) {
+  std::vector<std::uint64_t> columns;
+  for (std::uint64_t i = 0; i < shards; ++i) {
+    const std::uint64_t first = Share{i, shards}.Begin(matrix.users);
+    const std::uint64_t end = Share{i, shards}.End(matrix.users);
+    columns.push_back(end - first);
+    const std::string place = directory + "/", suffix = ShardSuffix(i);
+    const std::span<const float> values = matrix.values;
+    if (!matrix.sparse) {
+      DPNMF_RETURN_IF_ERROR(
+          WriteArray(absl::StrCat(place, "values", suffix), "<f4",
+                     {matrix.features, end - first},
+                     values.subspan(first * matrix.features,
+                                    (end - first) * matrix.features)));
+      continue;
+    }
+    const auto begin = static_cast<std::size_t>(matrix.indptr[first]);
+    const auto count = static_cast<std::size_t>(matrix.indptr[end]) - begin;
+    std::vector<std::int64_t> indptr(
+        matrix.indptr.begin() + static_cast<std::ptrdiff_t>(first),
+        matrix.indptr.begin() + static_cast<std::ptrdiff_t>(end + 1));
+    for (std::int64_t& offset : indptr)
+      offset -= static_cast<std::int64_t>(begin);
+    DPNMF_RETURN_IF_ERROR(WriteArray(absl::StrCat(place, "data", suffix), "<f4",
+                                     {count}, values.subspan(begin, count)));
+    DPNMF_RETURN_IF_ERROR(WriteArray(
+        absl::StrCat(place, "indices", suffix), "<i4", {count},
+        std::span<const std::int32_t>(matrix.indices).subspan(begin, count)));
+    DPNMF_RETURN_IF_ERROR(WriteArray(absl::StrCat(place, "indptr", suffix),
+                                     "<i8", {indptr.size()}, indptr));
+  }
+  return WriteDurably(directory + "/shards.json", ShardsJson(columns));
 }
 
 // The structure of columns: which rows they have entries in.
@@ -165,6 +208,7 @@ class MatrixSource : public ImportSource {
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
     source->classes_ = options.classes.size();
+    source->shards_ = options.shards;
     return source;
   }
 
@@ -202,7 +246,9 @@ class MatrixSource : public ImportSource {
                      const std::string& directory) override {
     NormaliseColumns(&matrix_, description.normalisation,
                      description.column_bound);
-    if (!matrix_.sparse) {
+    if (shards_.has_value()) {
+      DPNMF_RETURN_IF_ERROR(WriteShards(matrix_, *shards_, directory));
+    } else if (!matrix_.sparse) {
       DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/values.npy", "<f4",
                                        {matrix_.features, matrix_.users},
                                        matrix_.values));
@@ -225,6 +271,7 @@ class MatrixSource : public ImportSource {
   LoadedMatrix matrix_;
   std::vector<std::string> feature_names_;
   std::size_t classes_ = 0;
+  std::optional<std::uint64_t> shards_;
 };
 
 class RatingsSource : public ImportSource {
@@ -297,6 +344,7 @@ class RatingsSource : public ImportSource {
 
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress) {
+  if (options.are_sums) return LoadPeopleSums(options);
   return options.ratings.empty() ? MatrixSource::Load(options, progress)
                                  : RatingsSource::Load(options, progress);
 }

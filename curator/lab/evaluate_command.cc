@@ -15,6 +15,7 @@
 #include "curator/lab/evaluate/evaluation.h"
 #include "curator/lab/evaluate/report.h"
 #include "curator/lab/evaluate_ratings_command.h"
+#include "curator/lab/report_files.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -24,6 +25,7 @@ struct EvaluateFlags {
   std::string users, format_in = "auto", outliers = "off";
   std::string conversion = "gaussian";
   std::optional<int> rank;
+  bool force = false;
   EvaluateRatingsFlags of_ratings;
 };
 
@@ -101,7 +103,7 @@ void PrintSummary(const EvaluateOptions& options,
       options.output);
 }
 
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
+absl::Status BadFlags(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
 }
 
@@ -115,14 +117,16 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                           : !flags.rank.has_value() ? "rank"
                                                     : nullptr;
     if (missing == nullptr) return absl::OkStatus();
-    return Wrong("evaluate-flag-missing",
-                 absl::StrCat("`evaluate` needs --", missing, "."));
+    return BadFlags("evaluate-flag-missing",
+                    absl::StrCat("`evaluate` needs --", missing, "."));
   }
   const char* other = !options.input.empty()         ? "input"
                       : !flags.users.empty()         ? "users"
                       : flags.format_in != "auto"    ? "format-in"
+                      : !options.array.empty()       ? "array"
                       : !options.vocabulary.empty()  ? "vocabulary"
                       : options.image_width != 0     ? "image-width"
+                      : !options.priors.empty()      ? "prior"
                       : !options.rounds.empty()      ? "rounds"
                       : flags.outliers != "off"      ? "outliers"
                       : options.lambda.has_value()   ? "lambda"
@@ -132,10 +136,10 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                           ? "mechanism"
                           : nullptr;
   if (other == nullptr) return absl::OkStatus();
-  return Wrong("evaluate-flags-mixed",
-               absl::StrCat("`--ratings` and --", other,
-                            " exclude each other: a matrix has no missing "
-                            "entries, ratings have."));
+  return BadFlags("evaluate-flags-mixed",
+                  absl::StrCat("`--ratings` and --", other,
+                               " exclude each other: a matrix has no missing "
+                               "entries, ratings have."));
 }
 
 // The flags that both halves read.
@@ -157,6 +161,7 @@ EvaluateRatingsFlags OfRatings(const EvaluateFlags& flags) {
 
 absl::StatusOr<ExitCode> RunEvaluate(const EvaluateFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckInput(flags));
+  DPNMF_RETURN_IF_ERROR(CheckNoReport(flags.options.output, flags.force));
   if (!flags.of_ratings.options.ratings.empty())
     return RunEvaluateRatings(OfRatings(flags));
   const EvaluateOptions options = OptionsOf(flags);
@@ -221,6 +226,8 @@ Command EvaluateCommand() {
                 {.one_of = "rows|columns"}),
            Flag("--format-in", &flags->format_in, "Format of the file",
                 {.one_of = formats.c_str(), .shown = true}),
+           Flag("--array", &options.array,
+                "Name of the array of an .npz file that has several"),
            Flag("--public", &options.is_public,
                 "Declare the data public or generated: a W_0 that is computed "
                 "from V may then be compared"),
@@ -229,6 +236,10 @@ Command EvaluateCommand() {
                 "topics and coherence"),
            Flag("--image-width", &options.image_width,
                 "Width of a picture, if columns are pictures, row by row"),
+           Flag("--prior", &options.priors,
+                "Public knowledge that moments are fitted with: FILE (columns "
+                "of public people, as --users), dictionary:FILE or "
+                "moment:FILE; several with commas"),
            Flag("--rank", &flags->rank,
                 "K: columns of W; of ratings: columns of a profile [chosen]"),
            Flag("--epsilon", &options.epsilon,
@@ -265,6 +276,7 @@ Command EvaluateCommand() {
                 "Directory for results.csv, curves.csv, results.json, "
                 "report.html",
                 {.required = true}),
+           ForceFlag(&flags->force),
            Flag("--save-models", &options.save_models,
                 "Directory for every W: .npy, D x K, float64"),
            Flag("--data-dir", &options.data_dir,

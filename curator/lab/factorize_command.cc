@@ -29,7 +29,7 @@ namespace {
 
 struct FactorizeFlags {
   std::string input, users, output;
-  std::string format_in = "auto";
+  std::string format_in = "auto", array;
   std::string format = "text";
   FactorizeOptions options;
 };
@@ -60,6 +60,7 @@ class ProgressPrinter {
 absl::StatusOr<std::unique_ptr<Dataset>> Load(const FactorizeFlags& flags) {
   LoadOptions options;
   options.format = MatrixFormatOfName(flags.format_in).value();
+  options.array = flags.array;
   options.interrupted = Interrupted;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,
@@ -158,7 +159,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   const v1::FactorizeReport report =
       ReportOf(*flags, *data, *result, loading.count());
   if (flags->format == "json") {
-    std::fputs(ToJson(report).c_str(), stdout);
+    std::fputs(dpnmf::ToJson(report).c_str(), stdout);
   } else {
     PrintText(report);
   }
@@ -194,6 +195,8 @@ Command FactorizeCommand() {
                 {.one_of = "rows|columns", .required = true}),
            Flag("--format-in", &flags->format_in, "Format of the file",
                 {.one_of = formats.c_str(), .shown = true}),
+           Flag("--array", &flags->array,
+                "Name of the array of an .npz file that has several"),
            Flag("--rank", &options.rank, "K: columns of W", {.required = true}),
            Flag("--output", &flags->output, "File for W: .npy, D x K, float64",
                 {.required = true}),

@@ -619,6 +619,19 @@ absl::StatusOr<std::optional<ChargedRow>> Ledger::FindCharge(
   return std::nullopt;
 }
 
+absl::StatusOr<std::optional<RequestedCharge>> Ledger::FindCharge(
+    const std::string& identity, const std::string& run_id,
+    std::uint32_t round) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  DPNMF_ASSIGN_OR_RETURN(const BookedRun* const run,
+                         state_->RunOf(identity, run_id));
+  if (round == 0 || round > run->charges.size()) return std::nullopt;
+  const BookedCharge& made = run->charges[round - 1];
+  return RequestedCharge{{made.sequence, made.hash, made.cost, false},
+                         made.request_hash};
+}
+
 absl::StatusOr<MuSquared> Ledger::CloseRun(const std::string& identity,
                                            const std::string& run_id) {
   MutexLock lock(&state_->mutex);

@@ -174,6 +174,12 @@ struct ChargedRow {
   bool is_new = false;  // false: this very request had been charged before
 };
 
+// A charge and the hash of the request that it was made for.
+struct RequestedCharge {
+  ChargedRow row;
+  Digest request_hash{};
+};
+
 // Thread-safe; every method is one serialised transaction. After a commit whose
 // outcome is unknown every later call is UNAVAILABLE "storage-failed" until the
 // ledger is opened again. One process at a time holds a ledger, and one ledger
@@ -243,6 +249,12 @@ class Ledger {
   // ChargeRound. Nothing is charged.
   absl::StatusOr<std::optional<ChargedRow>> FindCharge(
       const Charge& charge) const;
+
+  // The charge of a round, whatever request it was made for; nothing if the
+  // round is not charged. NOT_FOUND "run-unknown".
+  absl::StatusOr<std::optional<RequestedCharge>> FindCharge(
+      const std::string& identity, const std::string& run_id,
+      std::uint32_t round) const;
 
   // Returns the unspent reservation and closes the run, in one transaction.
   // Closing a closed run is OK and returns what was returned then.

@@ -229,6 +229,18 @@ void AddAllowList(const std::string& path, CheckList* checks) {
   }
 }
 
+// What ranks exchange has no noise.
+Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
+  if (!options.private_network) {
+    return Good(StrCat(options.ranks,
+                       " ranks on this machine: exact sums do not leave it."));
+  }
+  return Doubtful(
+      "Ranks may be on other machines: exact private sums cross the network "
+      "between them, not encrypted.",
+      "Use a network of their own or an encrypted tunnel; see docs/ranks.md.");
+}
+
 Finding LatestBackup(const std::string& backup, std::int64_t now) {
   if (backup.empty()) {
     return Doubtful(
@@ -271,6 +283,7 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
   if (audit.ok()) AddPublications(options.data_dir, *audit, &checks);
   AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);
+  if (options.ranks > 0) checks.Add("ranks", NetworkOfRanks(options));
   checks.Add("removed data sets", RemovedData(options.data_dir));
   checks.Add("audit log", AuditLogFile(options.audit_log));
   checks.Add("metrics", MetricsAddress(options.metrics_listen));

@@ -40,9 +40,21 @@ constexpr const char* kDataFiles[] = {
     "values.npy", "data.npy",  "indices.npy", "indptr.npy",  "ratings.npy",
     "labels.npy", "users.txt", "items.csv",   "features.txt"};
 
+// These, and the arrays of shards.
+std::vector<std::string> DataFilesOf(const std::string& directory) {
+  std::vector<std::string> files(std::begin(kDataFiles), std::end(kDataFiles));
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".npy")
+      files.push_back(entry.path().filename());
+  }
+  return files;
+}
+
 absl::Status DeleteData(const std::string& directory) {
   std::error_code error;
-  for (const char* file : kDataFiles) {
+  for (const std::string& file : DataFilesOf(directory)) {
     std::filesystem::remove(absl::StrCat(directory, "/", file), error);
     if (!error) continue;
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
@@ -69,12 +81,13 @@ absl::StatusOr<std::vector<std::string>> RemovedWithData(
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names,
                          RemovedNames(data_dir));
   std::erase_if(names, [&](const std::string& name) {
+    const std::string directory = RemovedDirectory(data_dir, name);
+    const std::vector<std::string> files = DataFilesOf(directory);
     return std::none_of(
-        std::begin(kDataFiles), std::end(kDataFiles), [&](const char* file) {
+        files.begin(), files.end(), [&](const std::string& file) {
           std::error_code error;
           return std::filesystem::exists(std::filesystem::symlink_status(
-              absl::StrCat(RemovedDirectory(data_dir, name), "/", file),
-              error));
+              absl::StrCat(directory, "/", file), error));
         });
   });
   return names;

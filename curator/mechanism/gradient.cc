@@ -31,7 +31,8 @@ constexpr ReleaseKind kReleases[] = {{.name = "gradient",
                                       .check = CheckTakesDictionary,
                                       .sums = SumsOfStatistics,
                                       .publish = PublishGradient,
-                                      .memory = MemoryOfStatistics}};
+                                      .memory = MemoryOfStatistics,
+                                      .by_ranges = true}};
 
 }  // namespace
 

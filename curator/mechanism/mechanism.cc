@@ -45,6 +45,23 @@ const ReleaseKind& ReleaseKindOf(std::string_view release) {
   return *found;
 }
 
+absl::Status CheckDataHoldsRun(const DatasetDescription& data,
+                               const RunParameters& parameters,
+                               const RunPlan& plan) {
+  if (!data.sums_bits.has_value()) return absl::OkStatus();
+  const bool moments_alone =
+      plan.stages.size() == 1 && plan.stages[0].release == "moments";
+  if (moments_alone && parameters.moment_rows == data.features &&
+      plan.data_bits == *data.sums_bits)
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "sums-only",
+      absl::StrCat("The data set holds sums of products of its ", data.features,
+                   " features and no people: ask for `moments` with that many "
+                   "moment rows, one round, and an epsilon that is not "
+                   "extreme."));
+}
+
 absl::Status CheckTakesNoRows(const RoundInput& input) {
   if (input.rows.empty()) return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",

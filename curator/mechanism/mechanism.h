@@ -59,6 +59,10 @@ struct ReleaseKind {
   // noise and price. Null: as planned.
   void (*narrow)(const RoundInput& input,
                  std::vector<PartPlan>* parts) = nullptr;
+  // The sums of any ranges of people add up to the sums of all, entry by entry
+  // and none of them negative; of `parameters` and `plan` they read no more
+  // than a RankCommand has (curator/ranks/frames.h).
+  bool by_ranges = false;
 };
 
 struct Mechanism {
@@ -73,6 +77,13 @@ const NameTable<Mechanism>& Mechanisms();
 // The kind of a stage of a plan. Stops the process unless there is exactly one
 // of that name: a charge for one release must never pay for another.
 const ReleaseKind& ReleaseKindOf(std::string_view release);
+
+// Whether a run can be computed from what the data set holds: of one without
+// columns, `moments` on all its features alone. INVALID_ARGUMENT
+// "sums-only".
+absl::Status CheckDataHoldsRun(const DatasetDescription& data,
+                               const RunParameters& parameters,
+                               const RunPlan& plan);
 
 // Shared by the kinds.
 absl::Status CheckTakesDictionary(const RoundInput& input,

@@ -20,6 +20,22 @@ absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
   return sums;
 }
 
+// S_G of a data set without columns. CheckDataHoldsRun let no other run begin.
+absl::StatusOr<RoundSums> StoredMoments(const RoundContext& context) {
+  const std::span<const std::int64_t> stored = context.data.stored_sums();
+  const std::uint64_t features = context.data.features();
+  if (context.data.description().sums_bits != context.plan.data_bits ||
+      context.parameters.moment_rows != features) {
+    return Refusal(absl::StatusCode::kInternal, "sums-malformed",
+                   "The stored sums do not fit the run's plan; this is a fault "
+                   "of the curator, and nothing was charged.");
+  }
+  RoundSums sums;
+  const auto moments = stored.subspan(features);
+  sums.parts.emplace_back(moments.begin(), moments.end());
+  return sums;
+}
+
 // 1 to M rows, ascending, below D; none if M = D.
 absl::Status CheckSelection(const RoundInput& input,
                             const RunParameters& parameters,
@@ -31,6 +47,7 @@ absl::Status CheckSelection(const RoundInput& input,
 
 absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
                                         const RoundContext& context) {
+  if (!context.data.stored_sums().empty()) return StoredMoments(context);
   RoundSums sums;
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<std::int64_t> moments,
@@ -65,13 +82,15 @@ constexpr ReleaseKind kReleases[] = {{.name = "mean",
                                       .check = CheckTakesNothing,
                                       .sums = SumsOfMean,
                                       .publish = PublishAll,
-                                      .memory = MemoryOfMean},
+                                      .memory = MemoryOfMean,
+                                      .by_ranges = true},
                                      {.name = "moments",
                                       .check = CheckSelection,
                                       .sums = SumsOfMoments,
                                       .publish = PublishAll,
                                       .memory = MemoryOfMoments,
-                                      .narrow = NarrowToRows}};
+                                      .narrow = NarrowToRows,
+                                      .by_ranges = true}};
 
 }  // namespace
 

@@ -25,7 +25,8 @@ constexpr ReleaseKind kReleases[] = {{.name = "objective",
                                       .check = CheckTakesDictionary,
                                       .sums = SumOfLosses,
                                       .publish = PublishAll,
-                                      .memory = MemoryOfObjective}};
+                                      .memory = MemoryOfObjective,
+                                      .by_ranges = true}};
 
 }  // namespace
 

@@ -19,7 +19,8 @@ constexpr ReleaseKind kReleases[] = {{.name = "statistics",
                                       .check = CheckTakesDictionary,
                                       .sums = SumsOfStatistics,
                                       .publish = PublishAll,
-                                      .memory = MemoryOfStatistics}};
+                                      .memory = MemoryOfStatistics,
+                                      .by_ranges = true}};
 
 }  // namespace
 

@@ -71,6 +71,12 @@ Catalog Catalog::FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
   return catalog;
 }
 
+bool Catalog::AddAlias(const std::string& name, const std::string& dataset) {
+  const MutexLock lock(&state_->mutex);
+  return !state_->datasets.contains(name) &&
+         state_->aliases.emplace(name, dataset).second;
+}
+
 absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> Catalog::OpenNew(
     const std::string& data_dir) const {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
@@ -104,7 +110,9 @@ absl::Status Catalog::Add(const std::string& data_dir,
 
 const Dataset* Catalog::Find(const std::string& name) const {
   const MutexLock lock(&state_->mutex);
-  const auto found = state_->datasets.find(name);
+  const auto alias = state_->aliases.find(name);
+  const auto found = state_->datasets.find(
+      alias == state_->aliases.end() ? name : alias->second);
   return found == state_->datasets.end() ? nullptr : found->second.get();
 }
 

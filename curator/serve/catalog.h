@@ -28,6 +28,9 @@ class Catalog {
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items = {});
 
+  // Another name under which Find finds a data set that there is; All does not
+  // list it. False if the name is taken.
+  bool AddAlias(const std::string& name, const std::string& dataset);
   // The data sets below DATA_DIR that the catalog does not have, in order.
   // Errors as Open; none is added then.
   absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> OpenNew(
@@ -48,6 +51,7 @@ class Catalog {
     Mutex mutex;
     std::map<std::string, std::unique_ptr<Dataset>> datasets
         ABSL_GUARDED_BY(mutex);
+    std::map<std::string, std::string> aliases ABSL_GUARDED_BY(mutex);
     std::map<std::string, ItemList> items ABSL_GUARDED_BY(mutex);
   };
   std::unique_ptr<State> state_ = std::make_unique<State>();

@@ -7,7 +7,9 @@
 #ifndef DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
 #define DPNMF_CURATOR_SERVE_RECEIPT_SIGNER_H_
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -35,6 +37,10 @@ class ReceiptSigner {
   // `void_signature` of the row's receipt with `void_since` in it, which the
   // population's guarantee has.
   std::string MarkOf(const LedgerRow& row, std::int64_t void_since) const;
+  // Of bytes that begin with a domain of their own, other than a receipt's.
+  Signature SignBytes(std::span<const std::byte> bytes) const {
+    return key_.Sign(bytes);
+  }
   const PublicKey& public_key() const { return key_.public_key(); }
 
  private:

@@ -103,7 +103,14 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   // Every price of the run follows from the ledger's promise.
   run.facts.adjacency = policy.adjacency;
   run.facts.conversion = policy.conversion;
-  DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  if (context_.membership != nullptr &&
+      context_.membership->name() == parameters.dataset) {
+    DPNMF_RETURN_IF_ERROR(PlanFederated(parameters, &run));
+  } else {
+    DPNMF_ASSIGN_OR_RETURN(run.plan, PlanRun(parameters, run.facts));
+  }
+  DPNMF_RETURN_IF_ERROR(
+      CheckDataHoldsRun(run.dataset->description(), parameters, run.plan));
   RunOpening opening;
   opening.identity = run.identity;
   opening.run_id = run_id;
@@ -117,18 +124,24 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.identity_cap = run.identity_cap;
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
+    const int threads =
+        context_.ranks == nullptr
+            ? context_.threads
+            : std::max(context_.threads, context_.ranks->threads_in_all());
     DPNMF_ASSIGN_OR_RETURN(
-        run.memory, context_.memory->Take(
-                        run.identity, MemoryOfRun(run.plan, parameters,
-                                                  run.dataset->description(),
-                                                  context_.threads)));
+        run.memory,
+        context_.memory->Take(
+            run.identity, MemoryOfRun(run.plan, parameters,
+                                      run.dataset->description(), threads)));
   }
 
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
   MutexLock lock(
       &run.run_lock->busy);  // a round of an earlier session ends first
-  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened,
-                         context_.ledger->OpenRun(opening));
+  const absl::StatusOr<OpenedRun> in_ledger = context_.ledger->OpenRun(opening);
+  if (run.federated)
+    DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, in_ledger));
+  DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened, in_ledger);
   run.run_lock->holder = number_;
   OpenedSession session{run.plan, run.facts, opened.next_round};
   run_ = std::move(run);
@@ -158,6 +171,15 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
       .check(input, run_->parameters, run_->facts);
 }
 
+std::vector<PartPlan> Session::PartsOf(std::uint32_t round,
+                                       const RoundInput& input) const {
+  const StagePlan& stage = run_->plan.StageOf(round);
+  std::vector<PartPlan> parts = stage.parts;
+  const ReleaseKind& kind = ReleaseKindOf(stage.release);
+  if (kind.narrow != nullptr) kind.narrow(input, &parts);
+  return parts;
+}
+
 RoundRequest Session::RequestOf(std::uint32_t round,
                                 const RoundInput& input) const {
   RoundRequest request;
@@ -182,10 +204,7 @@ RoundRequest Session::RequestOf(std::uint32_t round,
     for (const double number : input.numbers) hash.AddDouble(number);
   }
   request.request_hash = hash.Finish();
-  const StagePlan& stage = run_->plan.StageOf(round);
-  request.parts = stage.parts;
-  const ReleaseKind& kind = ReleaseKindOf(stage.release);
-  if (kind.narrow != nullptr) kind.narrow(input, &request.parts);
+  request.parts = PartsOf(round, input);
   request.adjacency = run_->facts.adjacency;
   return request;
 }
@@ -202,20 +221,27 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
     const RunPlan plan;
     Execution execution;
     std::unique_ptr<Coefficients> coefficients;
+    RankJob* ranks;  // null: here
+    std::vector<PartPlan> parts;
+    std::unique_ptr<RankJob::RemoteCoefficients> remote;
     RoundSums sums = {};
 
     absl::Status Run(const RoundInput& input, std::function<bool()> stop) {
       execution.stop = std::move(stop);
+      const RoundContext context{data, parameters, plan, execution,
+                                 &coefficients};
       DPNMF_ASSIGN_OR_RETURN(
-          sums,
-          kind.sums(input, {data, parameters, plan, execution, &coefficients}));
+          sums, ranks != nullptr && kind.by_ranges && data.stored_sums().empty()
+                    ? ranks->Sums(kind, input, context, parts, &remote)
+                    : kind.sums(input, context));
       return absl::OkStatus();
     }
   };
   const auto work = std::make_shared<Work>(
       Work{ReleaseKindOf(run_->plan.StageOf(round).release), *run_->dataset,
            run_->parameters, run_->plan, Execution{context_.threads, 0},
-           std::move(run_->coefficients)});
+           std::move(run_->coefficients), context_.ranks, PartsOf(round, input),
+           std::move(run_->remote)});
   if (context_.pacer == nullptr) {
     DPNMF_RETURN_IF_ERROR(work->Run(input, abandoned_));
   } else {
@@ -225,6 +251,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
         }));
   }
   run_->coefficients = std::move(work->coefficients);
+  run_->remote = std::move(work->remote);
   return std::move(work->sums);
 }
 
@@ -233,6 +260,11 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   if (!run_.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
                    "No run is open: open the run before asking for a round.");
+  }
+  if (run_->federated) {
+    return Refusal(absl::StatusCode::kFailedPrecondition,
+                   "federation-offers-incomplete",
+                   "A round of a federation needs the offers of all curators.");
   }
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
@@ -246,7 +278,10 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   if (known.has_value()) return *std::move(known);
   // H is a function of the rounds that were released (docs/privacy.md, theorem
   // 1): what an unfinished one did to it goes.
-  absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
+  absl::Cleanup begin_anew = [this] {
+    run_->coefficients.reset();
+    run_->remote.reset();
+  };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,
@@ -260,7 +295,16 @@ absl::StatusOr<MuSquared> Session::Close() {
     return Refusal(absl::StatusCode::kFailedPrecondition, "session-not-opened",
                    "No run is open: open the run before closing it.");
   }
-  return context_.ledger->CloseRun(run_->identity, run_->id);
+  DPNMF_ASSIGN_OR_RETURN(const MuSquared returned,
+                         context_.ledger->CloseRun(run_->identity, run_->id));
+  if (run_->federated) {
+    context_.membership->keys().Forget(run_->identity, run_->id);
+    DPNMF_RETURN_IF_ERROR(
+        context_.ledger
+            ->CloseRun(run_->identity, Membership::OthersRun(run_->id))
+            .status());
+  }
+  return returned;
 }
 
 }  // namespace dpnmf::curator

@@ -21,9 +21,11 @@
 #include "common/base/mutex.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/statistics.h"
+#include "curator/federation/membership.h"
 #include "curator/gate/release_gate.h"
 #include "curator/ledger/ledger.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/ranks/rank_job.h"
 #include "curator/serve/access.h"
 #include "curator/serve/catalog.h"
 #include "curator/serve/pacing.h"
@@ -61,6 +63,10 @@ struct SessionContext {
   Pacer* pacer = nullptr;
   RunMemoryLimit* memory = nullptr;          // null: without a limit
   std::uint64_t most_uncharged_runs = 1000;  // RunOpening
+  RankJob* ranks = nullptr;  // null: all sums are computed in this process
+  // This curator's part in a federation; null: it is in none. Its name is an
+  // alias of its data set in the catalog.
+  const Membership* membership = nullptr;
 };
 
 struct OpenedSession {
@@ -101,6 +107,25 @@ class Session {
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
                                                 const RoundInput& input);
 
+  // A round of a federation's run, in two steps (session_federation.cc).
+  //
+  // Offer: this curator's signed word and key for the round; nothing is charged
+  // and nothing private leaves. For a round that is charged, the key that it
+  // was charged with; if its bytes are lost, a key that is never used, so that
+  // the others can charge their part of a round that is dead. Errors as Round.
+  //
+  // Contribute: checks the offers of all curators, charges both accounts,
+  // draws, masks and stores; the same offers again get the stored bytes, others
+  // get the round as lost. Besides the errors of Round: those of CheckOffers
+  // and Masks::Create; UNAVAILABLE "federation-key-lost" if this curator has
+  // been restarted since its offer.
+  bool federated() const { return run_.has_value() && run_->federated; }
+  absl::StatusOr<FederationOffer> Offer(std::uint32_t round,
+                                        const RoundInput& input);
+  absl::StatusOr<Released<ReleasedRound>> Contribute(
+      std::uint32_t round, const RoundInput& input,
+      const std::vector<FederationOffer>& offers);
+
   // What was returned to the budget.
   absl::StatusOr<MuSquared> Close();
 
@@ -135,10 +160,28 @@ class Session {
     std::shared_ptr<RunLocks::Lock> run_lock;
     // H of the rounds before; made when the first statistic is computed.
     std::unique_ptr<Coefficients> coefficients;
+    // The same where the ranks hold it.
+    std::unique_ptr<RankJob::RemoteCoefficients> remote;
     RunMemoryLimit::Lease memory;
+    bool federated = false;
   };
 
+  // The facts and the plan of a run of the federation.
+  absl::Status PlanFederated(const RunParameters& parameters, Run* run) const;
+  // The reservation in the second account, after `first` in the population's:
+  // given back if the second has no room. A run that is closed there is closed
+  // here too.
+  absl::Status OpenOthers(const RunOpening& opening, const RunPlan& plan,
+                          const absl::StatusOr<OpenedRun>& first) const;
+  // What is charged there for a round.
+  absl::StatusOr<Charge> ChargeOfOthers(std::uint32_t round,
+                                        const Digest& request) const;
+  OfferedRound RoundOffered(std::uint32_t round, const Digest& request) const;
+
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  // Of the round's stage, as this request wants them.
+  std::vector<PartPlan> PartsOf(std::uint32_t round,
+                                const RoundInput& input) const;
   RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;
   // The sums of a round, in paced mode at a tick: UNAVAILABLE "round-overran",
   // FAILED_PRECONDITION "overruns-exhausted". The run has no H after a failure.

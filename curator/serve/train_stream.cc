@@ -1,6 +1,7 @@
 #include "curator/serve/train_stream.h"
 
 #include "common/base/error.h"
+#include "common/federation/offer_wire.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
@@ -65,6 +66,8 @@ absl::Status TrainStream::Handle(const v1::TrainRequest& request) {
       return AddDictionary(request.dictionary());
     case v1::TrainRequest::kClose:
       return Close();
+    case v1::TrainRequest::kOffers:
+      return Contribute(request.offers());
     default:
       return UnexpectedMessage();
   }
@@ -85,6 +88,7 @@ absl::Status TrainStream::Open(const v1::OpenRun& open) {
 absl::Status TrainStream::StartRound(const v1::RoundStart& start) {
   if (!session_.opened() || reader_.has_value()) return UnexpectedMessage();
   input_ = RoundInput();
+  offered_ = false;
   if (start.rows_size() > static_cast<int>(kMaxMomentRows)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rows-malformed",
                    "`rows` names more rows than any round takes.");
@@ -117,13 +121,42 @@ absl::Status TrainStream::Round() {
   if (options_.check_peer)
     DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
   DPNMF_RETURN_IF_ERROR(observer_.RoundAsked(round_));
+  if (session_.federated()) return Offer();
   const absl::StatusOr<Released<ReleasedRound>> answer =
       session_.Round(round_, input_);
   // Broken off before its charge.
   if (absl::IsCancelled(answer.status()) && *shutting_down_)
     return ShuttingDown();
   DPNMF_RETURN_IF_ERROR(answer.status());
-  const Released<ReleasedRound>& released = *answer;
+  return SendRelease(*answer);
+}
+
+absl::Status TrainStream::Offer() {
+  DPNMF_ASSIGN_OR_RETURN(const FederationOffer offer,
+                         session_.Offer(round_, input_));
+  offered_ = true;
+  v1::TrainReply reply;
+  *reply.mutable_offer() = ToProto(offer);
+  return channel_.Write(reply);
+}
+
+absl::Status TrainStream::Contribute(const v1::FederationOffers& message) {
+  if (!session_.opened() || reader_.has_value() || !offered_)
+    return UnexpectedMessage();
+  offered_ = false;
+  if (options_.check_peer)
+    DPNMF_RETURN_IF_ERROR(options_.check_peer(*context_));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<FederationOffer> offers,
+                         FromProto(message));
+  const absl::StatusOr<Released<ReleasedRound>> answer =
+      session_.Contribute(round_, input_, offers);
+  if (absl::IsCancelled(answer.status()) && *shutting_down_)
+    return ShuttingDown();
+  DPNMF_RETURN_IF_ERROR(answer.status());
+  return SendRelease(*answer);
+}
+
+absl::Status TrainStream::SendRelease(const Released<ReleasedRound>& released) {
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerPosition position, LedgerPosition());
   std::optional<v1::Receipt> receipt;
   if (options_.receipts != nullptr) {
@@ -192,8 +225,7 @@ absl::StatusOr<v1::LedgerPosition> TrainStream::LedgerPosition() const {
 }
 
 std::uint64_t TrainStream::LargestRows() const {
-  return options_.context.catalog->Find(session_.parameters().dataset)
-      ->features();
+  return session_.facts().features;
 }
 
 }  // namespace dpnmf::curator

@@ -36,6 +36,10 @@ class TrainStream {
   absl::Status StartRound(const v1::RoundStart& start);
   absl::Status AddDictionary(const v1::RealChunk& chunk);
   absl::Status Round();
+  // Of a federation: the offer, and what follows the offers of all.
+  absl::Status Offer();
+  absl::Status Contribute(const v1::FederationOffers& offers);
+  absl::Status SendRelease(const Released<ReleasedRound>& released);
   // Of what the round under way releases; nothing if that is lost.
   std::optional<Digest> DigestOf(const ReleasedRound& released) const;
   absl::Status Close();
@@ -56,6 +60,7 @@ class TrainStream {
   std::uint32_t round_ = 0;
   RoundInput input_;
   std::optional<RealMatrixReader> reader_;
+  bool offered_ = false;  // and the offers of all are awaited
   bool closed_ = false;
 };
 

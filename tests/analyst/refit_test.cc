@@ -156,6 +156,53 @@ TEST_F(RefitTest, IsBrokenOffByCancelAndByShutdown) {
   EXPECT_EQ(runs_.store()->Get(other)->run.state(), v1::RUN_STATE_CANCELLED);
 }
 
+TEST_F(RefitTest, TellsHowFarTheFitIs) {
+  const std::string parent = runs_.Train(2).run_id();
+  runs_.Restart(/*max_running=*/0);
+  const std::string run_id = runs_.Refit(parent, 3)->run_id();
+  RunControl control;
+  std::vector<double> told;
+  FitStoredRun(run_id, runs_.store(), &control, {},
+               [&] { told.push_back(control.learning()); });
+  ASSERT_GE(told.size(), 5u);
+  EXPECT_LT(told.front(), 0) << "it begins";
+  EXPECT_LT(told.back(), 0) << "it has ended";
+  for (std::size_t i = 1; i + 1 < told.size(); ++i) {
+    EXPECT_GT(told[i], told[i - 1]) << i;
+    EXPECT_GE(told[i], 0);
+    EXPECT_LT(told[i], 1);
+  }
+}
+
+// A fit may be over before the watcher looks, so several are watched.
+TEST_F(RefitTest, WatchersHearHowFarTheFitIsAndNothingOfItIsKept) {
+  const std::string parent = runs_.Train(2).run_id();
+  int heard = 0;
+  for (std::uint64_t seed = 1; seed <= 200 && heard == 0; ++seed) {
+    const std::string run_id = runs_.Refit(parent, 5, seed)->run_id();
+    std::uint64_t cursor = 0;
+    ASSERT_TRUE(runs_.manager()
+                    ->Watch(
+                        run_id, 0,
+                        [&](const v1::RunEvent& event) {
+                          if (event.has_learning()) {
+                            ++heard;
+                            EXPECT_EQ(event.cursor(), cursor);
+                            EXPECT_EQ(event.state(), v1::RUN_STATE_RUNNING);
+                            EXPECT_EQ(event.charged().units(), "");
+                          }
+                          cursor = event.cursor();
+                          return true;
+                        },
+                        [] { return false; })
+                    .ok());
+    const auto kept = runs_.store()->Events(run_id, 0, 100);
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    for (const v1::RunEvent& event : *kept) EXPECT_FALSE(event.has_learning());
+  }
+  EXPECT_GT(heard, 0);
+}
+
 TEST_F(RefitTest, AParentThatWasEndedAfterItsReleaseCameHasOne) {
   // Broken off while it learnt: the release is kept, W is not learnt.
   curator_.hook = [&](Moment moment, const std::string& run_id, std::uint32_t) {

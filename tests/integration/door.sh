@@ -28,6 +28,21 @@ start_analyst || fail "analyst"
 exits 0 "train" as alice train --dataset visits --rank 2 --rounds 2 --epsilon 1 --wait
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 [ -n "$id" ] || fail "no run"
+# Labelled people, from one joint release of the classes.
+exits 0 "classes" as alice train --dataset visits --mechanism class_moments --epsilon 1 --wait
+classes=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
+says "dpnmf synthesise ${classes:0:12}"
+for file in people.csv.1 people.csv.2; do
+  exits 0 "synthesise" as alice synthesise "$classes" --count 90 --seed 4 --output "$work/people.csv"
+  mv "$work/people.csv" "$work/$file"
+done
+cmp "$work/people.csv.1" "$work/people.csv.2" || fail "the same seed gives other people"
+[ "$(head -n 1 "$work/people.csv.1")" = "feature_1,feature_2,feature_3,feature_4,class" ] || fail "the header of the people"
+awk -F, 'NR > 1 { for (i = 1; i <= 4; ++i) if ($i != int($i) || $i < 1 || $i > 10) exit 1; ++count[$5] }
+  END { exit !(NR == 91 && count["yes"] + count["no"] == 90 && count["yes"] > 0 && count["no"] > 0) }' \
+  "$work/people.csv.1" || fail "people outside of the declared range or classes"
+exits 7 "it has no dictionary" as alice model "$classes" --output "$work/W.npy"
+says model-not-ready
 exits 0 "receipts" as alice receipts export --output "$work/before.jsonl"
 for page in datasets "show $id" runs "budget --dataset visits"; do
   exits 0 "$page" as alice $page
@@ -134,9 +149,9 @@ done
 exits 0 "show as JSON" as alice show "$id" --format json
 says '"void_since": "'
 exits 0 "receipts" as alice receipts export --output "$work/after.jsonl"
-says "2 of them are of a population whose guarantee is VOID since 20"
+says "3 of them are of a population whose guarantee is VOID since 20"
 exits 0 "verify receipts" dpnmf receipts verify "$work/after.jsonl" --key "$data/receipt.pub"
-says "all 2 receipts are signed"
+says "all 3 receipts are signed"
 says "VOID since 20"
 exits 0 "receipts of before" dpnmf receipts verify "$work/before.jsonl" --key "$data/receipt.pub"
 sed 's/"void_since": *"\([0-9]*\)"/"void_since":"1"/' "$work/after.jsonl" >"$work/forged.jsonl"

@@ -30,8 +30,17 @@ forbid '^#include "curator/(factor|mechanism|noise|ledger|gate|serve|maintenance
 forbid '^#include "curator/(import|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/factor
 forbid '^#include "curator/[a-mo-z]' curator/noise
 forbid '^#include "curator/(import|factor|mechanism|noise|gate|serve|maintenance|commands)/' curator/ledger
-forbid '^#include "curator/(import|mechanism|serve|maintenance|commands)/' curator/gate
+forbid '^#include "curator/(import|mechanism|federation|serve|maintenance|commands)/' curator/gate
+# What curators sign and how they mask knows neither sums nor the gate.
+forbid '^#include "curator/(import|factor|gate|mechanism|serve|maintenance|commands)/' curator/federation
+forbid '^#include [<"](grpc|google/protobuf)' common/federation curator/federation
 forbid '^#include "curator/(import|serve|maintenance|commands)/' curator/mechanism
+forbid '^#include "curator/ranks/' curator/data curator/import curator/factor curator/noise curator/ledger \
+  curator/gate curator/mechanism curator/lab
+forbid '^#include "curator/(noise|ledger|serve|maintenance|commands)/' curator/ranks
+# MPI is in the program of a rank alone; the curator loads nothing of it.
+forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst \
+  $(ls -d curator/*/ | grep -v '^curator/ranks/$') $(ls curator/ranks/* | grep -v "/ranks_main.cc$\|/patient_mpi.h$")
 # The items of a stored data set are read with the importer's item_table alone.
 forbid '^#include "curator/(import/([^i]|i[^t])|(maintenance|commands|recommend)/)' curator/serve
 # Lists are a function of the model and one record: nothing of the ledger, the

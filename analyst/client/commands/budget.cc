@@ -8,8 +8,20 @@
 namespace dpnmf::cli {
 namespace {
 
+struct BudgetFlags {
+  std::string dataset, federation;
+};
+
 absl::StatusOr<ExitCode> ShowBudget(const Session& session,
-                                    const std::string& dataset) {
+                                    const BudgetFlags& flags) {
+  if (flags.dataset.empty() == flags.federation.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "Name one of --dataset and --federation; see 'dpnmf budget "
+                   "--help'.");
+  }
+  // A federation is a data set to the server.
+  const std::string& dataset =
+      flags.dataset.empty() ? flags.federation : flags.dataset;
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto reply, client.GetBudget(dataset));
   session.Print(reply, BudgetText(reply));
@@ -19,7 +31,7 @@ absl::StatusOr<ExitCode> ShowBudget(const Session& session,
 }  // namespace
 
 Command BudgetCommand(const Session* session) {
-  const auto dataset = std::make_shared<std::string>();
+  const auto flags = std::make_shared<BudgetFlags>();
   return {
       .name = "budget",
       .summary =
@@ -29,11 +41,15 @@ Command BudgetCommand(const Session* session) {
           "too.\nEpsilons of what is charged so far are readings of the "
           "ledger. Exit code 8 if\nthe curator's ledger and this analyst's "
           "mirror of it differ.\n\nExample:\n  dpnmf budget --dataset digits",
-      .flags = {Flag(
-          "--dataset", dataset.get(),
-          "Name of the data set; the budget is the one of its population",
-          {.value = "NAME", .required = true})},
-      .run = [session, dataset] { return ShowBudget(*session, *dataset); }};
+      .flags = {Flag("--dataset", &flags->dataset,
+                     "Name of the data set; the budget is the one of its "
+                     "population [required without --federation]",
+                     {.value = "NAME"}),
+                Flag("--federation", &flags->federation,
+                     "Instead: name of a federation; the budgets are those of "
+                     "all its curators",
+                     {.value = "NAME"})},
+      .run = [session, flags] { return ShowBudget(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

@@ -125,6 +125,8 @@ v1::ModelReport ReportOf(const ModelFlags& flags, const Model& model) {
   report.set_rounds_done(model.header.rounds_done());
   report.set_state(v1::RunState_Name(model.header.state()));
   report.set_output(flags.output);
+  if (model.header.has_prior_share())
+    report.set_prior_share(model.header.prior_share());
   if (flags.errors.empty()) return report;
   report.set_errors(flags.errors);
   report.set_errors_root_mean_square(std::sqrt(
@@ -137,6 +139,12 @@ std::string TextOf(const v1::ModelReport& report, v1::RunState state) {
       "wrote ", report.output(), ": W, ", ShapeText(report.shape()), ", after ",
       report.rounds_done(), report.rounds_done() == 1 ? " round" : " rounds",
       " (run ", NameOf(state), ")\n");
+  if (report.has_prior_share()) {
+    absl::StrAppendFormat(&text,
+                          "%.0f %% of the estimate came from the prior, the "
+                          "rest from the release\n",
+                          100 * report.prior_share());
+  }
   if (report.has_errors()) {
     absl::StrAppendFormat(&text,
                           "wrote %s: standard errors of W from the noise only, "

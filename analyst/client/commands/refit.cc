@@ -11,7 +11,9 @@
 #include "absl/strings/strip.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/model_file.h"
+#include "analyst/client/prior_flags.h"
 #include "analyst/client/render/names.h"
+#include "analyst/client/render/progress.h"
 #include "analyst/client/render/text.h"
 #include "analyst/client/run_id.h"
 #include "analyst/client/watcher.h"
@@ -30,6 +32,7 @@ struct RefitFlags {
   std::string init = "random";
   std::uint64_t seed = 0;
   bool wait = false;
+  PriorFlags of_priors;
 };
 
 absl::Status RankMalformed() {
@@ -83,11 +86,20 @@ absl::StatusOr<v1::Run> Await(const Session& session,
                               const std::string& run_id) {
   Interrupt interrupt;
   WatchCallbacks callbacks;
+  // On standard error: the output is for scripts.
+  ProgressPrinter printer(
+      session.environment().err,
+      !session.json() && session.environment().terminal_width > 0
+          ? ProgressStyle::kBar
+          : ProgressStyle::kJson,
+      session.environment().terminal_width, v1::CONVERSION_UNSPECIFIED);
   callbacks.on_event = [](const v1::RunEvent&) {};
+  callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
   callbacks.on_retry = [](const absl::Status&, absl::Duration) {};
   DPNMF_ASSIGN_OR_RETURN(const WatchOutcome outcome,
                          WatchToEnd(client, run_id, session.environment().retry,
                                     callbacks, &interrupt));
+  printer.EndLine();
   if (!outcome.interrupted) return outcome.run;
   return Refusal(absl::StatusCode::kCancelled, "interrupted",
                  "Stopped watching; the fits continue. 'dpnmf runs' shows "
@@ -119,17 +131,25 @@ absl::StatusOr<ExitCode> Refit(const Session& session,
   refit.mutable_learner()->set_seed(flags.seed);
   refit.mutable_learner()->set_initialisation(
       start.empty() ? v1::INITIALISATION_RANDOM : v1::INITIALISATION_PUBLIC);
+  const bool alone = flags.of_priors.priors == std::vector<std::string>{"none"};
+  refit.set_without_priors(alone);
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PriorToSend> priors,
+                         ReadPriors(alone ? PriorFlags() : flags.of_priors,
+                                    [&](const std::string& id) {
+                                      return ResolveRunId(client, id);
+                                    }));
+  for (const PriorToSend& prior : priors) *refit.add_priors() = prior.header;
   v1::ListRunsReply runs;
   int ended = 0;  // of `runs`, from the first
   for (const std::uint32_t rank : ranks) {
     refit.set_rank(rank);
-    absl::StatusOr<v1::Run> run = client.RefitRun(refit, start);
+    absl::StatusOr<v1::Run> run = client.RefitRun(refit, start, &priors);
     while (flags.wait && ReasonCode(run.status()) == "too-many-runs" &&
            ended < runs.runs_size()) {
       DPNMF_ASSIGN_OR_RETURN(*runs.mutable_runs(ended),
                              Await(session, client, runs.runs(ended).run_id()));
       ++ended;
-      run = client.RefitRun(refit, start);
+      run = client.RefitRun(refit, start, &priors);
     }
     if (!run.ok()) return run.status();
     *runs.add_runs() = *std::move(run);
@@ -154,7 +174,7 @@ absl::StatusOr<ExitCode> Refit(const Session& session,
 
 Command RefitCommand(const Session* session) {
   const auto flags = std::make_shared<RefitFlags>();
-  return {
+  Command refit = {
       .name = "refit",
       .summary = "Fit further models to what a run of moments has paid for",
       .footer =
@@ -163,7 +183,9 @@ Command RefitCommand(const Session* session) {
           "run of its own, a child of\nRUN. The same request again is the same "
           "run. With --format json: the run, or\nwith several ranks a list of "
           "runs.\n\nExamples:\n  dpnmf refit 3f9a --rank 8 --wait\n  dpnmf "
-          "refit 3f9a --rank 4:20 --seed 1",
+          "refit 3f9a --rank 4:20 --seed 1\n  dpnmf refit 3f9a --prior "
+          "dictionary:signatures.csv\n\nWithout --prior a model has the priors "
+          "of RUN; `--prior none` leaves them out.",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--rank", &flags->rank,
@@ -178,6 +200,9 @@ Command RefitCommand(const Session* session) {
                 Flag("--wait", &flags->wait,
                      "Wait for the ends; exit code 9 if one fails")},
       .run = [session, flags] { return Refit(*session, *flags); }};
+  for (const Flag& flag : FlagsOfPriors(&flags->of_priors))
+    refit.flags.push_back(flag);
+  return refit;
 }
 
 }  // namespace dpnmf::cli

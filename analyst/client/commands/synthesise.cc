@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyst/client/commands/commands.h"
-#include "analyst/client/model.h"
 #include "analyst/client/model_file.h"
 #include "analyst/client/run_id.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
+#include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -51,6 +51,10 @@ class PeopleReader {
   absl::Status Add(const v1::SynthesiseReply& reply) {
     if (reply.has_header()) return Begin(reply.header());
     if (!people_.has_value()) return PeopleMalformed();
+    if (reply.has_items()) {
+      return names_->Add(reply.items()).ok() ? absl::OkStatus()
+                                             : PeopleMalformed();
+    }
     if (!reply.has_labels()) return people_->Add(reply.people());
     for (const std::uint32_t label : reply.labels().labels()) {
       if (label >= static_cast<std::uint32_t>(header_.classes_size()))
@@ -69,6 +73,14 @@ class PeopleReader {
   }
 
   const v1::SynthesiseHeader& header() const { return header_; }
+  // Those of the data set, where they were declared; else feature_1 and so on.
+  std::vector<std::string> TakeNames() {
+    if (names_->complete()) return names_->Take().ids;
+    std::vector<std::string> names;
+    for (std::uint64_t i = 1; i <= header_.features(); ++i)
+      names.push_back(absl::StrCat("feature_", i));
+    return names;
+  }
   Eigen::MatrixXd TakePeople() { return people_->Take(); }
   const std::string& ClassOf(std::size_t person) const {
     return header_.classes(static_cast<int>(labels_[person]));
@@ -85,20 +97,21 @@ class PeopleReader {
     DPNMF_ASSIGN_OR_RETURN(auto people, RealMatrixReader::Create(
                                             shape, header.features(), count_));
     people_.emplace(std::move(people));
+    names_.emplace(header.features(), 0);
     return absl::OkStatus();
   }
 
   const std::uint64_t count_;
   v1::SynthesiseHeader header_;
   std::optional<RealMatrixReader> people_;
+  std::optional<ItemPagesReader> names_;
   std::vector<std::uint32_t> labels_;
 };
 
-std::string PeopleCsv(const std::vector<std::string>& names,
-                      PeopleReader* reader) {
+std::string PeopleCsv(PeopleReader* reader) {
   const bool has_classes = reader->header().classes_size() > 0;
   std::string text;
-  for (const std::string& name : names)
+  for (const std::string& name : reader->TakeNames())
     absl::StrAppend(&text, text.empty() ? "" : ",", CsvField(name));
   text += has_classes ? ",class\n" : "\n";
   const Eigen::MatrixXd people = reader->TakePeople();
@@ -116,53 +129,25 @@ std::string PeopleCsv(const std::vector<std::string>& names,
   return text;
 }
 
-// Those of the data set, of a run that has a dictionary; else feature_1 and so
-// on.
-std::vector<std::string> NamesOf(const AnalystClient& client,
-                                 const std::string& run_id,
-                                 const v1::SynthesiseHeader& header) {
-  std::vector<std::string> names;
-  if (header.classes().empty()) {
-    absl::StatusOr<Model> model = client.GetModel(run_id);
-    if (model.ok()) names = std::move(model->names);
-  }
-  if (names.size() == header.features()) return names;
-  names.clear();
-  for (std::uint64_t i = 1; i <= header.features(); ++i)
-    names.push_back(absl::StrCat("feature_", i));
-  return names;
-}
-
-// How the people are normalised: as the run's data set, where the curator still
-// offers it.
-std::string NormalisationText(const AnalystClient& client,
-                              const std::string& run_id) {
-  const auto run = client.GetRun(run_id);
-  const auto list = client.ListDatasets();
-  if (run.ok() && list.ok()) {
-    for (const v1::Dataset& dataset : list->datasets()) {
-      if (dataset.name() != run->specification().parameters().dataset())
-        continue;
-      return dataset.normalisation() == v1::NORMALISATION_L2
-                 ? "each person is scaled to length 1, as in the data set"
-                 : absl::StrFormat(
-                       "a person's length is at most %g, as in the data set",
-                       dataset.column_bound());
-    }
-  }
-  return "normalised as the data set";
+// An older server does not say how.
+std::string NormalisationText(const v1::SynthesiseHeader& header) {
+  if (!header.has_dataset()) return "normalised as the data set";
+  return header.dataset().normalisation() == v1::NORMALISATION_L2
+             ? "each person is scaled to length 1, as in the data set"
+             : absl::StrFormat(
+                   "a person's length is at most %g, as in the data set",
+                   header.dataset().column_bound());
 }
 
 std::string SynthesiseText(const SynthesiseFlags& flags,
-                           const v1::SynthesiseHeader& header,
-                           const std::string& normalisation) {
+                           const v1::SynthesiseHeader& header) {
   std::string text =
       absl::StrFormat("wrote %s: %d synthetic people, %d features",
                       flags.output, header.count(), header.features());
   if (header.classes_size() > 0)
     absl::StrAppend(&text, ", ", header.classes_size(), " classes");
   if (header.integers()) text += ", whole numbers";
-  return absl::StrCat(text, "; ", normalisation,
+  return absl::StrCat(text, "; ", NormalisationText(header),
                       "\nDrawn from the release that was paid for: free, and "
                       "as private as that release.\n");
 }
@@ -178,6 +163,7 @@ absl::StatusOr<ExitCode> Synthesise(const Session& session,
                          ResolveRunId(client, flags.run));
   request.set_count(flags.count);
   request.set_seed(flags.seed);
+  request.set_feature_names(type == ".csv");
   PeopleReader reader(flags.count);
   DPNMF_RETURN_IF_ERROR(client.Synthesise(
       request, [&](const v1::SynthesiseReply& reply) -> absl::Status {
@@ -192,15 +178,12 @@ absl::StatusOr<ExitCode> Synthesise(const Session& session,
   DPNMF_RETURN_IF_ERROR(reader.Check());
   std::string file;
   if (type == ".csv") {
-    file =
-        PeopleCsv(NamesOf(client, request.run_id(), reader.header()), &reader);
+    file = PeopleCsv(&reader);
   } else {
     file = NpyBytes(reader.TakePeople().transpose());
   }
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, file));
-  session.Print(reader.header(),
-                SynthesiseText(flags, reader.header(),
-                               NormalisationText(client, request.run_id())));
+  session.Print(reader.header(), SynthesiseText(flags, reader.header()));
   return kExitOk;
 }
 

@@ -4,8 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/follow.h"
+#include "analyst/client/prior_flags.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/run_flags.h"
+#include "analyst/client/run_id.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
 
@@ -37,15 +39,22 @@ absl::Status NothingStarted(const absl::Status& status) {
 }
 
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
+                               const PriorFlags& of_priors,
                                const std::string& request_id, bool wait) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   auto prepared_or = PrepareRun(client, flags);
   if (!prepared_or.ok()) return NothingStarted(prepared_or.status());
   PreparedRun& prepared = *prepared_or;
   prepared.specification.set_request_id(request_id);
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<PriorToSend> priors,
+                         ReadPriors(of_priors, [&](const std::string& id) {
+                           return ResolveRunId(client, id);
+                         }));
+  for (const PriorToSend& prior : priors)
+    *prepared.specification.add_priors() = prior.header;
   WarnIfTooSmall(session, client, prepared.specification);
   const auto run_or =
-      client.StartRun(prepared.specification, prepared.dictionary);
+      client.StartRun(prepared.specification, prepared.dictionary, &priors);
   if (ReasonCode(run_or.status()) == "curator-unreachable")
     return NothingStarted(run_or.status());
   DPNMF_ASSIGN_OR_RETURN(const auto run, run_or);
@@ -54,9 +63,9 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
     return kExitOk;
   }
   *session.environment().out
-      << (session.json()
-              ? ToJsonLine(run)
-              : absl::StrCat("run ", run.run_id(), " on ", flags.dataset))
+      << (session.json() ? ToJsonLine(run)
+                         : absl::StrCat("run ", run.run_id(), " on ",
+                                        prepared.dataset.name()))
       << '\n'
       << std::flush;
   return FollowRun(session, client, run, /*print_run=*/true);
@@ -66,6 +75,7 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
 
 Command TrainCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
+  const auto priors = std::make_shared<PriorFlags>();
   const auto wait = std::make_shared<bool>(false);
   const auto request_id = std::make_shared<std::string>();
   Command train = {
@@ -79,11 +89,14 @@ Command TrainCommand(const Session* session) {
           "line.\n\nExamples:\n  dpnmf train --dataset digits --rank 10 "
           "--epsilon 1 --wait\n  dpnmf train --dataset faces --rank 50 "
           "--epsilon 2 --outliers on\n  dpnmf train --dataset digits --rank 10 "
-          "--epsilon 1 --init public:start.npy",
+          "--epsilon 1 --init public:start.npy\n  dpnmf train --dataset digits "
+          "--rank 16 --epsilon 1 --prior consented.npy",
       .flags = FlagsOfRun(flags.get()),
-      .run = [session, flags, request_id, wait] {
-        return Train(*session, *flags, *request_id, *wait);
+      .run = [session, flags, priors, request_id, wait] {
+        return Train(*session, *flags, *priors, *request_id, *wait);
       }};
+  for (const Flag& flag : FlagsOfPriors(priors.get()))
+    train.flags.push_back(flag);
   train.flags.push_back(
       Flag("--request-id", request_id.get(),
            "A name of your choice: the same request with the same name is the "

@@ -109,6 +109,13 @@ void ProgressPrinter::Show(const v1::RunEvent& event) {
   }
 }
 
+void ProgressPrinter::ShowLearning(double share) {
+  if (style_ != ProgressStyle::kBar) return;
+  *out_ << "\rfitting " << static_cast<int>(100 * share) << " %\x1b[K"
+        << std::flush;
+  line_open_ = true;
+}
+
 void ProgressPrinter::Note(std::string_view sentence) {
   if (style_ == ProgressStyle::kJson) return;
   if (line_open_) *out_ << "\r\x1b[K";

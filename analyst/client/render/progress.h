@@ -31,6 +31,8 @@ class ProgressPrinter {
       : out_(out), style_(style), width_(width), conversion_(conversion) {}
 
   void Show(const v1::RunEvent& event);
+  // On a terminal alone, in the place of the bar: how far a fit is, in [0, 1).
+  void ShowLearning(double share);
   // A sentence between the events; nothing under kJson.
   void Note(std::string_view sentence);
   // Ends the bar's line. Further calls do nothing until the next Show.

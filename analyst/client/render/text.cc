@@ -457,6 +457,11 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
   const bool has_dictionary =
       mechanism == nullptr || mechanism->learns_dictionary;
+  if (run.rounds_done() > 0 && parameters.mechanism() == "class_moments") {
+    lines.push_back({"its people", absl::StrCat("dpnmf synthesise ", id,
+                                                " --count 1000 --output "
+                                                "people.csv")});
+  }
   if (run.rounds_done() > 0 && has_dictionary) {
     const bool items = mechanism != nullptr && mechanism->for_ratings;
     lines.push_back({items ? "its items" : "its dictionary",
@@ -466,6 +471,27 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   return absl::StrCat("run ", id, " ", NameOf(run.state()), " after ",
                       run.rounds_done(), " of ", parameters.rounds(),
                       " rounds\n", KeyValueText(lines, kIndent));
+}
+
+// Of a federation: what each curator has left; its own ledger decides.
+static std::string MembersText(const v1::GetBudgetReply& reply) {
+  if (reply.members().empty()) return "";
+  Table table({{"CURATOR"},
+               {"POPULATION"},
+               {"GUARANTEE (OF THE CAP)"},
+               {"CHARGED MU^2", Align::kRight},
+               {"RESERVED", Align::kRight},
+               {"LEFT", Align::kRight}});
+  for (const v1::MemberBudget& member : reply.members()) {
+    const v1::LedgerPosition& position = member.position();
+    table.AddRow({member.curator(), position.population(),
+                  GuaranteeText(member.guarantee()),
+                  FormatUp(position.charged().value()),
+                  FormatUp(position.reserved().value()),
+                  FormatDown(position.left().value())});
+  }
+  return absl::StrCat("budgets of the federation's curators\n",
+                      table.Render(kIndent), "\n");
 }
 
 std::string BudgetText(const v1::GetBudgetReply& reply) {
@@ -485,8 +511,8 @@ std::string BudgetText(const v1::GetBudgetReply& reply) {
                     " of ", FormatUp(guarantee.epsilon()))}};
   const std::string curve = RdpCurveText(reply);
   return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
-                      RecordsText(reply), AgreementText(reply),
-                      curve.empty() ? "" : "\n", curve);
+                      MembersText(reply), RecordsText(reply),
+                      AgreementText(reply), curve.empty() ? "" : "\n", curve);
 }
 
 std::string AccountText(const v1::AccountReport& report) {

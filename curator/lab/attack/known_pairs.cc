@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "Eigen/Cholesky"
+#include "Eigen/Core"
+#include "common/ratings/solve.h"
 
 namespace dpnmf::curator::lab {
 
@@ -31,7 +32,7 @@ AffineMap FitPairs(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
   const double ridge =
       mean_variance > 0 ? (many ? 1e-6 : 1e-2) * mean_variance : 1;
   gram.diagonal().array() += ridge;
-  map.slopes = gram.ldlt().solve(of_x.transpose() * of_y);
+  map.slopes = SolvePositive(gram, of_x.transpose() * of_y);
   if (many) {
     map.residual_variances =
         (of_y - of_x * map.slopes).colwise().squaredNorm().transpose() /

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <functional>
 
-#include "Eigen/Eigenvalues"
+#include "Eigen/Core"
+#include "common/nmf/linear_algebra.h"
 #include "curator/lab/attack/figures.h"
 #include "curator/lab/attack/known_pairs.h"
 #include "curator/lab/attack/sampling.h"
@@ -89,12 +90,11 @@ Json Denoise(const Eigen::MatrixXd& original, const Eigen::MatrixXd& published,
   const double variance = NoiseVariance(original, published, reading, pairs);
   const Eigen::MatrixXd moments =
       published.transpose() * published / n - means.transpose() * means;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(moments);
-  Eigen::VectorXd shrunk = solver.eigenvalues();
+  SymmetricEigen eigen = EigenOfSymmetric(moments);
+  Eigen::VectorXd& shrunk = eigen.values;
   for (double& value : shrunk)
     value = value > variance ? 1 - variance / value : 0;
-  const Eigen::MatrixXd filter = solver.eigenvectors() * shrunk.asDiagonal() *
-                                 solver.eigenvectors().transpose();
+  const Eigen::MatrixXd filter = Conjugated(eigen.vectors, shrunk);
   const Eigen::RowVectorXd offsets =
       means - reading.shifts.transpose() - means * filter;
   ColumnsOf filtered(published, filter);

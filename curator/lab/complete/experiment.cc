@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Eigen::Index;
 
-double SecondsSince(Clock::time_point begin) {
+double SecondsFrom(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
@@ -100,7 +100,7 @@ absl::StatusOr<ExperimentPoint> GrowAux(const Growth& growth, int split,
         growth.input, row, std::min(row + step, growth.input.ratings.rows()));
     const Clock::time_point start = Clock::now();
     DPNMF_RETURN_IF_ERROR(UpdateRows(rows, &draws, &fit.completion).status());
-    point.update_seconds += SecondsSince(start);
+    point.update_seconds += SecondsFrom(start);
   }
   point.method = "aux-nmf";
   point.measures =
@@ -129,7 +129,7 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
     DPNMF_ASSIGN_OR_RETURN(
         svd, MeanImputedSvd(seen, ColumnMeans(seen), std::min(rank, most)));
   }
-  point.fit_seconds = SecondsSince(start);
+  point.fit_seconds = SecondsFrom(start);
   for (Index row = first; row < all.rows(); row += step) {
     const SparseRatings rows =
         lab::RowRange(all, row, std::min(row + step, all.rows()));
@@ -143,7 +143,7 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
       full = Imputed(rows, ColumnMeans(seen));
     }
     svd = UpdatedByRows(svd, full);
-    point.update_seconds += SecondsSince(start);
+    point.update_seconds += SecondsFrom(start);
   }
   point.method = "svd";
   point.measures = Measure(all, growth.test, RowsOf(svd));

@@ -23,7 +23,7 @@ using Places = std::unordered_map<std::string_view, Index>;
 
 constexpr double kUnitsOfOne = 1e4;
 
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
+absl::Status BadInput(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
 }
 
@@ -89,10 +89,10 @@ absl::StatusOr<Declared> LoadDeclared(const std::string& features,
                                       const std::string& labels,
                                       std::string_view what) {
   if (!features.empty() && !labels.empty()) {
-    return Wrong("complete-flags-mixed",
-                 absl::StrCat("Give features or labels of each ", View(what),
-                              ", not both: either is what clusters are made "
-                              "of."));
+    return BadInput("complete-flags-mixed",
+                    absl::StrCat("Give features or labels of each ", View(what),
+                                 ", not both: either is what clusters are made "
+                                 "of."));
   }
   if (!labels.empty()) return LoadLabels(labels);
   Declared declared;
@@ -115,7 +115,7 @@ absl::StatusOr<Auxiliary> InOrder(const Declared& declared, const Ids& ids,
   for (const std::string& id : ids) {
     const auto found = places.find(id);
     if (found == places.end()) {
-      return Wrong(
+      return BadInput(
           "features-mismatch",
           absl::StrCat("The ", View(what), " \"", id,
                        "\" of the ratings has no line in `", declared.file,
@@ -270,12 +270,13 @@ absl::StatusOr<LoadedCompletion> LoadCompletion(
     const std::optional<std::string> unknown =
         FirstUnknown(one->users, input.people);
     if (!unknown.has_value()) continue;
-    return Wrong("features-mismatch",
-                 absl::StrCat("The person \"", *unknown,
-                              "\" of the ratings has no line in `", people.file,
-                              "`, which has ", people.ids.size(),
-                              " people: give features of the people who "
-                              "rate."));
+    return BadInput(
+        "features-mismatch",
+        absl::StrCat("The person \"", *unknown,
+                     "\" of the ratings has no line in `", people.file,
+                     "`, which has ", people.ids.size(),
+                     " people: give features of the people who "
+                     "rate."));
   }
   if (!people.file.empty()) input.of_people = people.auxiliary;
   if (!items.file.empty()) {
@@ -310,10 +311,10 @@ absl::StatusOr<LoadedRows> LoadRows(const UpdateFiles& files, bool by_people,
     loaded.rows.ratings = ByPerson(ratings, loaded.rows.ids, items.size());
   } else {
     if (const auto unknown = FirstUnknown(ratings.users, people)) {
-      return Wrong("complete-person-unknown",
-                   absl::StrCat("The person \"", *unknown,
-                                "\" is not in the model: add people by "
-                                "--rows first, then items by --columns."));
+      return BadInput("complete-person-unknown",
+                      absl::StrCat("The person \"", *unknown,
+                                   "\" is not in the model: add people by "
+                                   "--rows first, then items by --columns."));
     }
     loaded.rows.ids = ratings.added_items;
     loaded.rows.ratings =
@@ -343,10 +344,11 @@ absl::StatusOr<LoadedRows> LoadRows(const UpdateFiles& files, bool by_people,
       const LoadedRatings test,
       Load(files.test, items, /*add_items=*/false, kAnyScale, stop));
   if (const auto unknown = FirstUnknown(test.users, people)) {
-    return Wrong("complete-person-unknown",
-                 absl::StrCat("The person \"", *unknown,
-                              "\" of the test is neither in the model nor in "
-                              "the new rows; leave it out."));
+    return BadInput(
+        "complete-person-unknown",
+        absl::StrCat("The person \"", *unknown,
+                     "\" of the test is neither in the model nor in "
+                     "the new rows; leave it out."));
   }
   loaded.test = ByPerson(test, people, items.size());
   return loaded;

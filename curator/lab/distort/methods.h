@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/lab/distort/nmf.h"
-#include "curator/lab/distort/thin_svd.h"
 #include "curator/lab/tables/draws.h"
+#include "curator/lab/tables/thin_svd.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "Eigen/QR"
-#include "Eigen/SVD"
 #include "common/nmf/coordinate_descent.h"
 #include "curator/lab/evaluate/seeded_noise.h"
+#include "curator/lab/tables/thin_svd.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -27,11 +26,6 @@ MatrixXd DenseBlock(const Dataset& data, Index first, Index count) {
                        .cast<double>();
   }
   return block;
-}
-
-MatrixXd Orthonormal(const MatrixXd& x) {
-  const Eigen::HouseholderQR<MatrixXd> qr(x);
-  return qr.householderQ() * MatrixXd::Identity(x.rows(), x.cols());
 }
 
 // The better of the positive parts of (x, y) and of (-x, -y): x's part, of
@@ -138,18 +132,17 @@ MatrixXd NndsvdDictionary(const DataView& v, Index rank, int threads) {
   MatrixXd basis(v.features(), columns);  // of the left singular vectors
   for (double& entry : basis.reshaped()) entry = random.Normal();
   for (int i = 0; i < kIterations; ++i) {
-    basis = Orthonormal(
-        v.Times(v.Correlate(Orthonormal(basis), threads).transpose()));
+    basis = OrthonormalBasisOf(
+        v.Times(v.Correlate(OrthonormalBasisOf(basis), threads).transpose()));
   }
   // V ~ Q (Q'V); the SVD of Q'V (columns x N) through that of its transpose.
   const MatrixXd projected = v.Correlate(basis, threads).transpose();
-  const Eigen::JacobiSVD<MatrixXd> svd(
-      projected, Eigen::ComputeThinU | Eigen::ComputeThinV);
-  const MatrixXd left = basis * svd.matrixV();  // D x columns
+  const ThinSvd svd = ThinSvdOf(projected, columns);
+  const MatrixXd left = basis * svd.v;  // D x columns
   MatrixXd w(v.features(), rank);
   for (Index k = 0; k < rank; ++k) {
     w.col(k) = k == 0 ? VectorXd(left.col(0).cwiseAbs().normalized())
-                      : BetterPart(left.col(k), svd.matrixU().col(k));
+                      : BetterPart(left.col(k), svd.u.col(k));
   }
   return w;
 }

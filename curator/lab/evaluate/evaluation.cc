@@ -12,16 +12,13 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "curator/lab/evaluate/prior_files.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
 constexpr int kTopWords = 10;
-
-absl::Status Invalid(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 absl::StatusOr<std::unique_ptr<Dataset>> DatasetOf(LoadedMatrix matrix) {
   NormaliseColumns(&matrix, Normalisation::kL2, /*column_bound=*/1);
@@ -37,6 +34,7 @@ absl::StatusOr<Data> LoadData(const EvaluateOptions& options,
                               const std::vector<std::string>& vocabulary) {
   LoadOptions load;
   load.format = options.format;
+  load.array = options.array;
   load.feature_names = vocabulary;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,
@@ -57,13 +55,14 @@ absl::Status CheckAgainstData(const EvaluateOptions& options,
       {data.features(), data.private_user_count(), kMaxRank});
   if (!(options.rank >= 1 &&
         static_cast<std::uint64_t>(options.rank) <= most)) {
-    return Invalid("rank-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
                    absl::StrCat("`rank` must be from 1 to ", most,
                                 ", the least of D, N and 1024."));
   }
   const auto width = static_cast<std::uint64_t>(options.image_width);
   if (width > 0 && data.features() % width != 0) {
-    return Invalid("evaluate-option-out-of-range",
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "evaluate-option-out-of-range",
                    absl::StrCat("`image-width` must divide D, which is ",
                                 data.features(), "."));
   }
@@ -140,10 +139,12 @@ double Mean(const std::vector<Topic>& topics, double Topic::*score) {
 class Evaluator {
  public:
   Evaluator(const EvaluateOptions& options, const EvaluateHooks& hooks,
-            const Data& data, Evaluation* evaluation)
+            const Data& data, std::shared_ptr<const std::vector<Prior>> priors,
+            Evaluation* evaluation)
       : options_(options),
         hooks_(hooks),
         given_(data.given.get()),
+        priors_(std::move(priors)),
         evaluation_(evaluation) {
     if (data.spoilt != nullptr)
       spoilt_ = std::make_unique<DataView>(data.spoilt.get());
@@ -181,6 +182,7 @@ class Evaluator {
     trial.seed = SeedFor(options_.seed, absl::StrCat("repeat ", repeat));
     trial.threads = options_.threads;
     trial.stop = hooks_.stop;
+    trial.priors = priors_;
     return trial;
   }
 
@@ -221,6 +223,7 @@ class Evaluator {
   const EvaluateHooks& hooks_;
   const DataView given_;
   std::unique_ptr<DataView> spoilt_;
+  const std::shared_ptr<const std::vector<Prior>> priors_;
   Evaluation* evaluation_;
 };
 
@@ -363,7 +366,15 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options,
   evaluation.outlier_bound = options.outlier_bound.value_or(1);
   if (!options.save_models.empty())
     DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(options.save_models));
-  const absl::Status done = Evaluator(options, hooks, data, &evaluation).Run();
+  std::shared_ptr<const std::vector<Prior>> priors;
+  if (!options.priors.empty()) {
+    DPNMF_ASSIGN_OR_RETURN(std::vector<Prior> loaded,
+                           LoadPriors(options.priors, options.users_are_rows,
+                                      evaluation.features));
+    priors = std::make_shared<const std::vector<Prior>>(std::move(loaded));
+  }
+  const absl::Status done =
+      Evaluator(options, hooks, data, std::move(priors), &evaluation).Run();
   if (!done.ok() && !(absl::IsCancelled(done) && hooks.stop && hooks.stop()))
     return done;
   return evaluation;

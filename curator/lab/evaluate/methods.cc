@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "curator/factor/statistics.h"
 #include "curator/lab/evaluate/noised_mean.h"
 #include "curator/lab/evaluate/paper.h"
+#include "curator/lab/evaluate/prior_files.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 #include "curator/lab/factorize/factorize.h"
 
@@ -140,8 +142,12 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
   moments.g = noised.Part(last.parts[0], static_cast<Index>(rows.size()), sums);
   moments.stddev_off = noised.Stddev(last.parts[0]);
   moments.stddev_diagonal = noised.DiagonalStddev(last.parts[0]);
+  if (place.trial.priors != nullptr) {
+    moments.priors = std::make_shared<const std::vector<Prior>>(
+        PriorsOnRows(*place.trial.priors, rows));
+  }
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
-                         DenoiseMoments(moments));
+                         DenoiseMoments(moments, {}, place.trial.threads));
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
   FitOptions options;
   options.rank = place.trial.rank;
@@ -346,6 +352,22 @@ absl::StatusOr<Learned> LearnMean(const Workplace& place) {
   return learned;
 }
 
+absl::StatusOr<Learned> LearnFromPriors(const Workplace& place) {
+  Learned learned;
+  Stopwatch watch;
+  FitOptions options;
+  options.rank = place.trial.rank;
+  options.seed = place.trial.seed;
+  options.threads = place.trial.threads;
+  options.stop = place.trial.stop;
+  DPNMF_ASSIGN_OR_RETURN(learned.w,
+                         PartsOfPriors(*place.trial.priors, options));
+  watch.Stop();
+  learned.seconds = watch.seconds();
+  CurveDrawer(place, 0).Add(0, learned.w, &learned);
+  return learned;
+}
+
 // With outliers: rounds of exact statistics.
 absl::StatusOr<Learned> LearnRobustly(const Workplace& place) {
   constexpr std::uint32_t kRounds = 100;
@@ -405,6 +427,8 @@ absl::StatusOr<Learned> LearnBy(const Workplace& place) {
       return LearnNndsvd(place);
     case Method::kMean:
       return LearnMean(place);
+    case Method::kPrior:
+      return LearnFromPriors(place);
     case Method::kNone:
       return LearnWithoutPrivacy(place);
   }
@@ -429,6 +453,8 @@ std::string_view NameOf(Method method) {
       return "nndsvd";
     case Method::kMean:
       return "mean";
+    case Method::kPrior:
+      return "prior";
     case Method::kNone:
       return "none";
   }
@@ -437,7 +463,7 @@ std::string_view NameOf(Method method) {
 
 bool TakesEpsilon(Method method) {
   return method != Method::kNndsvd && method != Method::kMean &&
-         method != Method::kNone;
+         method != Method::kPrior && method != Method::kNone;
 }
 
 bool TakesRounds(Method method) {

@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/nmf/prior.h"
 #include "common/privacy/accounting.h"
 #include "curator/data/dataset.h"
 #include "curator/lab/evaluate/data_view.h"
@@ -26,10 +28,11 @@ enum class Method {
   kPaperNndsvd,  // the same, W_0 = NNDSVD(V): not private
   kNndsvd,       // that W_0 by itself
   kMean,         // the exact mean of the columns as the only column of W
+  kPrior,        // parts of the priors alone (PartsOfPriors)
   kNone          // no privacy
 };
 // "moments", "statistics", "gradient", "paper", "paper-nndsvd", "nndsvd",
-// "mean", "none".
+// "mean", "prior", "none".
 std::string_view NameOf(Method method);
 
 // Whether it has an epsilon, rounds of its own, a residual R.
@@ -50,6 +53,8 @@ struct Trial {
   std::uint64_t seed = 1;  // of the noise and of W_0
   int threads = 1;
   std::function<bool()> stop = {};  // asked now and then
+  // What is public, on all D features; null: nothing. Of kMoments and kPrior.
+  std::shared_ptr<const std::vector<Prior>> priors = nullptr;
 };
 
 struct CurvePoint {

@@ -122,6 +122,7 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
   };
   add(Names(options, "none") || all, Method::kNone);
   add(Names(options, "mean") || all, Method::kMean);
+  add(!options.priors.empty(), Method::kPrior);
   add(Names(options, "moments") || all || (automatic && off), Method::kMoments);
   add(Names(options, "statistics") || all || (automatic && on),
       Method::kStatistics);

@@ -34,11 +34,16 @@ struct EvaluateOptions {
   // Also on data in which 10 % of the users have 70 % of their entries spoilt.
   bool outlier_experiment = false;
   bool is_public = false;
+  std::string array;       // as in LoadOptions
   std::string vocabulary;  // a file with a word for each feature, or empty
   int image_width = 0;     // 0: no pictures; else divides D
   // T of statistics and of the published algorithm. Empty: 30 of statistics;
   // 2, 10 and 50 of the published.
   std::vector<std::uint32_t> rounds;
+  // Public knowledge: each FILE, dictionary:FILE or moment:FILE (LoadPriors).
+  // With it moments are fitted to both, and the parts of the priors alone are
+  // measured.
+  std::vector<std::string> priors;
   int threads = 1;
   std::string save_models;  // directory, or empty
   std::string output;       // directory

@@ -121,6 +121,7 @@ Json JsonOf(const EvaluateOptions& options) {
           {"public", options.is_public},
           {"image_width", options.image_width},
           {"rounds", rounds},
+          {"priors", options.priors},
           {"threads", options.threads}};
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
+#include "common/ratings/solve.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 #include "curator/lab/ratings/split.h"
 
@@ -62,7 +63,7 @@ VectorXd PersonOf(const BiasedFactors& model, RatedItems own) {
       model.regularisation * static_cast<double>(count) + 1e-9;
   system(0, 0) +=
       kPersonRidge - model.regularisation * static_cast<double>(count);
-  return system.llt().solve(a.transpose() * y);
+  return SolvePositive(system, a.transpose() * y);
 }
 
 // One half of a round: every item's bias and factors given the people.
@@ -90,7 +91,7 @@ void SolveItems(const RatingTable& train, const ByItem& by_item, double mean,
         model->regularisation * static_cast<double>(count) + 1e-9;
     system(0, 0) +=
         kItemRidge - model->regularisation * static_cast<double>(count);
-    const VectorXd solved = system.llt().solve(a.transpose() * y);
+    const VectorXd solved = SolvePositive(system, a.transpose() * y);
     model->base[item] = mean + solved[0];
     model->f.row(item).tail(people.cols() - 1) =
         solved.tail(people.cols() - 1).transpose();

@@ -13,7 +13,7 @@
 namespace dpnmf::curator::lab {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
 
 // Ranks of a group end at this share of the catalogue, rounded up.
 struct GroupEnd {
@@ -63,7 +63,7 @@ Grouping GroupsOf(const RatingTable& train) {
 struct PersonResult {
   double squared = 0, absolute = 0;
   std::array<double, kGroups.size()> squared_of = {};
-  double recall = kNone, ndcg = kNone;
+  double recall = kNoFigure, ndcg = kNoFigure;
   std::vector<std::int32_t> list;
 };
 
@@ -165,11 +165,12 @@ class Totals {
       group.rmse =
           predicts && group.measured > 0
               ? std::sqrt(squared_of_[g] / static_cast<double>(group.measured))
-              : kNone;
+              : kNoFigure;
       group.recall =
-          lists && relevant_[g] > 0 ? found_[g] / relevant_[g] : kNone;
-      group.list_share = lists ? places_[g] / places : kNone;
-      group.listed_share = lists && group.items > 0 ? ListedShare(g) : kNone;
+          lists && relevant_[g] > 0 ? found_[g] / relevant_[g] : kNoFigure;
+      group.list_share = lists ? places_[g] / places : kNoFigure;
+      group.listed_share =
+          lists && group.items > 0 ? ListedShare(g) : kNoFigure;
     }
     metrics.groups = std::move(grouping_.groups);
     return metrics;

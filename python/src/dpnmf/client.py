@@ -288,12 +288,18 @@ class Client:
         self._call("ForgetRun", analyst_pb2.ForgetRunRequest(run_id=self.run_id(run)))
 
     def watch(
-        self, run: Run | str, cursor: int = 0, *, on_retry: Callable[[DpnmfError, float], None] | None = None
+        self,
+        run: Run | str,
+        cursor: int = 0,
+        *,
+        on_retry: Callable[[DpnmfError, float], None] | None = None,
+        on_learning: Callable[[float], None] | None = None,
     ) -> Iterator[Event]:
         """The events of a run after `cursor`, until it has ended.
 
         A lost connection is tried again, with growing pauses, for two minutes;
-        `on_retry` is told the error and the pause in seconds.
+        `on_retry` is told the error and the pause in seconds, `on_learning` the
+        share of a fit that is done, between events.
         """
         run_id = self.run_id(run)
         conversion = self.show(run_id).message.specification.parameters.conversion
@@ -301,6 +307,10 @@ class Client:
         while True:
             try:
                 for message in self._stream("WatchRun", analyst_pb2.WatchRunRequest(run_id=run_id, cursor=cursor)):
+                    if message.HasField("learning"):
+                        if on_learning is not None:
+                            on_learning(message.learning)
+                        continue
                     if message.cursor <= cursor:
                         continue
                     cursor, pause, waited = message.cursor, _FIRST_PAUSE, 0.0
@@ -343,7 +353,7 @@ class Client:
         def lost(error: DpnmfError, pause: float) -> None:
             shown.note(f"The connection was lost ({error.sentence}); trying again in {pause:g} s.")
 
-        for event in self.watch(run_id, on_retry=lost):
+        for event in self.watch(run_id, on_retry=lost, on_learning=shown.learning):
             shown.event(event)
 
     # ---- Models ----

@@ -16,6 +16,7 @@ _BAR = 30
 
 class Progress(Protocol):
     def event(self, event: Event) -> None: ...
+    def learning(self, share: float) -> None: ...
     def note(self, sentence: str) -> None: ...
     def close(self) -> None: ...
 
@@ -44,6 +45,9 @@ class _Silent:
     def event(self, event: Event) -> None:
         pass
 
+    def learning(self, share: float) -> None:
+        pass
+
     def note(self, sentence: str) -> None:
         pass
 
@@ -65,6 +69,9 @@ class _Lines:
     def event(self, event: Event) -> None:
         tail = f"  {event.sentence}" if event.sentence else ""
         self.note(f"{self._what}: {_words(event)}{tail}")
+
+    def learning(self, share: float) -> None:
+        pass
 
     def note(self, sentence: str) -> None:
         print(sentence, file=self._out, flush=True)
@@ -89,6 +96,11 @@ class _Terminal(_Lines):
             line += f", {(time.monotonic() - self._start) * (1 / share - 1):.0f} s left"
         width = shutil.get_terminal_size().columns - 1
         self._out.write(f"\r{line[:width]}\x1b[K")
+        self._out.flush()
+        self._open = True
+
+    def learning(self, share: float) -> None:
+        self._out.write(f"\r{self._what} fitting {int(100 * share)} %\x1b[K")
         self._out.flush()
         self._open = True
 
@@ -117,6 +129,11 @@ class _Notebook:
             self._notes.append(event.sentence)
         words = html.escape(f"{self._what}: {_words(event)}")
         self._last = f'<progress max="{max(event.rounds, 1)}" value="{event.round}"></progress> {words}'
+        self._show()
+
+    def learning(self, share: float) -> None:
+        what = html.escape(self._what)
+        self._last = f'<progress max="1" value="{share:.2f}"></progress> {what}: fitting {int(100 * share)} %'
         self._show()
 
     def note(self, sentence: str) -> None:

@@ -211,7 +211,8 @@ grpc::Status FakeAnalyst::WatchRun(grpc::ServerContext*,
   watch_cursors.push_back(request->cursor());
   const int attempt = static_cast<int>(watch_cursors.size());
   std::uint64_t sent = 0;
-  for (const v1::RunEvent& event : events) {
+  const std::vector<v1::RunEvent> now = events;
+  for (const v1::RunEvent& event : now) {
     if (event.cursor() <= request->cursor()) continue;
     const grpc::Status status = after_event(attempt, sent);
     if (!status.ok()) return status;
@@ -289,7 +290,8 @@ grpc::Status FakeAnalyst::GetRelease(
     grpc::ServerContext*, const v1::GetReleaseRequest* request,
     grpc::ServerWriter<v1::ReleaseReply>* writer) {
   last_release = *request;
-  for (const v1::ReleaseReply& message : release) writer->Write(message);
+  const std::vector<v1::ReleaseReply> messages = release;
+  for (const v1::ReleaseReply& message : messages) writer->Write(message);
   return grpc::Status::OK;
 }
 
@@ -306,7 +308,8 @@ grpc::Status FakeAnalyst::AddRelease(
 grpc::Status FakeAnalyst::GetReceipts(grpc::ServerContext*,
                                       const v1::GetReceiptsRequest*,
                                       grpc::ServerWriter<v1::Receipt>* writer) {
-  for (const v1::Receipt& receipt : receipts) writer->Write(receipt);
+  const std::vector<v1::Receipt> now = receipts;
+  for (const v1::Receipt& receipt : now) writer->Write(receipt);
   return grpc::Status::OK;
 }
 
@@ -337,7 +340,8 @@ grpc::Status FakeAnalyst::Synthesise(
     grpc::ServerContext*, const v1::SynthesiseRequest* request,
     grpc::ServerWriter<v1::SynthesiseReply>* writer) {
   last_synthesise = *request;
-  for (const v1::SynthesiseReply& reply : people) writer->Write(reply);
+  const std::vector<v1::SynthesiseReply> replies = people;
+  for (const v1::SynthesiseReply& reply : replies) writer->Write(reply);
   return grpc::Status::OK;
 }
 
@@ -346,24 +350,26 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
                                    grpc::ServerWriter<v1::ModelReply>* writer) {
   v1::ModelReply reply;
   const auto found = models.find(request->run_id());
-  const Eigen::MatrixXd& w = found == models.end() ? model : found->second;
+  const Eigen::MatrixXd w = found == models.end() ? model : found->second;
+  const auto item_model = items;
+  const auto feature_names = names;
   reply.mutable_header()->mutable_shape()->set_rows(
       static_cast<std::uint64_t>(w.rows()));
   reply.mutable_header()->mutable_shape()->set_columns(
       static_cast<std::uint64_t>(w.cols()));
   reply.mutable_header()->set_rounds_done(3);
   reply.mutable_header()->set_state(v1::RUN_STATE_COMPLETED);
-  if (items.has_value()) {
-    *reply.mutable_header()->mutable_item_model() = HeaderOf(*items);
+  if (item_model.has_value()) {
+    *reply.mutable_header()->mutable_item_model() = HeaderOf(*item_model);
     writer->Write(reply);
-    WriteItemModel(*items, [&](const v1::ModelReply& part) {
+    WriteItemModel(*item_model, [&](const v1::ModelReply& part) {
       return writer->Write(part);
     });
     return grpc::Status::OK;
   }
   writer->Write(reply);
   if (request->feature_names()) {
-    WriteItemPages(names, {}, [&](v1::ListItemsReply&& page) {
+    WriteItemPages(feature_names, {}, [&](v1::ListItemsReply&& page) {
       *reply.mutable_items() = std::move(page);
       return writer->Write(reply);
     });

@@ -28,7 +28,8 @@ v1::RunEvent SampleEvent(std::uint64_t cursor);
 v1::PlanRunReply SamplePlan();
 v1::GetBudgetReply SampleBudget();
 
-// Fields are set before the calls and read after them, by one thread.
+// Fields are set before the calls and read after them, by one thread. A stream
+// that its client gives up may still be written then: calls stream copies.
 class FakeAnalyst final : public v1::AnalystService::Service {
  public:
   FakeAnalyst();

@@ -251,16 +251,15 @@ std::vector<v1::SynthesiseReply> TwoPeople(bool labelled) {
 
 TEST_F(Program, SynthesiseWritesPeopleAsRows) {
   analyst().people = TwoPeople(false);
-  analyst().model = Eigen::MatrixXd::Ones(3, 2);
-  v1::Dataset dataset = SampleDataset("digits");
-  dataset.set_normalisation(v1::NORMALISATION_L2);
-  *analyst().datasets.mutable_datasets()->Add() = dataset;
+  analyst().people[0].mutable_header()->mutable_dataset()->set_normalisation(
+      v1::NORMALISATION_L2);
   ASSERT_EQ(Run({"synthesise", "3f9a", "--count", "2", "--seed", "9",
                  "--output", Path("p.csv")}),
             kExitOk)
       << err_.str();
   EXPECT_EQ(analyst().last_synthesise.count(), 2u);
   EXPECT_EQ(analyst().last_synthesise.seed(), 9u);
+  EXPECT_TRUE(analyst().last_synthesise.feature_names());
   EXPECT_THAT(out_.str(), HasSubstr("each person is scaled to length 1"));
   const auto text = [](const std::string& path) {
     std::ifstream file(path);
@@ -285,6 +284,18 @@ TEST_F(Program, SynthesiseWritesPeopleAsRows) {
   EXPECT_EQ(text(Path("p.csv")),
             "feature_1,feature_2,feature_3,class\n"
             "0.25,0,1e-07,\"very, \"\"very\"\" ill\"\n3,2,0.1,well\n");
+
+  // Names that the server has come after the header, whatever the run is of.
+  v1::SynthesiseReply names;
+  for (const char* name : {"age", "bone, left", "size"})
+    names.mutable_items()->add_items()->set_id(name);
+  analyst().people.insert(analyst().people.begin() + 1, names);
+  ASSERT_EQ(
+      Run({"synthesise", "3f9a", "--count", "2", "--output", Path("p.csv")}),
+      kExitOk)
+      << err_.str();
+  EXPECT_THAT(text(Path("p.csv")),
+              StartsWith("age,\"bone, left\",size,class\n"));
 }
 
 TEST_F(Program, SynthesiseRefusesPeopleThatDoNotFit) {
@@ -687,7 +698,8 @@ TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
     EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
     EXPECT_THAT(
         err_.str(),
-        AllOf(HasSubstr("auto, gradient, moments, ratings or statistics;"),
+        AllOf(HasSubstr("auto, class_moments, gradient, moments, ratings or "
+                        "statistics;"),
               HasSubstr("dpnmf objective RUN"),
               HasSubstr("[mechanism-unknown]")));
   }
@@ -1076,6 +1088,19 @@ TEST_F(Program, WatchReconnectsWithItsCursorAndRepeatsNothing) {
     EXPECT_EQ(out_.str().find(round, first + 1), std::string::npos) << round;
   }
   EXPECT_THAT(err_.str(), HasSubstr("trying again"));
+}
+
+TEST_F(Program, HowFarAFitIsIsForTerminals) {
+  v1::RunEvent learning = analyst().events.front();
+  learning.set_learning(0.409);
+  analyst().events.insert(analyst().events.begin() + 1, learning);
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("fitting")));
+  EXPECT_EQ(Run({"watch", "3f9a", "--format", "json"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("learning")));
+  environment_.terminal_width = 80;
+  EXPECT_EQ(Run({"watch", "3f9a"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("fitting 40 %"));
 }
 
 TEST_F(Program, WatchGivesUpAfterAWhileWithExitCodeFive) {

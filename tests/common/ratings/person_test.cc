@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "Eigen/LU"
+#include "common/ratings/solve.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {
@@ -53,7 +53,7 @@ TEST(PersonTest, TheProfileIsTheConditionalMeanAndCovariance) {
       Eigen::Map<const VectorXd>(kOwnRatings.data(), 5) - model.base(kOwnItems);
   MatrixXd covariance = x * x.transpose();
   covariance.diagonal().array() += 0.64;
-  const MatrixXd inverse = covariance.inverse();
+  const MatrixXd inverse = InverseOfPositive(covariance);
   const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
   EXPECT_LT((profile.mean - x.transpose() * inverse * y).norm(), 1e-10);
   const MatrixXd posterior =

@@ -8,8 +8,10 @@
 #include <numeric>
 #include <string>
 
-#include "Eigen/Dense"
+#include "Eigen/Core"
 #include "common/base/error.h"
+#include "common/nmf/linear_algebra.h"
+#include "common/ratings/solve.h"
 #include "curator/factor/ratings_person.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/contribution_checks.h"
@@ -404,7 +406,7 @@ Eigen::VectorXd EigenvaluesOf(const Sums& triangle, std::uint64_t rows) {
   for (Eigen::Index j = 0; j < size; ++j)
     for (Eigen::Index i = 0; i <= j; ++i)
       x(i, j) = x(j, i) = static_cast<double>(triangle[at++]);
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(x).eigenvalues();
+  return EigenOfSymmetric(x).values;
 }
 
 struct Semidefinite {
@@ -496,8 +498,8 @@ TEST(Semidefinite, SharesAreThoseOfTheFormulas) {
     if (std::count(kRows.begin(), kRows.end(), item) > 0) named.push_back(at);
     ++at;
   }
-  const Eigen::MatrixXd covariance =
-      (x.transpose() * x + Eigen::MatrixXd::Identity(kRank, kRank)).inverse();
+  const Eigen::MatrixXd covariance = InverseOfPositive(
+      x.transpose() * x + Eigen::MatrixXd::Identity(kRank, kRank));
   const Eigen::VectorXd profile = covariance * (x.transpose() * y);
   const Eigen::VectorXd residual = (y - x * profile).array().min(2.0).max(-2.0);
 

@@ -42,5 +42,34 @@ TEST_F(LabCommands, FactorizeWritesNpyAlone) {
   EXPECT_TRUE(Exists("f.npy"));
 }
 
+TEST_F(LabCommands, AReportIsReplacedOnlyByForce) {
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "1,2\n3,1\n";
+  scratch_.Write("many.csv", many);
+  const std::string evaluate =
+      "evaluate --input many.csv --users rows --rank 1 --epsilon 1 --public "
+      "--mechanism mean --repeats 1 --output done";
+  EXPECT_EQ(Run(evaluate), kExitOk) << err_;
+  const std::string report = ReadAll(scratch_.path() + "/done/report.html");
+  scratch_.Write("done/report.html", "mine");
+  EXPECT_EQ(Run(evaluate), kExitState);
+  EXPECT_THAT(err_, HasSubstr("[report-exists]"));
+  EXPECT_EQ(ReadAll(scratch_.path() + "/done/report.html"), "mine");
+  EXPECT_EQ(Run(evaluate + " --force"), kExitOk) << err_;
+  EXPECT_GT(ReadAll(scratch_.path() + "/done/report.html").size(),
+            report.size() / 2);
+}
+
+TEST_F(LabCommands, AReportOfRatingsIsKeptToo) {
+  ASSERT_TRUE(std::filesystem::create_directory(scratch_.path() + "/done"));
+  scratch_.Write("done/results.json", "{}");
+  scratch_.Write("r.csv", "a,x,1\nb,y,2\nb,x,1\n");
+  EXPECT_EQ(Run("evaluate --ratings r.csv --items r.csv --rating-range 1,2 "
+                "--epsilon 1 --output done"),
+            kExitState);
+  EXPECT_THAT(err_, HasSubstr("[report-exists]"));
+  EXPECT_EQ(ReadAll(scratch_.path() + "/done/results.json"), "{}");
+}
+
 }  // namespace
 }  // namespace dpnmf::curator::lab

@@ -42,7 +42,10 @@ function liveSection(run) {
   fill(change, '–');
   fill(last, '–');
   let later = null;
-  return {node, event(event) {
+  return {node, learning(share) {
+    bar.removeAttribute('value');
+    fill(last, `fitting ${Math.floor(100 * share)} %`);
+  }, event(event) {
     if (event.round > 0 && event.relative_change > 0 && points.at(-1)?.[0] !== event.round)
       points.push([event.round, event.relative_change]);
     bar.value = event.round;
@@ -250,8 +253,9 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
       ]));
   }
   function drawBelow() {
-    if (hasEnded(run.state) && run.rounds_done > 0 && parameters.mechanism !== 'ratings' && parameters.mechanism !== 'objective')
-      fill(below, freeSection(run, signal));
+    // As the server does: what is fitted again is a release of second moments.
+    const paid = run.plan?.stages?.some((stage) => stage.release === 'moments');
+    if (hasEnded(run.state) && run.rounds_done > 0 && paid) fill(below, freeSection(run, signal));
   }
 
   drawHead();
@@ -266,6 +270,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
     for await (const message of calls.events('/api/watch', {run: id, after: cursor}, signal)) {
       const {event, run: after} = message;
       if (event) {
+        if (event.learning !== undefined) live.learning(event.learning);
         if (Number(event.cursor) <= cursor) continue;
         cursor = Number(event.cursor);
         live.event(event);

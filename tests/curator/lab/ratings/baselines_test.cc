@@ -1,7 +1,7 @@
 #include "curator/lab/ratings/baselines.h"
 
-#include "Eigen/LU"
 #include "common/base/error.h"
+#include "common/ratings/solve.h"
 #include "gtest/gtest.h"
 #include "tests/curator/lab/ratings/ratings_fixtures.h"
 
@@ -95,7 +95,7 @@ TEST(Ease, IsSteckesFormula) {
       x(static_cast<Eigen::Index>(u), item) = 1;
   }
   const MatrixXd p =
-      (x.transpose() * x + 10 * MatrixXd::Identity(20, 20)).inverse();
+      InverseOfPositive(x.transpose() * x + 10 * MatrixXd::Identity(20, 20));
   MatrixXd b = -p * p.diagonal().cwiseInverse().asDiagonal();
   b.diagonal().setZero();
   const Recommender ease = *Ease(table, 10, Execution());

@@ -47,7 +47,7 @@ class EvaluateRatingsCommand : public ::testing::Test {
   Words Arguments(Words more) const {
     Words all = {"--ratings",      ratings_, "--items",  items_,
                  "--epsilon",      "1,10",   "--output", output_,
-                 "--rating-range", "1,5"};
+                 "--rating-range", "1,5",    "--force"};
     if (std::find(more.begin(), more.end(), "--repeats") == more.end())
       more.insert(more.end(), {"--repeats", "2"});
     all.insert(all.end(), more.begin(), more.end());

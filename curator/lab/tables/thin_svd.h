@@ -1,6 +1,6 @@
 // The singular value decomposition of a table.
-#ifndef DPNMF_CURATOR_LAB_DISTORT_THIN_SVD_H_
-#define DPNMF_CURATOR_LAB_DISTORT_THIN_SVD_H_
+#ifndef DPNMF_CURATOR_LAB_TABLES_THIN_SVD_H_
+#define DPNMF_CURATOR_LAB_TABLES_THIN_SVD_H_
 
 #include "Eigen/Core"
 
@@ -19,6 +19,9 @@ struct ThinSvd {
 // A; as much as A where there are fewer people than columns.
 ThinSvd ThinSvdOf(const Eigen::MatrixXd& a, Eigen::Index rank);
 
+// Q of x = Q R, for rows >= columns.
+Eigen::MatrixXd OrthonormalBasisOf(const Eigen::MatrixXd& x);
+
 }  // namespace dpnmf::curator::lab
 
-#endif  // DPNMF_CURATOR_LAB_DISTORT_THIN_SVD_H_
+#endif  // DPNMF_CURATOR_LAB_TABLES_THIN_SVD_H_

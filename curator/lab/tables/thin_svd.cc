@@ -1,4 +1,4 @@
-#include "curator/lab/distort/thin_svd.h"
+#include "curator/lab/tables/thin_svd.h"
 
 #include <algorithm>
 #include <limits>
@@ -69,6 +69,12 @@ ThinSvd ThinSvdOf(const MatrixXd& a, Index rank) {
     if (j < rank) svd.u.col(j) *= -1;
   }
   return svd;
+}
+
+MatrixXd OrthonormalBasisOf(const MatrixXd& x) {
+  MatrixXd factored = x;
+  const Eigen::HouseholderQR<Eigen::Ref<MatrixXd>> qr(factored);
+  return qr.householderQ() * MatrixXd::Identity(x.rows(), x.cols());
 }
 
 }  // namespace dpnmf::curator::lab

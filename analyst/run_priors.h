@@ -1,0 +1,88 @@
+// The priors of a run: public knowledge that its W is fitted with. They come
+// with the request, are kept with the run (LearnerState::memory) and stay with
+// this analyst: nothing of them is in what the curator is asked.
+#ifndef DPNMF_ANALYST_RUN_PRIORS_H_
+#define DPNMF_ANALYST_RUN_PRIORS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "Eigen/Core"
+#include "absl/status/statusor.h"
+#include "analyst/curator_connection.h"
+#include "analyst/mechanism/mechanism.h"
+#include "analyst/run_store.h"
+#include "common/nmf/prior.h"
+#include "common/wire/matrix_stream.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// As it was sent.
+struct SentPrior {
+  v1::Prior header;
+  std::vector<std::string> names;  // of its rows; may be empty
+  Eigen::MatrixXd entries;         // as the header says; empty: a run
+};
+
+struct NamedPriors {
+  std::vector<SentPrior> priors;
+  std::vector<std::string> names;  // of the data set's features, or none
+};
+
+using PriorHeaders = google::protobuf::RepeatedPtrField<v1::Prior>;
+
+// Gathers the names and the chunks of the priors that a request announces. Not
+// thread-safe. Memory is taken as messages arrive.
+class PriorReader {
+ public:
+  // INVALID_ARGUMENT "prior-too-many", "prior-kind-unknown",
+  // "prior-shape-invalid", "prior-too-large".
+  static absl::StatusOr<PriorReader> Create(const PriorHeaders& headers);
+  // INVALID_ARGUMENT "prior-shape-invalid" if nothing more was announced;
+  // errors of RealMatrixReader.
+  absl::Status Add(const v1::PriorFeatures& features);
+  absl::Status Add(const v1::RealChunk& chunk);
+  // INVALID_ARGUMENT "prior-shape-invalid" if entries or names are missing,
+  // "prior-differs" if they do not have the digest that was announced.
+  absl::StatusOr<std::vector<SentPrior>> Finish();
+
+ private:
+  PriorReader() = default;
+  void SkipRuns();
+
+  std::vector<SentPrior> priors_;
+  std::size_t current_ = 0;
+  std::optional<RealMatrixReader> matrix_;
+};
+
+// Puts the priors into the memory of a run on D = state->w.rows() features.
+// `names`: of the D features; may be empty. Rows are matched by name where both
+// sides have names, rows without a partner are left out; else a prior has D
+// rows. Columns are scaled as those of `dataset` are: to length 1, or down to
+// its bound. Of a run the denoised second moment is taken, as its owner could
+// fit it. INVALID_ARGUMENT "prior-features-differ", those of CheckPriors;
+// FAILED_PRECONDITION "release-missing"; NOT_FOUND "run-unknown"; those of
+// DenoiseMoments.
+absl::Status KeepPriors(std::vector<SentPrior> priors,
+                        const std::vector<std::string>& names,
+                        const std::optional<v1::Dataset>& dataset,
+                        RunStore* store, LearnerState* state);
+// The priors of another state, in the place of those that are there.
+void CopyPriors(const LearnerState& from, LearnerState* to);
+
+// What the kept priors have on `rows`; null if there are none. DATA_LOSS
+// "state-damaged".
+absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
+    const LearnerState& state, const std::vector<int>& rows);
+// Names of the features of a data set, from the curator; none if it has none.
+// Errors of the connection; INVALID_ARGUMENT "items-malformed".
+absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,
+                                                  CuratorConnection* curator);
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_RUN_PRIORS_H_

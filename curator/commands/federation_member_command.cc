@@ -1,0 +1,63 @@
+// dpnmf-curator federation-member: this curator's entry for federation.json.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/sha256.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/data/dataset.h"
+#include "curator/serve/receipt_signer.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct MemberFlags {
+  std::string data_dir, name, dataset, address;
+};
+
+absl::StatusOr<ExitCode> PrintMember(const MemberFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Dataset> dataset,
+      Dataset::Open(DatasetDirectory(flags.data_dir, flags.dataset)));
+  DPNMF_ASSIGN_OR_RETURN(const ReceiptSigner receipts,
+                         ReceiptSigner::Open(flags.data_dir, nullptr));
+  Print(absl::StrCat("{\"name\": \"", flags.name, "\", \"dataset\": \"",
+                     flags.dataset,
+                     "\", \"users\": ", dataset->description().users,
+                     ", \"receipt_key\": \"", HexOf(receipts.public_key()),
+                     "\", \"address\": \"", flags.address, "\"}\n"));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command FederationMemberCommand() {
+  const auto flags = std::make_shared<MemberFlags>();
+  return {
+      .name = "federation-member",
+      .summary = "Print this curator's entry for federation.json",
+      .footer =
+          "Public facts and the public part of the key that signs receipts, "
+          "which is drawn\nif there is none yet. Hand the entry to the other "
+          "curators by a way that the\nanalyst has no part in "
+          "(docs/federation.md).\nExample:\n  dpnmf-curator federation-member "
+          "--data-dir /var/lib/dpnmf --dataset patients \\\n    --name "
+          "hospital-a --address a.example:7431",
+      .flags = {Flag("--data-dir", &flags->data_dir,
+                     "Directory of data sets, ledger and releases",
+                     {.env = true, .required = true}),
+                Flag("--dataset", &flags->dataset,
+                     "Data set whose people take part",
+                     {.value = "NAME", .required = true}),
+                Flag("--name", &flags->name,
+                     "Name of this curator in the federation",
+                     {.value = "NAME", .required = true}),
+                Flag("--address", &flags->address,
+                     "HOST:PORT at which the analyst's server finds it",
+                     {.value = "HOST:PORT", .required = true})},
+      .run = [flags] { return PrintMember(*flags); }};
+}
+
+}  // namespace dpnmf::curator

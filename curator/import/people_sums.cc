@@ -1,0 +1,295 @@
+#include "curator/import/people_sums.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
+#include "common/base/error.h"
+#include "common/base/npy.h"
+#include "common/base/read_file.h"
+#include "curator/data/description.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::string_view kSumsMagic = "dpnmf-sums";
+constexpr std::uint64_t kSumsVersion = 1;
+
+absl::Status SumsFileMalformed(const char* problem) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "sums-file-malformed",
+                 absl::StrCat("The sums are not what dpnmf-sums prints: ",
+                              problem, "; make them again."));
+}
+
+// Takes words and lines off a text.
+class SumsReader {
+ public:
+  explicit SumsReader(std::string_view text) : left_(text) {}
+
+  std::string_view Word() {
+    const std::size_t end = std::min(left_.find_first_of(" \n"), left_.size());
+    const std::string_view word = left_.substr(0, end);
+    left_.remove_prefix(end);
+    if (!left_.empty() && left_.front() == ' ') left_.remove_prefix(1);
+    return word;
+  }
+  bool EndOfLine() {
+    if (left_.empty() || left_.front() != '\n') return false;
+    left_.remove_prefix(1);
+    return true;
+  }
+  template <typename T>
+  std::optional<T> Number(int base = 10) {
+    const std::string_view word = Word();
+    T value{};
+    const auto [end, error] =
+        std::from_chars(word.data(), word.data() + word.size(), value, base);
+    if (error != std::errc() || end != word.data() + word.size())
+      return std::nullopt;
+    return value;
+  }
+  void SkipBlankLines() {
+    while (!left_.empty() && left_.front() == '\n') left_.remove_prefix(1);
+  }
+  std::string_view left() const { return left_; }
+
+ private:
+  std::string_view left_;
+};
+
+std::optional<PersonFingerprint> FingerprintOfHex(std::string_view hex) {
+  const std::string whole = std::string(hex) + std::string(32, '0');
+  const auto digest = hex.size() == 32 ? DigestOfHex(whole) : std::nullopt;
+  if (!digest.has_value()) return std::nullopt;
+  PersonFingerprint fingerprint;
+  std::copy_n(digest->begin(), fingerprint.size(), fingerprint.begin());
+  return fingerprint;
+}
+
+std::uint64_t SumCount(std::uint64_t features) {
+  return features + features * (features + 1) / 2;
+}
+
+// The next block; nothing if it is not whole.
+std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
+  const std::string_view begin = reader->left();
+  PeopleSums sums;
+  if (reader->Word() != kSumsMagic ||
+      reader->Number<std::uint64_t>() != kSumsVersion)
+    return std::nullopt;
+  sums.features = reader->Number<std::uint64_t>().value_or(0);
+  const auto people = reader->Number<std::uint64_t>();
+  const auto bits = reader->Number<int>();
+  const auto bound = reader->Number<std::uint64_t>(16);
+  const auto normalisation = NormalisationOfName(reader->Word());
+  const auto key_check = DigestOfHex(reader->Word());
+  const auto ids = reader->Number<std::uint64_t>();
+  if (sums.features < 1 || sums.features > kMostSumsFeatures || !people ||
+      !bits || !bound || !normalisation || !key_check || !ids ||
+      !reader->EndOfLine() || reader->Word() != "sums")
+    return std::nullopt;
+  sums.people = *people;
+  sums.bits = *bits;
+  sums.column_bound = std::bit_cast<double>(*bound);
+  sums.normalisation = *normalisation;
+  sums.key_check = *key_check;
+  for (std::uint64_t i = 0; i < SumCount(sums.features); ++i) {
+    const auto sum = reader->Number<std::uint64_t>();
+    if (!sum) return std::nullopt;
+    sums.sums.push_back(*sum);
+  }
+  if (!reader->EndOfLine()) return std::nullopt;
+  for (std::uint64_t n = 0; n < sums.people; ++n) {
+    if (reader->Word() != "row") return std::nullopt;
+    const auto row = DigestOfHex(reader->Word());
+    if (!row || !reader->EndOfLine()) return std::nullopt;
+    sums.rows.push_back(*row);
+  }
+  for (std::uint64_t n = 0; n < *ids; ++n) {
+    if (reader->Word() != "id") return std::nullopt;
+    const auto id = FingerprintOfHex(reader->Word());
+    if (!id || !reader->EndOfLine()) return std::nullopt;
+    sums.ids.push_back(*id);
+  }
+  const std::string_view block =
+      begin.substr(0, begin.size() - reader->left().size());
+  const Digest check =
+      Sha256().AddBytes(std::as_bytes(std::span(block))).Finish();
+  if (reader->Word() != "end" || DigestOfHex(reader->Word()) != check ||
+      !reader->EndOfLine())
+    return std::nullopt;
+  return sums;
+}
+
+bool MadeAlike(const PeopleSums& a, const PeopleSums& b) {
+  return a.features == b.features && a.bits == b.bits &&
+         a.column_bound == b.column_bound &&
+         a.normalisation == b.normalisation && a.key_check == b.key_check &&
+         (a.ids.empty() || a.people == 0) == (b.ids.empty() || b.people == 0);
+}
+
+// Sums that nobody's columns could add up to.
+bool InRange(const PeopleSums& sums) {
+  const std::uint64_t m = LargestEntrySteps(sums.column_bound, sums.bits);
+  const Uint128 mean = Uint128{sums.people} * m, products = mean * m;
+  for (std::size_t i = 0; i < sums.sums.size(); ++i)
+    if (sums.sums[i] > (i < sums.features ? mean : products)) return false;
+  return products < Uint128{1} << 62;
+}
+
+// A key that is made now would fit no sums.
+absl::Status CheckKeyOf(const PeopleSums& sums, const std::string& data_dir) {
+  const std::string path = data_dir + "/fingerprint.key";
+  if (std::filesystem::exists(path)) {
+    DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                           LoadOrCreateFingerprintKey(data_dir));
+    if (CheckOfKey(key) == sums.key_check) return absl::OkStatus();
+  }
+  return Refusal(absl::StatusCode::kDataLoss, "people-damaged",
+                 absl::StrCat("The sums were made with another key than ", path,
+                              ": give dpnmf-sums a copy of that file."));
+}
+
+class SumsSource : public ImportSource {
+ public:
+  explicit SumsSource(PeopleSums sums) : sums_(std::move(sums)) {}
+
+  void Describe(DatasetDescription* description) const override {
+    description->features = sums_.features;
+    description->sums_bits = sums_.bits;
+  }
+  std::uint64_t people() const override { return sums_.people; }
+  std::vector<std::vector<float>> First() const override { return {}; }
+  Digest Fingerprint(const FingerprintKey& key,
+                     PeopleFingerprints* people) const override {
+    PeopleCollector collector(key);
+    for (const Digest& row : sums_.rows)
+      collector.AddRow(CutOfColumn(row, key));
+    *people = collector.Finish();
+    people->ids = sums_.ids;
+    std::sort(people->ids.begin(), people->ids.end());
+    people->ids.erase(std::unique(people->ids.begin(), people->ids.end()),
+                      people->ids.end());
+    people->has_ids = !people->ids.empty();
+    return FingerprintOfDigests(sums_.features, sums_.rows, key);
+  }
+  absl::Status Write(const DatasetDescription&,
+                     const std::string& directory) override {
+    std::vector<std::uint64_t> values = {sums_.people};
+    values.insert(values.end(), sums_.sums.begin(), sums_.sums.end());
+    const NpyHeader header{.dtype = "<i8", .shape = {values.size()}};
+    return WriteDurably(directory + "/sums.npy", NpyHeaderBytes(header),
+                        std::as_bytes(std::span(values)));
+  }
+
+ private:
+  const PeopleSums sums_;
+};
+
+}  // namespace
+
+absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts) {
+  // Bits follow from N, D and the bound; this epsilon is far from where noise
+  // takes some of them.
+  RunParameters parameters;
+  parameters.dataset = facts.name;
+  parameters.rank = 1;
+  parameters.rounds = 1;
+  parameters.epsilon = 1;
+  parameters.delta = 1e-6;
+  parameters.mechanism = "moments";
+  parameters.moment_rows = static_cast<std::uint32_t>(facts.features);
+  parameters.adjacency = facts.adjacency;
+  parameters.conversion = facts.conversion;
+  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
+  return plan.data_bits;
+}
+
+std::string TextOf(const PeopleSums& sums) {
+  std::string text =
+      absl::StrCat(std::string(kSumsMagic), " ", kSumsVersion, " ",
+                   sums.features, " ", sums.people, " ", sums.bits, " ",
+                   absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)),
+                   " ", std::string(NameOf(sums.normalisation)), " ",
+                   HexOf(sums.key_check), " ", sums.ids.size(), "\nsums");
+  for (const std::uint64_t sum : sums.sums) absl::StrAppend(&text, " ", sum);
+  text += '\n';
+  for (const Digest& row : sums.rows)
+    absl::StrAppend(&text, "row ", HexOf(row), "\n");
+  for (const PersonFingerprint& id : sums.ids)
+    absl::StrAppend(&text, "id ", HexOf(id), "\n");
+  const Digest check =
+      Sha256().AddBytes(std::as_bytes(std::span(text))).Finish();
+  absl::StrAppend(&text, "end ", HexOf(check), "\n");
+  return text;
+}
+
+absl::StatusOr<PeopleSums> AddedSums(std::string_view text) {
+  SumsReader reader(text);
+  std::optional<PeopleSums> all;
+  for (reader.SkipBlankLines(); !reader.left().empty();
+       reader.SkipBlankLines()) {
+    std::optional<PeopleSums> block = ReadBlock(&reader);
+    if (!block.has_value()) return SumsFileMalformed("a block is not whole");
+    if (!all.has_value()) {
+      all = std::move(block);
+      continue;
+    }
+    if (!MadeAlike(*all, *block))
+      return SumsFileMalformed("blocks were made with different flags or keys");
+    all->people += block->people;
+    for (std::size_t i = 0; i < all->sums.size(); ++i)
+      all->sums[i] += block->sums[i];
+    all->rows.insert(all->rows.end(), block->rows.begin(), block->rows.end());
+    all->ids.insert(all->ids.end(), block->ids.begin(), block->ids.end());
+  }
+  if (!all.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "sums-empty",
+                   "There are no sums: give what dpnmf-sums printed.");
+  }
+  std::sort(all->rows.begin(), all->rows.end());
+  return *std::move(all);
+}
+
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadPeopleSums(
+    const ImportOptions& options) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string text,
+                         ReadFile(options.input, kOwnFileLimit));
+  DPNMF_ASSIGN_OR_RETURN(PeopleSums sums, AddedSums(text));
+  const bool add_remove = options.adjacency == Adjacency::kAddRemoveOne;
+  if (!add_remove && sums.people != options.users_count.value_or(0)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "users-mismatch",
+                   absl::StrCat("The sums are of ", sums.people,
+                                " people: give each part once, and that "
+                                "--users-count."));
+  }
+  DatasetFacts facts;
+  facts.name = options.name;
+  facts.features = sums.features;
+  facts.users = options.users_count.value_or(0);
+  facts.adjacency = options.adjacency;
+  facts.conversion = options.conversion;
+  facts.column_bound = options.column_bound.value_or(1);
+  facts.max_rank = facts.max_rounds = 1;
+  DPNMF_ASSIGN_OR_RETURN(const int bits, BitsOfSums(facts));
+  if (sums.bits != bits || sums.column_bound != facts.column_bound ||
+      sums.normalisation !=
+          options.normalisation.value_or(Normalisation::kL2)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "sums-differ",
+                   "The sums were made for another --users-count, --adjacency, "
+                   "--normalise or --column-bound: give the same flags to "
+                   "dpnmf-sums and here.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckKeyOf(sums, options.data_dir));
+  if (!InRange(sums)) return SumsFileMalformed("a sum is out of range");
+  return std::make_unique<SumsSource>(std::move(sums));
+}
+
+}  // namespace dpnmf::curator

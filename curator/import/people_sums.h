@@ -1,0 +1,65 @@
+// Exact sums over people that were made elsewhere, part by part: what
+// dpnmf-sums prints and `dpnmf-curator add-sums` takes. Private: sums without
+// noise.
+//
+// A text of one or more blocks of lines:
+//
+//   dpnmf-sums 1 D PEOPLE BITS BOUND l2|none KEY_CHECK IDS
+//   sums S ...       S_v, D of them, in units of 2^-BITS; then S_G, the upper
+//                    triangle by columns, in units of 4^-BITS
+//   row HEX          of each person: the keyed fingerprint of the column
+//   id HEX           IDS of them: of ids that the operator declared
+//   end HEX          SHA-256 of the lines before it
+#ifndef DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
+#define DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "common/privacy/run_plan.h"
+#include "curator/data/dataset.h"
+#include "curator/import/import.h"
+#include "curator/import/import_source.h"
+#include "curator/import/people.h"
+
+namespace dpnmf::curator {
+
+// Rows of second moments that one round releases at most.
+inline constexpr std::uint64_t kMostSumsFeatures = kMaxMomentRows;
+
+struct PeopleSums {
+  std::uint64_t features = 0;  // D, 1 to kMostSumsFeatures
+  std::uint64_t people = 0;
+  int bits = 0;
+  double column_bound = 1;
+  Normalisation normalisation = Normalisation::kL2;
+  Digest key_check{};               // CheckOfKey
+  std::vector<std::uint64_t> sums;  // D + D (D + 1) / 2
+  std::vector<Digest> rows;         // one a person, ascending
+  std::vector<PersonFingerprint> ids;
+};
+
+// The lattice of a run of `moments` on all features of such a data set; errors
+// of PlanRun. A function of public numbers: every part has the same.
+absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts);
+
+std::string TextOf(const PeopleSums& sums);
+// All blocks added up. INVALID_ARGUMENT "sums-file-malformed" if a block is not
+// whole, or was made with other flags or another key than the first;
+// "sums-empty" if there is none.
+absl::StatusOr<PeopleSums> AddedSums(std::string_view text);
+
+// Of `options.input`, for Import with options.are_sums. INVALID_ARGUMENT
+// "sums-differ" if the sums were made for another declaration, "users-mismatch"
+// if they are not of N people; DATA_LOSS "people-damaged" if with another key.
+absl::StatusOr<std::unique_ptr<ImportSource>> LoadPeopleSums(
+    const ImportOptions& options);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_

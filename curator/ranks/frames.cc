@@ -1,0 +1,214 @@
+#include "curator/ranks/frames.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr std::uint64_t kCommandMagic = 0x6470'6e6d'6663'6f6d;
+constexpr std::uint64_t kCheckFactor = 0x9e37'79b9'7f4a'7c15;
+
+class CommandWriter {
+ public:
+  void Add(std::uint64_t value) { AddBytes(&value, sizeof value); }
+  void Add(double value) { Add(std::bit_cast<std::uint64_t>(value)); }
+  void Add(std::string_view text) {
+    Add(std::uint64_t{text.size()});
+    AddBytes(text.data(), text.size());
+  }
+  template <typename T>
+  void AddArray(std::span<const T> values) {
+    Add(std::string_view(reinterpret_cast<const char*>(values.data()),
+                         values.size_bytes()));
+  }
+  std::string Finish() { return std::move(bytes_); }
+
+ private:
+  void AddBytes(const void* bytes, std::size_t size) {
+    if (size > 0) bytes_.append(static_cast<const char*>(bytes), size);
+  }
+  std::string bytes_;
+};
+
+// After a first read past the end everything that is read is empty.
+class CommandReader {
+ public:
+  explicit CommandReader(std::string_view bytes) : left_(bytes) {}
+
+  std::uint64_t Integer() {
+    std::uint64_t value = 0;
+    const std::string_view bytes = Take(sizeof value);
+    if (good_) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  double Real() { return std::bit_cast<double>(Integer()); }
+  std::string_view Text() { return Take(Integer()); }
+  template <typename T>
+  std::vector<T> Array() {
+    const std::string_view bytes = Text();
+    good_ = good_ && bytes.size() % sizeof(T) == 0;
+    std::vector<T> values(good_ ? bytes.size() / sizeof(T) : 0);
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+  bool AtEnd() const { return good_ && left_.empty(); }
+
+ private:
+  std::string_view Take(std::uint64_t size) {
+    good_ = good_ && size <= left_.size();
+    if (!good_) return {};
+    const std::string_view taken = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return taken;
+  }
+
+  std::string_view left_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+std::string BytesOf(const RankCommand& command) {
+  CommandWriter writer;
+  writer.Add(kCommandMagic);
+  writer.Add(command.number);
+  writer.Add(command.deadline_ms);
+  writer.Add(std::string_view(command.dataset));
+  writer.AddArray(std::span<const std::uint8_t>(command.fingerprint));
+  writer.Add(std::string_view(command.release));
+  writer.Add(command.entries);
+  writer.Add(command.coefficients);
+  writer.AddArray(std::span<const std::uint64_t>(command.forget));
+  const RunParameters& parameters = command.parameters;
+  writer.Add(std::uint64_t{parameters.rank});
+  writer.Add(std::uint64_t{parameters.outliers});
+  writer.Add(parameters.lambda);
+  writer.Add(parameters.outlier_bound);
+  writer.Add(std::uint64_t{parameters.inner_iterations});
+  const RunPlan& plan = command.plan;
+  writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.coefficient_bits}));
+  writer.Add(static_cast<std::uint64_t>(std::int64_t{plan.data_bits}));
+  writer.Add(plan.coefficient_bound);
+  writer.Add(plan.data_bound);
+  const Eigen::MatrixXd& w = command.input.w;
+  writer.Add(static_cast<std::uint64_t>(w.rows()));
+  writer.Add(static_cast<std::uint64_t>(w.cols()));
+  writer.AddArray(std::span(w.data(), static_cast<std::size_t>(w.size())));
+  writer.AddArray(std::span<const std::uint32_t>(command.input.rows));
+  writer.AddArray(std::span<const double>(command.input.numbers));
+  writer.Add(kCommandMagic);
+  return writer.Finish();
+}
+
+std::optional<RankCommand> CommandOf(std::string_view bytes) {
+  CommandReader reader(bytes);
+  if (reader.Integer() != kCommandMagic) return std::nullopt;
+  RankCommand command;
+  command.number = reader.Integer();
+  command.deadline_ms = reader.Integer();
+  command.dataset = reader.Text();
+  const auto fingerprint = reader.Array<std::uint8_t>();
+  if (fingerprint.size() != command.fingerprint.size()) return std::nullopt;
+  std::copy(fingerprint.begin(), fingerprint.end(),
+            command.fingerprint.begin());
+  command.release = reader.Text();
+  command.entries = reader.Integer();
+  command.coefficients = reader.Integer();
+  command.forget = reader.Array<std::uint64_t>();
+  RunParameters& parameters = command.parameters;
+  parameters.rank = static_cast<std::uint32_t>(reader.Integer());
+  parameters.outliers = reader.Integer() != 0;
+  parameters.lambda = reader.Real();
+  parameters.outlier_bound = reader.Real();
+  parameters.inner_iterations = static_cast<std::uint32_t>(reader.Integer());
+  RunPlan& plan = command.plan;
+  plan.coefficient_bits = static_cast<int>(reader.Integer());
+  plan.data_bits = static_cast<int>(reader.Integer());
+  plan.coefficient_bound = reader.Real();
+  plan.data_bound = reader.Real();
+  const std::uint64_t rows = reader.Integer(), columns = reader.Integer();
+  const auto w = reader.Array<double>();
+  if (columns == 0 ? !w.empty()
+                   : w.size() % columns != 0 || w.size() / columns != rows)
+    return std::nullopt;
+  command.input.w = Eigen::Map<const Eigen::MatrixXd>(
+      w.data(), static_cast<Eigen::Index>(rows),
+      static_cast<Eigen::Index>(columns));
+  command.input.rows = reader.Array<std::uint32_t>();
+  command.input.numbers = reader.Array<double>();
+  if (reader.Integer() != kCommandMagic || !reader.AtEnd()) return std::nullopt;
+  return command;
+}
+
+std::uint64_t LinearCheck(std::span<const std::uint64_t> words) {
+  std::uint64_t check = 0;
+  for (const std::uint64_t word : words) check = (check + word) * kCheckFactor;
+  return check;
+}
+
+namespace {
+
+// kDone once the socket is ready for `events`.
+Transfer AwaitEvents(int descriptor, short events, SteadyTime deadline) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Transfer::kTimeout;
+    pollfd asked{.fd = descriptor, .events = events, .revents = 0};
+    const int ready = poll(&asked, 1,
+                           static_cast<int>(std::min<std::int64_t>(
+                               left.count(), std::numeric_limits<int>::max())));
+    if (ready > 0) return Transfer::kDone;
+    if (ready < 0 && errno != EINTR) return Transfer::kClosed;
+  }
+}
+
+// Calls of send or recv until all is done.
+template <typename Call>
+Transfer TransferAll(int descriptor, short events, std::size_t size,
+                     SteadyTime deadline, const Call& call) {
+  for (std::size_t done = 0; done < size;) {
+    const Transfer ready = AwaitEvents(descriptor, events, deadline);
+    if (ready != Transfer::kDone) return ready;
+    const ssize_t now = call(done, size - done);
+    if (now > 0) {
+      done += static_cast<std::size_t>(now);
+    } else if (now == 0 || (errno != EINTR && errno != EAGAIN)) {
+      return Transfer::kClosed;
+    }
+  }
+  return Transfer::kDone;
+}
+
+}  // namespace
+
+Transfer SendAll(int descriptor, std::span<const std::byte> bytes,
+                 SteadyTime deadline) {
+  return TransferAll(descriptor, POLLOUT, bytes.size(), deadline,
+                     [&](std::size_t from, std::size_t size) {
+                       return send(descriptor, bytes.data() + from, size,
+                                   MSG_NOSIGNAL | MSG_DONTWAIT);
+                     });
+}
+
+Transfer ReceiveAll(int descriptor, std::span<std::byte> bytes,
+                    SteadyTime deadline) {
+  return TransferAll(descriptor, POLLIN, bytes.size(), deadline,
+                     [&](std::size_t from, std::size_t size) {
+                       return recv(descriptor, bytes.data() + from, size,
+                                   MSG_DONTWAIT);
+                     });
+}
+
+Transfer AwaitReadable(int descriptor, SteadyTime deadline) {
+  return AwaitEvents(descriptor, POLLIN, deadline);
+}
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,111 @@
+#include "curator/ranks/share_sums.h"
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "common/base/error.h"
+#include "curator/data/description.h"
+#include "curator/mechanism/mechanism.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::Status NoSuchSums() {
+  return Refusal(absl::StatusCode::kInternal, "sums-malformed",
+                 "The sums do not fit the command; this is a fault of the "
+                 "curator, and nothing was charged.");
+}
+
+// Of what ReleaseKindOf would stop the process for.
+const ReleaseKind* KindNamed(const std::string& release) {
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const ReleaseKind& kind : mechanism->releases)
+      if (kind.name == release) return &kind;
+  }
+  return nullptr;
+}
+
+constexpr std::size_t kFailed = 0, kPeople = 1, kEntries = 2;
+
+}  // namespace
+
+ShareSums::ShareSums(std::string data_dir, const Share& share, int threads)
+    : data_dir_(std::move(data_dir)), share_(share), threads_(threads) {}
+
+absl::StatusOr<const Dataset*> ShareSums::Find(const RankCommand& command) {
+  const std::string directory = DatasetDirectory(data_dir_, command.dataset);
+  std::unique_ptr<Dataset>& dataset = datasets_[command.dataset];
+  if (dataset == nullptr) {
+    DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
+                           ReadDescription(directory));
+    if (stored.fingerprint != command.fingerprint) {
+      return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
+                     "The data set at " + directory +
+                         " is not the curator's: copy the curator's data set "
+                         "there.");
+    }
+    DPNMF_ASSIGN_OR_RETURN(dataset, Dataset::OpenShare(directory, share_));
+  }
+  return dataset.get();
+}
+
+absl::StatusOr<RoundSums> ShareSums::Compute(const RankCommand& command) {
+  for (const std::uint64_t name : command.forget) coefficients_.erase(name);
+  const ReleaseKind* const kind = KindNamed(command.release);
+  if (kind == nullptr || !kind->by_ranges) return NoSuchSums();
+  DPNMF_ASSIGN_OR_RETURN(const Dataset* const dataset, Find(command));
+  const RoundContext context{
+      .data = *dataset,
+      .parameters = command.parameters,
+      .plan = command.plan,
+      .execution = {.threads = threads_},
+      .coefficients = &coefficients_[command.coefficients]};
+  return kind->sums(command.input, context);
+}
+
+std::vector<std::uint64_t> ShareSums::Words(const RankCommand& command) {
+  std::vector<std::uint64_t> words(kEntries + command.entries + 1);
+  absl::StatusOr<RoundSums> sums = NoSuchSums();
+  try {
+    sums = Compute(command);
+  } catch (const std::exception& problem) {
+    sums = absl::InternalError(problem.what());
+  }
+  std::uint64_t entries = 0;
+  if (sums.ok()) {
+    for (const auto& part : sums->parts) entries += part.size();
+    if (entries != command.entries) sums = NoSuchSums();
+  }
+  if (!sums.ok()) {
+    std::fprintf(stderr, "dpnmf-ranks: share %llu of %llu: %s\n",
+                 static_cast<unsigned long long>(share_.index),
+                 static_cast<unsigned long long>(share_.count),
+                 std::string(sums.status().message()).c_str());
+    // Its people's H may have moved or not: the run begins anew.
+    coefficients_.erase(command.coefficients);
+    words[kFailed] = 1;
+    return words;
+  }
+  words[kPeople] = datasets_.at(command.dataset)->private_user_count();
+  std::size_t at = kEntries;
+  for (const auto& part : sums->parts) {
+    for (const std::int64_t sum : part)
+      words[at++] = static_cast<std::uint64_t>(sum);
+  }
+  words[at] = LinearCheck(std::span(words).subspan(kEntries, entries));
+  return words;
+}
+
+std::vector<std::uint64_t> AnswerOf(std::uint64_t number,
+                                    const std::vector<std::uint64_t>& words) {
+  std::vector<std::uint64_t> answer = {kAnswerMagic, number, words[kFailed],
+                                       words[kPeople],
+                                       words.size() - kEntries - 1};
+  answer.reserve(AnswerWords(words.size()));
+  answer.insert(answer.end(), words.begin() + kEntries, words.end());
+  answer.push_back(kAnswerEnd);
+  return answer;
+}
+
+}  // namespace dpnmf::curator

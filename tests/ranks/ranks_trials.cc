@@ -1,0 +1,240 @@
+// Ranks of real MPI, for tests/ranks/run.sh:
+//
+//   ranks_trials bits MPI_RUN PROGRAM WORK       every kind of round gives the
+//                                                bits of one process
+//   ranks_trials faults MPI_RUN PROGRAM WORK SEED TRIALS
+//                                                kills and stops at random
+//                                                moments
+//   ranks_trials idle MPI_RUN PROGRAM WORK       waiting ranks use no processor
+//
+// Prints what is wrong, or nothing; exits with 1 if anything is.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "absl/strings/str_split.h"
+#include "common/base/error.h"
+#include "common/base/read_file.h"
+#include "curator/ranks/rank_job.h"
+#include "tests/curator/ranks/rank_fixtures.h"
+
+namespace dpnmf::curator {
+namespace {
+
+struct RanksProcess {
+  pid_t pid = 0;
+  std::string name;
+  double seconds = 0;  // of processor time
+};
+
+// Below this process: the job's, whatever groups they are in, and those that
+// lost their parent: all processes of these names of this run's WORK directory.
+std::vector<RanksProcess> ProcessesOfJob(const std::string& work) {
+  std::vector<RanksProcess> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto words = ReadFile(entry.path().string() + "/cmdline", 1 << 20);
+    const auto stat = ReadFile(entry.path().string() + "/stat", 1 << 12);
+    if (!words.ok() || !stat.ok() || words->find(work) == std::string::npos ||
+        words->find("ranks_trials") != std::string::npos)
+      continue;
+    const std::vector<std::string> fields =
+        absl::StrSplit(stat->substr(stat->rfind(')') + 2), ' ');
+    if (fields[0] == "Z" || fields[0] == "X") continue;
+    const std::string program = words->c_str();
+    RanksProcess process;
+    process.pid = std::atoi(name.c_str());
+    process.name = program.substr(program.rfind('/') + 1);
+    process.seconds =
+        (std::atof(fields[11].c_str()) + std::atof(fields[12].c_str())) /
+        static_cast<double>(sysconf(_SC_CLK_TCK));
+    all.push_back(process);
+  }
+  return all;
+}
+
+std::vector<RanksProcess> Named(const std::vector<RanksProcess>& all,
+                                const std::string& name) {
+  std::vector<RanksProcess> found;
+  for (const RanksProcess& process : all)
+    if (process.name == name) found.push_back(process);
+  return found;
+}
+
+struct Trials {
+  std::vector<std::string> mpi_run;
+  std::string program, work;
+  int wrong = 0;
+
+  void Wrong(const std::string& what) {
+    std::cout << what << std::endl;
+    ++wrong;
+  }
+  RankJobOptions Options(int ranks, int threads) const {
+    RankJobOptions options;
+    options.ranks = ranks;
+    options.mpi_run = mpi_run;
+    options.program = program;
+    options.data_dir = work + "/data";
+    options.threads = threads;
+    return options;
+  }
+};
+
+ComputeRound InJob(const Dataset& data, RankJob* job) {
+  auto h = std::make_shared<std::unique_ptr<RankJob::RemoteCoefficients>>();
+  return [&data, job, h](const AskedRun& run, const AskedRound& round) {
+    return job->Sums(*round.kind, round.input,
+                     {.data = data,
+                      .parameters = run.parameters,
+                      .plan = run.plan,
+                      .execution = {}},
+                     round.parts, h.get());
+  };
+}
+
+void Bits(const Scratch& scratch, Trials* trials) {
+  const std::string data_dir = trials->work + "/data";
+  std::vector<std::unique_ptr<Dataset>> all;
+  for (const bool sparse : {false, true}) {
+    for (const std::uint64_t shards : {0, 3}) {
+      const std::string name = absl::StrCat(sparse ? "s" : "d", shards);
+      ImportPeopleOf(scratch, data_dir, name, 533, 23, sparse,
+                     shards > 0 ? std::optional(shards) : std::nullopt);
+      auto data = Dataset::Open(DatasetDirectory(data_dir, name));
+      if (!data.ok()) return trials->Wrong("no data set");
+      all.push_back(*std::move(data));
+    }
+  }
+  for (const int ranks : {1, 2, 3, 4}) {
+    for (const int threads : {1, 3}) {
+      const auto job = RankJob::Start(trials->Options(ranks, threads));
+      if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
+      for (const auto& data : all) {
+        const int compared = ExpectTheBitsOfOneProcess(
+            *data, [&] { return InJob(*data, job->get()); });
+        if (compared != kRounds || testing::Test::HasFailure()) {
+          trials->Wrong(absl::StrCat(ranks, " ranks of ", threads,
+                                     " threads: other bits, or none, of ",
+                                     data->description().name));
+        }
+      }
+    }
+  }
+  if (!ProcessesOfJob(trials->work).empty()) trials->Wrong("a process is left");
+}
+
+// Rounds without an end beside kills without an end. What comes is right or
+// "ranks-failed", and no fault costs more than one job.
+void Faults(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
+  const std::string data_dir = trials->work + "/data";
+  ImportPeopleOf(scratch, data_dir, "f", 4000, 40, false, std::nullopt);
+  const auto data = Dataset::Open(DatasetDirectory(data_dir, "f"));
+  if (!data.ok()) return trials->Wrong("no data set");
+  const AskedRun run = RunOf(**data, "statistics", true);
+  const AskedRound& round = run.rounds.front();
+  const auto right = InOneProcess(**data)(run, round);
+  RankJobOptions options = trials->Options(3, 1);
+  options.deadline = std::chrono::seconds(2);
+  options.slack = std::chrono::seconds(1);
+  auto job = RankJob::Start(options);
+  if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < count && trials->wrong == 0; ++trial) {
+    const std::uint64_t before = (*job)->jobs();
+    std::thread killer([&, moment = random() % 20000, what = random() % 3] {
+      std::this_thread::sleep_for(std::chrono::microseconds(moment));
+      const auto all = ProcessesOfJob(trials->work);
+      const auto some = Named(all, what == 2 ? "mpirun" : "dpnmf-ranks");
+      if (some.empty()) return;
+      kill(some[random() % some.size()].pid, what == 1 ? SIGSTOP : SIGKILL);
+    });
+    // Until the fault shows: in a round, or in a job that was replaced.
+    int failed = 0;
+    for (int at = 0; failed == 0 && (*job)->jobs() == before; ++at) {
+      const auto sums = InJob(**data, job->get())(run, round);
+      if (sums.ok() && sums->parts != right->parts)
+        trials->Wrong("a round gave other sums");
+      if (!sums.ok() && ReasonCode(sums.status()) != "ranks-failed")
+        trials->Wrong(std::string(sums.status().message()));
+      if (!sums.ok()) ++failed;
+    }
+    killer.join();
+    // The next round is right, in the one job that began since.
+    absl::StatusOr<RoundSums> sums = InJob(**data, job->get())(run, round);
+    if (!sums.ok() || sums->parts != right->parts)
+      trials->Wrong("the round after a fault is not right");
+    if ((*job)->jobs() != before + 1) {
+      trials->Wrong(
+          absl::StrCat("a fault cost ", (*job)->jobs() - before, " jobs"));
+    }
+    const auto left = ProcessesOfJob(trials->work);
+    if (Named(left, "mpirun").size() != 1 ||
+        Named(left, "dpnmf-ranks").size() != 3 || left.size() != 4)
+      trials->Wrong(absl::StrCat(left.size(), " processes in the place of 4"));
+  }
+  (*job).reset();
+  if (!ProcessesOfJob(trials->work).empty()) trials->Wrong("a process is left");
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    const std::string name = entry.path().filename();
+    if (name.rfind("dpnmf-ranks.", 0) == 0 &&
+        std::filesystem::exists(entry.path() / "socket"))
+      trials->Wrong("a directory is left: " + name);
+  }
+}
+
+// Processor time of ranks over some seconds in which nobody asks.
+void Idle(const Scratch& scratch, Trials* trials) {
+  ImportPeopleOf(scratch, trials->work + "/data", "i", 100, 8, false,
+                 std::nullopt);
+  const auto data =
+      Dataset::Open(DatasetDirectory(trials->work + "/data", "i"));
+  const auto job = RankJob::Start(trials->Options(4, 1));
+  if (!data.ok() || !job.ok()) return trials->Wrong("no job");
+  const AskedRun run = RunOf(**data, "statistics", false);
+  if (!InJob(**data, job->get())(run, run.rounds.front()).ok())
+    trials->Wrong("no round");
+  constexpr double kSeconds = 10, kLargestShare = 0.01;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto before = Named(ProcessesOfJob(trials->work), "dpnmf-ranks");
+  std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
+  const auto after = Named(ProcessesOfJob(trials->work), "dpnmf-ranks");
+  if (before.size() != 4 || after.size() != 4)
+    return trials->Wrong("the ranks are gone");
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const double share = (after[i].seconds - before[i].seconds) / kSeconds;
+    std::cerr << "an idle rank used " << 100 * share << " % of a core\n";
+    if (share > kLargestShare)
+      trials->Wrong(
+          absl::StrCat("an idle rank used ", 100 * share, " % of a core"));
+  }
+}
+
+int Run(int argc, char** argv) {
+  if (argc < 5) return 2;
+  const std::string what = argv[1];
+  Trials trials{.mpi_run = absl::StrSplit(argv[2], ' ', absl::SkipEmpty()),
+                .program = argv[3],
+                .work = argv[4]};
+  const Scratch scratch;
+  if (what == "bits") Bits(scratch, &trials);
+  if (what == "idle") Idle(scratch, &trials);
+  if (what == "faults" && argc == 7)
+    Faults(scratch, &trials, static_cast<unsigned>(std::atoi(argv[5])),
+           std::atoi(argv[6]));
+  return trials.wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace dpnmf::curator
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return dpnmf::curator::Run(argc, argv);
+}

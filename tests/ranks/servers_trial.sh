@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# servers_trial.sh SOURCE BIN SEED: a curator with ranks and an analyst: refusals,
+# a run through faults at random moments, paced mode, and what is left behind.
+set -uo pipefail
+RANDOM=$3
+. "$1/tests/integration/servers.sh"
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
+curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
+analyst_flags() {
+  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
+}
+ranks=(--ranks 3 --threads 1 --ranks-seconds 1)
+# Ranks and mpirun of this data directory.
+job() { pgrep -f "dpnmf-ranks /.*/socket $data 1" || true; }
+ranks_of_job() { pgrep -f "^[^ ]*dpnmf-ranks /.*/socket $data 1" || true; }
+nothing_left() { # WHAT
+  for _ in $(seq 100); do
+    [ -n "$(job)" ] || return 0
+    sleep 0.05
+  done
+  fail "$1 leaves processes behind: $(job | tr '\n' ' ')"
+}
+
+dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
+  --epsilon 4 --delta 1e-6 --shards 3 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import"
+
+# Refusals, before anything is served.
+printf 'localhost slots=2\nnode17 slots=2\n' >"$work/hosts"
+serve() { dpnmf-curator serve $(curator_flags) --listen 127.0.0.1:0 "$@"; }
+exits 2 "hosts beyond the machine" serve "${ranks[@]}" --hosts "$work/hosts"
+says private-network-missing
+exits 2 "hosts without ranks" serve --hosts "$work/hosts"
+exits 5 "a launcher that is not there" serve "${ranks[@]}" --mpi-run /nonexistent/mpirun
+says ranks-missing
+exits 5 "a launcher that starts nothing" serve "${ranks[@]}" --mpi-run /bin/true
+says ranks-missing
+nothing_left "a refusal"
+
+start_curator "${ranks[@]}" || fail "curator"
+start_analyst || fail "analyst"
+exits 0 "a run" as alice train --dataset people --rank 2 --rounds 5 --epsilon 0.5 --wait
+exits 0 "moments" as alice train --dataset people --mechanism moments --rank 2 --epsilon 0.5 --wait
+charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"'; }
+before=$(charged)
+
+# Faults at random moments while a run goes on: it ends, every round charged once.
+rounds=300 faults=8
+exits 0 "start" as alice train --dataset people --rank 2 --rounds $rounds --epsilon 1 --seed 7
+id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
+for ((fault = 0; fault < faults; ++fault)); do
+  at=$(rounds "$id")
+  [ "$at" -lt $rounds ] || break
+  sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+  victims=($(ranks_of_job))
+  [ ${#victims[@]} -gt 0 ] || continue
+  victim=${victims[$((RANDOM % ${#victims[@]}))]}
+  case $((fault % 3)) in
+    0) kill -KILL "$victim" ;;
+    1) kill -STOP "$victim" ;;
+    2) kill -KILL "$(ps -o ppid= -p "$victim")" ;;
+  esac 2>/dev/null
+  await_rounds "$id" $((at + 2 < rounds ? at + 2 : rounds))
+done
+[ $fault -ge 3 ] || fail "the run was over after $fault faults"
+exits 0 "watch to the end" as alice watch "$id"
+agrees
+[ "$(charged)" = $((before + rounds)) ] || fail "$(charged) charges, not $((before + rounds))"
+dpnmf-curator ledger verify "${curator_dirs[@]}" --format json >"$work/out" 2>&1 || fail "verify"
+says '"ok": true'
+restarts=$(grep -c "a new job begins" "$work/curator.log")
+[ "$restarts" -le $fault ] || fail "$fault faults, $restarts new jobs"
+
+# The end of the curator, in order and by kill -9, is the end of its ranks.
+kill -TERM $curator_pid
+wait $curator_pid || fail "the curator's exit code"
+nothing_left "SIGTERM"
+start_curator "${ranks[@]}" || fail "second start"
+kill -KILL $curator_pid
+wait $curator_pid 2>/dev/null
+nothing_left "kill -9 of the curator"
+
+# Paced mode: the ranks' time is under the tick.
+start_curator "${ranks[@]}" --pace-milliseconds 300 || fail "paced start"
+exits 0 "a paced run" as alice train --dataset people --rank 2 --rounds 3 --epsilon 0.2 --wait
+agrees
+kill -TERM $curator_pid
+wait $curator_pid || fail "the paced curator's exit code"
+nothing_left "the paced curator"
