@@ -98,11 +98,19 @@ endif()
 if(DPNMF_HAS_CURATOR)
   dpnmf_package(dpnmf-curator curator
     "dpnmf: the data holder's server\nKeeps the data, sends noised statistics, and keeps the ledger of what was spent.${processor}"
-    "adduser, openssl" dpnmf-curator dpnmf-curator-web)
+    "adduser, openssl" dpnmf-curator dpnmf-curator-web dpnmf-sums)
   dpnmf_service(curator "dpnmf curator: noised statistics of private data" dpnmf-curator dpnmf-curator.anchor)
   dpnmf_package(dpnmf-lab lab
     "dpnmf: the data holder's research, without privacy\nFactorises and evaluates on the data holder's own machine. Its results are as private as the data.${processor}"
     "" dpnmf-lab)
+  # Of its own: it brings Open MPI. The curator starts it, so it has no pages.
+  if(TARGET dpnmf-ranks)
+    dpnmf_package(dpnmf-ranks ranks
+      "dpnmf: sums over more than one machine\nThe processes of an MPI job beneath a curator (dpnmf-curator serve --ranks).${processor}"
+      "dpnmf-curator (= ${PROJECT_VERSION}), openmpi-bin")
+    install(TARGETS dpnmf-ranks RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ranks)
+    add_dependencies(package_files dpnmf-ranks)
+  endif()
 endif()
 dpnmf_package(dpnmf-analyst analyst
   "dpnmf: the analyst's server\nLearns dictionaries from a curator's noised statistics, for many clients.${processor}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deploy/packages.sh [BUILD_DIR]: makes the Debian packages dpnmf-curator,
-# dpnmf-analyst, dpnmf and dpnmf-lab in BUILD_DIR/packages [build]. Builds in
-# BUILD_DIR what is missing. Needs the packages of 'deploy/install.sh packages'.
+# dpnmf-analyst, dpnmf, dpnmf-lab and, where Open MPI is, dpnmf-ranks in
+# BUILD_DIR/packages [build]. Builds in BUILD_DIR what is missing. Needs the packages of 'deploy/install.sh packages'.
 set -euo pipefail
 case "${1:-}" in -*)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -10,7 +10,7 @@ case "${1:-}" in -*)
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$top/build}
-DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf dpnmf-lab package_files" "$top/deploy/build.sh" "$build"
+DPNMF_TARGET=package_files "$top/deploy/build.sh" "$build"
 build=$(cd "$build" && pwd)
 rm -rf "$build/packages"
 log=$build/packages.log

@@ -28,6 +28,7 @@
 #include "curator/serve/open_membership.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
+#include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
 namespace {

@@ -13,8 +13,11 @@ const none = h.bind(null, 'span', {class: 'soft'}, '–');
 function view(title, lead, content) {
   return async ({holder, heading, signal, persist}) => {
     let before = '';
+    // Refused here, the frame says what it waits for.
+    let next = await calls.get('/api/status', {}, signal);
     await persist(async () => {
-      const status = await calls.get('/api/status', {}, signal);
+      const status = next || await calls.get('/api/status', {}, signal);
+      next = null;
       const {now, ...rest} = status;
       const text = JSON.stringify(rest);
       if (text !== before) fill(holder, heading(title), h('p', {class: 'lead'}, lead), content(status));

@@ -1,6 +1,7 @@
 #include "common/cli/manual.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

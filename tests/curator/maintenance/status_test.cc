@@ -1,5 +1,6 @@
 #include "curator/maintenance/status.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
