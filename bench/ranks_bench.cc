@@ -1,9 +1,9 @@
 // dpnmf_ranks_bench PROGRAM WORK D K N NONZEROS RANKS THREADS [REPEATS]
 //
-// One round (with outliers if OUTLIERS is set), in turn: of one process with THREADS threads, and
-// of RANKS ranks of one thread. Generated people; NONZEROS a person, or 0:
-// dense. WORK: a directory for the data set. A line of JSON: the medians, in
-// milliseconds, and the median of the ratios of each pair.
+// One round (with outliers if OUTLIERS is set), in turn: of one process with
+// THREADS threads, and of RANKS ranks of one thread. Generated people; NONZEROS
+// a person, or 0: dense. WORK: a directory for the data set. A line of JSON:
+// the medians, in milliseconds, and the median of the ratios of each pair.
 #include <sys/resource.h>
 
 #include <algorithm>
