@@ -255,6 +255,11 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
   return std::move(work->sums);
 }
 
+void Session::BeginAnew() {
+  run_->coefficients.reset();
+  run_->remote.reset();
+}
+
 absl::StatusOr<Released<ReleasedRound>> Session::Round(
     std::uint32_t round, const RoundInput& input) {
   if (!run_.has_value()) {
@@ -276,12 +281,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
-  // H is a function of the rounds that were released (docs/privacy.md, theorem
-  // 1): what an unfinished one did to it goes.
-  absl::Cleanup begin_anew = [this] {
-    run_->coefficients.reset();
-    run_->remote.reset();
-  };
+  absl::Cleanup begin_anew = [this] { BeginAnew(); };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,

@@ -179,6 +179,9 @@ class Session {
   OfferedRound RoundOffered(std::uint32_t round, const Digest& request) const;
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  // H is a function of the rounds that were released (docs/privacy.md, theorem
+  // 1): what an unfinished one did to it goes, here and at the ranks.
+  void BeginAnew();
   // Of the round's stage, as this request wants them.
   std::vector<PartPlan> PartsOf(std::uint32_t round,
                                 const RoundInput& input) const;
