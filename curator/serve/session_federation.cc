@@ -165,7 +165,10 @@ absl::StatusOr<Released<ReleasedRound>> Session::Contribute(
       const Masks masks,
       Masks::Create(*key, membership.index(), membership.members(), keys,
                     request.request_hash));
-  absl::Cleanup begin_anew = [this] { run_->coefficients.reset(); };
+  absl::Cleanup begin_anew = [this] {
+    run_->coefficients.reset();
+    run_->remote.reset();
+  };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   DPNMF_ASSIGN_OR_RETURN(const Charge others, ChargeOfOthers(round, asked));
   DPNMF_RETURN_IF_ERROR(context_.ledger->ChargeRound(others).status());
