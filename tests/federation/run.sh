@@ -118,6 +118,10 @@ check "a plan, with what federating wins" plan
 trained() { alice train --federation hospitals --rank 2 --epsilon 1 --wait && says completed; }
 check "one dictionary of the people of all three" trained
 check "mirror and ledgers agree" agrees
+alice runs --format json
+released=$(run_id)
+refitted() { alice refit "$released" --rank 3 --wait && says completed && [ "$(charges a group-a)" = 1 ]; }
+check "another rank from the same sum is free" refitted
 budgets() { alice budget --federation hospitals && says hospital-a && says hospital-b && says hospital-c; }
 check "the budgets of all three" budgets
 for who in a b c; do
