@@ -35,10 +35,12 @@ summary() { echo "$passed passed, $failed failed"; [ $failed = 0 ]; exit; }
 
 "$top/deploy/certs.sh" demo "$work/certs" >"$work/out" 2>&1 || die "certificates"
 tls() { echo --ca "$work/certs/$1/ca.crt" --cert "$work/certs/$1/tls.crt" --key "$work/certs/$1/tls.key"; }
-free_port() {
-  local candidate=$((20000 + RANDOM % 20000))
-  while (: </dev/tcp/127.0.0.1/$candidate) 2>/dev/null; do candidate=$((candidate + 1)); done
-  echo $candidate
+# Below the ports that the system gives to clients; each is asked for once.
+next_port=$((20000 + RANDOM % 12000))
+take_port() {
+  while (: </dev/tcp/127.0.0.1/$next_port) 2>/dev/null; do next_port=$((next_port + 1)); done
+  taken=$next_port
+  next_port=$((next_port + 1))
 }
 echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
 echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
@@ -50,7 +52,8 @@ awk 'BEGIN { for (n = 0; n < 360; ++n) { line = "";
 dirs() { echo --data-dir "$work/$1" --anchor-dir "$work/$1.anchor"; }
 declare -A entry
 for who in a b c; do
-  port[$who]=$(free_port)
+  take_port
+  port[$who]=$taken
   awk -v part="$(printf %d "'$who")" 'NR % 3 == (part - 97)' "$work/all.csv" >"$work/$who.csv"
   dpnmf-curator import --name "people-$who" --population "group-$who" --input "$work/$who.csv" --users rows \
     --epsilon 8 --delta 1e-6 $(dirs $who) >"$work/out" 2>&1 || die "import at $who"
@@ -105,7 +108,8 @@ run_id() { grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1; }
 value() { alice show "$1" --format json; sed -n "s/.*\"$2\": \"\\{0,1\\}\\([A-Za-z0-9_]*\\).*/\\1/p" "$work/out" | head -n 1; }
 
 for who in a b c; do start_curator $who || die "curator $who"; done
-analyst_port=$(free_port)
+take_port
+analyst_port=$taken
 start_analyst || die "analyst"
 listed() { alice datasets && says hospitals; }
 check "the federation is a data set" listed
@@ -118,6 +122,10 @@ check "a plan, with what federating wins" plan
 trained() { alice train --federation hospitals --rank 2 --epsilon 1 --wait && says completed; }
 check "one dictionary of the people of all three" trained
 check "mirror and ledgers agree" agrees
+alice runs --format json
+released=$(run_id)
+refitted() { alice refit "$released" --rank 3 --wait && says completed && [ "$(charges a group-a)" = 1 ]; }
+check "another rank from the same sum is free" refitted
 budgets() { alice budget --federation hospitals && says hospital-a && says hospital-b && says hospital-c; }
 check "the budgets of all three" budgets
 for who in a b c; do
@@ -130,6 +138,8 @@ receipts() {
 check "the receipts of all three are kept" receipts
 statistics() { alice train --federation hospitals --rank 2 --rounds 3 --mechanism statistics --epsilon 1 --wait && says completed; }
 check "rounds of A and B" statistics
+rows() { alice train --federation hospitals --rank 2 --moment-rows 4 --epsilon 0.5 --wait && says completed; }
+check "a mean, then the moments of some rows" rows
 alice train --dataset people-a --rank 2 --epsilon 1
 check "a member's own data set is not offered here" says dataset-unknown
 alice train --federation hospitals --rank 2 --rounds 3 --mechanism gradient --epsilon 1

@@ -420,6 +420,29 @@ TEST_F(FederatedRoundTest, ARestartBeforeTheChargeLosesTheKeyAndNothingElse) {
   EXPECT_TRUE(sessions_[0]->Contribute(1, {}, fresh).ok());
 }
 
+// The second account is charged first; a crash before the other charge costs
+// nothing twice, though the round then has other keys.
+TEST_F(FederatedRoundTest, ACrashBetweenTheTwoChargesChargesEachOnce) {
+  OpenAll(FederatedRun("moments"));
+  const auto offers = OfferAll(1, {});
+  const MuSquared cost =
+      CostOfDrawing(sessions_[0]->StageOf(1).parts, Adjacency::kReplaceOne)
+          .value();
+  ASSERT_TRUE(at(0)
+                  .ledger()
+                  .ChargeRound({"dns:analyst", Membership::OthersRun(kRunId), 1,
+                                offers[0].round.request, cost})
+                  .ok());
+  sessions_.clear();
+  at(0).Start(federation_);
+  OpenAll(FederatedRun("moments"));
+  const auto later = OfferAll(1, {});
+  EXPECT_NE(later[0].key, offers[0].key);
+  EXPECT_FALSE(sessions_[0]->Contribute(1, {}, later)->value().lost);
+  EXPECT_EQ(at(0).ChargedOfOthers(), cost);
+  EXPECT_EQ(at(0).Charged(), sessions_[0]->StageOf(1).cost_per_round);
+}
+
 TEST_F(FederatedRoundTest, AnotherStreamOfTheRunFindsTheSameKey) {
   OpenAll(FederatedRun("moments"));
   const auto offers = OfferAll(1, {});
