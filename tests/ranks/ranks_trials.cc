@@ -6,6 +6,9 @@
 //                                                kills and stops at random
 //                                                moments
 //   ranks_trials idle MPI_RUN PROGRAM WORK       waiting ranks use no processor
+//   ranks_trials machines MPI_RUN PROGRAM WORK   the same bits and faults on
+//   two
+//                                                machines
 //
 // Prints what is wrong, or nothing; exits with 1 if anything is.
 #include <signal.h>
@@ -32,17 +35,20 @@ struct RanksProcess {
   double seconds = 0;  // of processor time
 };
 
-// Below this process: the job's, whatever groups they are in, and those that
-// lost their parent: all processes of these names of this run's WORK directory.
-std::vector<RanksProcess> ProcessesOfJob(const std::string& work) {
+// All processes of this process's jobs, whatever parent, group or session they
+// have: they inherit the place of MPI's files.
+std::vector<RanksProcess> ProcessesOfJobs() {
+  const std::string own = absl::StrCat("/dpnmf-ranks.", getpid(), ".");
   std::vector<RanksProcess> all;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto variables =
+        ReadFile(entry.path().string() + "/environ", 1 << 20);
     const auto words = ReadFile(entry.path().string() + "/cmdline", 1 << 20);
     const auto stat = ReadFile(entry.path().string() + "/stat", 1 << 12);
-    if (!words.ok() || !stat.ok() || words->find(work) == std::string::npos ||
-        words->find("ranks_trials") != std::string::npos)
+    if (!variables.ok() || !words.ok() || !stat.ok() ||
+        variables->find(own) == std::string::npos)
       continue;
     const std::vector<std::string> fields =
         absl::StrSplit(stat->substr(stat->rfind(')') + 2), ' ');
@@ -57,6 +63,15 @@ std::vector<RanksProcess> ProcessesOfJob(const std::string& work) {
     all.push_back(process);
   }
   return all;
+}
+
+// Daemons of other machines see by themselves that their job is gone.
+bool NothingLeft() {
+  for (int look = 0; look < 400; ++look) {
+    if (ProcessesOfJobs().empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
 }
 
 std::vector<RanksProcess> Named(const std::vector<RanksProcess>& all,
@@ -127,7 +142,7 @@ void Bits(const Scratch& scratch, Trials* trials) {
       }
     }
   }
-  if (!ProcessesOfJob(trials->work).empty()) trials->Wrong("a process is left");
+  if (!ProcessesOfJobs().empty()) trials->Wrong("a process is left");
 }
 
 // Rounds without an end beside kills without an end. What comes is right or
@@ -150,7 +165,7 @@ void Faults(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
     const std::uint64_t before = (*job)->jobs();
     std::thread killer([&, moment = random() % 20000, what = random() % 3] {
       std::this_thread::sleep_for(std::chrono::microseconds(moment));
-      const auto all = ProcessesOfJob(trials->work);
+      const auto all = ProcessesOfJobs();
       const auto some = Named(all, what == 2 ? "mpirun" : "dpnmf-ranks");
       if (some.empty()) return;
       kill(some[random() % some.size()].pid, what == 1 ? SIGSTOP : SIGKILL);
@@ -174,13 +189,13 @@ void Faults(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
       trials->Wrong(
           absl::StrCat("a fault cost ", (*job)->jobs() - before, " jobs"));
     }
-    const auto left = ProcessesOfJob(trials->work);
+    const auto left = ProcessesOfJobs();
     if (Named(left, "mpirun").size() != 1 ||
         Named(left, "dpnmf-ranks").size() != 3 || left.size() != 4)
       trials->Wrong(absl::StrCat(left.size(), " processes in the place of 4"));
   }
   (*job).reset();
-  if (!ProcessesOfJob(trials->work).empty()) trials->Wrong("a process is left");
+  if (!ProcessesOfJobs().empty()) trials->Wrong("a process is left");
   const std::string own = absl::StrCat("dpnmf-ranks.", getpid(), ".");
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
     const std::string name = entry.path().filename();
@@ -201,9 +216,9 @@ void Idle(const Scratch& scratch, Trials* trials) {
     trials->Wrong("no round");
   constexpr double kSeconds = 10, kLargestShare = 0.01;
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  const auto before = Named(ProcessesOfJob(trials->work), "dpnmf-ranks");
+  const auto before = Named(ProcessesOfJobs(), "dpnmf-ranks");
   std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
-  const auto after = Named(ProcessesOfJob(trials->work), "dpnmf-ranks");
+  const auto after = Named(ProcessesOfJobs(), "dpnmf-ranks");
   if (before.size() != 4 || after.size() != 4)
     return trials->Wrong("the ranks are gone");
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -215,6 +230,50 @@ void Idle(const Scratch& scratch, Trials* trials) {
   }
 }
 
+// WORK/hosts names this machine and another one, which MPI_RUN reaches.
+void Machines(const Scratch& scratch, Trials* trials) {
+  const std::string data_dir = trials->work + "/data";
+  ImportPeopleOf(scratch, data_dir, "m", 533, 23, true, 4);
+  const auto data = Dataset::Open(DatasetDirectory(data_dir, "m"));
+  RankJobOptions options = trials->Options(4, 1);
+  options.deadline = std::chrono::seconds(2);
+  RankJobOptions not_said = options;
+  options.hosts = not_said.hosts = trials->work + "/hosts";
+  if (!absl::IsInvalidArgument(RankJob::Start(not_said).status()))
+    trials->Wrong("a file of other hosts is taken");
+  not_said.hosts.clear();
+  not_said.mpi_run.insert(not_said.mpi_run.end(),
+                          {"--hostfile", options.hosts});
+  if (!absl::IsFailedPrecondition(RankJob::Start(not_said).status()))
+    trials->Wrong("a job on two machines is taken");
+  options.private_network = true;
+  auto job = RankJob::Start(options);
+  if (!data.ok() || !job.ok()) return trials->Wrong("no job");
+  if (ExpectTheBitsOfOneProcess(
+          **data, [&] { return InJob(**data, job->get()); }) != kRounds ||
+      testing::Test::HasFailure())
+    trials->Wrong("two machines have other bits");
+  const AskedRun run = RunOf(**data, "statistics", true);
+  // The other machine's daemon dies; a rank there stops: it comes last.
+  for (const auto& [name, signal] :
+       {std::pair("orted", SIGKILL), std::pair("dpnmf-ranks", SIGSTOP)}) {
+    const std::uint64_t before = (*job)->jobs();
+    const auto victims = Named(ProcessesOfJobs(), name);
+    if (victims.empty()) return trials->Wrong(std::string("no ") + name);
+    kill(victims.back().pid, signal);
+    while ((*job)->jobs() == before) {
+      const auto sums = InJob(**data, job->get())(run, run.rounds.front());
+      if (!sums.ok() && ReasonCode(sums.status()) != "ranks-failed")
+        trials->Wrong(std::string(sums.status().message()));
+    }
+    if (!InJob(**data, job->get())(run, run.rounds.front()).ok() ||
+        (*job)->jobs() != before + 1)
+      trials->Wrong("one fault, not one new job");
+  }
+  (*job).reset();
+  if (!NothingLeft()) trials->Wrong("a process is left");
+}
+
 int Run(int argc, char** argv) {
   if (argc < 5) return 2;
   const std::string what = argv[1];
@@ -224,6 +283,7 @@ int Run(int argc, char** argv) {
   const Scratch scratch;
   if (what == "bits") Bits(scratch, &trials);
   if (what == "idle") Idle(scratch, &trials);
+  if (what == "machines") Machines(scratch, &trials);
   if (what == "faults" && argc == 7)
     Faults(scratch, &trials, static_cast<unsigned>(std::atoi(argv[5])),
            std::atoi(argv[6]));

@@ -27,6 +27,7 @@ mpi_run="mpirun --oversubscribe --bind-to none --host localhost:8"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
+exec 3>&1
 check() { # NAME COMMAND...
   local name=$1
   shift
@@ -53,6 +54,27 @@ check "the curator does not link MPI" no_mpi_in dpnmf-curator
 check "1, 2, 3 and 4 ranks give the bits of one process" trial bits
 check "kills and stops at random moments" trial faults "$seed" 12
 check "idle ranks use no processor" trial idle
+# Two machines: a host of another name, in a namespace of its own, that mpirun reaches
+# by this instead of ssh.
+machines() {
+  if ! unshare -u true 2>/dev/null; then
+    echo "NOT RUN: two machines need a UTS namespace" >&3
+    return 0
+  fi
+  mkdir -p "$work/machines"
+  printf '%s slots=2\nnode2 slots=2\n' "$(hostname)" >"$work/machines/hosts"
+  cat >"$work/machines/agent" <<'AGENT'
+#!/bin/sh
+host=$1
+shift
+exec unshare -u sh -c "hostname $host; $*"
+AGENT
+  chmod +x "$work/machines/agent"
+  local run="mpirun --oversubscribe --bind-to none --mca plm_rsh_agent $work/machines/agent"
+  [ "$(id -u)" != 0 ] || run+=" --allow-run-as-root"
+  "$build/tests/ranks_trials" machines "$run" "$build/bin/dpnmf-ranks" "$work/machines"
+}
+check "two machines" machines
 check "servers with ranks" "$top/tests/ranks/servers_trial.sh" "$top" "$build/bin" "$seed"
 check "sums without MPI, and a run of them" "$top/tests/ranks/sums_trial.sh" "$top" "$build/bin"
 echo "$passed passed, $failed failed"

@@ -46,7 +46,7 @@ charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep 
 before=$(charged)
 
 # Faults at random moments while a run goes on: it ends, every round charged once.
-rounds=800 faults=8
+rounds=500 faults=6
 exits 0 "start" as alice train --dataset people --rank 2 --rounds $rounds --epsilon 1 --seed 7
 id=$(grep -oE '[0-9a-f]{32}' "$work/out" | head -n 1)
 for ((fault = 0; fault < faults; ++fault)); do
