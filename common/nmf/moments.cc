@@ -130,14 +130,15 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
 }
 
 // The release alone, the priors' base alone or with what the release says about
-// it, or all: each only if it is better by more than a few shares
-// without worth are by chance. Such a share lowers the sum over both triangles
-// by twice the variance times a chi squared, `held_out_variance` that of an
-// entry of Y2, summed over the splits with the Y that they have in common, over
-// their number.
-// A mix has to win clearly: a few directions of the wrong people lower the
-// error of G a little and spoil parts.
-VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
+// it, or all: each only if it is better by more than a few shares without worth
+// are by chance. Such a share lowers the sum over both triangles by twice the
+// variance times a chi squared; held_out_variance: of an entry of Y2, summed
+// over the splits with the Y that they have in common, over their number. All
+// has to win clearly: a few directions of the wrong people lower the error of G
+// a little and spoil parts. `first`: of the split that is used without priors.
+// The release alone has its shares, so that W is what it is without priors.
+VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
+                          double held_out_variance) {
   constexpr double kChiSquaredOfBent = 16, kChiSquaredOfPriors = 4,
                    kChiSquaredOfBoth = 64;
   const Shares release = SharesOf(normal, {kSpectral, kEntries});
@@ -148,11 +149,11 @@ VectorXd SharesWithPriors(const Normal& normal, double held_out_variance) {
       bent.gain - alone.gain > chance * kChiSquaredOfBent ? bent : alone;
   const Shares both =
       SharesOf(normal, {kSpectral, kEntries, kBase, kWithin, kBeside});
-  const Shares& better =
-      priors.gain - release.gain > chance * kChiSquaredOfPriors ? priors
-                                                                : release;
-  return both.gain - better.gain > chance * kChiSquaredOfBoth ? both.of
-                                                              : better.of;
+  const bool is_better =
+      priors.gain - release.gain > chance * kChiSquaredOfPriors;
+  const Shares& better = is_better ? priors : release;
+  if (both.gain - better.gain > chance * kChiSquaredOfBoth) return both.of;
+  return is_better ? priors.of : SharesOf(first, {kSpectral, kEntries}).of;
 }
 
 }  // namespace
@@ -218,14 +219,17 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
   const Estimates& of_y = estimates[0];
   result.g = of_y[kSpectral];
   if (is_mixed) {
-    Normal normal;
-    for (std::size_t i = 0; i < splits; ++i)
+    Normal normal, first;
+    for (std::size_t i = 0; i < splits; ++i) {
       normal.Add(std::move(estimates[i + 1]), std::move(halves[i].held_out));
+      if (i == 0) first = normal;
+    }
     const auto count = static_cast<double>(splits);
     const VectorXd shares =
-        is_based ? SharesWithPriors(
-                       normal, s * s * (count + 1 / (kThinning * kThinning)))
-                 : SharesOf(normal, {kSpectral, kEntries}).of;
+        is_based
+            ? SharesWithPriors(normal, first,
+                               s * s * (count + 1 / (kThinning * kThinning)))
+            : SharesOf(normal, {kSpectral, kEntries}).of;
     const double sum = shares(kSpectral) + shares(kEntries) + shares(kBase);
     result.g.setZero();
     for (std::size_t i = 0; i < kParts; ++i) {

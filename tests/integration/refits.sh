@@ -47,13 +47,32 @@ exits 0 "runs" as alice runs
 says "refit of ${paid:0:8}"
 model "$2" first.npy
 
+# With what is public beside it.
+public=(--prior "$work/people.csv" --users rows)
+exits 0 "a prior" as alice refit "$paid" --rank 2 --seed 3 "${public[@]}" --wait
+prior=$(ids)
+[ "$prior" != "$paid" ] && [ "$prior" != "$1" ] || fail "a prior makes no other run"
+model "$prior" prior.npy
+says "of the estimate came from the prior"
+exits 0 "a run as a prior" as alice refit "$paid" --rank 2 --seed 3 --prior "run:$paid" --wait
+exits 0 "without the prior" as alice refit "$prior" --rank 2 --seed 3 --prior none --wait
+model "$(ids)" without.npy
+cmp -s "$work/paid.npy" "$work/without.npy" || fail "without its prior a fit has other bits"
+exits 2 "other features" as alice refit "$paid" --prior "$work/paid.npy,$work/people.csv"
+says prior-features-differ
+cp "$work/people.csv" "$work/copy.csv"
+
 # Killed with fits under way; they are made when the server is back.
 exits 0 "more refits" as alice refit "$paid" --rank 3:6 --seed 4
 killed=$(ids)
+exits 0 "a refit with a prior" as alice refit "$paid" --rank 2 --seed 3 --prior "$work/copy.csv" --users rows
+copied=$(ids)
 kill -KILL $analyst_pid
 wait 2>/dev/null
 start_analyst || fail "second start"
-for id in $killed; do exits 0 "watch $id" as alice watch "$id"; done
+for id in $killed $copied; do exits 0 "watch $id" as alice watch "$id"; done
+model "$copied" copied.npy
+cmp -s "$work/prior.npy" "$work/copied.npy" || fail "a killed fit with a prior has other bits"
 exits 0 "the same refit" as alice refit "$paid" --rank 3 --seed 3 --wait
 [ "$(ids)" = "$2" ] || fail "the same refit is another run"
 exits 0 "export" as alice export "$paid" --moments --output "$work/release.npz"

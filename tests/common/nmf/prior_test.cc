@@ -219,6 +219,18 @@ TEST(Prior, WithoutSignalIsAsNone) {
   EXPECT_EQ(with->share_of_priors, 0);
 }
 
+TEST(Prior, ThatLosesLeavesTheFitAsItIsWithout) {
+  const MatrixXd people = PriorPeople(1500, kPriorRank, 1);
+  const MatrixXd useless = Shuffled(PriorPeople(150, kPriorRank, 2));
+  for (const double stddev : {2.5e-3, 6e-4}) {
+    const auto with =
+        DenoiseMoments(PriorRelease(people, stddev, 5, ColumnsPrior(useless)));
+    const auto none = DenoiseMoments(PriorRelease(people, stddev, 5, nullptr));
+    EXPECT_EQ(with->share_of_priors, 0);
+    EXPECT_EQ(with->g, none->g);
+  }
+}
+
 TEST(Prior, ProposesMomentsOfTraceOne) {
   const MatrixXd people = PriorPeople(300, kPriorRank, 1);
   const MatrixXd y = MomentOfPeople(people);
