@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/follow.h"
 #include "analyst/client/model.h"
@@ -40,12 +42,23 @@ v1::RunSpecification SpecificationOf(const ObjectiveFlags& flags,
   return specification;
 }
 
-std::string ObjectiveText(const v1::Run& run) {
+// Where every column has length 1, 1 - 2 F is the share of it that W explains.
+std::string ObjectiveText(const v1::Run& run, const v1::Dataset& dataset) {
   if (!run.has_objective()) return "";
-  return absl::StrCat(
-      "objective  ", FormatNumber(run.objective().value()),
+  const double value = run.objective().value();
+  const double twice_stddev = 2 * run.objective().stddev();
+  std::string text = absl::StrCat(
+      "objective  ", FormatNumber(value),
       "  (1/(2N) sum of min(|v - W h|^2, c^2), noised: plus or minus ",
-      FormatNumber(2 * run.objective().stddev()), " 19 times in 20)\n");
+      FormatNumber(twice_stddev), " 19 times in 20)\n");
+  if (dataset.normalisation() == v1::NORMALISATION_L2) {
+    absl::StrAppendFormat(
+        &text,
+        "           W explains %.0f %% of a person's squared length, plus or "
+        "minus %.2g %%\n",
+        100 * std::clamp(1 - 2 * value, 0.0, 1.0), 200 * twice_stddev);
+  }
+  return text;
 }
 
 absl::StatusOr<ExitCode> Objective(const Session& session,
@@ -65,7 +78,8 @@ absl::StatusOr<ExitCode> Objective(const Session& session,
                          FollowRun(session, client, run, /*print_run=*/false));
   DPNMF_ASSIGN_OR_RETURN(const v1::Run ended, client.GetRun(run.run_id()));
   *session.environment().out
-      << (session.json() ? ToJsonLine(ended) + "\n" : ObjectiveText(ended))
+      << (session.json() ? ToJsonLine(ended) + "\n"
+                         : ObjectiveText(ended, model.header.dataset()))
       << std::flush;
   return code;
 }

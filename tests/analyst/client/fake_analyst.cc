@@ -359,6 +359,8 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
       static_cast<std::uint64_t>(w.cols()));
   reply.mutable_header()->set_rounds_done(3);
   reply.mutable_header()->set_state(v1::RUN_STATE_COMPLETED);
+  if (model_dataset.has_value())
+    *reply.mutable_header()->mutable_dataset() = *model_dataset;
   if (item_model.has_value()) {
     *reply.mutable_header()->mutable_item_model() = HeaderOf(*item_model);
     writer->Write(reply);

@@ -39,6 +39,8 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   v1::GetBudgetReply budget;
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
+  // Of the model; not set: a server that does not keep it.
+  std::optional<v1::Dataset> model_dataset;
   // By run; of one that is not here, `model`.
   std::map<std::string, Eigen::MatrixXd> models;
   std::vector<std::string> names;       // of the rows of `model`

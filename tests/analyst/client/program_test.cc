@@ -982,6 +982,19 @@ TEST_F(Program, ObjectiveAsJsonIsRunEventsRun) {
   EXPECT_EQ(objects[4]["objective"]["value"], 0.25);
 }
 
+// |v| = 1: 1 - 2 * 0.055 of it.
+TEST_F(Program, ObjectiveSaysWhatWExplainsOfPeopleOfLengthOne) {
+  analyst().runs[0].mutable_objective()->set_value(0.055);
+  analyst().runs[0].mutable_objective()->set_stddev(0.0025);
+  EXPECT_EQ(Run({"objective", "3f9a", "--epsilon", "0.1"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("objective  0.055"));
+  EXPECT_THAT(out_.str(), Not(HasSubstr("explains")));
+  analyst().model_dataset.emplace().set_normalisation(v1::NORMALISATION_L2);
+  EXPECT_EQ(Run({"objective", "3f9a", "--epsilon", "0.1"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("W explains 89 % of a person's squared "
+                                    "length, plus or minus 1 %"));
+}
+
 TEST_F(Program, ModelAsJsonNamesTheFilesAndTheError) {
   EXPECT_EQ(Run({"model", "3f9a", "--output", Path("w.npy"), "--errors",
                  Path("e.npy"), "--format", "json"}),
