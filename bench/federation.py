@@ -1,10 +1,10 @@
-"""bench/federation.py [BIN] [--members 10] [--epsilon 1] [--runs 10]: the digits
-split among several curators, as real processes, against one curator with
+"""bench/federation.py [BIN] [--data FILE.npy] [--members 10] [--epsilon 1] [--runs 10]:
+people (the digits) split among several curators, as real processes, against one curator with
 everything: at the noise that t colluders cost, and at that of averaged releases.
 
 Prints the objective 1/(2N) |V - WH|^2 (columns of V of length 1, H the best for W)
-of each: mean, least and most over the runs. The digits are public; on private data
-these figures would be private.
+of each: mean, least and most over the runs. The data must be public: these figures
+are not private.
 """
 
 import argparse
@@ -50,6 +50,7 @@ def free_ports(count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bin", nargs="?", default=str(TOP / "build/bin"))
+    parser.add_argument("--data", help=".npy, a person a row [the digits]")
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--colluders", type=int, default=1)
     parser.add_argument("--epsilon", type=float, default=1)
@@ -59,9 +60,13 @@ def main():
     m, t = args.members, args.colluders
     programs = pathlib.Path(args.bin).resolve()
     work = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
-    lines = gzip.open(TOP / "examples/digits/digits.csv.gz", "rt").read().splitlines()
+    if args.data:
+        people = np.load(args.data)
+        lines = [",".join(f"{x:g}" for x in row) for row in people]
+    else:
+        lines = gzip.open(TOP / "examples/digits/digits.csv.gz", "rt").read().splitlines()
     v = np.array([[float(x) for x in line.split(",")] for line in lines]).T
-    v /= np.linalg.norm(v, axis=0)
+    v /= np.maximum(np.linalg.norm(v, axis=0), 1e-30)
 
     def run(program, *words):
         done = subprocess.run([str(programs / program), *map(str, words)], capture_output=True, text=True)
@@ -125,7 +130,7 @@ def main():
                  ("one curator, noise sqrt(%d/%d)" % (m, m - t), "digits-all", mu * math.sqrt((m - t) / m)),
                  ("one curator, noise 1", "digits-all", mu),
                  ("%d releases averaged, noise sqrt(%d)" % (m, m), "digits-all", mu / math.sqrt(m))]
-        print(f"digits, D 64, N {v.shape[1]}, rank {args.rank}, epsilon {args.epsilon:g} at delta {DELTA:g}")
+        print(f"{args.data or 'digits'}, D {v.shape[0]}, N {v.shape[1]}, rank {args.rank}, epsilon {args.epsilon:g} at delta {DELTA:g}")
         for what, name, mu_of_case in cases:
             got = [objective(name, epsilon_of(mu_of_case), seed) for seed in range(1, args.runs + 1)]
             print(f"{what:42s} {np.mean(got):.5f}  {min(got):.5f} to {max(got):.5f}", flush=True)
