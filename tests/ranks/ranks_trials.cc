@@ -156,8 +156,8 @@ void Faults(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
   const AskedRound& round = run.rounds.front();
   const auto right = InOneProcess(**data)(run, round);
   RankJobOptions options = trials->Options(3, 1);
-  options.deadline = std::chrono::seconds(2);
-  options.slack = std::chrono::seconds(1);
+  options.deadline = std::chrono::seconds(4);
+  options.slack = std::chrono::seconds(2);
   auto job = RankJob::Start(options);
   if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
   std::mt19937 random(seed);
@@ -236,7 +236,7 @@ void Machines(const Scratch& scratch, Trials* trials) {
   ImportPeopleOf(scratch, data_dir, "m", 533, 23, true, 4);
   const auto data = Dataset::Open(DatasetDirectory(data_dir, "m"));
   RankJobOptions options = trials->Options(4, 1);
-  options.deadline = std::chrono::seconds(2);
+  options.deadline = std::chrono::seconds(4);
   RankJobOptions not_said = options;
   options.hosts = not_said.hosts = trials->work + "/hosts";
   if (!absl::IsInvalidArgument(RankJob::Start(not_said).status()))

@@ -11,7 +11,7 @@ curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls cur
 analyst_flags() {
   echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
 }
-ranks=(--ranks 3 --threads 1 --ranks-seconds 1)
+ranks=(--ranks 3 --threads 1 --ranks-seconds 3)
 # Ranks and mpirun of this data directory.
 job() { pgrep -f "dpnmf-ranks /.*/socket $data 1" || true; }
 ranks_of_job() { pgrep -f "^[^ ]*dpnmf-ranks /.*/socket $data 1" || true; }
