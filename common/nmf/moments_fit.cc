@@ -481,31 +481,32 @@ DenoisedMoments WithHalfKnown(const DenoisedMoments& moments,
 }
 
 // kKnownShare or 1, by what a short fit with one half of the public columns
-// leaves of the other half, both brought to the estimate.
+// leaves of the other half, both brought to the estimate; 1 only if clearly
+// better.
 absl::StatusOr<double> KnownShareFor(const DenoisedMoments& moments,
                                      const FitOptions& options) {
   if (moments.known.cols() < kFewestKnown) return kKnownShare;
   constexpr int kIterations = 60;
+  // Two starts of a fit differ by less.
+  constexpr double kClearly = 0.97;
   FitOptions quiet = options;
   quiet.progress = nullptr;
   quiet.start = MatrixXd();
-  DPNMF_ASSIGN_OR_RETURN(
-      const MatrixXf held_out,
-      DrawMatched(WithHalfKnown(moments, 1), 1.0, kTaskColumns, quiet));
-  const DenoisedMoments half = WithHalfKnown(moments, 0);
-  double best = 0, explained = -1;
-  for (const double share : {kKnownShare, 1.0}) {
-    DPNMF_ASSIGN_OR_RETURN(
-        const MatrixXf x,
-        DrawMatched(half, share, TrialColumns(moments.g.rows()), quiet));
-    const ColumnFit fit = FitColumns(x, kIterations, quiet);
-    const double sum = ExplainedBy(fit.w, held_out, quiet).sum();
-    if (sum > explained) {
-      explained = sum;
-      best = share;
+  double left[2] = {0, 0};  // by each share, over both halves
+  for (const Eigen::Index first : {0, 1}) {
+    DPNMF_ASSIGN_OR_RETURN(const MatrixXf held_out,
+                           DrawMatched(WithHalfKnown(moments, 1 - first), 1.0,
+                                       kTaskColumns, quiet));
+    const DenoisedMoments half = WithHalfKnown(moments, first);
+    for (const int which : {0, 1}) {
+      DPNMF_ASSIGN_OR_RETURN(
+          const MatrixXf x, DrawMatched(half, which == 0 ? kKnownShare : 1.0,
+                                        TrialColumns(moments.g.rows()), quiet));
+      const ColumnFit fit = FitColumns(x, kIterations, quiet);
+      left[which] += 1 - ExplainedBy(fit.w, held_out, quiet).sum();
     }
   }
-  return best;
+  return left[1] < kClearly * left[0] ? 1.0 : kKnownShare;
 }
 
 }  // namespace

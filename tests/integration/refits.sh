@@ -30,6 +30,11 @@ exits 0 "the same request" as alice train --dataset people --rank 2 --epsilon 1 
 [ "$(ids | head -n 1)" = "$paid" ] || fail "the same request is another run"
 exits 7 "another request" as alice train --dataset people --rank 3 --epsilon 1 --request-id monday --hopeless
 says request-differs
+exits 0 "train with a prior" as alice train --dataset people --rank 2 --epsilon 0.2 --hopeless \
+  --prior "$work/people.csv" --users rows --wait
+exits 2 "a prior of another mechanism" as alice train --dataset people --rank 2 --epsilon 0.2 --hopeless \
+  --mechanism statistics --prior "$work/people.csv" --users rows
+says prior-unused
 kill -TERM $curator_pid
 wait $curator_pid
 before=$(ledger_bytes)
@@ -110,5 +115,5 @@ state=state
 start_analyst || fail "the first analyst is back"
 as alice budget --dataset people --format json
 says '"agree": true'
-says '"own_charge_count": "1"'
+says '"own_charge_count": "2"'
 echo "refits passed"
