@@ -1,5 +1,5 @@
-// The files that `dpnmf-lab evaluate` writes beside each other into the directory
-// of --output.
+// The files that `dpnmf-lab evaluate` writes beside each other into the
+// directory of --output.
 #ifndef DPNMF_CURATOR_LAB_REPORT_FILES_H_
 #define DPNMF_CURATOR_LAB_REPORT_FILES_H_
 
@@ -10,8 +10,8 @@
 
 namespace dpnmf::curator::lab {
 
-// ALREADY_EXISTS "report-exists" if the directory has a file of a report, unless
-// `force`. Other files do not count.
+// ALREADY_EXISTS "report-exists" if the directory has a file of a report,
+// unless `force`. Other files do not count.
 absl::Status CheckNoReport(const std::string& directory, bool force);
 
 // --force.
