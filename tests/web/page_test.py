@@ -207,6 +207,7 @@ def test_two_runs_are_compared():
     planned('biopsies', 2, 0.5)
     other = started()
     ended('completed')
+    runs['paid'] = other
     go(f"#/compare/{runs['first']}/{other}")
     until(lambda: len(seen('#comparison tbody tr')) == 2, 'two pairs')
     cosines = [float(x) for x in re.findall(r'\b[01]\.\d{3}\b', text_of('#comparison table'))]
@@ -247,8 +248,17 @@ def exchanged(path, status, reply):
         js('window.fetch = window.realFetch')
 
 
+def test_only_a_release_of_moments_is_offered_again():
+    go('#/run/' + runs['first'])  # of statistics
+    ended('completed')
+    until(lambda: seen('#errors'), 'the parts')
+    check(not seen('#choose') and not seen('#refit'), 'a refit is offered that the server refuses')
+    go('#/run/' + runs['paid'])
+    until(lambda: seen('#choose') and seen('#refit'), 'the chooser')
+
+
 def test_what_the_analyst_does_not_offer_is_said():
-    go('#/run/' + runs['first'])
+    go('#/run/' + runs['paid'])
     until(lambda: seen('#choose'), 'the chooser')
     refusal = {'error': {'code': 'rpc-failed', 'kind': 'UNIMPLEMENTED', 'message': 'unknown call'}}
     with exchanged('/api/choose', 501, refusal):
