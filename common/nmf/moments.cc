@@ -139,7 +139,7 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
 // The release alone has its shares, so that W is what it is without priors.
 VectorXd SharesWithPriors(const Normal& normal, const Normal& first,
                           double held_out_variance) {
-  constexpr double kChiSquaredOfBent = 16, kChiSquaredOfPriors = 4,
+  constexpr double kChiSquaredOfBent = 40, kChiSquaredOfPriors = 4,
                    kChiSquaredOfBoth = 64;
   const Shares release = SharesOf(normal, {kSpectral, kEntries});
   const double chance = 2 * held_out_variance;
