@@ -338,20 +338,9 @@ class ClassMomentsRun : public curator::CuratorFixture {
   std::unique_ptr<analyst::RunManager> manager_;
 };
 
-// No answer of an analyst's server has its release: analysts are refused it,
-// and a run that an analyst starts all the same is a run like any other.
 TEST_F(ClassMomentsRun, RunsFromThePlanToAPaidRelease) {
-  EXPECT_EQ(
-      ReasonCode(analyst::PlanWithCurator(Specification(), connection_.get())
-                     .status()),
-      "mechanism-unknown");
-  v1::RunSpecification other = Specification();
-  other.mutable_parameters()->set_mechanism("statistics");
-  other.mutable_parameters()->set_rounds(1);
-  analyst::PlannedRun planned =
-      analyst::PlanWithCurator(other, connection_.get()).value();
-  planned.reply.mutable_specification()->mutable_parameters()->set_mechanism(
-      "class_moments");
+  const analyst::PlannedRun planned =
+      analyst::PlanWithCurator(Specification(), connection_.get()).value();
   ASSERT_EQ(planned.dataset.classes().names_size(), 2);
   EXPECT_EQ(planned.dataset.classes().names(1), "other");
   EXPECT_EQ(planned.dataset.classes().sizes_size(), 0);
