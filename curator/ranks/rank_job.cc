@@ -477,6 +477,12 @@ absl::StatusOr<std::vector<std::uint64_t>> RankJob::Ask(
   return answer;
 }
 
+bool RankJob::Computes(const ReleaseKind& kind, const Dataset& data) {
+  const DatasetDescription& facts = data.description();
+  return kind.by_ranges && !facts.classes.has_value() &&
+         !facts.ratings.has_value() && !facts.sums_bits.has_value();
+}
+
 absl::StatusOr<RoundSums> RankJob::Sums(
     const ReleaseKind& kind, const RoundInput& input,
     const RoundContext& context, const std::vector<PartPlan>& parts,

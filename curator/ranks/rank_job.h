@@ -93,7 +93,11 @@ class RankJob {
   // Kills the job. Nobody may use it or its RemoteCoefficients any more.
   ~RankJob();
 
-  // The sums of a round, of a kind that adds up by ranges of people. `parts`:
+  // Whether ranks compute these sums: a kind that adds up by ranges of people,
+  // on data that Dataset::OpenShare cuts. All else is the caller's own work.
+  static bool Computes(const ReleaseKind& kind, const Dataset& data);
+
+  // The sums of a round that ranks compute. `parts`:
   // as this request wants them. `h`: of the run's rounds before, or null; a
   // round of a later job begins it anew, and after a failure it must be
   // dropped. One round at a time: others wait. A round that was begun is
