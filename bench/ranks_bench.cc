@@ -130,7 +130,7 @@ int Run(int argc, char** argv) {
   const std::unique_ptr<Dataset> data = Generated(shape, argv[2]);
   RankJobOptions options;
   options.ranks = ranks;
-  options.mpi_run = DefaultMpiRun(ranks, false);
+  options.mpi_run = DefaultMpiRun(options);
   options.program = argv[1];
   options.data_dir = argv[2];
   const auto job = RankJob::Start(options);

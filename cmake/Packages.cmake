@@ -109,6 +109,7 @@ if(DPNMF_HAS_CURATOR)
       "dpnmf: sums over more than one machine\nThe processes of an MPI job beneath a curator (dpnmf-curator serve --ranks).${processor}"
       "dpnmf-curator (= ${PROJECT_VERSION}), openmpi-bin")
     install(TARGETS dpnmf-ranks RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ranks)
+    install(TARGETS dpnmf-ranks-loopback LIBRARY DESTINATION lib/dpnmf COMPONENT ranks)
     add_dependencies(package_files dpnmf-ranks)
   endif()
 endif()

@@ -151,9 +151,6 @@ RankJobOptions RankJobOptionsOf(const ServeOptions& options) {
   RankJobOptions job;
   job.ranks = flags.ranks;
   job.hosts = flags.hosts;
-  job.mpi_run = flags.mpi_run.empty()
-                    ? DefaultMpiRun(flags.ranks, !flags.hosts.empty())
-                    : absl::StrSplit(flags.mpi_run, ' ', absl::SkipEmpty());
   std::error_code error;
   job.program = std::filesystem::read_symlink("/proc/self/exe", error)
                     .replace_filename("dpnmf-ranks");
@@ -162,6 +159,10 @@ RankJobOptions RankJobOptionsOf(const ServeOptions& options) {
                     ? options.threads
                     : std::max(1, DefaultThreads() / std::max(1, flags.ranks));
   job.private_network = flags.private_network;
+  job.loopback_only = flags.mpi_run.empty() && IsOfOneMachine(job);
+  job.mpi_run = flags.mpi_run.empty()
+                    ? DefaultMpiRun(job)
+                    : absl::StrSplit(flags.mpi_run, ' ', absl::SkipEmpty());
   job.deadline = std::chrono::seconds(flags.seconds);
   return job;
 }

@@ -20,12 +20,42 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::string_view kSumsMagic = "dpnmf-sums";
-constexpr std::uint64_t kSumsVersion = 1;
+constexpr std::uint64_t kSumsVersion = 2;
 
 absl::Status SumsFileMalformed(const char* problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "sums-file-malformed",
                  absl::StrCat("The sums are not what dpnmf-sums prints: ",
                               problem, "; make them again."));
+}
+
+absl::Status SumsDuplicate(const std::string& problem) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "sums-duplicate", problem);
+}
+
+template <typename T>
+std::uint64_t RepeatedIn(const std::vector<T>& ascending) {
+  std::uint64_t repeated = 0;
+  for (std::size_t i = 1; i < ascending.size(); ++i)
+    repeated += ascending[i] == ascending[i - 1] ? 1 : 0;
+  return repeated;
+}
+
+// Nobody is counted twice, as far as parts and ids tell.
+absl::Status CheckCountedOnce(const PeopleSums& all) {
+  if (const std::uint64_t parts = RepeatedIn(all.parts); parts > 0) {
+    return SumsDuplicate(absl::StrCat(
+        "Parts that are in the sums more than once: ", parts,
+        "; give each part once, and no sum beside its own parts. If they are "
+        "other people with the very same rows, give --id-column to dpnmf-sums, "
+        "or cut the parts differently."));
+  }
+  if (const std::uint64_t ids = RepeatedIn(all.ids); ids > 0) {
+    return SumsDuplicate(
+        absl::StrCat("Ids that are in the sums more than once: ", ids,
+                     "; put every person into one part and one row, or give "
+                     "another --id-column."));
+  }
+  return absl::OkStatus();
 }
 
 // Takes words and lines off a text.
@@ -91,9 +121,13 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
   const auto normalisation = NormalisationOfName(reader->Word());
   const auto key_check = DigestOfHex(reader->Word());
   const auto ids = reader->Number<std::uint64_t>();
+  const auto parts = reader->Number<std::uint64_t>();
   if (sums.features < 1 || sums.features > kMostSumsFeatures || !people ||
-      !bits || !bound || !normalisation || !key_check || !ids ||
+      !bits || !bound || !normalisation || !key_check || !ids || !parts ||
       !reader->EndOfLine() || reader->Word() != "sums")
+    return std::nullopt;
+  if ((*ids != 0 && *ids != *people) || *parts > *people ||
+      (*parts == 0) != (*people == 0))
     return std::nullopt;
   sums.people = *people;
   sums.bits = *bits;
@@ -118,6 +152,12 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
     if (!id || !reader->EndOfLine()) return std::nullopt;
     sums.ids.push_back(*id);
   }
+  for (std::uint64_t n = 0; n < *parts; ++n) {
+    if (reader->Word() != "part") return std::nullopt;
+    const auto part = DigestOfHex(reader->Word());
+    if (!part || !reader->EndOfLine()) return std::nullopt;
+    sums.parts.push_back(*part);
+  }
   const std::string_view block =
       begin.substr(0, begin.size() - reader->left().size());
   const Digest check =
@@ -132,7 +172,7 @@ bool MadeAlike(const PeopleSums& a, const PeopleSums& b) {
   return a.features == b.features && a.bits == b.bits &&
          a.column_bound == b.column_bound &&
          a.normalisation == b.normalisation && a.key_check == b.key_check &&
-         (a.ids.empty() || a.people == 0) == (b.ids.empty() || b.people == 0);
+         (a.people == 0 || b.people == 0 || a.ids.empty() == b.ids.empty());
 }
 
 // Sums that nobody's columns could add up to.
@@ -173,11 +213,9 @@ class SumsSource : public ImportSource {
     for (const Digest& row : sums_.rows)
       collector.AddRow(CutOfColumn(row, key));
     *people = collector.Finish();
-    people->ids = sums_.ids;
-    std::sort(people->ids.begin(), people->ids.end());
-    people->ids.erase(std::unique(people->ids.begin(), people->ids.end()),
-                      people->ids.end());
-    people->has_ids = !people->ids.empty();
+    people->has_ids = !sums_.ids.empty();
+    people->ids = sums_.ids;  // ascending, different: AddedSums
+    std::erase(people->ids, PersonFingerprint{});
     return FingerprintOfDigests(sums_.features, sums_.rows, key);
   }
   absl::Status Write(const DatasetDescription&,
@@ -212,19 +250,30 @@ absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts) {
   return plan.data_bits;
 }
 
+void SealPart(PeopleSums* part) {
+  std::sort(part->rows.begin(), part->rows.end());
+  std::sort(part->ids.begin(), part->ids.end());
+  part->parts.clear();
+  if (part->people == 0) return;
+  const std::string text = TextOf(*part);
+  part->parts = {Sha256().AddBytes(std::as_bytes(std::span(text))).Finish()};
+}
+
 std::string TextOf(const PeopleSums& sums) {
-  std::string text =
-      absl::StrCat(std::string(kSumsMagic), " ", kSumsVersion, " ",
-                   sums.features, " ", sums.people, " ", sums.bits, " ",
-                   absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)),
-                   " ", std::string(NameOf(sums.normalisation)), " ",
-                   HexOf(sums.key_check), " ", sums.ids.size(), "\nsums");
+  std::string text = absl::StrCat(
+      std::string(kSumsMagic), " ", kSumsVersion, " ", sums.features, " ",
+      sums.people, " ", sums.bits, " ",
+      absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)), " ",
+      std::string(NameOf(sums.normalisation)), " ", HexOf(sums.key_check), " ",
+      sums.ids.size(), " ", sums.parts.size(), "\nsums");
   for (const std::uint64_t sum : sums.sums) absl::StrAppend(&text, " ", sum);
   text += '\n';
   for (const Digest& row : sums.rows)
     absl::StrAppend(&text, "row ", HexOf(row), "\n");
   for (const PersonFingerprint& id : sums.ids)
     absl::StrAppend(&text, "id ", HexOf(id), "\n");
+  for (const Digest& part : sums.parts)
+    absl::StrAppend(&text, "part ", HexOf(part), "\n");
   const Digest check =
       Sha256().AddBytes(std::as_bytes(std::span(text))).Finish();
   absl::StrAppend(&text, "end ", HexOf(check), "\n");
@@ -249,12 +298,17 @@ absl::StatusOr<PeopleSums> AddedSums(std::string_view text) {
       all->sums[i] += block->sums[i];
     all->rows.insert(all->rows.end(), block->rows.begin(), block->rows.end());
     all->ids.insert(all->ids.end(), block->ids.begin(), block->ids.end());
+    all->parts.insert(all->parts.end(), block->parts.begin(),
+                      block->parts.end());
   }
   if (!all.has_value()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "sums-empty",
                    "There are no sums: give what dpnmf-sums printed.");
   }
   std::sort(all->rows.begin(), all->rows.end());
+  std::sort(all->ids.begin(), all->ids.end());
+  std::sort(all->parts.begin(), all->parts.end());
+  DPNMF_RETURN_IF_ERROR(CheckCountedOnce(*all));
   return *std::move(all);
 }
 

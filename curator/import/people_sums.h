@@ -4,11 +4,14 @@
 //
 // A text of one or more blocks of lines:
 //
-//   dpnmf-sums 1 D PEOPLE BITS BOUND l2|none KEY_CHECK IDS
+//   dpnmf-sums 2 D PEOPLE BITS BOUND l2|none KEY_CHECK IDS PARTS
 //   sums S ...       S_v, D of them, in units of 2^-BITS; then S_G, the upper
 //                    triangle by columns, in units of 4^-BITS
 //   row HEX          of each person: the keyed fingerprint of the column
-//   id HEX           IDS of them: of ids that the operator declared
+//   id HEX           IDS of them, one a person or none: of ids that the
+//   operator
+//                    declared
+//   part HEX         PARTS of them: of each part that was added up: SealPart
 //   end HEX          SHA-256 of the lines before it
 #ifndef DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
 #define DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
@@ -38,11 +41,17 @@ struct PeopleSums {
   int bits = 0;
   double column_bound = 1;
   Normalisation normalisation = Normalisation::kL2;
-  Digest key_check{};               // CheckOfKey
-  std::vector<std::uint64_t> sums;  // D + D (D + 1) / 2
-  std::vector<Digest> rows;         // one a person, ascending
-  std::vector<PersonFingerprint> ids;
+  Digest key_check{};                  // CheckOfKey
+  std::vector<std::uint64_t> sums;     // D + D (D + 1) / 2
+  std::vector<Digest> rows;            // one a person, ascending
+  std::vector<PersonFingerprint> ids;  // one a person, ascending; or none
+  std::vector<Digest> parts;           // ascending; a part of nobody has none
 };
+
+// Of one part: sorts its people, and notes which part this is. The same people
+// in another order are the same part; other people with the very same rows and
+// without ids are so too.
+void SealPart(PeopleSums* part);
 
 // The lattice of a run of `moments` on all features of such a data set; errors
 // of PlanRun. A function of public numbers: every part has the same.
@@ -51,7 +60,8 @@ absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts);
 std::string TextOf(const PeopleSums& sums);
 // All blocks added up. INVALID_ARGUMENT "sums-file-malformed" if a block is not
 // whole, or was made with other flags or another key than the first;
-// "sums-empty" if there is none.
+// "sums-empty" if there is none; "sums-duplicate" if a part, or an id, is in
+// them twice.
 absl::StatusOr<PeopleSums> AddedSums(std::string_view text);
 
 // Of `options.input`, for Import with options.are_sums. INVALID_ARGUMENT

@@ -237,7 +237,8 @@ Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
   }
   return Doubtful(
       "Ranks may be on other machines: exact private sums cross the network "
-      "between them, not encrypted.",
+      "between them, not encrypted, and MPI's ports are open there to "
+      "everybody, without authentication.",
       "Use a network of their own or an encrypted tunnel; see docs/ranks.md.");
 }
 

@@ -35,10 +35,11 @@ absl::Status CheckUnused(const std::vector<LedgerRow>& rows,
   return absl::OkStatus();
 }
 
-// What tells of people's numbers; names, bounds and fingerprints stay.
+// What tells of people's numbers (shards.json of how many there are); names,
+// bounds and fingerprints stay.
 constexpr const char* kDataFiles[] = {
-    "values.npy", "data.npy",  "indices.npy", "indptr.npy",  "ratings.npy",
-    "labels.npy", "users.txt", "items.csv",   "features.txt"};
+    "values.npy", "data.npy",  "indices.npy", "indptr.npy",   "ratings.npy",
+    "labels.npy", "users.txt", "items.csv",   "features.txt", "shards.json"};
 
 // These, and the arrays of shards.
 std::vector<std::string> DataFilesOf(const std::string& directory) {

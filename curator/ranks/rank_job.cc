@@ -157,16 +157,36 @@ absl::StatusOr<int> Listen(const std::string& path) {
   return RanksMissing("cannot listen at " + path + ": " + problem);
 }
 
-// The environment of the job: MPI's files go to `directory`.
-std::vector<std::string> Environment(const std::string& directory) {
+// The loader takes no names with blanks or colons, and goes on without a file
+// that is not there.
+absl::Status CheckLoopback(const std::string& library) {
+  if (access(library.c_str(), R_OK) != 0)
+    return RanksMissing(absl::StrCat("there is no ", library));
+  if (library.find_first_of(" :") == std::string::npos) return absl::OkStatus();
+  return RanksMissing(absl::StrCat("the name ", library,
+                                   " has a blank or a colon, which the loader "
+                                   "does not take"));
+}
+
+// The environment of the job: MPI's files go to `directory`. `loopback`: the
+// library that keeps it on this machine, or empty.
+std::vector<std::string> Environment(const std::string& directory,
+                                     const std::string& loopback) {
   const std::string own[] = {
       absl::StrCat("TMPDIR=", directory),
       absl::StrCat("OMPI_MCA_btl_vader_backing_directory=", directory)};
+  const std::string load_variable = "LD_PRELOAD=";
   std::vector<std::string> all;
+  std::string load = loopback.empty() ? "" : load_variable + loopback;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string variable = *at;
-    if (variable.rfind("TMPDIR=", 0) != 0) all.push_back(variable);
+    if (!loopback.empty() && variable.rfind(load_variable, 0) == 0) {
+      load += ":" + variable.substr(load_variable.size());
+    } else if (variable.rfind("TMPDIR=", 0) != 0) {
+      all.push_back(variable);
+    }
   }
+  if (!load.empty()) all.push_back(load);
   all.insert(all.end(), std::begin(own), std::end(own));
   return all;
 }
@@ -247,15 +267,34 @@ const char* ProblemOf(const std::vector<std::uint64_t>& answer,
 
 }  // namespace
 
-std::vector<std::string> DefaultMpiRun(int ranks, bool has_hosts) {
+bool IsOfOneMachine(const RankJobOptions& options) {
+  return options.hosts.empty() || !options.private_network;
+}
+
+std::vector<std::string> DefaultMpiRun(const RankJobOptions& options) {
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to",
                                       "none"};
   // Else a batch system's variables decide where ranks go.
-  if (!has_hosts)
+  if (options.hosts.empty())
     command.insert(command.end(),
-                   {"--host", absl::StrCat("localhost:", ranks)});
+                   {"--host", absl::StrCat("localhost:", options.ranks)});
+  if (IsOfOneMachine(options)) {
+    command.insert(command.end(),
+                   {"--mca", "pml", "ob1", "--mca", "btl", "self,vader",
+                    "--mca", "oob_tcp_if_include", "lo"});
+  }
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
   return command;
+}
+
+std::string LoopbackOf(const std::string& program) {
+  constexpr const char* kName = "dpnmf-ranks-loopback.so";
+  const auto directory = std::filesystem::path(program).parent_path();
+  std::error_code error;
+  for (const auto& place :
+       {directory / kName, directory.parent_path() / "lib/dpnmf" / kName})
+    if (std::filesystem::exists(place, error)) return place;
+  return directory / kName;
 }
 
 absl::Status CheckHosts(const RankJobOptions& options) {
@@ -363,6 +402,11 @@ absl::Status RankJob::Greet(int listener, Process* process) {
 
 absl::StatusOr<RankJob::Process> RankJob::Launch() {
   RemoveOldPlaces();
+  std::string loopback;
+  if (options_.loopback_only) {
+    loopback = LoopbackOf(options_.program);
+    DPNMF_RETURN_IF_ERROR(CheckLoopback(loopback));
+  }
   Process process;
   absl::Cleanup end = [&process] { End(&process); };
   DPNMF_ASSIGN_OR_RETURN(process.directory, PrivatePlace());
@@ -376,7 +420,8 @@ absl::StatusOr<RankJob::Process> RankJob::Launch() {
   arguments.insert(arguments.end(), {options_.program, path, options_.data_dir,
                                      absl::StrCat(options_.threads)});
   DPNMF_ASSIGN_OR_RETURN(
-      process.pid, Spawn(std::move(arguments), Environment(process.directory)));
+      process.pid,
+      Spawn(std::move(arguments), Environment(process.directory, loopback)));
   DPNMF_RETURN_IF_ERROR(Greet(listener, &process));
   std::move(end).Cancel();
   return process;
@@ -475,6 +520,12 @@ absl::StatusOr<std::vector<std::uint64_t>> RankJob::Ask(
           Transfer::kDone;
   if (!complete) return RanksFailed();
   return answer;
+}
+
+bool RankJob::Computes(const ReleaseKind& kind, const Dataset& data) {
+  const DatasetDescription& facts = data.description();
+  return kind.by_ranges && !facts.classes.has_value() &&
+         !facts.ratings.has_value() && !facts.sums_bits.has_value();
 }
 
 absl::StatusOr<RoundSums> RankJob::Sums(

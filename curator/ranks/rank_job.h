@@ -40,6 +40,9 @@ struct RankJobOptions {
   std::vector<std::string> mpi_run;
   std::string hosts;    // file of hosts; empty: this machine
   std::string program;  // dpnmf-ranks
+  // mpirun and ranks listen at loopback addresses alone: LoopbackOf(program) is
+  // loaded into them. Open MPI.
+  bool loopback_only = false;
   std::string data_dir;
   int threads = 1;  // of each rank
   // Ranks may be on other machines: exact private sums then cross a network.
@@ -50,9 +53,16 @@ struct RankJobOptions {
   std::chrono::milliseconds slack = std::chrono::seconds(5);
 };
 
-// What starts a job of so many ranks if the operator names no command: Open
-// MPI, with ranks on this machine alone unless there is a file of hosts.
-std::vector<std::string> DefaultMpiRun(int ranks, bool has_hosts);
+// Nothing of the job is on another machine, or may be.
+bool IsOfOneMachine(const RankJobOptions& options);
+
+// What starts the job if the operator names no command: Open MPI, with ranks on
+// this machine alone unless there is a file of hosts. On one machine ranks have
+// no ports; mpirun has some, whatever its options: loopback_only.
+std::vector<std::string> DefaultMpiRun(const RankJobOptions& options);
+
+// dpnmf-ranks-loopback.so of this dpnmf-ranks: beside it, or in ../lib/dpnmf.
+std::string LoopbackOf(const std::string& program);
 
 // INVALID_ARGUMENT "private-network-missing" if the file of hosts names another
 // machine than this one and the options do not say that the network is private;
@@ -93,7 +103,11 @@ class RankJob {
   // Kills the job. Nobody may use it or its RemoteCoefficients any more.
   ~RankJob();
 
-  // The sums of a round, of a kind that adds up by ranges of people. `parts`:
+  // Whether ranks compute these sums: a kind that adds up by ranges of people,
+  // on data that Dataset::OpenShare cuts. All else is the caller's own work.
+  static bool Computes(const ReleaseKind& kind, const Dataset& data);
+
+  // The sums of a round that ranks compute. `parts`:
   // as this request wants them. `h`: of the run's rounds before, or null; a
   // round of a later job begins it anew, and after a failure it must be
   // dropped. One round at a time: others wait. A round that was begun is

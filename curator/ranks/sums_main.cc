@@ -119,6 +119,7 @@ absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
       ComputeMoments(*data, {}, sums.column_bound, sums.bits, execution));
   sums.sums.assign(mean.begin(), mean.end());
   sums.sums.insert(sums.sums.end(), moments.begin(), moments.end());
+  SealPart(&sums);
   return sums;
 }
 

@@ -231,7 +231,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
       const RoundContext context{data, parameters, plan, execution,
                                  &coefficients};
       DPNMF_ASSIGN_OR_RETURN(
-          sums, ranks != nullptr && kind.by_ranges && data.stored_sums().empty()
+          sums, ranks != nullptr && RankJob::Computes(kind, data)
                     ? ranks->Sums(kind, input, context, parts, &remote)
                     : kind.sums(input, context));
       return absl::OkStatus();

@@ -15,6 +15,15 @@ ranks=(--ranks 3 --threads 1 --ranks-seconds 3)
 # Ranks and mpirun of this data directory.
 job() { pgrep -f "dpnmf-ranks /.*/socket $data 1" || true; }
 ranks_of_job() { pgrep -f "^[^ ]*dpnmf-ranks /.*/socket $data 1" || true; }
+# Sockets of the job that listen: address and port as the kernel writes them.
+listens() {
+  local inodes
+  inodes=$(for pid in $(job); do ls -l "/proc/$pid/fd" 2>/dev/null; done | sed -n 's/.*socket:\[\([0-9]*\)\].*/\1/p' |
+    tr '\n' ' ')
+  cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk -v list="$inodes" '
+    BEGIN { count = split(list, inode, " "); for (i = 1; i <= count; ++i) own[inode[i]] = 1 }
+    $4 == "0A" && ($10 in own) { print $2 }'
+}
 nothing_left() { # WHAT
   for _ in $(seq 100); do
     [ -n "$(job)" ] || return 0
@@ -25,6 +34,9 @@ nothing_left() { # WHAT
 
 dpnmf-curator import --name people --population group --input "$work/people.csv" --users rows \
   --epsilon 4 --delta 1e-6 --shards 3 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import"
+awk '{ sub(/^[^,]*,/, ""); print (NR % 2 ? "a," : "b,") NR "," $0 }' "$work/people.csv" >"$work/labelled.csv"
+dpnmf-curator import --name labelled --population others --input "$work/labelled.csv" --users rows --label-columns 2 \
+  --class-column 1 --classes a,b --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import with classes"
 
 # Refusals, before anything is served.
 printf 'localhost slots=2\nnode17 slots=2\n' >"$work/hosts"
@@ -40,8 +52,14 @@ nothing_left "a refusal"
 
 start_curator "${ranks[@]}" || fail "curator"
 start_analyst || fail "analyst"
+[ "$(ranks_of_job | wc -w)" = 3 ] || fail "not 3 ranks"
+[ -n "$(listens)" ] || fail "mpirun has no port, or it is not seen"
+outside=$(listens | grep -v '^0100007F:\|^00000000000000000000000001000000:')
+[ -z "$outside" ] || fail "the job listens beyond this machine: $outside"
 exits 0 "a run" as alice train --dataset people --rank 2 --rounds 5 --epsilon 0.5 --wait
 exits 0 "moments" as alice train --dataset people --mechanism moments --rank 2 --epsilon 0.5 --wait
+exits 0 "data with classes" as alice train --dataset labelled --rank 2 --rounds 2 --epsilon 0.5 --wait
+exits 0 "moments with classes" as alice train --dataset labelled --mechanism moments --rank 2 --epsilon 0.5 --wait
 charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"'; }
 before=$(charged)
 

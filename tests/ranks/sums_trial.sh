@@ -45,13 +45,24 @@ with open(work + "/python.txt", "w") as file:
     file.write(functools.reduce(add, parts))
 PYTHON
 dpnmf-sums add <"$work/one.txt" >"$work/sorted.txt" || fail "add of one"
-cmp "$work/sorted.txt" "$work/shell.txt" || fail "the shell pipeline has other sums"
-cmp "$work/sorted.txt" "$work/python.txt" || fail "multiprocessing has other sums"
+numbers() { sed -e '/^part /d' -e '/^end /d' -e '1s/ [0-9]*$//' "$1"; } # without the parts that made them
+cmp <(numbers "$work/sorted.txt") <(numbers "$work/shell.txt") || fail "the shell pipeline has other sums"
+cmp <(numbers "$work/sorted.txt") <(numbers "$work/python.txt") || fail "multiprocessing has other sums"
 
 add_sums=(dpnmf-curator add-sums --name digits --population writers --epsilon 8 --delta 1e-5 "${curator_dirs[@]}")
 cat "$work"/shell.txt "$work"/one.txt >"$work/twice.txt"
 exits 2 "people that are counted twice" "${add_sums[@]}" --users-count 1797 --input "$work/twice.txt"
 says users-mismatch
+for adjacency in replace_one add_remove_one; do
+  own=("${sums[@]}" --adjacency $adjacency)
+  for part in "$work"/part.*; do "${own[@]}" <"$part"; done >"$work/parts.txt"
+  dpnmf-sums add <"$work/parts.txt" >"$work/sum.txt" || fail "add"
+  cat "$work/parts.txt" "$work/sum.txt" >"$work/twice.txt"
+  exits 2 "parts and their sum" "${add_sums[@]}" --users-count 1797 --adjacency $adjacency --input "$work/twice.txt"
+  says sums-duplicate
+  exits 2 "a part that was retried" dpnmf-sums add < <("${own[@]}" <"$work/part.aa"; cat "$work/sum.txt")
+  says sums-duplicate
+done
 head -c 20000 "$work/shell.txt" >"$work/cut.txt"
 exits 2 "a part that is not whole" "${add_sums[@]}" --users-count 1797 --input "$work/cut.txt"
 says sums-file-malformed

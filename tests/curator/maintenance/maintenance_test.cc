@@ -125,9 +125,11 @@ class CloseByOperator : public Keep {
 // of the population `people`.
 class RemoveByOperator : public CloseByOperator {
  protected:
-  absl::StatusOr<DatasetDescription> ImportAs(const std::string& name,
-                                              const std::string& population) {
+  absl::StatusOr<DatasetDescription> ImportAs(
+      const std::string& name, const std::string& population,
+      std::optional<std::uint64_t> shards = std::nullopt) {
     ImportOptions options;
+    options.shards = shards;
     options.data_dir = directory_;
     options.input = directory_ + "/m.csv";
     std::ofstream(options.input) << "1,0\n1,2\n";
@@ -177,6 +179,20 @@ TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
   EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "dataset-unknown");
   EXPECT_EQ(ReasonCode(ImportAs("wrong", "people").status()), "dataset-exists");
   EXPECT_TRUE(ImportAs("right", "people").ok());
+}
+
+// shards.json says how many people there are.
+TEST_F(RemoveByOperator, LeavesNothingOfShards) {
+  ASSERT_TRUE(ImportAs("wrong", "people", 2).ok());
+  ASSERT_TRUE(
+      fs::exists(DatasetDirectory(directory_, "wrong") + "/shards.json"));
+  Stop();
+  ASSERT_TRUE(RemoveIt("wrong").ok());
+  for (const auto& file :
+       fs::recursive_directory_iterator(directory_ + "/datasets")) {
+    EXPECT_NE(file.path().extension(), ".npy") << file.path();
+    EXPECT_NE(file.path().filename(), "shards.json") << file.path();
+  }
 }
 
 // The doctor says whether imports can still tell who was published.

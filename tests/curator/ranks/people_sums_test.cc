@@ -1,7 +1,11 @@
 // Sums that are made elsewhere, part by part.
 #include "curator/import/people_sums.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/factor/moments.h"
@@ -22,11 +26,12 @@ class PeopleSumsTest : public testing::Test {
   }
 
   // As dpnmf-sums makes them.
-  PeopleSums Part(const std::string& lines) const {
+  PeopleSums Part(const std::string& lines, bool ids = false) const {
     const auto path = scratch_.Write("part.csv", lines);
     LoadOptions load;
     load.header = false;
-    load.label_columns = 0;
+    load.label_columns = ids ? 1 : 0;
+    if (ids) load.id_column = 1;
     auto matrix = LoadMatrix(path, true, load);
     EXPECT_TRUE(matrix.ok()) << matrix.status();
     PeopleSums sums;
@@ -35,13 +40,27 @@ class PeopleSumsTest : public testing::Test {
     sums.bits = *BitsOfSums(facts_);
     sums.key_check = CheckOfKey(key_);
     sums.rows = ColumnDigests(*matrix, key_);
+    for (const std::string& id : matrix->ids)
+      sums.ids.push_back(FingerprintOfId(id, key_));
     NormaliseColumns(&*matrix, Normalisation::kL2, 1);
     const auto data = ToDataset(*std::move(matrix), {});
     const auto mean = ComputeMean(**data, 1, sums.bits, {});
     const auto moments = ComputeMoments(**data, {}, 1, sums.bits, {});
     sums.sums.assign(mean->begin(), mean->end());
     sums.sums.insert(sums.sums.end(), moments->begin(), moments->end());
+    SealPart(&sums);
     return sums;
+  }
+
+  // Of an empty file.
+  PeopleSums Nobody() const {
+    PeopleSums nobody;
+    nobody.features = 7;
+    nobody.bits = *BitsOfSums(facts_);
+    nobody.key_check = CheckOfKey(key_);
+    nobody.sums.resize(7 + 28);
+    SealPart(&nobody);
+    return nobody;
   }
 
   // The people in parts of so many lines.
@@ -126,6 +145,7 @@ TEST_F(PeopleSumsTest, WhatIsNotWholeOrNotOfAllPeopleIsRefused) {
                   "sums-file-malformed"),
         std::pair(text + "x", "sums-file-malformed"),
         std::pair(text + one, "users-mismatch"),
+        std::pair(text + text, "sums-duplicate"),
         std::pair(one, "users-mismatch")}) {
     EXPECT_EQ(ReasonCode(Import(Options(changed)).status()), code);
   }
@@ -144,6 +164,74 @@ TEST_F(PeopleSumsTest, WhatIsNotWholeOrNotOfAllPeopleIsRefused) {
   EXPECT_EQ(ReasonCode(AddedSums(TextOf(other_key) + text).status()),
             "sums-file-malformed");
   EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir_, "sums")));
+}
+
+// Under both notions of neighbours: the number of people alone would tell of
+// few of these, and under add_remove_one of none.
+TEST_F(PeopleSumsTest, NoPartIsCountedTwice) {
+  for (const Adjacency adjacency :
+       {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne}) {
+    facts_.adjacency = adjacency;
+    const auto code = [&](const std::string& text) {
+      ImportOptions options = Options(text);
+      options.adjacency = adjacency;
+      return ReasonCode(Import(options).status());
+    };
+    const auto part = [this](int first, int count, bool backwards = false) {
+      std::vector<std::string> lines =
+          absl::StrSplit(PeopleText(60, 7, false), '\n', absl::SkipEmpty());
+      lines = {lines.begin() + first, lines.begin() + first + count};
+      if (backwards) std::reverse(lines.begin(), lines.end());
+      return TextOf(Part(absl::StrJoin(lines, "\n") + "\n"));
+    };
+    const std::string a = part(0, 20), b = part(20, 20), c = part(40, 20);
+    const std::string sum = TextOf(*AddedSums(a + b));
+    EXPECT_EQ(code(a + a + c), "sums-duplicate") << "one for another";
+    EXPECT_EQ(code(a + b + c + a), "sums-duplicate") << "retried";
+    EXPECT_EQ(code(a + b + c + part(20, 20, true)), "sums-duplicate")
+        << "in another order";
+    EXPECT_EQ(code(a + sum + c), "sums-duplicate") << "beside its sum";
+    EXPECT_EQ(code(sum + sum), "sums-duplicate");
+    EXPECT_EQ(code(TextOf(*AddedSums(sum + c)) + b), "sums-duplicate")
+        << "beside a sum of sums";
+    EXPECT_EQ(ReasonCode(AddedSums(sum + b).status()), "sums-duplicate");
+    const std::string nobody = TextOf(Nobody());
+    EXPECT_TRUE(AddedSums(nobody + sum + nobody + c).ok());
+  }
+}
+
+// The people in different parts: their ids tell.
+TEST_F(PeopleSumsTest, NoIdIsCountedTwice) {
+  const std::string a =
+      TextOf(Part("p1,1,2,3,4,5,6,7\np2,1,1,1,1,1,1,1\n", true));
+  const std::string same_rows =
+      TextOf(Part("p3,1,2,3,4,5,6,7\np4,1,1,1,1,1,1,1\n", true));
+  const std::string p2_again =
+      TextOf(Part("p2,9,9,1,1,1,1,1\np5,0,0,0,0,0,0,1\n", true));
+  const auto all = AddedSums(a + same_rows);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->ids.size(), 4u);
+  EXPECT_EQ(ReasonCode(AddedSums(a + p2_again).status()), "sums-duplicate");
+  EXPECT_EQ(ReasonCode(AddedSums(TextOf(*all) + p2_again).status()),
+            "sums-duplicate");
+  // As import does, also within one part, and under another digest.
+  PeopleSums twice = *all;
+  twice.ids[0] = twice.ids[1];
+  EXPECT_EQ(ReasonCode(AddedSums(TextOf(twice)).status()), "sums-duplicate");
+  PeopleSums fewer = *all;
+  fewer.ids.pop_back();
+  EXPECT_EQ(ReasonCode(AddedSums(TextOf(fewer)).status()),
+            "sums-file-malformed");
+  PeopleSums of_no_part = *all;
+  of_no_part.parts.clear();
+  EXPECT_EQ(ReasonCode(AddedSums(TextOf(of_no_part)).status()),
+            "sums-file-malformed");
+  // Without ids nothing tells whether these are the same people.
+  const std::string rows = "1,2,3,4,5,6,7\n1,1,1,1,1,1,1\n";
+  const auto refused = AddedSums(TextOf(Part(rows)) + TextOf(Part(rows)));
+  EXPECT_EQ(ReasonCode(refused.status()), "sums-duplicate");
+  EXPECT_NE(refused.status().message().find("--id-column"), std::string::npos);
+  EXPECT_TRUE(AddedSums(TextOf(Nobody()) + a).ok());
 }
 
 TEST_F(PeopleSumsTest, OnlyMomentsOfAllFeaturesCanBeMadeOfSums) {

@@ -172,6 +172,36 @@ TEST_F(RankJobTest, AJobThatIsNotAsAskedDoesNotStart) {
   for (const pid_t pid : Starts()) EXPECT_NE(kill(pid, 0), 0);
 }
 
+// Else every round on them would be refused.
+TEST_F(RankJobTest, DataWithClassesHaveNoSharesAndAreNotGivenToRanks) {
+  ImportOptions options;
+  options.data_dir = data_dir_;
+  options.input = scratch_.Write("labelled.csv", "a,1,2,3\nb,2,1,0\na,0,1,1\n");
+  options.header = false;
+  options.users_are_rows = true;
+  options.label_columns = 1;
+  options.class_column = 1;
+  options.classes = {"a", "b"};
+  options.name = "labelled";
+  options.population = "p";
+  options.epsilon = 8;
+  options.delta = 1e-5;
+  const auto imported = Import(options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const std::string directory = DatasetDirectory(data_dir_, "labelled");
+  EXPECT_EQ(ReasonCode(Dataset::OpenShare(directory, {0, 2}).status()),
+            "dataset-malformed");
+  const auto labelled = Dataset::Open(directory);
+  ASSERT_TRUE(labelled.ok()) << labelled.status();
+  for (const char* mechanism :
+       {"statistics", "gradient", "moments", "objective"}) {
+    for (const AskedRound& round : RunOf(**labelled, mechanism, false).rounds)
+      EXPECT_FALSE(RankJob::Computes(*round.kind, **labelled)) << mechanism;
+    for (const AskedRound& round : RunOf(*data_, mechanism, false).rounds)
+      EXPECT_TRUE(RankJob::Computes(*round.kind, *data_)) << mechanism;
+  }
+}
+
 TEST_F(RankJobTest, OtherMachinesMustBeDeclared) {
   RankJobOptions options;
   options.hosts = scratch_.Write("here", "# mine\nlocalhost slots=2\n\n");
