@@ -29,6 +29,7 @@
 #include "curator/import/ratings.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
+#include "curator/ledger/others_account.h"
 #include "curator/maintenance/remove_dataset.h"
 #include "curator/serve/control.h"
 #include "curator/serve/online_import.h"
@@ -373,10 +374,16 @@ absl::Status RecordTables(const ImportFlags& flags,
                                     {"accept_overlap", flags.accept_overlap},
                                     {"by", by}},
                                    AuditSync::kDurable));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> accounts,
+                         AccountsOf(*ledger, dataset.population));
   for (const Digest& label : tables) {
-    const TablePublication table = {dataset.population, label, by};
-    DPNMF_RETURN_IF_ERROR(flags.void_guarantee ? ledger->VoidGuarantee(table)
-                                               : ledger->AcceptOverlap(table));
+    if (!flags.void_guarantee) {
+      DPNMF_RETURN_IF_ERROR(
+          ledger->AcceptOverlap({dataset.population, label, by}));
+      continue;
+    }
+    for (const std::string& account : accounts)
+      DPNMF_RETURN_IF_ERROR(ledger->VoidGuarantee({account, label, by}));
   }
   return absl::OkStatus();
 }
@@ -398,7 +405,9 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     DPNMF_ASSIGN_OR_RETURN(ledger, OpenExistingLedger(places, policy));
   }
   DPNMF_ASSIGN_OR_RETURN(std::vector<LedgerRow> rows, RowsOf(places));
-  if (flags.online && IsDeclared(rows, policy.population)) {
+  if (!IsDeclared(rows, policy.population)) {
+    DPNMF_RETURN_IF_ERROR(CheckNotReserved(policy.population));
+  } else if (flags.online) {
     DPNMF_RETURN_IF_ERROR(
         DeclareOnline(options.data_dir, policy, ByOperator()));
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
+#include "curator/ledger/others_account.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -78,7 +79,7 @@ absl::StatusOr<MuSquared> Membership::CostIfOthersCollude(
 }
 
 std::string Membership::OthersPopulation(const std::string& population) {
-  return population + ".others";
+  return curator::OthersPopulation(population);
 }
 
 PopulationPolicy Membership::OthersPolicy(

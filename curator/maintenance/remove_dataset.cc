@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/import/import.h"
+#include "curator/ledger/others_account.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -22,15 +24,51 @@ absl::Status DatasetUnknownHere(const std::string& name) {
                               "--data-dir."));
 }
 
-absl::Status CheckUnused(const std::vector<LedgerRow>& rows,
-                         const std::string& name) {
+// Whether a row that names `dataset` is about a data set of the population that
+// is there.
+bool IsOfPopulation(const std::string& data_dir, const std::string& dataset,
+                    const std::string& population) {
+  if (!IsName(dataset)) return false;
+  const auto stored = ReadDescription(DatasetDirectory(data_dir, dataset));
+  return stored.ok() && stored->description.population == population;
+}
+
+// Runs of a federation are rows with the federation's name, which may have been
+// about any data set of the population, and with the second account's. Both are
+// asked for: a data set may have got the federation's name later.
+absl::Status CheckUnused(const std::string& data_dir,
+                         const std::vector<LedgerRow>& rows,
+                         const std::string& name,
+                         const std::string& population) {
+  const std::string others = OthersPopulation(population);
+  std::map<std::string, bool> of_another;  // by the name in the row
   for (const LedgerRow& row : rows) {
-    if (row.dataset != name || row.kind == RowKind::kPopulation) continue;
+    if (row.kind != RowKind::kOpen && row.kind != RowKind::kCharge) continue;
+    if (row.dataset == name) {
+      return Refusal(
+          absl::StatusCode::kFailedPrecondition, "dataset-used",
+          absl::StrCat("Row ", row.sequence, " of the ledger is about ", name,
+                       ": a data set that a run was opened on is never "
+                       "removed, because what was released stays tied to it; "
+                       "leave it out of the allow-list."));
+    }
+    if (row.population == population) {
+      const auto [known, is_new] = of_another.try_emplace(row.dataset, false);
+      if (is_new) {
+        known->second = IsOfPopulation(data_dir, row.dataset, population);
+      }
+      if (known->second) continue;
+    } else if (row.population != others) {
+      continue;
+    }
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "dataset-used",
-        absl::StrCat("Row ", row.sequence, " of the ledger is about ", name,
-                     ": a data set that a run was opened on is never removed, "
-                     "because what was released stays tied to it."));
+        absl::StrCat(
+            "Row ", row.sequence, " of the ledger is about population ",
+            row.population, " under the name ", row.dataset,
+            ", a federation's or that of a data set that is gone, so ", name,
+            " may have been released about and is not removed; leave "
+            "it out of the allow-list."));
   }
   return absl::OkStatus();
 }
@@ -116,7 +154,8 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
   DPNMF_RETURN_IF_ERROR(stored.status());
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
                          Ledger::ReadRows(places));
-  DPNMF_RETURN_IF_ERROR(CheckUnused(rows, name));
+  DPNMF_RETURN_IF_ERROR(
+      CheckUnused(data_dir, rows, name, stored->description.population));
 
   RemovedDataset result;
   result.population = stored->description.population;

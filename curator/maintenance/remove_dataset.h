@@ -26,7 +26,9 @@ struct RemovedDataset {
 // next removal. Two durable entries of the audit log: before and after.
 //
 // NOT_FOUND "dataset-unknown"; FAILED_PRECONDITION "dataset-used": a row of the
-// ledger (an open or closed run, a charge, dead or not) names it. Errors of
+// ledger (an open or closed run, a charge, dead or not) names it, or may be
+// about it: a row of its population that names no other data set of that
+// population, as those of a federation do, or a row of NAME.others. Errors of
 // Ledger::Open; FAILED_PRECONDITION "import-running"; UNAVAILABLE
 // "storage-failed", "audit-failed".
 absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,

@@ -24,6 +24,7 @@
 #include "curator/gate/release_store.h"
 #include "curator/import/dataset_people.h"
 #include "curator/ledger/data_paths.h"
+#include "curator/ledger/others_account.h"
 #include "curator/publish/label.h"
 
 namespace dpnmf::curator {
@@ -249,20 +250,31 @@ PublishedTable PathsOf(const PublishOptions& options,
 
 // ---- Tables without privacy
 
+// The populations whose guarantee is given up, each with its second account.
+absl::StatusOr<std::set<std::string>> GivenUp(
+    const std::vector<std::string>& populations, const Ledger& ledger) {
+  std::set<std::string> given_up;
+  for (const std::string& population : populations) {
+    DPNMF_RETURN_IF_ERROR(ledger.Policy(population).status());
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> accounts,
+                           AccountsOf(ledger, population));
+    given_up.insert(accounts.begin(), accounts.end());
+  }
+  return given_up;
+}
+
 absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
     const PublishOptions& options, const StoredDraft& stored,
     const FingerprintKey& key, Ledger* ledger) {
   const Draft& draft = stored.draft;
   DPNMF_RETURN_IF_ERROR(CheckLinkage(options, draft));
   DPNMF_RETURN_IF_ERROR(CheckDraftPeople(draft, key));
-  const std::set<std::string> given_up(options.void_guarantees.begin(),
-                                       options.void_guarantees.end());
   const std::set<std::string> others(options.accept_overlaps.begin(),
                                      options.accept_overlaps.end());
   for (const std::string& population : others)
     DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
-  for (const std::string& population : given_up)
-    DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
+  DPNMF_ASSIGN_OR_RETURN(const std::set<std::string> given_up,
+                         GivenUp(options.void_guarantees, *ledger));
   DPNMF_ASSIGN_OR_RETURN(const Overlaps overlaps,
                          OverlapsOf(options, *draft.people, given_up));
   std::vector<std::string> accepted;

@@ -30,7 +30,8 @@ struct PublishOptions {
   // The largest share of linked people that is accepted: (0, 1]. Not read of a
   // table drawn from a charged release.
   std::optional<double> accepted_linkage;
-  // Populations whose guarantee is given up.
+  // Populations whose guarantee is given up, with that of NAME.others where
+  // there is one.
   std::vector<std::string> void_guarantees;
   // Populations whose people have rows like those of the table, and are others.
   // Refused where ids are shared: these are no chance.

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "curator/data/description.h"
+#include "curator/ledger/others_account.h"
 #include "curator/serve/budget_metrics.h"
 #include "curator/serve/promise.h"
 #include "nlohmann/json.hpp"
@@ -44,6 +45,7 @@ absl::StatusOr<json> Declare(const OnlineImports& context,
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy, PolicyIn(request));
   const auto known = context.ledger->Policy(policy.population);
   if (!known.ok()) {
+    DPNMF_RETURN_IF_ERROR(CheckNotReserved(policy.population));
     DPNMF_RETURN_IF_ERROR(
         WriteAudit(context.audit, "population-declared",
                    {{"population", policy.population},

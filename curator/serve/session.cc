@@ -140,7 +140,7 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
       &run.run_lock->busy);  // a round of an earlier session ends first
   const absl::StatusOr<OpenedRun> in_ledger = context_.ledger->OpenRun(opening);
   if (run.federated)
-    DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, in_ledger));
+    DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, grant, in_ledger));
   DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened, in_ledger);
   run.run_lock->holder = number_;
   OpenedSession session{run.plan, run.facts, opened.next_round};

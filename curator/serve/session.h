@@ -168,10 +168,16 @@ class Session {
 
   // The facts and the plan of a run of the federation.
   absl::Status PlanFederated(const RunParameters& parameters, Run* run) const;
+  // What is reserved in the second account. It has an identity's cap of its
+  // own, if the operator set one.
+  absl::StatusOr<RunOpening> OthersOpening(const RunOpening& opening,
+                                           const RunPlan& plan,
+                                           const Grant& grant) const;
   // The reservation in the second account, after `first` in the population's:
-  // given back if the second has no room. A run that is closed there is closed
-  // here too.
+  // given back if the second refuses and nothing is charged yet. A run that is
+  // closed in one of them is closed in the other too.
   absl::Status OpenOthers(const RunOpening& opening, const RunPlan& plan,
+                          const Grant& grant,
                           const absl::StatusOr<OpenedRun>& first) const;
   // What is charged there for a round.
   absl::StatusOr<Charge> ChargeOfOthers(std::uint32_t round,

@@ -53,26 +53,44 @@ absl::Status Session::PlanFederated(const RunParameters& parameters,
   return absl::OkStatus();
 }
 
-absl::Status Session::OpenOthers(const RunOpening& opening, const RunPlan& plan,
-                                 const absl::StatusOr<OpenedRun>& first) const {
-  const std::string run_id = Membership::OthersRun(opening.run_id);
-  Ledger& ledger = *context_.ledger;
-  if (!first.ok()) {
-    // Closed in the first account, here or by the operator: nothing more is
-    // charged, and nothing may stay reserved.
-    if (ReasonCode(first.status()) == "run-closed")
-      ledger.CloseRun(opening.identity, run_id).IgnoreError();
-    return first.status();
-  }
+absl::StatusOr<RunOpening> Session::OthersOpening(const RunOpening& opening,
+                                                  const RunPlan& plan,
+                                                  const Grant& grant) const {
   RunOpening others = opening;
-  others.run_id = run_id;
+  others.run_id = Membership::OthersRun(opening.run_id);
   others.population = Membership::OthersPopulation(opening.population);
-  others.identity_cap.reset();
+  DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
+                         context_.ledger->Policy(others.population));
+  DPNMF_ASSIGN_OR_RETURN(others.identity_cap, IdentityCap(grant, policy));
   DPNMF_ASSIGN_OR_RETURN(others.cost,
                          WholeCostOfOthers(*context_.membership, plan));
-  const absl::Status opened = ledger.OpenRun(others).status();
-  if (!opened.ok() && !first->was_open)
-    ledger.CloseRun(opening.identity, opening.run_id).IgnoreError();
+  return others;
+}
+
+absl::Status Session::OpenOthers(const RunOpening& opening, const RunPlan& plan,
+                                 const Grant& grant,
+                                 const absl::StatusOr<OpenedRun>& first) const {
+  Ledger& ledger = *context_.ledger;
+  // Nothing more is charged, and nothing may stay reserved.
+  const auto close = [&](const std::string& run_id) {
+    ledger.CloseRun(opening.identity, run_id).IgnoreError();
+    context_.membership->keys().Forget(opening.identity, opening.run_id);
+  };
+  if (!first.ok()) {
+    // Closed in the first account, here or by the operator.
+    if (ReasonCode(first.status()) == "run-closed")
+      close(Membership::OthersRun(opening.run_id));
+    return first.status();
+  }
+  const auto others = OthersOpening(opening, plan, grant);
+  const absl::Status opened =
+      others.ok() ? ledger.OpenRun(*others).status() : others.status();
+  if (opened.ok()) return opened;
+  // A disk that fails refuses nothing: the run waits.
+  const bool refused_unspent =
+      first->next_round == 1 && !absl::IsUnavailable(opened);
+  if (ReasonCode(opened) == "run-closed" || refused_unspent)
+    close(opening.run_id);
   return opened;
 }
 

@@ -1,5 +1,6 @@
 // What an import says besides that it is done.
 #include "common/base/exit_code.h"
+#include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 
@@ -55,6 +56,34 @@ TEST_F(ImportCommand, AColumnOfNamesIsNotReadAsDataOnAGuess) {
                           HasSubstr("[input-ambiguous]")));
   ASSERT_EQ(Import("--delta 1e-6 --label-columns 1 --format json"), kExitOk);
   EXPECT_THAT(Notes(), ::testing::ElementsAre(HasSubstr("entries are all 0")));
+}
+
+TEST_F(ImportCommand, TheNameOfASecondAccountIsNotDeclared) {
+  const std::string flags =
+      " --input v.csv --users rows --epsilon 1 --delta 1e-6 --data-dir z";
+  EXPECT_EQ(Run("import --name v --population people.others" + flags),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[population-reserved]"));
+  EXPECT_FALSE(Exists("z/datasets/v"));
+  EXPECT_FALSE(Exists("z/ledger/ledger.sqlite"));
+  EXPECT_EQ(Run("import --name v --population others" + flags), kExitOk)
+      << err_;
+  // A ledger of an earlier version may have one, which stays in use.
+  {
+    Ledger::Options places;
+    places.directory = scratch_.path() + "/z/ledger";
+    ASSERT_TRUE(
+        Ledger::Open(places)
+            .value()
+            ->DeclarePopulation({"people.others", Adjacency::kReplaceOne,
+                                 Conversion::kGaussian, 1, 1e-6})
+            .ok());
+  }
+  scratch_.Write("w.csv", "1,2\n3,4\n5,1\n3,2\n0,7\n");
+  EXPECT_EQ(Run("import --name w --population people.others --input w.csv "
+                "--users rows --epsilon 1 --delta 1e-6 --data-dir z"),
+            kExitOk)
+      << err_;
 }
 
 TEST_F(ImportCommand, ThePartsOfItsTimeAddUp) {

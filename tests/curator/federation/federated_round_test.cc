@@ -472,14 +472,52 @@ TEST_F(FederatedRoundTest, ClosingGivesBothReservationsBack) {
   EXPECT_EQ(at(0).ReservedOfBoth(), MuSquared());
 }
 
+// Whichever of the two the operator has closed, at the start or midway.
 TEST_F(FederatedRoundTest, AClosedRunIsClosedInBothAccounts) {
-  OpenAll(FederatedRun("statistics"));
-  ASSERT_TRUE(at(0).ledger().CloseRun("dns:analyst", kRunId).ok());
-  EXPECT_GT(at(0).ReservedOfBoth(), MuSquared());
-  Session again = at(0).NewSession();
-  EXPECT_EQ(ReasonCode(again.Open(kRunId, FederatedRun("statistics")).status()),
-            "run-closed");
+  const RunParameters run = FederatedRun("statistics");
+  const std::vector<std::string> closings = {kRunId,
+                                             Membership::OthersRun(kRunId)};
+  OpenAll(run);
+  const Digest request = OfferAll(1, w_)[0].round.request;
+  for (std::size_t i = 0; i < closings.size(); ++i) {
+    SCOPED_TRACE(i);
+    RoundKeys& keys = at(i).membership().keys();
+    EXPECT_NE(keys.Find("dns:analyst", kRunId, 1, request), nullptr);
+    ASSERT_TRUE(at(i).ledger().CloseRun("dns:analyst", closings[i]).ok());
+    EXPECT_GT(at(i).ReservedOfBoth(), MuSquared());
+    Session again = at(i).NewSession();
+    EXPECT_EQ(ReasonCode(again.Open(kRunId, run).status()), "run-closed");
+    EXPECT_EQ(at(i).ReservedOfBoth(), MuSquared());
+    EXPECT_EQ(keys.Find("dns:analyst", kRunId, 1, request), nullptr);
+  }
+}
+
+TEST_F(FederatedRoundTest, ARunClosedMidwayInTheSecondAccountIsClosedInBoth) {
+  const RunParameters run = FederatedRun("statistics");
+  OpenAll(run);
+  ASSERT_TRUE(sessions_[0]->Contribute(1, w_, OfferAll(1, w_)).ok());
+  const std::string others = Membership::OthersRun(kRunId);
+  ASSERT_TRUE(at(0).ledger().CloseRun("dns:analyst", others).ok());
+  for (int visit = 0; visit < 2; ++visit) {
+    Session again = at(0).NewSession();
+    EXPECT_EQ(ReasonCode(again.Open(kRunId, run).status()), "run-closed");
+    EXPECT_EQ(at(0).ReservedOfBoth(), MuSquared());
+  }
+  EXPECT_GT(at(0).Charged(), MuSquared());
+}
+
+// The operator's limits for one identity are kept in each account.
+TEST_F(FederatedRoundTest, AnIdentitysLimitOnTheSecondAccountIsKept) {
+  const RunParameters run = FederatedRun("moments");
+  at(0).SetLimits({{"a-people.others", 0.5}});
+  const auto refused = at(0).NewSession().Open(kRunId, run);
+  EXPECT_EQ(ReasonCode(refused.status()), "identity-budget-exhausted");
+  EXPECT_THAT(std::string(refused.status().message()),
+              ::testing::HasSubstr("a-people.others"));
   EXPECT_EQ(at(0).ReservedOfBoth(), MuSquared());
+  at(0).SetLimits({{"a-people.others", 4}, {"a-people", 1.1}});
+  const auto opened = at(0).NewSession().Open(std::string(32, 'b'), run);
+  EXPECT_TRUE(opened.ok()) << opened.status();
 }
 
 TEST_F(FederatedRoundTest, ARoundOfAFederationTakesBothSteps) {
@@ -523,6 +561,29 @@ TEST_F(SmallSecondAccountTest, TheSecondCapIsKeptToo) {
   EXPECT_EQ(ReasonCode(opened.status()), "budget-exhausted");
   EXPECT_THAT(std::string(opened.status().message()),
               ::testing::HasSubstr("a-people.others"));
+  EXPECT_EQ(at(0).ReservedOfBoth(), MuSquared());
+}
+
+// The process ended between the two reservations.
+TEST_F(SmallSecondAccountTest, AReservationWithoutItsSecondIsGivenBack) {
+  const RunParameters run = FederatedRun("moments");
+  const Membership& membership = at(0).membership();
+  const RunPlan plan =
+      membership.ShareOf(PlanRun(run, membership.Facts("a-people")).value())
+          .value();
+  RunOpening opening;
+  opening.identity = "dns:analyst";
+  opening.run_id = kRunId;
+  opening.population = "a-people";
+  opening.dataset = run.dataset;
+  opening.mechanism = run.mechanism;
+  opening.parameters_hash = HashOf(run);
+  opening.rounds = run.rounds;
+  opening.cost = plan.cost;
+  ASSERT_TRUE(at(0).ledger().OpenRun(opening).ok());
+  EXPECT_GT(at(0).ReservedOfBoth(), MuSquared());
+  EXPECT_EQ(ReasonCode(at(0).NewSession().Open(kRunId, run).status()),
+            "budget-exhausted");
   EXPECT_EQ(at(0).ReservedOfBoth(), MuSquared());
 }
 

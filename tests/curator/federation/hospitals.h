@@ -5,6 +5,7 @@
 #define DPNMF_TESTS_CURATOR_FEDERATION_HOSPITALS_H_
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,8 +103,7 @@ class Hospital {
         first_(first),
         users_(users),
         noise_(PatternOf(who)) {
-    access_ = AccessControl::FromGrants(
-        {Grant{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
+    SetLimits({});
   }
 
   std::string Entry() const {
@@ -153,6 +153,11 @@ class Hospital {
     context.locks = &locks_;
     context.membership = membership_.get();
     return context;
+  }
+  // The analyst's caps, by population.
+  void SetLimits(std::map<std::string, double> epsilons) {
+    access_ = AccessControl::FromGrants({Grant{
+        "dns:analyst", {Role::kAnalyst}, {}, true, std::move(epsilons)}});
   }
   // Of the next Start.
   void SetNoise(ReleaseGateForTesting::DrawNoise noise) {

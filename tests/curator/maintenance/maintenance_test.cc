@@ -237,6 +237,45 @@ TEST_F(RemoveByOperator, IsRefusedOnceARowIsAboutTheDataSet) {
   EXPECT_EQ(LogText().find("dataset-remove-asked"), std::string::npos);
 }
 
+// A federation's rows have its name, not the data set's.
+TEST_F(RemoveByOperator, IsRefusedOnceAFederationMayHaveReleasedAboutIt) {
+  ASSERT_TRUE(ImportAs("mine", "people").ok());
+  RunOpening opening;
+  opening.identity = "dns:analyst";
+  opening.run_id = RunId(1);
+  opening.population = "people";
+  opening.dataset = "hospitals";
+  opening.mechanism = "moments";
+  opening.rounds = 1;
+  opening.cost_per_round = MuSquared::FromUnits(1);
+  ASSERT_TRUE(ledger_->OpenRun(opening).ok());
+  Stop();
+  EXPECT_EQ(ReasonCode(RemoveIt("mine").status()), "dataset-used");
+  // Also once nothing is under way, and where the second account alone says
+  // so: a data set has got the federation's name since.
+  ASSERT_TRUE(Close(1).ok());
+  EXPECT_EQ(ReasonCode(RemoveIt("mine").status()), "dataset-used");
+  ASSERT_TRUE(ImportAs("hospitals", "people").ok());
+  Start();
+  ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people.others")).ok());
+  opening.run_id = RunId(2);
+  opening.population = "people.others";
+  ASSERT_TRUE(ledger_->OpenRun(opening).ok());
+  Stop();
+  EXPECT_EQ(ReasonCode(RemoveIt("mine").status()), "dataset-used");
+  EXPECT_EQ(DatasetNames(directory_)->size(), 2u);
+  EXPECT_EQ(LogText().find("dataset-remove-asked"), std::string::npos);
+}
+
+TEST_F(RemoveByOperator, RowsOfOtherDataSetsDoNotKeepIt) {
+  ASSERT_TRUE(ImportAs(SmallRun().dataset, "people").ok());
+  ASSERT_TRUE(ImportAs("wrong", "people").ok());
+  ASSERT_TRUE(ledger_->DeclarePopulation(PolicyOf("people.others")).ok());
+  Train(1, 1, true);
+  Stop();
+  EXPECT_TRUE(RemoveIt("wrong").ok());
+}
+
 TEST_F(RemoveByOperator, IsRefusedWhileTheServerOrAnImportRuns) {
   ASSERT_TRUE(ImportAs("wrong", "people").ok());
   EXPECT_EQ(ReasonCode(RemoveIt("wrong").status()), "data-dir-in-use");

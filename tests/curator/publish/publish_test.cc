@@ -249,6 +249,24 @@ TEST_F(PublishTest, AGuaranteeIsGivenUpByName) {
   EXPECT_TRUE(fs::exists(Written("table.not-dp.csv")));
 }
 
+// What a federation has released about the same people has its own account.
+TEST_F(PublishTest, AGuaranteeIsGivenUpInBothAccounts) {
+  ASSERT_TRUE(
+      home_.Open()->DeclarePopulation(PolicyFor("patients.others")).ok());
+  PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));
+  options.void_guarantees = {"patients"};
+  const auto published = Publish(options);
+  ASSERT_TRUE(published.ok()) << published.status();
+  EXPECT_THAT(published->voided, ElementsAre("patients", "patients.others"));
+  EXPECT_NE(home_.Open()->PositionOf("patients")->void_since, std::nullopt);
+  EXPECT_NE(home_.Open()->PositionOf("patients.others")->void_since,
+            std::nullopt);
+  EXPECT_THAT(ReadAll(published->label), HasSubstr("\"patients.others\""));
+  const std::size_t rows = RowCount();
+  EXPECT_TRUE(Publish(options).ok()) << "the same again";
+  EXPECT_EQ(RowCount(), rows);
+}
+
 // Of the label the ledger has a keyed hash, and no figure.
 TEST_F(PublishTest, TheLedgerKnowsTheLabelByItsKeyedHash) {
   PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));

@@ -86,6 +86,17 @@ TEST_F(OnlineImport, ThePolicyOfAPopulationDoesNotChange) {
   EXPECT_EQ(ReasonCode(Declare()), "control-request-malformed");
 }
 
+TEST_F(OnlineImport, TheNameOfASecondAccountIsNotDeclared) {
+  policy_.population = "people.others";
+  EXPECT_EQ(ReasonCode(Declare()), "population-reserved");
+  EXPECT_FALSE(ledger_->Policy("people.others").ok());
+  EXPECT_THAT(ReadAll(AuditFile(data_dir())),
+              testing::Not(HasSubstr("population-declared")));
+  // One that is there stays in use.
+  ASSERT_TRUE(ledger_->DeclarePopulation(policy_).ok());
+  EXPECT_TRUE(Declare().ok());
+}
+
 TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
   const Dataset* const before = catalog_.Find("a");
   ASSERT_TRUE(ImportNamed("b").ok());
