@@ -162,14 +162,23 @@ absl::StatusOr<Position> PositionOnDisk(const Ledger::Options& places,
 }
 
 absl::Status AddOnline(const ImportFlags& flags) {
-  const absl::Status added =
-      ReloadOnline(flags.import.data_dir, ByOperator()).status();
-  if (added.ok()) return added;
-  return Refusal(added.code(), ReasonCode(added),
-                 absl::StrCat("The data set ", flags.import.name,
-                              " is imported, and the server does not serve it "
-                              "yet: ",
-                              std::string(added.message())));
+  const std::string& name = flags.import.name;
+  const auto reloaded = ReloadOnline(flags.import.data_dir, ByOperator());
+  if (!reloaded.ok()) {
+    return Refusal(reloaded.status().code(), ReasonCode(reloaded.status()),
+                   absl::StrCat("The data set ", name,
+                                " is imported, and the server does not serve "
+                                "it yet: ",
+                                std::string(reloaded.status().message())));
+  }
+  const auto& served = reloaded->served;
+  if (std::find(served.begin(), served.end(), name) != served.end())
+    return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "dataset-not-served",
+                 absl::StrCat("The data set ", name,
+                              " is imported, and the server does not serve "
+                              "it: use the programs of one version, and start "
+                              "the server again."));
 }
 
 // Opens a ledger that exists, so that one in use, a damaged one and another
@@ -430,6 +439,12 @@ absl::StatusOr<v1::ImportReport> RunImport(const ImportFlags& flags) {
     tables.push_back(label);
     return absl::OkStatus();
   };
+  if (flags.online) {
+    // What the server does not serve stops its later reloads and its start.
+    options.check_draft = [&](const std::string& draft) {
+      return CheckOnlineDraft(options.data_dir, draft);
+    };
+  }
   options.before_publish =
       [&](const DatasetDescription& description) -> absl::Status {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));

@@ -64,31 +64,24 @@ absl::StatusOr<Eigen::MatrixXd> ReadDictionary(const std::string& path,
       .cast<double>();
 }
 
-// W'v and |v|^2 of one person.
-struct Projection {
-  Eigen::VectorXd product;
-  double squares = 0;
-};
-
-Projection ProjectionOf(const Dataset& dataset, const Eigen::MatrixXd& w,
-                        std::uint64_t person) {
-  Projection of = {Eigen::VectorXd::Zero(w.cols())};
+// W'v of one person.
+Eigen::VectorXd ProjectionOf(const Dataset& dataset, const Eigen::MatrixXd& w,
+                             std::uint64_t person) {
+  Eigen::VectorXd product = Eigen::VectorXd::Zero(w.cols());
   if (!dataset.sparse()) {
     const std::span<const float> column = dataset.DenseColumn(person);
     const Eigen::VectorXd v =
         Eigen::Map<const Eigen::VectorXf>(column.data(), w.rows())
             .cast<double>();
-    of.product.noalias() = w.transpose() * v;
-    of.squares = v.squaredNorm();
-    return of;
+    product.noalias() = w.transpose() * v;
+    return product;
   }
   const SparseColumn column = dataset.SparseColumnOf(person);
   for (std::size_t i = 0; i < column.values.size(); ++i) {
     const auto value = static_cast<double>(column.values[i]);
-    of.product += value * w.row(column.rows[i]).transpose();
-    of.squares += value * value;
+    product += value * w.row(column.rows[i]).transpose();
   }
-  return of;
+  return product;
 }
 
 std::string HeadOf(bool npy, std::uint64_t people, Eigen::Index rank) {
@@ -126,6 +119,11 @@ absl::Status CheckTransform(const TransformFlags& flags,
     return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
                    "`--output` must end in .npy or .csv.");
   }
+  if (dataset.description().sums_bits.has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "sums-only",
+                   "The data set was made by add-sums and holds no people: "
+                   "transform one that was imported from people's rows.");
+  }
   if (!dataset.description().ratings.has_value()) return absl::OkStatus();
   return Refusal(absl::StatusCode::kFailedPrecondition, "dataset-ratings",
                  "The data set holds ratings, which have no W: use "
@@ -146,18 +144,14 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
   InterruptGently();
   DPNMF_ASSIGN_OR_RETURN(PrivateFile file, PrivateFile::Create(flags.output));
   DPNMF_RETURN_IF_ERROR(file.Append(HeadOf(npy, people, w.cols())));
-  double unexplained = 0;
-  std::uint64_t counted = 0;
   for (std::uint64_t first = 0; first < people; first += kTransformBlock) {
     const auto count =
         static_cast<Eigen::Index>(std::min(kTransformBlock, people - first));
     Eigen::MatrixXd products(w.cols(), count);
-    Eigen::VectorXd squares(count);
     ParallelFor(static_cast<std::size_t>(count), threads,
                 [&](std::size_t n, int) {
-                  const Projection of = ProjectionOf(*dataset, w, first + n);
-                  products.col(static_cast<Eigen::Index>(n)) = of.product;
-                  squares(static_cast<Eigen::Index>(n)) = of.squares;
+                  products.col(static_cast<Eigen::Index>(n)) =
+                      ProjectionOf(*dataset, w, first + n);
                 });
     Eigen::MatrixXd h = Eigen::MatrixXd::Zero(w.cols(), count);
     SweepNonNegative(gram, products, kTransformSweeps, threads, &h,
@@ -166,26 +160,18 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
       return Refusal(absl::StatusCode::kCancelled, "interrupted",
                      "Interrupted: no file was written.");
     }
-    for (Eigen::Index n = 0; n < count; ++n) {
-      if (!(squares(n) > 0)) continue;
-      // |v - W h|^2 = |v|^2 - 2 h'W'v + h'W'W h.
-      const double left = squares(n) - 2 * h.col(n).dot(products.col(n)) +
-                          h.col(n).dot(gram * h.col(n));
-      unexplained += std::max(0.0, left) / squares(n);
-      ++counted;
-    }
     DPNMF_RETURN_IF_ERROR(file.Append(RowsOf(npy, h)));
   }
   DPNMF_RETURN_IF_ERROR(file.Publish());
-  absl::PrintF(
-      "wrote %s: H, %d people by %d parts; W leaves %.1f %% of a person's "
-      "squared length unexplained, on average\n",
-      flags.output, people, w.cols(),
-      counted == 0 ? 0.0 : 100 * unexplained / static_cast<double>(counted));
+  // No figure of how well W fits: nothing is charged for it, and an analyst who
+  // was told would choose by it.
+  absl::PrintF("wrote %s: H, %d people by %d parts\n", flags.output, people,
+               w.cols());
   absl::FPrintF(stderr,
                 "dpnmf-curator: warning: H is private data and not a release: "
                 "it has a row of exact numbers for each person, and no noise. "
-                "Keep the file on this machine.\n");
+                "Keep the file, and what it shows of W, on this machine: an "
+                "analyst who learns it spends no budget for it.\n");
   return kExitOk;
 }
 

@@ -432,6 +432,8 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   DPNMF_RETURN_IF_ERROR(
       WriteDurably(draft.path() + "/dataset.json", ToJson(stored)));
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
+  if (options.check_draft)
+    DPNMF_RETURN_IF_ERROR(options.check_draft(draft.path()));
   if (options.before_publish)
     DPNMF_RETURN_IF_ERROR(options.before_publish(description));
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));

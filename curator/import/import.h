@@ -85,6 +85,10 @@ struct ImportOptions {
 
   // As in LoadOptions.
   std::function<void(const std::string& sentence)> note;
+  // Called with the directory that holds the data set as it would be published,
+  // a sibling of the data sets, before before_publish. What it refuses leaves
+  // nothing behind.
+  std::function<absl::Status(const std::string& draft)> check_draft;
   // Called when everything is written and synced, before the data set gets its
   // name: what it refuses leaves nothing behind.
   std::function<absl::Status(const DatasetDescription&)> before_publish;
@@ -128,10 +132,10 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // of the population are private, or the reverse (INVALID_ARGUMENT
 // "labels-public-mismatch"), and people of a published table
 // ("people-published"); normalises; writes and syncs a temporary directory in
-// DATA_DIR/datasets; before_publish; renames it to its name and syncs again.
-// Whatever is refused, and a process killed at any point, leaves no data set
-// behind; what a killed import left unnamed is removed by the next one.
-// FAILED_PRECONDITION "import-running" if another process imports here;
+// DATA_DIR/datasets; check_draft; before_publish; renames it to its name and
+// syncs again. Whatever is refused, and a process killed at any point, leaves
+// no data set behind; what a killed import left unnamed is removed by the next
+// one. FAILED_PRECONDITION "import-running" if another process imports here;
 // UNAVAILABLE "storage-failed".
 //
 // Sentences may quote private data: for the operator's terminal only.

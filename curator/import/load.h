@@ -104,7 +104,8 @@ struct LoadOptions {
   std::function<void(const absl::Status&)> refused;
   // Text matrices of users in rows: the header's fields above the entries are
   // the names of the features. The file must have one ("features-mismatch"); no
-  // name is empty or stands twice.
+  // name is empty or stands twice, and no field of the header is a number
+  // ("header-not-names"): it would be a person.
   bool names_from_header = false;
   // Names of the features, in order. If not empty their count must be D.
   // Triples: the item names; another item is refused. Empty: items in the order
@@ -131,13 +132,14 @@ struct LoadOptions {
 // "input-malformed", "input-ragged", "input-not-a-number", "input-not-finite",
 // "input-negative", "input-duplicate", "input-out-of-range", "input-too-large",
 // "input-ambiguous" (the format must be said), "features-mismatch",
-// "users-mismatch", "item-unknown", "columns-unknown", "array-unknown" (the
-// file has no array of this name), "input-ratings" (lines of user, item, rating
-// and time, for which --ratings is), "class-column-out-of-range",
-// "class-unknown" (a label is not declared), "class-column-mixed" (the file is
-// no text matrix of users in rows), "id-column-out-of-range", "flag-unused"
-// (label_columns, id_column, columns, delimiter, names_from_header or array,
-// and the format has no such fields or arrays).
+// "header-not-names", "users-mismatch", "item-unknown", "columns-unknown",
+// "array-unknown" (the file has no array of this name), "input-ratings" (lines
+// of user, item, rating and time, for which --ratings is),
+// "class-column-out-of-range", "class-unknown" (a label is not declared),
+// "class-column-mixed" (the file is no text matrix of users in rows),
+// "id-column-out-of-range", "flag-unused" (label_columns, id_column, columns,
+// delimiter, names_from_header or array, and the format has no such fields or
+// arrays).
 absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
                                         bool users_are_rows,
                                         const LoadOptions& options = {});

@@ -37,6 +37,15 @@ bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
   return true;
 }
 
+// A number however it is written: with blanks or quotes anywhere in it, as '0',
+// "3.5, 1 000 and nan. No decimal comma: "1,5" can name a feature.
+bool LooksLikeNumber(std::string_view name) {
+  std::string bare;
+  for (const char c : name)
+    if (!std::strchr(" \t\r\v\f\"'`", c) || c == '\0') bare += c;
+  return IsNumber(bare);
+}
+
 class TextMatrixReader {
  public:
   TextMatrixReader(InputFile* input, char separator, const LoadOptions& options)
@@ -492,6 +501,19 @@ class TextMatrixReader {
       return refuse(
           "--features-from-header needs a header and people in rows; write the "
           "names into a file for --features");
+    }
+    // A person's row that --header yes calls a header would be published. The
+    // sentence does not quote it.
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (!LooksLikeNumber(header_[i])) continue;
+      return input_.RefuseAt(
+          "header-not-names", 0, 0,
+          absl::StrCat("field ", FieldNumber(i),
+                       " of the header is a number, so the first row looks "
+                       "like a person, whose values --features-from-header "
+                       "would publish; write the names into a file for "
+                       "--features, and give --header no if the first row is "
+                       "a person"));
     }
     std::unordered_set<std::string_view> seen;
     for (const std::string& name : names) {

@@ -77,13 +77,27 @@ bool Catalog::AddAlias(const std::string& name, const std::string& dataset) {
          state_->aliases.emplace(name, dataset).second;
 }
 
+absl::Status Catalog::CheckIsNoAlias(const std::string& name) const {
+  const MutexLock lock(&state_->mutex);
+  if (!state_->aliases.contains(name)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kFailedPrecondition, "federation-name-taken",
+                 absl::StrCat("The federation of this curator has the name ",
+                              name, ": give the data set another name."));
+}
+
+bool Catalog::Has(const std::string& name) const {
+  const MutexLock lock(&state_->mutex);
+  return state_->datasets.contains(name);
+}
+
 absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> Catalog::OpenNew(
     const std::string& data_dir) const {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          DatasetNames(data_dir));
   std::vector<std::unique_ptr<Dataset>> datasets;
   for (const std::string& name : names) {
-    if (Find(name) != nullptr) continue;
+    if (Has(name)) continue;
+    DPNMF_RETURN_IF_ERROR(CheckIsNoAlias(name));
     DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
                            Dataset::Open(DatasetDirectory(data_dir, name)));
     DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));

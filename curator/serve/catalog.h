@@ -31,8 +31,11 @@ class Catalog {
   // Another name under which Find finds a data set that there is; All does not
   // list it. False if the name is taken.
   bool AddAlias(const std::string& name, const std::string& dataset);
+  // FAILED_PRECONDITION "federation-name-taken" if a data set of this name
+  // would hide behind an alias.
+  absl::Status CheckIsNoAlias(const std::string& name) const;
   // The data sets below DATA_DIR that the catalog does not have, in order.
-  // Errors as Open; none is added then.
+  // Errors as Open and CheckIsNoAlias; none is added then.
   absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> OpenNew(
       const std::string& data_dir) const;
   // Adds one that OpenNew opened, with its items; nothing if it has the name.
@@ -47,6 +50,9 @@ class Catalog {
   const ItemList* ItemsOf(const std::string& name) const;
 
  private:
+  // Not counting aliases.
+  bool Has(const std::string& name) const;
+
   struct State {
     Mutex mutex;
     std::map<std::string, std::unique_ptr<Dataset>> datasets

@@ -1,5 +1,6 @@
 #include "curator/serve/online_import.h"
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -38,6 +39,25 @@ absl::StatusOr<PopulationPolicy> PolicyIn(const json& request) {
   policy.adjacency = *adjacency;
   policy.conversion = *conversion;
   return policy;
+}
+
+// Nobody but the operator asks; the name of a directory beside the data sets
+// all the same.
+absl::StatusOr<json> Check(const OnlineImports& context, const json& request) {
+  const std::string draft = request.at("draft").get<std::string>();
+  if (draft.empty() || draft.find('/') != std::string::npos) {
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "control-request-malformed",
+                   "The name of the draft is not readable: use dpnmf-curator "
+                   "import --online of the server's version.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Dataset> dataset,
+      Dataset::Open(DatasetDirectory(context.data_dir, draft)));
+  DPNMF_RETURN_IF_ERROR(
+      context.catalog->CheckIsNoAlias(dataset->description().name));
+  if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*dataset));
+  return json::object();
 }
 
 absl::StatusOr<json> Declare(const OnlineImports& context,
@@ -79,17 +99,38 @@ absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
     LogInfo("the data set {} is served from now on", name);
     added.push_back(name);
   }
-  return json{{"added", std::move(added)}};
+  json served = json::array();
+  for (const Dataset* dataset : context.catalog->All())
+    served.push_back(dataset->description().name);
+  return json{{"added", std::move(added)}, {"served", std::move(served)}};
+}
+
+std::vector<std::string> NamesIn(const json& reply, const char* field) {
+  std::vector<std::string> names;
+  for (const json& name : reply.value(field, json::array()))
+    names.push_back(name.is_string() ? name.get<std::string>() : "");
+  return names;
 }
 
 }  // namespace
 
 ControlHandlers OnlineImportHandlers(const OnlineImports& context) {
   return {
+      {"check",
+       [context](const json& request) { return Check(context, request); }},
       {"declare",
        [context](const json& request) { return Declare(context, request); }},
       {"reload",
        [context](const json& request) { return Reload(context, request); }}};
+}
+
+absl::Status CheckOnlineDraft(const std::string& data_dir,
+                              const std::string& draft) {
+  return AskControl(
+             data_dir,
+             {{"request", "check"},
+              {"draft", std::filesystem::path(draft).filename().string()}})
+      .status();
 }
 
 absl::Status DeclareOnline(const std::string& data_dir,
@@ -106,15 +147,12 @@ absl::Status DeclareOnline(const std::string& data_dir,
       .status();
 }
 
-absl::StatusOr<std::vector<std::string>> ReloadOnline(
-    const std::string& data_dir, const std::string& by) {
+absl::StatusOr<ReloadedOnline> ReloadOnline(const std::string& data_dir,
+                                            const std::string& by) {
   DPNMF_ASSIGN_OR_RETURN(
       const json reply,
       AskControl(data_dir, {{"request", "reload"}, {"by", by}}));
-  std::vector<std::string> added;
-  for (const json& name : reply.value("added", json::array()))
-    added.push_back(name.is_string() ? name.get<std::string>() : "");
-  return added;
+  return ReloadedOnline{NamesIn(reply, "added"), NamesIn(reply, "served")};
 }
 
 }  // namespace dpnmf::curator

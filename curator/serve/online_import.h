@@ -2,6 +2,7 @@
 // ledger, over its control socket, and how that answers.
 //
 //   import                                     serve
+//     check (draft)                   ---->    opens and checks it
 //     declare (population, policy)    ---->    appends it, or finds it declared
 //     DATA_DIR/datasets/NAME gets its name
 //     reload                          ---->    opens, checks and serves it
@@ -36,11 +37,18 @@ struct OnlineImports {
   std::function<absl::Status(const Dataset&)> check;
 };
 
-// "declare" and "reload". Both write an audit entry before they take effect:
-// "population-declared", "dataset-added". Errors of Ledger::DeclarePopulation,
-// Catalog::OpenNew, CheckPromise and `check`; of several new data sets all are
-// served or none.
+// "check", "declare" and "reload". The latter two write an audit entry before
+// they take effect: "population-declared", "dataset-added". Errors of
+// Ledger::DeclarePopulation, Catalog::OpenNew, CheckPromise and `check`; of
+// several new data sets all are served or none. What "check" refuses, "reload"
+// and the next start would refuse, with all that is new.
 ControlHandlers OnlineImportHandlers(const OnlineImports& context);
+
+// Asks a server whether it would serve the data set in `draft`, a directory
+// beside the data sets. Errors of AskControl, Dataset::Open,
+// Catalog::CheckIsNoAlias and `check`.
+absl::Status CheckOnlineDraft(const std::string& data_dir,
+                              const std::string& draft);
 
 // Asks a server to declare the population, in the name of `by`. Errors of
 // AskControl and DeclarePopulation.
@@ -48,9 +56,17 @@ absl::Status DeclareOnline(const std::string& data_dir,
                            const PopulationPolicy& policy,
                            const std::string& by);
 
-// Asks a server to serve what was imported; the names of what it has added.
-absl::StatusOr<std::vector<std::string>> ReloadOnline(
-    const std::string& data_dir, const std::string& by);
+// Names of data sets.
+struct ReloadedOnline {
+  std::vector<std::string> added;
+  // All, with those of earlier reloads: that of another import may have added
+  // what this one has made.
+  std::vector<std::string> served;
+};
+
+// Asks a server to serve what was imported.
+absl::StatusOr<ReloadedOnline> ReloadOnline(const std::string& data_dir,
+                                            const std::string& by);
 
 }  // namespace dpnmf::curator
 

@@ -107,6 +107,50 @@ TEST_F(ImportTest, AHeaderThatNamesNoFeaturesIsRefused) {
   EXPECT_EQ(ReasonCode(Import(other).status()), "flag-unused");
 }
 
+// --header yes makes the first person's row a header.
+TEST_F(ImportTest, APersonIsNotPublishedAsNamesOfFeatures) {
+  const char* const first_rows[] = {
+      "3,4",
+      "a,4",
+      "3,b",
+      "a,-1.5e3",
+      "a,nan",
+      "a,inf",
+      "a,-Inf",
+      "a, 4 ",
+      "a,\"4\"",
+      "a,\" 4 \"",
+      "a,\"\"\"4\"\"\"",
+      "a,'4'",
+      "a,\"1 000\"",
+      "a,+0",
+      "a,1e999",
+  };
+  for (const char* const first : first_rows) {
+    ImportOptions options =
+        OptionsFor("m.csv", std::string(first) + "\n5,1\n0,2\n");
+    options.header = true;
+    options.label_columns = 0;
+    options.names_from_header = true;
+    const auto imported = Import(options).status();
+    EXPECT_EQ(ReasonCode(imported), "header-not-names") << first;
+    EXPECT_NE(imported.message().find("looks like a person"),
+              std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(data_dir() + "/datasets/d"));
+  }
+  // A label is a number, and names are words.
+  ImportOptions labelled = OptionsFor("m.csv", "17,left,right\n18,5,1\n");
+  labelled.header = true;
+  labelled.label_columns = 1;
+  labelled.names_from_header = true;
+  EXPECT_EQ(ReasonCode(Import(labelled).status()), "header-not-names");
+  ImportOptions names = OptionsFor("m.csv", "x1,2nd\n5,1\n0,2\n");
+  names.header = true;
+  names.label_columns = 0;
+  names.names_from_header = true;
+  EXPECT_TRUE(Import(names).ok()) << "words with digits";
+}
+
 // ---- What is written
 
 TEST_F(ImportTest, WritesDenseColumnsAsAFortranOrderedArray) {

@@ -9,6 +9,7 @@
 #include "curator/ledger/data_paths.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {
@@ -51,6 +52,11 @@ class OnlineImport : public testing::Test {
     options.conversion = policy_.conversion;
     options.epsilon = policy_.epsilon;
     options.delta = policy_.delta;
+    if (ask_) {
+      options.check_draft = [this](const std::string& draft) {
+        return CheckOnlineDraft(data_dir(), draft);
+      };
+    }
     return Import(options).status();
   }
   absl::Status Declare() { return DeclareOnline(data_dir(), policy_, "me"); }
@@ -59,6 +65,7 @@ class OnlineImport : public testing::Test {
   PopulationPolicy policy_{"people", Adjacency::kReplaceOne,
                            Conversion::kGaussian, 0.1, 1e-7};
   absl::Status check_;
+  bool ask_ = false;  // the server, of a draft
   std::unique_ptr<Ledger> ledger_;
   Catalog catalog_;
   std::unique_ptr<AuditLog> audit_;
@@ -101,12 +108,14 @@ TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
   const Dataset* const before = catalog_.Find("a");
   ASSERT_TRUE(ImportNamed("b").ok());
   EXPECT_EQ(catalog_.Find("b"), nullptr);
-  EXPECT_THAT(ReloadOnline(data_dir(), "me").value(), ElementsAre("b"));
+  EXPECT_THAT(ReloadOnline(data_dir(), "me").value().added, ElementsAre("b"));
   ASSERT_NE(catalog_.Find("b"), nullptr);
   EXPECT_EQ(catalog_.ItemsOf("b")->ids.size(), 2u);
   EXPECT_EQ(catalog_.Find("a"), before) << "open runs hold it";
   EXPECT_EQ(catalog_.All().size(), 2u);
-  EXPECT_THAT(ReloadOnline(data_dir(), "me").value(), IsEmpty());
+  const auto again = ReloadOnline(data_dir(), "me");
+  EXPECT_THAT(again.value().added, IsEmpty());
+  EXPECT_THAT(again.value().served, ElementsAre("a", "b"));
   EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("dataset-added"));
 }
 
@@ -131,6 +140,47 @@ TEST_F(OnlineImport, WhatTheServerCannotPaceIsNotServed) {
   EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
             "pace-nonzeros-exceeded");
   EXPECT_EQ(catalog_.Find("b"), nullptr);
+}
+
+// What a refused draft leaves must not stop later imports.
+TEST_F(OnlineImport, ADraftThatIsRefusedIsNeverPublished) {
+  ask_ = true;
+  check_ = Refusal(absl::StatusCode::kFailedPrecondition,
+                   "pace-nonzeros-exceeded", "Too many.");
+  EXPECT_EQ(ReasonCode(ImportNamed("b")), "pace-nonzeros-exceeded");
+  EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir(), "b")));
+  EXPECT_THAT(DatasetNames(data_dir()).value(), ElementsAre("a"));
+  check_ = absl::OkStatus();
+  EXPECT_THAT(ReloadOnline(data_dir(), "me").value().served, ElementsAre("a"));
+  ASSERT_TRUE(ImportNamed("c").ok());
+  EXPECT_THAT(ReloadOnline(data_dir(), "me").value().added, ElementsAre("c"));
+  ASSERT_TRUE(ImportNamed("b").ok()) << "the name is free";
+}
+
+TEST_F(OnlineImport, TheNameOfTheFederationIsNotThatOfADataSet) {
+  ASSERT_TRUE(catalog_.AddAlias("hospitals", "a"));
+  ask_ = true;
+  EXPECT_EQ(ReasonCode(ImportNamed("hospitals")), "federation-name-taken");
+  EXPECT_THAT(DatasetNames(data_dir()).value(), ElementsAre("a"));
+  EXPECT_TRUE(ReloadOnline(data_dir(), "me").ok());
+  // As one that was moved here.
+  ask_ = false;
+  ASSERT_TRUE(ImportNamed("hospitals").ok());
+  EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
+            "federation-name-taken");
+  EXPECT_EQ(catalog_.All().size(), 1u);
+}
+
+TEST_F(OnlineImport, ADraftIsADirectoryBesideTheDataSets) {
+  EXPECT_EQ(ReasonCode(CheckOnlineDraft(data_dir(), "")),
+            "control-request-malformed");
+  EXPECT_EQ(ReasonCode(AskControl(data_dir(), {{"request", "check"},
+                                               {"draft", "../datasets/a"}})
+                           .status()),
+            "control-request-malformed");
+  EXPECT_EQ(ReasonCode(CheckOnlineDraft(data_dir(), "/elsewhere/b")),
+            "dataset-unknown");
+  EXPECT_TRUE(CheckOnlineDraft(data_dir(), "/elsewhere/a").ok());
 }
 
 }  // namespace
