@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,33 +113,53 @@ void KillSession(pid_t session) {
 constexpr const char* kPlaces[] = {"/dev/shm", "/tmp"};
 constexpr char kPlacePrefix[] = "dpnmf-ranks.";
 
-// Of curators that were killed: PREFIX PID.XXXXXX, and no such process is
-// there.
+constexpr const char* kPlaceLock = "/lock";  // held while the place is used
+
+// Of curators that were killed, and of nobody who is there: process numbers
+// begin again in a container and after a start, locks end with their process.
 void RemoveOldPlaces() {
   std::error_code error;
-  std::vector<std::filesystem::path> old;
+  std::vector<std::filesystem::path> all;
   for (const char* parent : kPlaces) {
     for (const auto& entry :
          std::filesystem::directory_iterator(parent, error)) {
       const std::string name = entry.path().filename();
-      if (name.rfind(kPlacePrefix, 0) != 0) continue;
-      const auto owner =
-          static_cast<pid_t>(std::atol(name.c_str() + sizeof kPlacePrefix - 1));
-      if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH)
-        old.push_back(entry.path());
+      if (name.rfind(kPlacePrefix, 0) == 0) all.push_back(entry.path());
     }
   }
-  // Those of other users stay.
-  for (const auto& place : old) std::filesystem::remove_all(place, error);
+  for (const auto& place : all) {
+    // Those of other users stay.
+    const int lock = open((place.string() + kPlaceLock).c_str(),
+                          O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0) continue;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+      std::filesystem::remove_all(place, error);
+    close(lock);
+  }
 }
+
+struct Place {
+  std::string directory;
+  int lock = -1;
+};
 
 // A directory of this user alone, in memory where there is such a place: MPI
 // keeps its files there too, and all of them go with it.
-absl::StatusOr<std::string> PrivatePlace() {
+absl::StatusOr<Place> PrivatePlace() {
   for (const char* parent : kPlaces) {
-    std::string path =
-        absl::StrCat(parent, "/", kPlacePrefix, getpid(), ".XXXXXX");
-    if (mkdtemp(path.data()) != nullptr) return path;
+    Place place{.directory = absl::StrCat(parent, "/", kPlacePrefix, getpid(),
+                                          ".XXXXXX")};
+    if (mkdtemp(place.directory.data()) == nullptr) continue;
+    place.lock = open((place.directory + kPlaceLock).c_str(),
+                      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    // Another curator that looks for old places may just have it.
+    struct stat now {};
+    if (place.lock >= 0 && flock(place.lock, LOCK_EX) == 0 &&
+        fstat(place.lock, &now) == 0 && now.st_nlink > 0)
+      return place;
+    if (place.lock >= 0) close(place.lock);
+    std::error_code error;
+    std::filesystem::remove_all(place.directory, error);
   }
   return RanksMissing("there is no place for a socket in /dev/shm or /tmp");
 }
@@ -409,7 +431,9 @@ absl::StatusOr<RankJob::Process> RankJob::Launch() {
   }
   Process process;
   absl::Cleanup end = [&process] { End(&process); };
-  DPNMF_ASSIGN_OR_RETURN(process.directory, PrivatePlace());
+  DPNMF_ASSIGN_OR_RETURN(const Place place, PrivatePlace());
+  process.directory = place.directory;
+  process.lock = place.lock;
   const std::string path = process.directory + "/socket";
   DPNMF_ASSIGN_OR_RETURN(const int listener, Listen(path));
   const absl::Cleanup close_listener = [listener] { close(listener); };
@@ -437,6 +461,7 @@ void RankJob::End(Process* process) {
   std::error_code error;
   if (!process->directory.empty())
     std::filesystem::remove_all(process->directory, error);
+  if (process->lock >= 0) close(process->lock);
   *process = Process();
 }
 

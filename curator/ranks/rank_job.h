@@ -132,6 +132,7 @@ class RankJob {
     pid_t pid = -1;
     int socket = -1;
     std::string directory;  // of the socket and of MPI's files
+    int lock = -1;          // held: the directory is not an old one
   };
 
   explicit RankJob(RankJobOptions options);

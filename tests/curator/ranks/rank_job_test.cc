@@ -1,7 +1,10 @@
 // The curator's end, against jobs that lie, die and keep silent.
 #include "curator/ranks/rank_job.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -170,6 +173,26 @@ TEST_F(RankJobTest, AJobThatIsNotAsAskedDoesNotStart) {
   nothing.mpi_run = {"/nonexistent/mpirun"};
   EXPECT_EQ(ReasonCode(RankJob::Start(nothing).status()), "ranks-missing");
   for (const pid_t pid : Starts()) EXPECT_NE(kill(pid, 0), 0);
+}
+
+// Whatever process number its name has: such numbers are given again.
+TEST_F(RankJobTest, APlaceIsOldOnceNobodyHoldsItsLock) {
+  const auto place = [](const std::string& name) {
+    const std::string path =
+        absl::StrCat("/tmp/dpnmf-ranks.", name, ".test-", getpid());
+    std::filesystem::create_directory(path);
+    std::ofstream(path + "/lock");
+    return path;
+  };
+  const std::string left = place("1"), held = place("99999999");
+  const int lock = open((held + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+  { ASSERT_TRUE(Start("right").ok()); }
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(held));
+  close(lock);
+  { ASSERT_TRUE(Start("right").ok()); }
+  EXPECT_FALSE(std::filesystem::exists(held));
 }
 
 // Else every round on them would be refused.
