@@ -125,7 +125,8 @@ Command PublishCommand() {
              "Largest share of people whose rows an attack may find, such as "
              "0.05; not read of a table drawn from a charged release"),
         Flag("--void-guarantee", &options.void_guarantees,
-             "Population whose guarantee is given up, for ever",
+             "Population whose guarantee is given up, for ever, with that of "
+             "its second account in a federation",
              {.value = "POPULATION"}),
         Flag("--accept-overlap", &options.accept_overlaps,
              "Population of other people whose rows coincide by chance; "

@@ -1,6 +1,7 @@
 // `dpnmf-curator publish`, `people` and what follows from them.
 #include "common/base/exit_code.h"
 #include "curator/draft/draft.h"
+#include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 
@@ -89,10 +90,22 @@ TEST_F(PublishCommand, WhoWasPublishedIsImportedUnderAVoidGuaranteeAlone) {
   EXPECT_THAT(err_, HasSubstr("[publications-missing]"));
   std::filesystem::rename(scratch_.path() + "/lost",
                           scratch_.path() + "/z/publications");
+  {  // A federation's account of the same people is void with theirs.
+    Ledger::Options places;
+    places.directory = scratch_.path() + "/z/ledger";
+    ASSERT_TRUE(Ledger::Open(places)
+                    .value()
+                    ->DeclarePopulation({"late.others", Adjacency::kReplaceOne,
+                                         Conversion::kGaussian, 5, 1e-6})
+                    .ok());
+  }
   ASSERT_EQ(Run(late + " --void-guarantee --format json"), kExitOk) << err_;
   EXPECT_TRUE(Json::parse(out_)["dataset"]["guarantee"].contains("void_since"));
   EXPECT_THAT(ReadAll(scratch_.path() + "/z/audit.jsonl"),
               HasSubstr("\"event\":\"published-people-imported\""));
+  ASSERT_EQ(Run("ledger verify --data-dir z --format json"), kExitOk);
+  EXPECT_EQ(Json::parse(out_)["void_populations"],
+            Json::array({"people", "late.others", "late"}));
   scratch_.Write("later.csv", "5,9\n1,7\n");
   ASSERT_EQ(Run("import --name later --population late --input later.csv "
                 "--users rows --label-columns 0 --epsilon 1 --delta 1e-6 "
