@@ -37,12 +37,13 @@ bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
   return true;
 }
 
-// A number however it is written: with blanks or quotes anywhere in it, as '0',
-// "3.5, 1 000 and nan. No decimal comma: "1,5" can name a feature.
+// A number however it is written: with blanks, quotes or commas anywhere in it,
+// as '0', "3.5, 1 000, 1,5 and nan.
 bool LooksLikeNumber(std::string_view name) {
+  constexpr std::string_view kAround = " \t\r\v\f\"'`,";
   std::string bare;
   for (const char c : name)
-    if (!std::strchr(" \t\r\v\f\"'`", c) || c == '\0') bare += c;
+    if (kAround.find(c) == std::string_view::npos) bare += c;
   return IsNumber(bare);
 }
 

@@ -124,6 +124,7 @@ TEST_F(ImportTest, APersonIsNotPublishedAsNamesOfFeatures) {
       "a,'4'",
       "a,\"1 000\"",
       "a,+0",
+      "a,\"3,5\"",
       "a,1e999",
   };
   for (const char* const first : first_rows) {
