@@ -176,11 +176,11 @@ absl::StatusOr<json> CuratorStatus::Identities() const {
   if (list.ok())
     for (const Grant& grant : list->grants)
       all.emplace_back(grant.identity, &grant);
-  for (const auto& [identity, populations] : seen_) {
+  for (const auto& seen : seen_) {
     const bool known =
         std::any_of(all.begin(), all.end(),
-                    [&](const auto& one) { return one.first == identity; });
-    if (!known) all.emplace_back(identity, nullptr);
+                    [&](const auto& one) { return one.first == seen.first; });
+    if (!known) all.emplace_back(seen.first, nullptr);
   }
   for (const auto& [identity, grant] : all) {
     json one = {{"identity", identity},
