@@ -372,9 +372,9 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     header.set_rounds_done(model.rounds_done);
     header.set_state(model.state);
     if (model.prior_share.has_value()) {
-      DPNMF_ASSIGN_OR_RETURN(const RunRecord record,
+      DPNMF_ASSIGN_OR_RETURN(const RunRecord run_record,
                              parts_.store->Get(request.run_id()));
-      *header.mutable_priors() = record.run.specification().priors();
+      *header.mutable_priors() = run_record.run.specification().priors();
       header.set_prior_share(*model.prior_share);
     }
     DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
