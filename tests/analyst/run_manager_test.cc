@@ -370,6 +370,7 @@ TEST_F(RunManagerTest, TheMemoryOfARunThatReleasesANumberCountsItsDictionary) {
     Opened opened(&curator_);
     Begin(restart ? 0 : 2, limit);
     const std::string held = Start(1, "dns:alice.client", kLarge, "objective");
+    if (!restart) opened.gate.AwaitArrivals(1);  // before any other run
     const std::string second =
         Start(1, "dns:alice.client", kLarge, "objective");
     const std::string bobs = Start(1, "dns:bob.client", kSmall);
