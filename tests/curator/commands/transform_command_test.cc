@@ -100,6 +100,7 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   sums.rows.resize(5);
   for (std::size_t n = 0; n < 5; ++n)
     sums.rows[n][0] = static_cast<std::uint8_t>(n + 1);
+  sums.parts = {Digest{}};
   ImportOptions options;
   options.data_dir = data_dir;
   options.input = scratch_.Write("sums.txt", TextOf(sums));
