@@ -4,28 +4,12 @@
 #include <optional>
 
 #include "common/base/error.h"
+#include "common/privacy/integer_root.h"
 
 namespace dpnmf {
 namespace {
 
 constexpr std::uint64_t kLargestShareSteps = std::uint64_t{1} << 50;
-
-Uint128 SquareOf(std::uint64_t x) { return static_cast<Uint128>(x) * x; }
-
-// floor(sqrt(value)); value < 2^120.
-std::uint64_t FloorRoot(Uint128 value) {
-  std::uint64_t root = 0;
-  for (std::uint64_t bit = std::uint64_t{1} << 60; bit != 0; bit >>= 1) {
-    if (SquareOf(root | bit) <= value) root |= bit;
-  }
-  return root;
-}
-
-// The smallest x with x^2 >= value; value < 2^120.
-std::uint64_t CeilRoot(Uint128 value) {
-  const std::uint64_t root = FloorRoot(value);
-  return SquareOf(root) == value ? root : root + 1;
-}
 
 // As PlanRun has it: the smallest deviation on the diagonal that is at least
 // sqrt(2) times the other.

@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
+#include "common/privacy/integer_root.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
 
@@ -69,15 +70,7 @@ std::optional<Uint128> CeilOfScaledRatio(Uint128 numerator, int shift,
 
 // The smallest sigma_diag >= sqrt(2) sigma_off. sigma_off <= 2^50.
 std::uint64_t DiagonalStddev(std::uint64_t stddev) {
-  const Uint128 wanted = 2 * static_cast<Uint128>(stddev) * stddev;
-  const auto square = [](std::uint64_t x) {
-    return static_cast<Uint128>(x) * x;
-  };
-  auto diagonal =
-      static_cast<std::uint64_t>(std::sqrt(2.0) * static_cast<double>(stddev));
-  while (square(diagonal) < wanted) ++diagonal;
-  while (diagonal > 0 && square(diagonal - 1) >= wanted) --diagonal;
-  return diagonal;
+  return CeilRoot(2 * SquareOf(stddev));
 }
 
 void SetStddev(std::uint64_t stddev, PartPlan* part) {

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -29,6 +28,7 @@
 #include "common/base/log.h"
 #include "common/base/read_file.h"
 #include "common/nmf/noised_matrix.h"
+#include "common/privacy/integer_root.h"
 #include "curator/data/description.h"
 
 namespace dpnmf::curator {
@@ -253,14 +253,6 @@ absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments,
 
 // ---- Answers
 
-std::uint64_t SquareRoot(Uint128 square) {
-  auto root =
-      static_cast<std::uint64_t>(std::sqrt(static_cast<long double>(square)));
-  while (Uint128{root} * root > square) --root;
-  while (Uint128{root + 1} * (root + 1) <= square) ++root;
-  return root;
-}
-
 absl::Status AnswerMalformed() {
   return Refusal(absl::StatusCode::kInternal, "sums-malformed",
                  "The sums of the ranks do not fit the run's plan, and nothing "
@@ -338,9 +330,8 @@ absl::Status CheckPart(const PartPlan& part, std::uint64_t most_people,
                        std::span<const std::int64_t> sums) {
   const std::uint64_t of_a_person =
       part.whole_sensitivity
-          ? SquareRoot(Uint128{part.left_norm_steps} * part.right_norm_steps)
-          : SquareRoot(part.left_norm_steps) *
-                SquareRoot(part.right_norm_steps);
+          ? FloorRoot(Uint128{part.left_norm_steps} * part.right_norm_steps)
+          : FloorRoot(part.left_norm_steps) * FloorRoot(part.right_norm_steps);
   if (Uint128{most_people} * of_a_person >= Uint128{1} << 62 ||
       people > most_people) {
     return Refusal(absl::StatusCode::kInternal, "sums-overflow",
