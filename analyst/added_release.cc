@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/mechanism/mechanism.h"
 #include "analyst/paid_release.h"
 #include "analyst/planner.h"
 #include "analyst/receipt_check.h"
+#include "analyst/round_facts.h"
 #include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
@@ -83,9 +85,10 @@ absl::Status AddedRelease::Begin(const v1::ReleaseHeader& header) {
   const v1::RunParameters& asked = specification.parameters();
   if (!IsHexId(run.run_id()) || asked.dataset().empty() ||
       asked.dataset().size() > kLongestName ||
-      asked.dataset() != dataset.name() || asked.mechanism() != "moments" ||
+      asked.dataset() != dataset.name() || !FitsMoments(asked.mechanism()) ||
       dataset.has_ratings() || dataset.features() > kMostAddedFeatures)
-    return Malformed("The header does not describe a run of `moments`.");
+    return Malformed(
+        "The header does not describe a run of `moments` or `aimed`.");
   DPNMF_ASSIGN_OR_RETURN(const DatasetFacts facts, FactsOf(dataset));
   DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters, FromProto(asked));
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
@@ -122,6 +125,36 @@ absl::Status AddedRelease::AddItems(const v1::ListItemsReply& page) {
   return absl::OkStatus();
 }
 
+// What the round was asked for. That of the second of two releases follows from
+// the first, as it did where it was paid for.
+absl::StatusOr<RoundInput> AddedRelease::RequestFor(const v1::StagePlan& stage,
+                                                    const CarriedRound& round) {
+  if (stage.parts_size() != 1 || stage.parts(0).name() != kReleasedAimed) {
+    RoundInput asked;
+    asked.rows = round.rows;
+    return asked;
+  }
+  const Eigen::MatrixXd* const g = Kept(run_.state, kPaidMoments);
+  // Nothing says what was asked for if the first does not come with it.
+  if (g == nullptr) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
+                   "The release holds the second of two second moments and "
+                   "not the first; ask whoever made the file for both.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
+                         RowsOfMoments(parameters_.moment_rows(), run_.state));
+  if (g->rows() != static_cast<Eigen::Index>(rows.size()))
+    return Malformed("The second release is on other rows than the first.");
+  const v1::Run& run = run_.record.run;
+  const RoundFacts facts =
+      FactsOfRound(run.specification(), run.plan(), {&stage, stage.rounds()},
+                   static_cast<double>(users_));
+  DPNMF_ASSIGN_OR_RETURN(aim_, AimAfter(facts, run_.state, g->rows(),
+                                        static_cast<int>(parameters_.rank())));
+  stddev_of_aimed_ = stage.parts(0).stddev();
+  return RequestOf(*aim_, rows, run_.state.w.rows());
+}
+
 absl::Status AddedRelease::CheckRound(const CarriedRound& round,
                                       const v1::Receipt& first,
                                       const std::string& key) {
@@ -146,11 +179,13 @@ absl::Status AddedRelease::CheckRound(const CarriedRound& round,
       receipt.identity() != first.identity())
     return NotForThisRun();
   if (receipt.release_sha256().empty()) return ReleaseUnsigned();
-  const Digest digest =
-      DigestOfRelease({&parameters_, stage, users_, round.rows}, round.parts);
+  DPNMF_ASSIGN_OR_RETURN(const RoundInput asked, RequestFor(*stage, round));
+  const Digest digest = DigestOfRelease(
+      {&parameters_, stage, users_, asked.rows, asked.numbers, &asked.w},
+      round.parts);
   if (receipt.release_sha256() != std::string(digest.begin(), digest.end()))
     return ReleaseDiffers();
-  if (!FitsPlan(*stage, round))
+  if (!FitsPlan(*stage, round) || asked.rows != round.rows)
     return Malformed("A round of the release does not fit the run's plan.");
   if (receipt.has_void_since()) {
     v1::Guarantee& guarantee = run_.record.guarantee;
@@ -175,6 +210,13 @@ absl::Status AddedRelease::Learn(const CarriedRound& round) {
     return absl::OkStatus();
   }
   const auto count = static_cast<Eigen::Index>(part.rows);
+  if (part.name == kReleasedAimed) {
+    DPNMF_ASSIGN_OR_RETURN(
+        Eigen::MatrixXd z,
+        MeanOfPart(round.parts, kReleasedAimed, count, count, users));
+    KeepAimed({*std::move(aim_), std::move(z), stddev_of_aimed_}, &run_.state);
+    return absl::OkStatus();
+  }
   DPNMF_ASSIGN_OR_RETURN(
       run_.state.memory[kPaidMoments],
       MeanOfPart(round.parts, kPaidMoments, count, count, users));

@@ -3,7 +3,8 @@
 //
 // What counts is signed by the curator: each round's receipt (run, data set,
 // population, identity, charge, void mark) and the digest of what was released
-// for it, of the run's parameters, N, the rows and the noise (DigestOfRelease).
+// for it, of the run's parameters, N, the rows, the noise and, of the second of
+// two releases, what it was aimed at (DigestOfRelease).
 // The plan is computed here from the parameters and the data set's facts; with
 // other facts the digest or the charge is another one. Not signed, and taken
 // from whoever made the file: the names of features, the cap's epsilon and
@@ -20,6 +21,8 @@
 #include "absl/status/statusor.h"
 #include "analyst/refit.h"
 #include "analyst/run_store.h"
+#include "common/nmf/aim.h"
+#include "common/nmf/round_input.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/release.h"
 
@@ -51,11 +54,15 @@ class AddedRelease {
   absl::Status CheckRound(const CarriedRound& round, const v1::Receipt& first,
                           const std::string& key);
   absl::Status Learn(const CarriedRound& round);
+  absl::StatusOr<RoundInput> RequestFor(const v1::StagePlan& stage,
+                                        const CarriedRound& round);
 
   RunStore* const store_;
   NewRun run_;
   v1::RunParameters parameters_;
   std::uint64_t users_ = 0;
+  std::optional<Aim> aim_;  // of the second release, once it is asked after
+  double stddev_of_aimed_ = 0;
   std::optional<CarriedRoundsReader> rounds_;  // after the header
   std::optional<ItemPagesReader> items_;       // where names may come
   std::size_t item_bytes_ = 0;

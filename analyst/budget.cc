@@ -169,7 +169,10 @@ absl::Status AddReadings(v1::GetBudgetReply* reply) {
                          FromProto(reply->guarantee().cap()));
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(reply->record().charged()));
-  DPNMF_ASSIGN_OR_RETURN(const MuSquared own, FromProto(reply->own_charged()));
+  DPNMF_ASSIGN_OR_RETURN(
+      const MuSquared own,
+      FromProto(reply->has_own_charged_here() ? reply->own_charged_here()
+                                              : reply->own_charged()));
   const double delta = reply->guarantee().delta();
   DPNMF_ASSIGN_OR_RETURN(*reply->mutable_cap_epsilons(),
                          EpsilonsOf(cap, delta));
@@ -259,6 +262,8 @@ absl::StatusOr<v1::GetBudgetReply> ReadBudget(const std::string& dataset,
   *reply.mutable_record() = record.totals.position();
   *reply.mutable_own_charged() = record.totals.own_charged();
   reply.set_own_charge_count(record.totals.own_charge_count());
+  if (record.totals.has_own_charged_here())
+    *reply.mutable_own_charged_here() = record.totals.own_charged_here();
   v1::MirrorPosition& mirror = *reply.mutable_mirror();
   *mirror.mutable_charged() = ToProto(mirrored);
   mirror.set_charge_count(after.charges.size());

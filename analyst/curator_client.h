@@ -2,7 +2,8 @@
 //
 // A call that makes no progress for `silence_limit` is cancelled (UNAVAILABLE
 // "peer-silent"); a run may take as long as it takes. Keepalive, a property of
-// the channel, notices a dead peer long before that.
+// the channel, notices a dead peer long before that. Any thread may use a
+// connection, and several at once; a stream of it as RunStream says.
 #ifndef DPNMF_ANALYST_CURATOR_CLIENT_H_
 #define DPNMF_ANALYST_CURATOR_CLIENT_H_
 

@@ -249,7 +249,8 @@ class FederatedStream final : public RunStream {
     const v1::RunParameters canonical = dpnmf::ToProto(parameters_);
     const v1::StagePlan stage = dpnmf::ToProto(share_.StageOf(round), facts_);
     const Digest digest = DigestOfRelease(
-        {&canonical, &stage, facts_.users, input.rows}, result->parts);
+        {&canonical, &stage, facts_.users, input.rows, input.numbers, &input.w},
+        result->parts);
     if (receipt.release_sha256() != std::string(digest.begin(), digest.end()) ||
         KeysIn(result->parts, federation_.size()) != keys) {
       return ReleaseDiffers();
@@ -313,8 +314,12 @@ class FederatedStream final : public RunStream {
     const double members = std::sqrt(static_cast<double>(federation_.size()));
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const PartPlan& plan = stage.parts[p];
-      if (parts[p].name != plan.name ||
-          parts[p].step_exponent != plan.step_exponent) {
+      if (parts[p].name != plan.name || parts[p].rows != plan.rows ||
+          parts[p].columns != plan.columns ||
+          parts[p].symmetric != plan.symmetric ||
+          parts[p].step_exponent != plan.step_exponent ||
+          parts[p].lattice.size() !=
+              EntryCount(plan.rows, plan.columns, plan.symmetric)) {
         return SumMalformed();
       }
       const double stddev = static_cast<double>(
@@ -373,7 +378,8 @@ class FederatedCurator final : public CuratorConnection {
                                                std::uint64_t first) override {
     if (dataset == federation_.name || plain_ == nullptr) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
-                     "A federation has no list of features.");
+                     "A federation has no list of features: ask for that of a "
+                     "data set of one curator.");
     }
     return plain_->ListItems(dataset, first);
   }

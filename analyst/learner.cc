@@ -71,7 +71,8 @@ absl::StatusOr<RoundKind> KindOf(const v1::RunPlan& plan, std::uint32_t round) {
     kind.release = FindReleaseKind(kind.at.stage->release());
   if (kind.release != nullptr) return kind;
   return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                 "This analyst does not know the run's `mechanism`.");
+                 "This analyst does not know the run's `mechanism`: use an "
+                 "analyst of the version that the run was started with.");
 }
 
 }  // namespace
@@ -234,8 +235,9 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     DPNMF_ASSIGN_OR_RETURN(const RunParameters parameters,
                            FromProto(record_.run.specification().parameters()));
     const v1::RunParameters canonical = ToProto(parameters);
-    release = DigestOfRelease(
-        {&canonical, kind.at.stage, opened.users, input.rows}, result.parts);
+    release = DigestOfRelease({&canonical, kind.at.stage, opened.users,
+                               input.rows, input.numbers, &input.w},
+                              result.parts);
   }
   if (!result.receipts_checked) {
     DPNMF_RETURN_IF_ERROR(CheckRoundReceipt(

@@ -1,8 +1,12 @@
 #include "analyst/paid_release.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
+#include "analyst/round_facts.h"
+#include "analyst/run_order.h"
 #include "analyst/run_priors.h"
 #include "common/base/error.h"
 
@@ -32,30 +36,14 @@ const v1::PartPlan* PlannedPart(const v1::RunPlan& plan,
 
 }  // namespace
 
-absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
-                                          const LearnerState& state) {
-  const v1::PartPlan* const part =
-      PlannedPart(run.plan(), kMomentsStage, kPaidMoments);
-  const Eigen::MatrixXd* const g = Kept(state, kPaidMoments);
-  if (part == nullptr || g == nullptr) return ReleaseMissing();
-  if (!g->allFinite() || g->rows() != g->cols() || g->rows() < 1 ||
-      g->rows() > state.w.rows())
-    return ErrorsDamaged();
+absl::StatusOr<PaidMoments> PlaceOfMoments(std::uint32_t moment_rows,
+                                           const LearnerState& state) {
   PaidMoments paid;
   paid.features = static_cast<std::uint64_t>(state.w.rows());
-  paid.moments = {*g, part->stddev(), part->diagonal_stddev(), nullptr};
-  DPNMF_ASSIGN_OR_RETURN(
-      paid.rows,
-      RowsOfMoments(run.specification().parameters().moment_rows(), state));
-  if (static_cast<Eigen::Index>(paid.rows.size()) != g->rows())
-    return ErrorsDamaged();
-  DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(state, paid.rows));
+  DPNMF_ASSIGN_OR_RETURN(paid.rows, RowsOfMoments(moment_rows, state));
   if (paid.covers_all()) return paid;
   DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(state));
-  const v1::PartPlan* const mean_part =
-      PlannedPart(run.plan(), kMeanStage, kPaidMean);
   const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
-  if (mean_part != nullptr) paid.mean_stddev = mean_part->stddev();
   if (mean == nullptr) return paid;
   if (mean->size() != state.w.rows() || !mean->allFinite())
     return ErrorsDamaged();
@@ -63,15 +51,108 @@ absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
   return paid;
 }
 
-absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
-    const PaidMoments& paid, const FitOptions& options,
-    std::optional<double>* prior_share) {
+void KeepAimed(AimedRelease aimed, LearnerState* state) {
+  // Where the first release was lost, the second is of v itself.
+  const bool is_alone = Kept(*state, kPaidMoments) == nullptr;
+  state->memory[is_alone ? kPaidMoments : kPaidAimed] = std::move(aimed.z);
+  state->memory[kAimDirections] = std::move(aimed.aim.directions);
+  state->memory[kAimNumbers] =
+      Eigen::RowVector3d(aimed.aim.scale, aimed.aim.rest, aimed.stddev);
+}
+
+absl::StatusOr<NoisedMoments> MomentsKept(const LearnerState& state,
+                                          double stddev_off,
+                                          double stddev_diagonal) {
+  const Eigen::MatrixXd* const g = Kept(state, kPaidMoments);
+  if (g == nullptr) return ReleaseMissing();
+  if (!g->allFinite() || g->rows() != g->cols() || g->rows() < 1 ||
+      g->rows() > state.w.rows())
+    return ErrorsDamaged();
+  NoisedMoments moments;
+  moments.g = *g;
+  moments.stddev_off = stddev_off;
+  moments.stddev_diagonal = stddev_diagonal;
+  const Eigen::MatrixXd* const numbers = Kept(state, kAimNumbers);
+  if (numbers == nullptr) return moments;
+  const Eigen::MatrixXd* const directions = Kept(state, kAimDirections);
+  if (directions == nullptr || numbers->size() != 3 || !numbers->allFinite() ||
+      !((*numbers)(0) > 0) || !((*numbers)(1) >= 0) || !((*numbers)(2) >= 0))
+    return ErrorsDamaged();
+  const Eigen::MatrixXd* const z = Kept(state, kPaidAimed);
+  if (z == nullptr) {
+    moments.stddev_off = (*numbers)(2);
+    moments.stddev_diagonal = std::sqrt(2.0) * moments.stddev_off;
+    return moments;
+  }
+  auto both = WithAimed(moments, {*directions, (*numbers)(0), (*numbers)(1)},
+                        *z, (*numbers)(2));
+  if (!both.ok()) return ErrorsDamaged();
+  return both;
+}
+
+absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
+                             double mean_stddev, const LearnerState& state,
+                             PaidMoments* paid) {
+  paid->moments = std::move(moments);
+  paid->moments.largest_trace = largest_trace;
+  DPNMF_ASSIGN_OR_RETURN(paid->moments.priors, PriorsOf(state, paid->rows));
+  DPNMF_ASSIGN_OR_RETURN(paid->moments.order, OrderOn(state, paid->rows));
+  if (paid->covers_all()) return absl::OkStatus();
+  paid->mean_stddev = mean_stddev;
+  if (paid->mean.size() > 0)
+    paid->moments.mean = MeanOnRows(paid->mean, mean_stddev, paid->rows);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
+                                          const LearnerState& state) {
+  if (run.specification().parameters().mechanism() == "ratings") {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
+                   "The run is on ratings and holds no release of second "
+                   "moments: its item model is what its releases give.");
+  }
+  const v1::PartPlan* const part =
+      PlannedPart(run.plan(), kMomentsStage, kPaidMoments);
+  if (part == nullptr || Kept(state, kPaidMoments) == nullptr)
+    return ReleaseMissing();
+  DPNMF_ASSIGN_OR_RETURN(
+      NoisedMoments moments,
+      MomentsKept(state, part->stddev(), part->diagonal_stddev()));
+  DPNMF_ASSIGN_OR_RETURN(
+      PaidMoments paid,
+      PlaceOfMoments(run.specification().parameters().moment_rows(), state));
+  if (static_cast<Eigen::Index>(paid.rows.size()) != moments.g.rows())
+    return ErrorsDamaged();
+  const v1::PartPlan* const mean_part =
+      PlannedPart(run.plan(), kMeanStage, kPaidMean);
+  DPNMF_RETURN_IF_ERROR(FillPaidMoments(
+      std::move(moments),
+      LargestTrace(part, run.specification().parameters().adjacency()),
+      mean_part == nullptr ? 0 : mean_part->stddev(), state, &paid));
+  return paid;
+}
+
+absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(const PaidMoments& paid,
+                                               const FitOptions& options,
+                                               FitFigures* figures) {
   DPNMF_ASSIGN_OR_RETURN(
       const DenoisedMoments denoised,
       DenoiseMoments(paid.moments, options.stop, options.threads));
-  if (prior_share != nullptr && paid.moments.priors != nullptr)
-    *prior_share = denoised.share_of_priors;
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w, FitDictionary(denoised, options));
+  return FitDenoised(paid, denoised, options, figures);
+}
+
+absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
+                                            const DenoisedMoments& denoised,
+                                            const FitOptions& options,
+                                            FitFigures* figures) {
+  Eigen::VectorXd explained;
+  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
+                         FitDictionary(denoised, options, &explained));
+  if (figures != nullptr) {
+    if (paid.moments.priors != nullptr)
+      figures->prior_share = denoised.share_of_priors;
+    figures->explained = std::clamp(explained.sum(), 0.0, 1.0);
+  }
   if (paid.covers_all()) return w;
   const auto features = static_cast<Eigen::Index>(paid.features);
   // Nothing is known of the other features if the mean is lost.
@@ -80,6 +161,16 @@ absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
                                 ? paid.mean
                                 : Eigen::VectorXd::Zero(features),
                             paid.mean_stddev, options.threads, options.stop);
+}
+
+void KeepFigures(const FitFigures& figures, LearnerState* state) {
+  const auto keep = [&](const char* name, std::optional<double> value) {
+    state->memory.erase(name);
+    if (value.has_value())
+      state->memory[name] = Eigen::MatrixXd::Constant(1, 1, *value);
+  };
+  keep(kPriorShare, figures.prior_share);
+  keep(kExplainedShare, figures.explained);
 }
 
 }  // namespace dpnmf::analyst

@@ -11,6 +11,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "analyst/mechanism/mechanism.h"
+#include "common/nmf/aim.h"
 #include "common/nmf/moments.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -20,6 +21,13 @@ namespace dpnmf::analyst {
 inline constexpr char kPaidMoments[] = "G";    // M x M, of the mean over users
 inline constexpr char kPaidMean[] = "mean";    // D x 1
 inline constexpr char kChosenRows[] = "rows";  // M x 1
+
+// Of a run of aimed, beside G: the mean of z z' (M x M); U (M x L); the aim's
+// scale and rest, and the deviation of an entry of the first (1 x 3).
+inline constexpr char kPaidAimed[] = "aimed";
+inline constexpr char kReleasedAimed[] = "Z";  // the part of the release
+inline constexpr char kAimDirections[] = "aim";
+inline constexpr char kAimNumbers[] = "aim numbers";
 
 struct PaidMoments {
   std::uint64_t features = 0;  // D
@@ -37,20 +45,63 @@ struct PaidMoments {
   bool covers_all() const { return rows.size() == features; }
 };
 
+// Where the moments of a run lie: features, rows, mean and people of `paid`,
+// without its moments and mean_stddev. DATA_LOSS "state-damaged".
+absl::StatusOr<PaidMoments> PlaceOfMoments(std::uint32_t moment_rows,
+                                           const LearnerState& state);
+
+// A second release of moments and what was asked for (common/nmf/aim.h).
+struct AimedRelease {
+  Aim aim;
+  Eigen::MatrixXd z;
+  double stddev = 0;  // of an entry of z off the diagonal
+};
+void KeepAimed(AimedRelease aimed, LearnerState* state);
+
+// G as it was released with these deviations, or together with the second
+// release that the state has. FAILED_PRECONDITION "release-missing"; DATA_LOSS
+// "state-damaged".
+absl::StatusOr<NoisedMoments> MomentsKept(const LearnerState& state,
+                                          double stddev_off,
+                                          double stddev_diagonal);
+
+// What is beside the place of `paid` (PlaceOfMoments): these moments, the bound
+// on their trace (NoisedMoments::largest_trace), what the run has declared, and
+// the mean with noise of this deviation as a second estimate. DATA_LOSS
+// "state-damaged".
+absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
+                             double mean_stddev, const LearnerState& state,
+                             PaidMoments* paid);
+
 // From a stored run and its state (RunStore::Get, RunStore::ReadLearner), in
 // whatever state the run is: a run that was ended after its release came has
 // it. FAILED_PRECONDITION "release-missing"; DATA_LOSS "state-damaged".
 absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
                                           const LearnerState& state);
 
+// What is known of a fit beside W.
+struct FitFigures {
+  // The share of paid.moments.priors in the estimate, if there are any.
+  std::optional<double> prior_share;
+  // The share of people's squared length on `rows` that W explains, as the
+  // estimate has it: [0, 1].
+  std::optional<double> explained;
+};
+
 // W (D x K): DenoiseMoments and FitDictionary, lifted to all features if M < D.
 // options.start is W's rows on `rows` (M x K), or empty. The same bits for any
 // options.threads. Errors of the two functions.
-// *prior_share, if not null, gets the share of paid.moments.priors in the
-// estimate, if there are any.
-absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(
-    const PaidMoments& paid, const FitOptions& options,
-    std::optional<double>* prior_share = nullptr);
+absl::StatusOr<Eigen::MatrixXd> FitPaidMoments(const PaidMoments& paid,
+                                               const FitOptions& options,
+                                               FitFigures* figures = nullptr);
+// The same from DenoiseMoments of paid.moments, which several fits share.
+absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
+                                            const DenoisedMoments& denoised,
+                                            const FitOptions& options,
+                                            FitFigures* figures = nullptr);
+
+// kPriorShare and kExplainedShare in the state's memory.
+void KeepFigures(const FitFigures& figures, LearnerState* state);
 
 }  // namespace dpnmf::analyst
 

@@ -2,19 +2,23 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "analyst/epsilon_text.h"
+#include "analyst/fit_law_options.h"
 #include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_order.h"
 #include "common/base/error.h"
-#include "common/base/view.h"
 #include "common/federation/federation.h"
+#include "common/nmf/defaults.h"
 #include "common/nmf/forecast.h"
+#include "common/nmf/mechanism_choice.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/stored_sums.h"
 #include "common/ratings/outlook.h"
 #include "common/wire/convert.h"
 
@@ -52,6 +56,8 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   // As the curator will refuse it.
   std::string code = "budget-exhausted";
   std::string owner = absl::StrCat("population `", position.population(), "`");
+  if (!position.partition().empty())
+    absl::StrAppend(&owner, ", partition `", position.partition(), "`");
   Budget exceeded = budget;
   if (cost <= RoomOf(budget)) {
     code = "identity-budget-exhausted";
@@ -65,50 +71,45 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   return absl::OkStatus();
 }
 
-std::uint32_t MomentRowsFor(const v1::Dataset& dataset) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(dataset.features(), kMaxMomentRows));
+// What the run may cost, as the noise of replace-one would be at that cost:
+// under add_remove_one the sensitivities of moments are smaller by sqrt(2).
+double CostForChoice(const v1::RunParameters& run, const v1::Dataset& dataset) {
+  const absl::StatusOr<Conversion> conversion =
+      FromProto(run.conversion() == v1::CONVERSION_UNSPECIFIED
+                    ? dataset.guarantee().conversion()
+                    : run.conversion());
+  if (!conversion.ok()) return 0;
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(*conversion, run.epsilon(), run.delta());
+  if (!cost.ok()) return 0;
+  return cost->ToDouble() *
+         (dataset.guarantee().adjacency() == v1::ADJACENCY_ADD_REMOVE_ONE ? 2
+                                                                          : 1);
 }
 
-// One second moment and post-processing gave the better dictionary in every
-// comparison of docs/utility.md. It knows nothing of outliers, of a public W_0
-// and of a number of rounds: who asks for one of them asks for `statistics`.
-struct Choice {
-  std::string mechanism, reason;
-};
-
-Choice ChoiceFor(const v1::RunSpecification& specification,
-                 const v1::Dataset& dataset) {
+MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
+                          const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
   if (dataset.has_ratings()) {
     return {"ratings",
             "The data set holds ratings, and what is missing is not 0: no "
             "other mechanism reads them."};
   }
-  const auto statistics = [](std::string_view because) {
-    return Choice{"statistics",
-                  absl::StrCat("Rounds of A and B, since ", View(because),
-                               ". Without that, one second moment would give a "
-                               "better dictionary for the same epsilon.")};
-  };
-  if (run.outliers()) return statistics("sparse outliers are to be split off");
-  if (run.rounds() > 0) return statistics("a number of rounds is asked for");
-  if (specification.learner().initialisation() == v1::INITIALISATION_PUBLIC)
-    return statistics("a public first dictionary is given");
-  const std::uint32_t rows = MomentRowsFor(dataset);
-  std::string reason =
-      "One noised second moment and a fit to it on this side gave a better "
-      "dictionary than rounds of A and B at every epsilon tried, on faces, "
-      "counts, text and ratings.";
-  if (rows < dataset.features()) {
-    absl::StrAppendFormat(
-        &reason,
-        " There are more than %d features: a noised mean comes first and "
-        "chooses the rows of the second moment; the other rows of W follow the "
-        "mean.",
-        rows);
-  }
-  return {"moments", std::move(reason)};
+  const v1::LearnerOptions& learner = specification.learner();
+  return ChooseMechanism(
+      {.users = static_cast<double>(dataset.users()),
+       .features = static_cast<double>(dataset.features()),
+       .rank = static_cast<double>(run.rank()),
+       .mu_squared = CostForChoice(run, dataset),
+       .has_outliers = run.outliers(),
+       .has_rounds = run.rounds() > 0,
+       .has_public_start =
+           learner.initialisation() == v1::INITIALISATION_PUBLIC,
+       .holds_sums = dataset.has_sums(),
+       .is_summed = dataset.has_federation() || !dataset.partition().empty(),
+       .names_rows = learner.rows_size() > 0,
+       .has_order = specification.has_feature_order(),
+       .has_priors = specification.priors_size() > 0});
 }
 
 // What the mechanism fills in where the specification has 0. Nothing for a
@@ -120,6 +121,18 @@ void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   if (mechanism == nullptr || !facts.ok() || !parameters.ok()) return;
   mechanism->fill_defaults(*facts, &*parameters);
   *run = dpnmf::ToProto(*parameters);
+}
+
+// A run of stored sums can be on their rows alone.
+void NameRowsOfSums(const v1::Dataset& dataset,
+                    v1::RunSpecification* specification) {
+  const auto& rows = dataset.sums().rows();
+  const v1::RunParameters& run = specification->parameters();
+  v1::LearnerOptions& learner = *specification->mutable_learner();
+  if (run.mechanism() == "moments" && learner.rows().empty() &&
+      (run.moment_rows() == 0 ||
+       run.moment_rows() == static_cast<std::uint32_t>(rows.size())))
+    *learner.mutable_rows() = rows;
 }
 
 // What it releases is for drawing people (analyst/synthesis.h).
@@ -185,6 +198,10 @@ v1::RunSpecification WithDefaults(v1::RunSpecification specification,
   if (run.conversion() == v1::CONVERSION_UNSPECIFIED) {
     run.set_conversion(dataset.guarantee().conversion());
   }
+  NameRowsOfSums(dataset, &specification);
+  if (run.moment_rows() == 0)
+    run.set_moment_rows(
+        static_cast<std::uint32_t>(specification.learner().rows_size()));
   FillDefaults(dataset, &run);
   v1::LearnerOptions& learner = *specification.mutable_learner();
   if (learner.initialisation() == v1::INITIALISATION_UNSPECIFIED) {
@@ -214,6 +231,33 @@ absl::Status CheckLearnerOptions(const v1::LearnerOptions& options) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// The rows that a request names in the place of those that the mean chooses.
+absl::Status CheckGivenRows(const v1::LearnerOptions& options,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts) {
+  if (options.rows().empty()) return absl::OkStatus();
+  if (parameters.mechanism != "moments" ||
+      parameters.moment_rows >= facts.features) {
+    return Invalid("moment-rows-unused",
+                   "`rows` are of runs of mechanism moments on fewer rows than "
+                   "features: leave them out.");
+  }
+  std::uint64_t next = 0;
+  bool good = options.rows_size() == static_cast<int>(parameters.moment_rows);
+  for (const std::uint32_t row : options.rows()) {
+    good = good && row >= next && row < facts.features;
+    next = std::uint64_t{row} + 1;
+  }
+  if (good) return absl::OkStatus();
+  return Invalid("moment-rows-out-of-range",
+                 "`rows` must be ascending numbers of features from 0, so many "
+                 "as `moment_rows`.");
+}
+
+}  // namespace
+
 absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                                    const v1::Dataset& dataset,
                                    const v1::LedgerPosition& position) {
@@ -232,6 +276,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   DPNMF_RETURN_IF_ERROR(CheckHasAnswer(parameters.mechanism));
   DPNMF_RETURN_IF_ERROR(CheckRunParameters(parameters, facts));
   DPNMF_RETURN_IF_ERROR(CheckLearnerOptions(reply.specification().learner()));
+  DPNMF_RETURN_IF_ERROR(
+      CheckGivenRows(reply.specification().learner(), parameters, facts));
   if (Mechanisms().Find(parameters.mechanism) == nullptr) {
     return Invalid("mechanism-unknown",
                    "This analyst does not know that `mechanism`.");
@@ -242,13 +288,42 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "`non_negative` is of runs on ratings: leave it out, the "
                    "dictionary of other runs is never negative.");
   }
+  DPNMF_RETURN_IF_ERROR(CheckFitLawOf(reply.specification().learner()));
+  if (!FitLawOf(reply.specification().learner()).is_plain() &&
+      !dpnmf::Mechanisms()
+           .Find(parameters.mechanism)
+           ->uses("loss", parameters, facts)) {
+    return Invalid("loss-unused",
+                   "`loss` and `sparse` are of runs of mechanism moments "
+                   "without further rounds, or aimed: leave them out, or ask "
+                   "for one of these.");
+  }
   if (reply.specification().priors_size() > 0 &&
-      parameters.mechanism != "moments") {
+      !FitsMoments(parameters.mechanism)) {
     return Invalid("prior-unused",
-                   "Priors are of runs of mechanism moments: leave them out, "
-                   "or ask for that mechanism.");
+                   "Priors are of runs of mechanism moments or aimed: leave "
+                   "them out, or ask for one of these.");
+  }
+  if (reply.specification().has_feature_order()) {
+    if (!FitsMoments(parameters.mechanism)) {
+      return Invalid("feature-order-unused",
+                     "An order of features is of runs of mechanism moments or "
+                     "aimed: leave it out, or ask for one of these.");
+    }
+    DPNMF_RETURN_IF_ERROR(
+        OrderOf(reply.specification().feature_order(), facts.features)
+            .status());
   }
   DPNMF_ASSIGN_OR_RETURN(RunPlan plan, PlanRun(parameters, facts));
+  if (dataset.has_sums()) {
+    const StoredSums sums = FromProto(dataset.sums());
+    DPNMF_RETURN_IF_ERROR(
+        CheckSumsHoldRun(sums, facts.features, parameters, plan));
+    const auto& rows = reply.specification().learner().rows();
+    DPNMF_RETURN_IF_ERROR(CheckSumsHoldRows(
+        sums, facts.features,
+        std::vector<std::uint32_t>(rows.begin(), rows.end())));
+  }
   if (dataset.has_federation())
     DPNMF_RETURN_IF_ERROR(ShareNoise(dataset, parameters, &plan, &reply));
   DPNMF_ASSIGN_OR_RETURN(*reply.mutable_plan(),

@@ -5,7 +5,6 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/curator_connection.h"
-#include "common/nmf/defaults.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::analyst {

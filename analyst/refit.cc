@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "analyst/fit_law_options.h"
 #include "analyst/paid_release.h"
+#include "analyst/run_order.h"
 #include "analyst/run_priors.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
@@ -61,8 +64,8 @@ class Fit {
       on_change_();
     }
     const auto begin = std::chrono::steady_clock::now();
-    std::optional<double> prior_share;
-    const absl::StatusOr<Eigen::MatrixXd> w = FitW(&prior_share);
+    LearnerState figures;  // of the fit
+    const absl::StatusOr<Eigen::MatrixXd> w = FitW(&figures);
     control_->SetLearning(-1);
     if (control_->stopped()) return absl::OkStatus();
     if (!w.ok() && control_->cancelled())
@@ -77,7 +80,8 @@ class Fit {
         absl::StrFormat("W was fitted in %.3g s to a release that is paid for; "
                         "nothing was charged.",
                         taken.count()));
-    DPNMF_RETURN_IF_ERROR(store_->FinishFit(run_id_, *w, event, prior_share));
+    DPNMF_RETURN_IF_ERROR(
+        store_->FinishFit(run_id_, *w, event, figures.memory));
     return Ended(v1::RUN_STATE_COMPLETED);
   }
 
@@ -86,8 +90,7 @@ class Fit {
     return record_.run.specification().parameters().rounds();
   }
 
-  absl::StatusOr<Eigen::MatrixXd> FitW(
-      std::optional<double>* prior_share) const {
+  absl::StatusOr<Eigen::MatrixXd> FitW(LearnerState* figures) const {
     DPNMF_ASSIGN_OR_RETURN(const LearnerState state,
                            store_->ReadLearner(run_id_));
     DPNMF_ASSIGN_OR_RETURN(const PaidMoments paid,
@@ -96,6 +99,7 @@ class Fit {
     FitOptions options;
     options.rank = static_cast<int>(state.w.cols());
     options.seed = learner.seed();
+    options.law = FitLawOf(learner);
     options.threads = DefaultThreads();
     options.stop = [this] {
       return control_->stopped() || control_->cancelled();
@@ -105,7 +109,11 @@ class Fit {
     };
     if (learner.initialisation() == v1::INITIALISATION_PUBLIC)
       options.start = state.w(paid.rows, Eigen::all);
-    return FitPaidMoments(paid, options, prior_share);
+    FitFigures known;
+    DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
+                           FitPaidMoments(paid, options, &known));
+    KeepFigures(known, figures);
+    return w;
   }
 
   absl::Status End(v1::RunState state, const absl::Status& failure) {
@@ -193,6 +201,7 @@ absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
   v1::Run& run = child.record.run;
   run.set_parent(source.run.parent().empty() ? source.run.run_id()
                                              : source.run.parent());
+  *run.mutable_joined() = source.run.joined();
   run.set_state(v1::RUN_STATE_QUEUED);
   // The noise is that of the release; the cost is the parent's alone.
   *run.mutable_plan() = PlanOfPaid(source.run.plan());
@@ -225,8 +234,11 @@ absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
   learner.set_initialisation(
       asked == v1::INITIALISATION_PUBLIC ? asked : v1::INITIALISATION_RANDOM);
   learner.set_seed(refit.learner().seed());
+  CopyFitLaw(refit.learner(), &learner);
+  DPNMF_RETURN_IF_ERROR(CheckFitLawOf(learner));
   child.facts.like = source.run.run_id();
-  for (const char* name : {kPaidMoments, kPaidMean, kChosenRows}) {
+  for (const char* name : {kPaidMoments, kPaidMean, kChosenRows, kPaidAimed,
+                           kAimDirections, kAimNumbers}) {
     const auto kept = state.memory.find(name);
     if (kept != state.memory.end())
       child.state.memory[name] = std::move(kept->second);
@@ -238,6 +250,12 @@ absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
   } else {
     CopyPriors(state, &child.state);
   }
+  if (refit.has_feature_order()) {
+    *specification.mutable_feature_order() = refit.feature_order();
+    DPNMF_RETURN_IF_ERROR(KeepOrder(&specification, &child.state));
+  } else {
+    CopyOrder(state, &child.state);
+  }
   return child;
 }
 
@@ -245,12 +263,23 @@ ClientRequest RequestOf(const v1::Run& child,
                         const std::optional<Eigen::MatrixXd>& w0) {
   const v1::RunSpecification& specification = child.specification();
   Sha256 hash;
-  hash.AddString(child.parent())
+  hash.AddString(child.joined().empty() ? child.parent() : "sum")
       .AddInteger(specification.parameters().rank())
       .AddInteger(specification.learner().seed())
       .AddString(w0.has_value() ? DigestOfEntries(*w0) : std::string());
   for (const v1::Prior& prior : specification.priors())
     hash.AddString(prior.SerializeAsString());
+  const FitLaw law = FitLawOf(specification.learner());
+  if (!law.is_plain()) {
+    hash.AddString(std::string(NameOf(law.loss)))
+        .AddString(absl::StrFormat("%.17g", law.sparseness));
+  }
+  if (specification.has_feature_order())
+    hash.AddString(specification.feature_order().SerializeAsString());
+  // Of a sum: its terms, in whatever order they came.
+  std::set<std::string> joined;
+  for (const v1::JoinedRun& run : child.joined()) joined.insert(run.run_id());
+  for (const std::string& run_id : joined) hash.AddString(run_id);
   const std::string digest = HexOf(hash.Finish());
   return {absl::StrCat("refit:", digest), digest};
 }

@@ -44,12 +44,12 @@ struct NewRun {
 // it: what was released, guarantee, names are those of `source`, a stored run
 // that has the release (itself, or a child with a copy of it).
 // FAILED_PRECONDITION "release-missing"; INVALID_ARGUMENT "rank-out-of-range",
-// "initialisation-unknown"; DATA_LOSS "state-damaged".
+// "initialisation-unknown", those of CheckFitLawOf; DATA_LOSS "state-damaged".
 absl::StatusOr<NewRun> ChildOf(const RunRecord& source, LearnerState state,
                                const v1::Refit& refit);
 
-// The same request has the same name: parent, rank, seed, priors and W_0 as
-// sent.
+// The same request has the same name: parent (or the terms of a sum), rank,
+// seed, priors, order of features, law and W_0 as sent.
 ClientRequest RequestOf(const v1::Run& child,
                         const std::optional<Eigen::MatrixXd>& w0);
 

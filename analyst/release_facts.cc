@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "analyst/fit_law_options.h"
 #include "analyst/paid_release.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
@@ -39,6 +41,48 @@ std::uint32_t ExpectedParts(const NoisedMoments& moments) {
           .typical_directions);
 }
 
+constexpr std::uint32_t kMostWords = 100;
+
+// Rows of the largest entries above 0, the largest first; of equal ones the
+// first row.
+std::vector<std::uint64_t> LargestRows(const Eigen::VectorXd& part,
+                                       std::uint32_t most) {
+  std::vector<Eigen::Index> rows;
+  for (Eigen::Index i = 0; i < part.size(); ++i)
+    if (part(i) > 0) rows.push_back(i);
+  const auto end = rows.begin() + static_cast<std::ptrdiff_t>(
+                                      std::min<std::size_t>(most, rows.size()));
+  std::partial_sort(rows.begin(), end, rows.end(),
+                    [&](Eigen::Index a, Eigen::Index b) {
+                      return part(a) != part(b) ? part(a) > part(b) : a < b;
+                    });
+  return {rows.begin(), end};
+}
+
+// W of each rank is fitted to the whole release, as a refit of it is.
+// fitted(i): after each.
+absl::StatusOr<std::vector<v1::ChooseRankReply>> WordsOf(
+    const PaidMoments& paid, const std::vector<int>& ranks, std::uint32_t words,
+    FitOptions options, const std::function<void(std::size_t)>& fitted) {
+  DPNMF_ASSIGN_OR_RETURN(
+      const DenoisedMoments denoised,
+      DenoiseMoments(paid.moments, options.stop, options.threads));
+  std::vector<v1::ChooseRankReply> replies;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    options.rank = ranks[i];
+    DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w,
+                           FitDenoised(paid, denoised, options));
+    v1::RankWords& of = *replies.emplace_back().mutable_words();
+    of.set_rank(static_cast<std::uint32_t>(ranks[i]));
+    for (Eigen::Index k = 0; k < w.cols(); ++k) {
+      const std::vector<std::uint64_t> rows = LargestRows(w.col(k), words);
+      of.add_parts()->mutable_rows()->Add(rows.begin(), rows.end());
+    }
+    fitted(i);
+  }
+  return replies;
+}
+
 }  // namespace
 
 absl::Status CheckHasParts(const v1::Run& run, const LearnerState& state) {
@@ -56,6 +100,7 @@ absl::StatusOr<v1::PartsReply> PartsOf(const v1::Run& run,
   FitOptions options;
   options.rank = static_cast<int>(state.w.cols());
   options.seed = run.specification().learner().seed();
+  options.law = FitLawOf(run.specification().learner());
   options.threads = DefaultThreads();
   options.stop = stopped;
   DPNMF_ASSIGN_OR_RETURN(
@@ -94,15 +139,40 @@ absl::Status WriteRankChoice(
   options.threads = DefaultThreads();
   bool gone = false;
   options.stop = [&] { return gone || stopped(); };
-  options.progress = [&](double share) {
+  if (request.words() > kMostWords) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "words-out-of-range",
+                   "`words` must be at most 100.");
+  }
+  const auto tell = [&](double share) {
     v1::ChooseRankReply reply;
     reply.set_progress(share);
     gone = gone || !write(reply);
   };
+  const double comparing = request.words() > 0 ? 0.7 : 1;  // of the work
+  options.progress = [&](double share) { tell(comparing * share); };
   DPNMF_ASSIGN_OR_RETURN(const dpnmf::RankChoice choice,
                          ChooseRank(paid.moments, options));
+  std::vector<v1::ChooseRankReply> words;
+  if (request.words() > 0) {
+    std::vector<int> ranks;
+    for (const dpnmf::RankFacts& facts : choice.ranks)
+      ranks.push_back(facts.rank);
+    FitOptions fit;
+    fit.seed = options.seed;
+    fit.law = FitLawOf(run.specification().learner());
+    fit.threads = options.threads;
+    fit.stop = options.stop;
+    const auto fitted = [&](std::size_t i) {
+      tell(comparing + (1 - comparing) * static_cast<double>(i + 1) /
+                           static_cast<double>(ranks.size()));
+    };
+    DPNMF_ASSIGN_OR_RETURN(words,
+                           WordsOf(paid, ranks, request.words(), fit, fitted));
+  }
   for (const dpnmf::RankFacts& facts : choice.ranks)
     if (!write(FactsReply(facts))) return absl::OkStatus();
+  for (const v1::ChooseRankReply& reply : words)
+    if (!write(reply)) return absl::OkStatus();
   v1::ChooseRankReply reply;
   v1::RankChoice& advice = *reply.mutable_choice();
   advice.set_rank(static_cast<std::uint32_t>(choice.rank));

@@ -21,9 +21,10 @@ absl::StatusOr<v1::PartsReply> PartsOf(const v1::Run& run,
 absl::Status CheckHasParts(const v1::Run& run, const LearnerState& state);
 
 // Calls write(reply) with the progress, then with the facts of each rank, then
-// with the choice; ends early once it returns false. FAILED_PRECONDITION
-// "release-missing"; INVALID_ARGUMENT "ranks-out-of-range",
-// "seeds-out-of-range"; DATA_LOSS and CANCELLED as above.
+// with the words of each rank if requested, then with the choice; ends early
+// once it returns false. FAILED_PRECONDITION "release-missing";
+// INVALID_ARGUMENT "ranks-out-of-range", "seeds-out-of-range",
+// "words-out-of-range"; DATA_LOSS and CANCELLED as above.
 absl::Status WriteRankChoice(
     const v1::Run& run, const LearnerState& state,
     const v1::ChooseRankRequest& request, const std::function<bool()>& stopped,

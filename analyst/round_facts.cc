@@ -1,7 +1,10 @@
 #include "analyst/round_facts.h"
 
 #include <cmath>
+#include <limits>
 #include <string_view>
+
+#include "analyst/fit_law_options.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -25,6 +28,13 @@ double LargestNormOfA(const v1::PartPlan* part, v1::Adjacency adjacency) {
 
 }  // namespace
 
+double LargestTrace(const v1::PartPlan* part, v1::Adjacency adjacency) {
+  const double sensitivity = part == nullptr ? 0 : part->l2_sensitivity();
+  if (adjacency != v1::ADJACENCY_REPLACE_ONE || !(sensitivity > 0))
+    return std::numeric_limits<double>::infinity();
+  return sensitivity / std::sqrt(2.0);
+}
+
 RoundFacts FactsOfRound(const v1::RunSpecification& specification,
                         const v1::RunPlan& plan, const StageOfRound& at,
                         double users, bool average) {
@@ -34,6 +44,7 @@ RoundFacts FactsOfRound(const v1::RunSpecification& specification,
   facts.rounds = at.stage->rounds();
   facts.moment_rows = specification.parameters().moment_rows();
   facts.seed = specification.learner().seed();
+  facts.law = FitLawOf(specification.learner());
   for (const v1::PartPlan& part : at.stage->parts()) {
     if (average)
       facts.noise[part.name()] = {part.stddev(), part.diagonal_stddev()};
@@ -41,6 +52,13 @@ RoundFacts FactsOfRound(const v1::RunSpecification& specification,
   for (const v1::StagePlan& stage : plan.stages()) {
     const v1::PartPlan* const mean = PartOf(stage, "mean");
     if (mean != nullptr) facts.stddev_of_mean = mean->stddev();
+    const v1::PartPlan* const g = PartOf(stage, "G");
+    if (g == nullptr) continue;
+    if (average) facts.of_moments = {g->stddev(), g->diagonal_stddev()};
+    facts.largest_moment =
+        LargestNormOfA(g, specification.parameters().adjacency());
+    facts.largest_trace =
+        LargestTrace(g, specification.parameters().adjacency());
   }
   facts.users = users;
   facts.step_size = specification.learner().step_size();

@@ -14,6 +14,12 @@ RoundFacts FactsOfRound(const v1::RunSpecification& specification,
                         const v1::RunPlan& plan, const StageOfRound& at,
                         double users, bool average = true);
 
+// c_v^2, the largest trace of a second moment of columns no longer than c_v,
+// read back from the sensitivity of the part G. Infinity where a mean is no
+// average over the people (add or remove one: it is divided by N0), or without
+// a part.
+double LargestTrace(const v1::PartPlan* part, v1::Adjacency adjacency);
+
 }  // namespace dpnmf::analyst
 
 #endif  // DPNMF_ANALYST_ROUND_FACTS_H_

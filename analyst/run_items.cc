@@ -71,8 +71,8 @@ absl::Status FetchPages(const std::string& run_id, const std::string& dataset,
 }  // namespace
 
 bool HasNames(const v1::Dataset& dataset) {
-  return dataset.named_features() && !dataset.has_ratings() &&
-         dataset.features() <= kMostNames;
+  return (dataset.named_features() || dataset.weighted_features()) &&
+         !dataset.has_ratings() && dataset.features() <= kMostNames;
 }
 
 absl::StatusOr<RunItems> StoredItems(const std::string& run_id,
@@ -135,13 +135,25 @@ absl::Status FetchNames(const std::string& run_id, RunStore* store,
   return absl::OkStatus();
 }
 
-std::vector<std::string> StoredNames(const std::string& run_id,
-                                     RunStore* store) {
+FeatureFacts FeatureFacts::Of(const v1::Dataset& dataset, ItemList list) {
+  FeatureFacts facts;
+  if (dataset.named_features()) facts.names = list.ids;
+  facts.ids = std::move(list.ids);
+  if (dataset.weighted_features()) facts.weights = std::move(list.weights);
+  return facts;
+}
+
+FeatureFacts StoredFeatures(const std::string& run_id, RunStore* store) {
   const auto dataset = store->ReadDataset(run_id);
   if (!dataset.ok() || !dataset->has_value() || !HasNames(**dataset)) return {};
   ItemPagesReader reader((*dataset)->features(), 0);
   if (!ReadStored(run_id, store, &reader).ok() || !reader.complete()) return {};
-  return reader.Take().ids;
+  return FeatureFacts::Of(**dataset, reader.Take());
+}
+
+std::vector<std::string> StoredNames(const std::string& run_id,
+                                     RunStore* store) {
+  return StoredFeatures(run_id, store).names;
 }
 
 absl::Status CheckPlan(const RatingsFacts& facts, const v1::RunPlan& plan) {

@@ -44,8 +44,8 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
 inline constexpr std::uint64_t kMostNames = 1'000'000;
 // What a list of names may take of memory.
 inline constexpr std::size_t kMostNameBytes = std::size_t{32} << 20;
-// Whether runs on the data set keep the names of its features, which are public
-// facts: RunStore::PutDataset when the run is added.
+// Whether runs on the data set keep the names or the weights of its features,
+// which are public facts: RunStore::PutDataset when the run is added.
 bool HasNames(const v1::Dataset& dataset);
 // Asks for the names that are not stored yet, until `stopped` says so; nothing
 // to do if there are none. A run is as good without them: errors (those of the
@@ -53,7 +53,18 @@ bool HasNames(const v1::Dataset& dataset);
 absl::Status FetchNames(const std::string& run_id, RunStore* store,
                         CuratorConnection* curator,
                         const std::function<bool()>& stopped);
-// D names, or none: the data set has none, or they have not been fetched.
+// What is declared of the D features.
+struct FeatureFacts {
+  std::vector<std::string> ids = {};    // D: as listed; or none
+  std::vector<std::string> names = {};  // D; or none
+  std::vector<double> weights = {};     // D; or none
+
+  // Of the whole list of the data set, which must have been read.
+  static FeatureFacts Of(const v1::Dataset& dataset, ItemList list);
+};
+// Empty: the data set has none, or they have not been fetched.
+FeatureFacts StoredFeatures(const std::string& run_id, RunStore* store);
+// Its names alone.
 std::vector<std::string> StoredNames(const std::string& run_id,
                                      RunStore* store);
 

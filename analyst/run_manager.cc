@@ -7,9 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyst/epsilon_text.h"
+#include "analyst/joint_release.h"
 #include "analyst/learning_cost.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/paid_release.h"
 #include "analyst/run_items.h"
+#include "analyst/run_order.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/wire/convert.h"
@@ -81,6 +84,14 @@ absl::StatusOr<Eigen::MatrixXd> FirstOf(const PlannedRun& planned,
   return mechanism->first(facts, parameters);
 }
 
+// PlanFor has checked them.
+void KeepGivenRows(const v1::LearnerOptions& learner, LearnerState* state) {
+  if (learner.rows().empty()) return;
+  Eigen::MatrixXd rows(learner.rows_size(), 1);
+  std::copy(learner.rows().begin(), learner.rows().end(), rows.data());
+  state->memory[kChosenRows] = std::move(rows);
+}
+
 // So many models of one release are a slip: each has a W of its own.
 constexpr int kMostChildren = 1000;
 
@@ -145,14 +156,25 @@ absl::StatusOr<v1::Run> RunManager::Start(const PlannedRun& planned,
   run.record.run.set_state(v1::RUN_STATE_QUEUED);
   run.record.guarantee = planned.reply.guarantee();
   run.record.population = planned.dataset.population();
-  DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors.priors), priors.names,
+  DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors.priors), priors.features,
                                    planned.dataset, store_, &run.state));
+  DPNMF_RETURN_IF_ERROR(
+      KeepOrder(run.record.run.mutable_specification(), &run.state));
+  KeepGivenRows(planned.reply.specification().learner(), &run.state);
   run.facts.dataset = planned.dataset;
   run.facts.request = std::move(request);
   return Enqueue(std::move(run), started_by);
 }
 
 absl::StatusOr<NewRun> RunManager::PrepareRefit(const v1::Refit& refit) {
+  if (refit.joined_run_ids_size() > 0) {
+    DPNMF_ASSIGN_OR_RETURN(std::vector<JoinedSource> sources,
+                           JoinedSources(refit, store_));
+    DPNMF_ASSIGN_OR_RETURN(NewRun joint,
+                           JointChildOf(std::move(sources), refit));
+    DPNMF_RETURN_IF_ERROR(CheckFits(joint));
+    return joint;
+  }
   DPNMF_ASSIGN_OR_RETURN(const RunRecord source, store_->Get(refit.run_id()));
   DPNMF_ASSIGN_OR_RETURN(LearnerState state,
                          store_->ReadLearner(refit.run_id()));
@@ -174,10 +196,12 @@ absl::StatusOr<v1::Run> RunManager::Refit(NewRun child,
                       specification.parameters().rank(),
                       specification.learner(), std::move(w0)));
   if (!priors.empty()) {
-    DPNMF_ASSIGN_OR_RETURN(const std::optional<v1::Dataset> dataset,
-                           store_->ReadDataset(child.facts.like));
+    std::optional<v1::Dataset> dataset = child.facts.dataset;
+    if (!dataset.has_value()) {
+      DPNMF_ASSIGN_OR_RETURN(dataset, store_->ReadDataset(child.facts.like));
+    }
     DPNMF_RETURN_IF_ERROR(KeepPriors(std::move(priors),
-                                     StoredNames(child.facts.like, store_),
+                                     StoredFeatures(child.facts.like, store_),
                                      dataset, store_, &child.state));
   }
   return Enqueue(std::move(child), started_by);
@@ -399,6 +423,12 @@ void RunManager::ForgetOldRuns() {
 absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
   DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
+  if (run.state() == v1::RUN_STATE_COMPLETED &&
+      FitsMoments(run.specification().parameters().mechanism())) {
+    DPNMF_ASSIGN_OR_RETURN(const std::optional<double> explained,
+                           store_->ReadFigure(run_id, kExplainedShare));
+    if (explained.has_value()) run.set_explained(*explained);
+  }
   const Mechanism* const mechanism =
       Mechanisms().Find(run.specification().parameters().mechanism());
   if (mechanism == nullptr || mechanism->figure == nullptr ||

@@ -72,7 +72,8 @@ class RunManager {
   // checked without W_0 (D x K is then known: state.w has D rows), Refit stores
   // and queues the child, or returns the one that the same request of the
   // client has, unless that was cancelled or failed. The curator is not asked.
-  // Errors of ChildOf and FirstDictionary; "learning-too-large",
+  // With joined_run_ids: of the sum of releases (joint_release.h).
+  // Errors of ChildOf, JointChildOf and FirstDictionary; "learning-too-large",
   // "too-many-runs"; FAILED_PRECONDITION "too-many-refits".
   absl::StatusOr<NewRun> PrepareRefit(const v1::Refit& refit);
   absl::StatusOr<v1::Run> Refit(NewRun child, std::optional<Eigen::MatrixXd> w0,

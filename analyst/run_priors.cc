@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyst/paid_release.h"
-#include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/wire/item_pages.h"
@@ -91,7 +90,7 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
     const SentPrior& prior, const std::vector<std::string>& names,
     Index features) {
   const auto rows = static_cast<Index>(prior.header.shape().rows());
-  std::vector<Index> places(static_cast<std::size_t>(rows), -1);
+  std::vector<Index> places;
   if (prior.names.empty() || names.empty()) {
     if (rows != features) {
       return InvalidPrior(
@@ -100,9 +99,10 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
                        " features and the data set has ", features,
                        "; name the features on both sides, or send as many."));
     }
-    for (Index i = 0; i < rows; ++i) places[static_cast<std::size_t>(i)] = i;
+    for (Index i = 0; i < rows; ++i) places.push_back(i);
     return places;
   }
+  places.resize(prior.names.size(), -1);
   std::unordered_map<std::string_view, Index> index;
   for (std::size_t i = 0; i < names.size(); ++i)
     index.emplace(names[i], static_cast<Index>(i));
@@ -164,9 +164,11 @@ double ScaleOf(const std::optional<v1::Dataset>& dataset, double length) {
   return std::min(1.0, dataset->column_bound() / length);
 }
 
-// Of kTriplesOf.
+// Of kTriplesOf, weighted first.
 void ScaleTriples(const std::optional<v1::Dataset>& dataset,
-                  MatrixXd* triples) {
+                  const std::vector<double>& weights, MatrixXd* triples) {
+  for (Index i = 1; i < triples->rows() && !weights.empty(); ++i)
+    (*triples)(i, 2) *= weights[static_cast<std::size_t>((*triples)(i, 0))];
   std::vector<double> scales(static_cast<std::size_t>((*triples)(0, 1)), 0);
   const auto of = [&](Index i) -> double& {
     return scales[static_cast<std::size_t>((*triples)(i, 1))];
@@ -221,7 +223,8 @@ void KeepPlacedMoment(std::size_t number, const MatrixXd& moment,
     from.push_back(at);
   }
   MatrixXd placed = moment(from, from);
-  KeepMoment(number, (placed + placed.transpose()) / 2, rows, state);
+  // Halves first: no sum leaves the range of doubles.
+  KeepMoment(number, placed / 2 + placed.transpose() / 2, rows, state);
 }
 
 absl::Status KeepRun(std::size_t number, const v1::Prior& header,
@@ -245,17 +248,23 @@ absl::Status KeepRun(std::size_t number, const v1::Prior& header,
 }
 
 absl::Status KeepPrior(std::size_t number, SentPrior prior,
-                       const std::vector<std::string>& names,
+                       const FeatureFacts& of,
                        const std::optional<v1::Dataset>& dataset,
                        RunStore* store, LearnerState* state) {
   if (prior.header.kind() == v1::PRIOR_KIND_RUN)
     return KeepRun(number, prior.header, store, state);
   const Index features = state->w.rows();
   DPNMF_ASSIGN_OR_RETURN(const std::vector<Index> places,
-                         PlacesOf(prior, names, features));
+                         PlacesOf(prior, of.names, features));
   if (!prior.entries.allFinite())
     return InvalidPrior("prior-not-finite",
                         "A prior must consist of finite numbers.");
+  if (prior.header.kind() == v1::PRIOR_KIND_COLUMNS && dataset.has_value() &&
+      dataset->weighted_features() && of.weights.empty()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "weights-missing",
+                   "The features of the data set have weights, and this server "
+                   "has not kept them with the run; start another run.");
+  }
   const bool is_moment = prior.header.kind() == v1::PRIOR_KIND_MOMENT;
   if (!is_moment && prior.entries.minCoeff() < 0)
     return InvalidPrior("prior-negative",
@@ -268,10 +277,14 @@ absl::Status KeepPrior(std::size_t number, SentPrior prior,
   } else if (prior.header.sparse()) {
     DPNMF_ASSIGN_OR_RETURN(MatrixXd triples,
                            PlacedTriples(prior, places, features));
-    ScaleTriples(dataset, &triples);
+    ScaleTriples(dataset, of.weights, &triples);
     state->memory[PriorName(number, kTriplesOf)] = std::move(triples);
   } else {
     MatrixXd columns = PlacedRows(prior.entries, places, features);
+    if (!of.weights.empty()) {
+      columns.array().colwise() *=
+          Eigen::Map<const Eigen::ArrayXd>(of.weights.data(), features);
+    }
     for (auto column : columns.colwise())
       column *= ScaleOf(dataset, column.norm());
     KeepColumns(number, std::move(columns), state);
@@ -347,13 +360,22 @@ absl::StatusOr<PriorReader> PriorReader::Create(const PriorHeaders& headers) {
         absl::StrCat("At most ", kMostPriors, " priors can be used at once."));
   }
   PriorReader reader;
-  std::uint64_t entries = 0;
+  std::uint64_t entries = 0, filled = 0, columns_of_triples = 0;
   for (const v1::Prior& header : headers) {
     DPNMF_RETURN_IF_ERROR(CheckHeader(header));
     const auto [rows, columns] = SentShape(header);
     if (header.kind() != v1::PRIOR_KIND_RUN) entries += rows * columns;
+    if (header.kind() == v1::PRIOR_KIND_COLUMNS && header.sparse()) {
+      filled += header.nonzeros();
+      columns_of_triples += header.shape().columns();
+    }
     reader.priors_.push_back({header, {}, {}});
   }
+  if (columns_of_triples > filled + kMostEmptyColumns)
+    return InvalidPrior(
+        "prior-too-large",
+        absl::StrCat("The priors of a run may have at most ", kMostEmptyColumns,
+                     " columns without an entry; leave them out."));
   if (entries > kMostPriorEntries)
     return InvalidPrior(
         "prior-too-large",
@@ -418,12 +440,12 @@ absl::StatusOr<std::vector<SentPrior>> PriorReader::Finish() {
 }
 
 absl::Status KeepPriors(std::vector<SentPrior> priors,
-                        const std::vector<std::string>& names,
+                        const FeatureFacts& features,
                         const std::optional<v1::Dataset>& dataset,
                         RunStore* store, LearnerState* state) {
   for (std::size_t i = 0; i < priors.size(); ++i)
     DPNMF_RETURN_IF_ERROR(
-        KeepPrior(i, std::move(priors[i]), names, dataset, store, state));
+        KeepPrior(i, std::move(priors[i]), features, dataset, store, state));
   return absl::OkStatus();
 }
 
@@ -503,9 +525,9 @@ absl::StatusOr<PublicPeople> PeopleOf(const LearnerState& state) {
   return people;
 }
 
-absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,
-                                                  CuratorConnection* curator) {
-  if (!HasNames(dataset)) return std::vector<std::string>();
+absl::StatusOr<FeatureFacts> AskFeatures(const v1::Dataset& dataset,
+                                         CuratorConnection* curator) {
+  if (!HasNames(dataset)) return FeatureFacts();
   ItemPagesReader reader(dataset.features(), 0);
   std::size_t bytes = 0;
   while (!reader.complete()) {
@@ -519,7 +541,7 @@ absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,
     }
     DPNMF_RETURN_IF_ERROR(reader.Add(page));
   }
-  return reader.Take().ids;
+  return FeatureFacts::Of(dataset, reader.Take());
 }
 
 }  // namespace dpnmf::analyst

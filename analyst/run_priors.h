@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "analyst/curator_connection.h"
 #include "analyst/mechanism/mechanism.h"
+#include "analyst/run_items.h"
 #include "analyst/run_store.h"
 #include "common/nmf/prior.h"
 #include "common/wire/matrix_stream.h"
@@ -30,7 +31,7 @@ struct SentPrior {
 
 struct NamedPriors {
   std::vector<SentPrior> priors;
-  std::vector<std::string> names;  // of the data set's features, or none
+  FeatureFacts features;  // of the data set, or none
 };
 
 using PriorHeaders = google::protobuf::RepeatedPtrField<v1::Prior>;
@@ -60,15 +61,17 @@ class PriorReader {
 };
 
 // Puts the priors into the memory of a run on D = state->w.rows() features.
-// `names`: of the D features; may be empty. Rows are matched by name where both
-// sides have names, rows without a partner are left out; else a prior has D
-// rows. Columns are scaled as those of `dataset` are: to length 1, or down to
-// its bound. Of a run the denoised second moment is taken, as its owner could
-// fit it. INVALID_ARGUMENT "prior-features-differ", those of CheckPriors;
-// FAILED_PRECONDITION "release-missing"; NOT_FOUND "run-unknown"; those of
+// `features`: of the D features; may be empty. Rows are matched by name where
+// both sides have names, rows without a partner are left out; else a prior has
+// D rows. Columns are multiplied by the features' weights, if there are, and
+// scaled as those of `dataset` are: to length 1, or down to its bound. Of a run
+// the denoised second moment is taken, as its owner could fit it.
+// INVALID_ARGUMENT "prior-features-differ", those of CheckPriors;
+// FAILED_PRECONDITION "release-missing", "weights-missing" (columns, and the
+// features' weights are not known); NOT_FOUND "run-unknown"; those of
 // DenoiseMoments.
 absl::Status KeepPriors(std::vector<SentPrior> priors,
-                        const std::vector<std::string>& names,
+                        const FeatureFacts& features,
                         const std::optional<v1::Dataset>& dataset,
                         RunStore* store, LearnerState* state);
 // The priors of another state, in the place of those that are there.
@@ -82,10 +85,10 @@ absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
 // DATA_LOSS "state-damaged".
 absl::StatusOr<PublicPeople> PeopleOf(const LearnerState& state);
 
-// Names of the features of a data set, from the curator; none if it has none.
-// Errors of the connection; INVALID_ARGUMENT "items-malformed".
-absl::StatusOr<std::vector<std::string>> AskNames(const v1::Dataset& dataset,
-                                                  CuratorConnection* curator);
+// What is declared of the features of a data set, from the curator; empty if
+// nothing is. Errors of the connection; INVALID_ARGUMENT "items-malformed".
+absl::StatusOr<FeatureFacts> AskFeatures(const v1::Dataset& dataset,
+                                         CuratorConnection* curator);
 
 }  // namespace dpnmf::analyst
 

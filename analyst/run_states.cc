@@ -2,11 +2,6 @@
 
 namespace dpnmf::analyst {
 
-bool IsFinal(v1::RunState state) {
-  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
-         state == v1::RUN_STATE_FAILED;
-}
-
 v1::RunState NextState(v1::RunState stored, v1::RunState asked) {
   return stored == v1::RUN_STATE_CANCELLING && !IsFinal(asked) ? stored : asked;
 }

@@ -5,12 +5,10 @@
 #ifndef DPNMF_ANALYST_RUN_STATES_H_
 #define DPNMF_ANALYST_RUN_STATES_H_
 
+#include "common/wire/run_state.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::analyst {
-
-// COMPLETED, CANCELLED and FAILED: nothing follows.
-bool IsFinal(v1::RunState state);
 
 // What is stored when `asked` comes to a run that is stored as `stored` and has
 // not ended: one that is being cancelled stays so until it has ended.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -124,8 +125,9 @@ class RunStore {
   RunStore(const RunStore&) = delete;
   RunStore& operator=(const RunStore&) = delete;
 
-  // Stores a new run (run.parent and run.added included), its W_0, what it has
-  // besides and its first event. The client's request must have no run yet.
+  // Stores a new run (run.parent, run.joined and run.added included), its W_0,
+  // what it has besides and its first event. facts.dataset is taken before that
+  // of facts.like. The client's request must have no run yet.
   absl::Status Add(const RunRecord& record, const LearnerState& state,
                    const NewRunFacts& facts = {});
   // Of a client; the request of a refit is forgotten with its run, one by id is
@@ -143,10 +145,16 @@ class RunStore {
       const std::string& run_id,
       const std::function<bool(const v1::ReleaseReply&)>& take);
   // The end of a run that was fitted here and asks for no round: W, COMPLETED,
-  // all rounds done. Nothing is charged. FAILED_PRECONDITION "run-ended".
-  absl::Status FinishFit(const std::string& run_id, const Eigen::MatrixXd& w,
-                         const v1::RunEvent& event,
-                         std::optional<double> prior_share = std::nullopt);
+  // all rounds done, and what is kept of the fit (LearnerState::memory).
+  // Nothing is charged. FAILED_PRECONDITION "run-ended".
+  absl::Status FinishFit(
+      const std::string& run_id, const Eigen::MatrixXd& w,
+      const v1::RunEvent& event,
+      const std::map<std::string, Eigen::MatrixXd>& figures = {});
+  // The one number that is kept under the name in LearnerState::memory; none if
+  // there is no such.
+  absl::StatusOr<std::optional<double>> ReadFigure(const std::string& run_id,
+                                                   const std::string& name);
   absl::StatusOr<RunRecord> Get(const std::string& run_id);
   // Newest first.
   absl::StatusOr<std::vector<RunRecord>> List();
@@ -177,7 +185,8 @@ class RunStore {
   absl::Status FinishRound(const std::string& run_id,
                            const FinishedRound& finished);
 
-  // The guarantee of the population is void: all its runs say so from then on.
+  // The guarantee of the population is void: all its runs say so from then on,
+  // and all that a run of it is a term of.
   absl::Status SeeVoid(const std::string& population, std::int64_t void_since);
   // Puts the marks into the stored receipts of these rows that have none.
   // Receipts whose mark is not signed as they are stay as they were.

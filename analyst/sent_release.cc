@@ -13,17 +13,29 @@
 namespace dpnmf::analyst {
 namespace {
 
-// Whether the round of G is kept as it came.
-absl::StatusOr<bool> HasRoundOfMoments(const std::string& run_id,
-                                       RunStore* store) {
-  bool found = false;
+// Whether the rounds of second moments that the run is fitted to are kept as
+// they came: that of G, of aimed that of Z, or both.
+absl::StatusOr<bool> HasRoundsOfMoments(const std::string& run_id,
+                                        const LearnerState& state,
+                                        RunStore* store) {
+  bool first = false, second = false;
   DPNMF_RETURN_IF_ERROR(
       store->ReadRelease(run_id, [&](const v1::ReleaseReply& message) {
-        for (const v1::ReleasedPart& part : message.round().parts())
-          found |= part.name() == kPaidMoments;
-        return !found;
+        for (const v1::ReleasedPart& part : message.round().parts()) {
+          first |= part.name() == kPaidMoments;
+          second |= part.name() == kReleasedAimed;
+        }
+        return true;
       }));
-  return found;
+  // What the second was asked for follows from the first.
+  return first && (second || Kept(state, kAimNumbers) == nullptr);
+}
+
+absl::Status SumIsUnsigned() {
+  return Refusal(absl::StatusCode::kFailedPrecondition, "release-unsigned",
+                 "The run is fitted to a sum of releases, which nobody has "
+                 "signed: export the release of each of its parents, which "
+                 "`dpnmf show` names.");
 }
 
 bool WriteMatrix(const std::string& name, const Eigen::MatrixXd& matrix,
@@ -61,6 +73,7 @@ absl::StatusOr<SentRelease> FindRelease(const std::string& run_id,
   SentRelease sent;
   sent.matrices = matrices;
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store->Get(run_id));
+  if (!matrices && record.run.joined_size() > 0) return SumIsUnsigned();
   if (!matrices && !record.run.parent().empty()) {
     DPNMF_ASSIGN_OR_RETURN(record, store->Get(record.run.parent()));
   }
@@ -73,11 +86,11 @@ absl::StatusOr<SentRelease> FindRelease(const std::string& run_id,
   if (!matrices) {
     sent.paid = PaidMoments();
     DPNMF_ASSIGN_OR_RETURN(const bool kept,
-                           HasRoundOfMoments(sent.run_id, store));
+                           HasRoundsOfMoments(sent.run_id, state, store));
     if (!kept || !dataset.has_value()) return ReleaseUnsigned();
   }
   sent.header = HeaderOfRelease(record, dataset.value_or(v1::Dataset()));
-  sent.names = StoredNames(sent.run_id, store);
+  sent.features = StoredFeatures(sent.run_id, store);
   return sent;
 }
 
@@ -87,11 +100,13 @@ absl::Status WriteRelease(
   v1::ReleaseReply reply;
   *reply.mutable_header() = release.header;
   if (!write(reply)) return absl::OkStatus();
-  const bool written =
-      WriteItemPages(release.names, {}, [&](v1::ListItemsReply&& page) {
+  const bool written = WriteItemPages(
+      release.features.ids, {},
+      [&](v1::ListItemsReply&& page) {
         *reply.mutable_items() = std::move(page);
         return write(reply);
-      });
+      },
+      release.features.weights);
   if (!written) return absl::OkStatus();
   if (!release.matrices) return store->ReadRelease(release.run_id, write);
   WriteMatrices(release.paid, write);

@@ -5,11 +5,11 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/paid_release.h"
+#include "analyst/run_items.h"
 #include "analyst/run_store.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -18,7 +18,7 @@ namespace dpnmf::analyst {
 struct SentRelease {
   std::string run_id;  // of the run that has it
   v1::ReleaseHeader header;
-  std::vector<std::string> names;  // of features, where there are
+  FeatureFacts features;  // where there are
   bool matrices = false;
   PaidMoments paid;  // with `matrices`
 };

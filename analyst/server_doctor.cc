@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyst/curator_client.h"
-#include "analyst/flag_addresses.h"
 #include "common/access/allow_list.h"
 #include "common/doctor/doctor_checks.h"
 #include "common/federation/federation.h"
+#include "common/wire/flag_addresses.h"
 #include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {

@@ -25,6 +25,7 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
+#include "common/base/seldom_stop.h"
 #include "common/base/sha256.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/server/call_record.h"
@@ -44,17 +45,31 @@ absl::Status SpecificationMissing() {
                  "The first message must carry the run's specification.");
 }
 
+// For long computations of an answer: whether nobody waits for it any more.
+Stop WhenCancelled(const grpc::ServerContext& context) {
+  return AskedSeldom([&context] { return context.IsCancelled(); });
+}
+
 // A unary call's request or reply that got lost: only in tests.
 grpc::Status Lost() {
   return {grpc::StatusCode::UNAVAILABLE, "the message was lost"};
 }
 
+// A call that was ended before all had come: it is not what the client asks
+// for.
+absl::Status UploadStalled() {
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "Nothing came for too long, so the upload was ended and "
+                 "nothing was started: send it again.");
+}
+
 // W_0 (D x K) from the chunks that follow the specification, nothing if none
-// follow; and the priors that were announced.
+// follow; and the priors that were announced. `idle` runs while it waits.
 template <typename Request>
 absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
     std::uint64_t features, std::uint64_t rank, const PriorHeaders& announced,
-    grpc::ServerReader<Request>* reader, std::vector<SentPrior>* priors) {
+    grpc::ServerReader<Request>* reader, StallTimeout* idle,
+    std::vector<SentPrior>* priors) {
   DPNMF_ASSIGN_OR_RETURN(PriorReader prior_reader,
                          PriorReader::Create(announced));
   v1::MatrixShape shape;
@@ -65,7 +80,9 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
       RealMatrixReader::Create(shape, shape.rows(), shape.columns()));
   Request request;
   bool any = false;
+  idle->Touch();
   while (DPNMF_TRANSFER("client-receive", reader->Read(&request))) {
+    idle->Touch();
     if (request.has_prior_features()) {
       DPNMF_RETURN_IF_ERROR(prior_reader.Add(request.prior_features()));
       continue;
@@ -78,6 +95,8 @@ absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionary(
     DPNMF_RETURN_IF_ERROR(matrix.Add(request.dictionary()));
     any = true;
   }
+  idle->Pause();
+  if (idle->expired()) return UploadStalled();
   DPNMF_ASSIGN_OR_RETURN(*priors, prior_reader.Finish());
   if (!any) return std::optional<Eigen::MatrixXd>();
   if (!matrix.complete()) {
@@ -150,9 +169,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status StartRun(grpc::ServerContext* context,
                         grpc::ServerReader<v1::StartRunRequest>* reader,
                         v1::Run* reply) override {
-    return Answer(
-        "StartRun", context, v1::StartRunRequest(), Permission::kStart, reply,
-        [&](const std::string& client) { return Start(client, reader); });
+    return Answer("StartRun", context, v1::StartRunRequest(),
+                  Permission::kStart, reply, [&](const std::string& client) {
+                    StallTimeout idle(parts_.upload_idle,
+                                      [context] { context->TryCancel(); });
+                    return Start(client, reader, &idle);
+                  });
   }
 
   grpc::Status WatchRun(grpc::ServerContext* context,
@@ -252,9 +274,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   grpc::Status RefitRun(grpc::ServerContext* context,
                         grpc::ServerReader<v1::RefitRunRequest>* reader,
                         v1::Run* reply) override {
-    return Answer(
-        "RefitRun", context, v1::RefitRunRequest(), Permission::kStart, reply,
-        [&](const std::string& client) { return Refit(client, reader); });
+    return Answer("RefitRun", context, v1::RefitRunRequest(),
+                  Permission::kStart, reply, [&](const std::string& client) {
+                    StallTimeout idle(parts_.upload_idle,
+                                      [context] { context->TryCancel(); });
+                    return Refit(client, reader, &idle);
+                  });
   }
 
   grpc::Status GetRelease(
@@ -389,11 +414,15 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     }
     if (!write(reply)) return absl::OkStatus();
     if (request.feature_names()) {
-      WriteItemPages(StoredNames(request.run_id(), parts_.store), {},
-                     [&](v1::ListItemsReply&& page) {
-                       *reply.mutable_items() = std::move(page);
-                       return write(reply);
-                     });
+      const FeatureFacts features =
+          StoredFeatures(request.run_id(), parts_.store);
+      WriteItemPages(
+          features.ids, {},
+          [&](v1::ListItemsReply&& page) {
+            *reply.mutable_items() = std::move(page);
+            return write(reply);
+          },
+          features.weights);
     }
     WriteChunks(model.w, [&](const v1::RealChunk& chunk) {
       *reply.mutable_dictionary() = chunk;
@@ -405,8 +434,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
           AlonePerServer<v1::PartsReply>(
               request.run_id(),
               [&](const v1::Run& run, const LearnerState& state) {
-                return PartsOf(run, state,
-                               [&] { return context.IsCancelled(); });
+                return PartsOf(run, state, WhenCancelled(context));
               }));
       if (!write(reply)) return absl::OkStatus();
     }
@@ -438,8 +466,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                [&](const v1::Run& run,
                    const LearnerState& state) -> absl::StatusOr<bool> {
                  DPNMF_RETURN_IF_ERROR(WriteRankChoice(
-                     run, state, request, [&] { return context.IsCancelled(); },
-                     write));
+                     run, state, request, WhenCancelled(context), write));
                  return true;
                })
         .status();
@@ -473,8 +500,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         AuditEntry("people-drawn",
                    {{"identity", admitted.client}, {"run", request.run_id()}}));
     return SynthesisePeople(
-        request, run.run, state, *dataset,
-        [&context] { return context.IsCancelled(); },
+        request, run.run, state, *dataset, WhenCancelled(context),
         [&](v1::SynthesiseReply reply) {
           if (!reply.has_header()) return write(reply);
           *reply.mutable_header()->mutable_dataset() = *dataset;
@@ -547,8 +573,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                                            const grpc::ServerContext& context) {
     return AlonePerServer<Eigen::MatrixXd>(
         run_id, [&](const v1::Run& run, const LearnerState& state) {
-          return StandardErrors(run, state,
-                                [&context] { return context.IsCancelled(); });
+          return StandardErrors(run, state, WhenCancelled(context));
         });
   }
 
@@ -606,20 +631,21 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return DPNMF_TRANSFER("client-send", true) ? grpc::Status::OK : Lost();
   }
 
-  absl::StatusOr<v1::Run> Start(
-      const std::string& client,
-      grpc::ServerReader<v1::StartRunRequest>* reader) {
+  absl::StatusOr<v1::Run> Start(const std::string& client,
+                                grpc::ServerReader<v1::StartRunRequest>* reader,
+                                StallTimeout* idle) {
     v1::StartRunRequest first;
     if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
         !first.has_specification())
       return SpecificationMissing();
+    idle->Pause();
     const v1::RunSpecification& specification = first.specification();
     if (!specification.request_id().empty())
-      return StartOnce(client, specification, reader);
+      return StartOnce(client, specification, reader, idle);
     DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
     NamedPriors priors;
     DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
-                           ReadDictionaryOf(planned, reader, &priors));
+                           ReadDictionaryOf(planned, reader, idle, &priors));
     return Started(client, parts_.runs->Start(planned, std::move(w0), client,
                                               std::nullopt, std::move(priors)));
   }
@@ -628,7 +654,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   // new one.
   absl::StatusOr<v1::Run> StartOnce(
       const std::string& client, const v1::RunSpecification& specification,
-      grpc::ServerReader<v1::StartRunRequest>* reader) {
+      grpc::ServerReader<v1::StartRunRequest>* reader, StallTimeout* idle) {
     DPNMF_RETURN_IF_ERROR(CheckRequestId(specification.request_id()));
     DPNMF_ASSIGN_OR_RETURN(
         const std::optional<AnsweredRequest> answered,
@@ -638,7 +664,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       DPNMF_ASSIGN_OR_RETURN(const PlannedRun planned, Plan(specification));
       NamedPriors priors;
       DPNMF_ASSIGN_OR_RETURN(std::optional<Eigen::MatrixXd> w0,
-                             ReadDictionaryOf(planned, reader, &priors));
+                             ReadDictionaryOf(planned, reader, idle, &priors));
       ClientRequest request = RequestById(specification, w0);
       return Started(client,
                      parts_.runs->Start(planned, std::move(w0), client,
@@ -654,7 +680,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         DPNMF_ASSIGN_OR_RETURN(
             w0, ReadDictionary(static_cast<std::uint64_t>(model->w.rows()),
                                specification.parameters().rank(),
-                               specification.priors(), reader, &priors));
+                               specification.priors(), reader, idle, &priors));
       }
     }
     DPNMF_ASSIGN_OR_RETURN(
@@ -674,19 +700,22 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
 
   absl::StatusOr<std::optional<Eigen::MatrixXd>> ReadDictionaryOf(
       const PlannedRun& planned,
-      grpc::ServerReader<v1::StartRunRequest>* reader, NamedPriors* priors) {
+      grpc::ServerReader<v1::StartRunRequest>* reader, StallTimeout* idle,
+      NamedPriors* priors) {
     DPNMF_ASSIGN_OR_RETURN(
         std::optional<Eigen::MatrixXd> w0,
         ReadDictionary(planned.dataset.features(),
                        planned.reply.specification().parameters().rank(),
-                       planned.reply.specification().priors(), reader,
+                       planned.reply.specification().priors(), reader, idle,
                        &priors->priors));
     const bool named = std::any_of(
         priors->priors.begin(), priors->priors.end(),
         [](const SentPrior& prior) { return !prior.names.empty(); });
-    if (named) {
-      DPNMF_ASSIGN_OR_RETURN(priors->names,
-                             AskNames(planned.dataset, parts_.curator));
+    const bool weighted =
+        planned.dataset.weighted_features() && !priors->priors.empty();
+    if (named || weighted) {
+      DPNMF_ASSIGN_OR_RETURN(priors->features,
+                             AskFeatures(planned.dataset, parts_.curator));
     }
     return w0;
   }
@@ -697,13 +726,14 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     return run;
   }
 
-  absl::StatusOr<v1::Run> Refit(
-      const std::string& client,
-      grpc::ServerReader<v1::RefitRunRequest>* reader) {
+  absl::StatusOr<v1::Run> Refit(const std::string& client,
+                                grpc::ServerReader<v1::RefitRunRequest>* reader,
+                                StallTimeout* idle) {
     v1::RefitRunRequest first;
     if (!DPNMF_TRANSFER("client-receive", reader->Read(&first)) ||
         !first.has_refit())
       return SpecificationMissing();
+    idle->Pause();
     DPNMF_ASSIGN_OR_RETURN(NewRun child,
                            parts_.runs->PrepareRefit(first.refit()));
     std::vector<SentPrior> priors;
@@ -711,7 +741,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         std::optional<Eigen::MatrixXd> w0,
         ReadDictionary(static_cast<std::uint64_t>(child.state.w.rows()),
                        child.record.run.specification().parameters().rank(),
-                       first.refit().priors(), reader, &priors));
+                       first.refit().priors(), reader, idle, &priors));
     DPNMF_ASSIGN_OR_RETURN(
         v1::Run run, parts_.runs->Refit(std::move(child), std::move(w0), client,
                                         std::move(priors)));
@@ -730,6 +760,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       DPNMF_RETURN_IF_ERROR(release.Add(message));
     }
     idle.Pause();
+    if (idle.expired()) return UploadStalled();
     DPNMF_ASSIGN_OR_RETURN(NewRun added, release.Finish());
     DPNMF_ASSIGN_OR_RETURN(v1::Run run,
                            parts_.runs->AddReleased(std::move(added), client));

@@ -13,7 +13,7 @@
 namespace dpnmf::analyst {
 
 // FAILED_PRECONDITION "errors-unavailable" but for completed runs that end with
-// moments or statistics.
+// moments, aimed or statistics.
 absl::Status CheckHasStandardErrors(const v1::Run& run);
 
 // Standard errors of a completed run (D x K): 16 draws of the noise around the

@@ -1,11 +1,12 @@
-// dpnmf_complete_bench [RATINGS]: seconds of the methods of `dpnmf-lab
-// complete` on one core, the least of several repeats, as one line of JSON.
+// dpnmf_complete_bench [RATINGS]: processor seconds of the methods of
+// `dpnmf-lab complete` on one core, the least of several repeats, as one line
+// of JSON.
 // bench/peers/complete.sh runs it beside numpy, in turn, on the same file.
 // Lines of user, item, rating; without a file: generated ratings of the shape
 // of MovieLens 100K (943 x 1,682, 80,000 ratings).
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <string>
@@ -23,11 +24,10 @@ double LeastSeconds(int repeats, const std::function<void()>& prepare,
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < repeats; ++i) {
     prepare();
-    const auto begin = std::chrono::steady_clock::now();
+    const std::clock_t begin = std::clock();
     work();
-    const std::chrono::duration<double> taken =
-        std::chrono::steady_clock::now() - begin;
-    least = std::min(least, taken.count());
+    least = std::min(
+        least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   return least;
 }

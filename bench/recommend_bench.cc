@@ -1,6 +1,8 @@
 // Lists for people: how many a second one core makes, on the shape of MovieLens
 // 1M (3,706 items, 165 ratings a person on average), and how long one request
-// over mutual TLS on loopback takes. Data and model: generated.
+// over mutual TLS on loopback takes. Data and model: generated; or, from the
+// environment, MODEL (a file of `dpnmf model --output`) and DATASET (the
+// directory of the imported data set, DATA_DIR/datasets/NAME).
 //
 // `ratio` is the time of a list over that of two products of the model's
 // matrices with a vector, made beside it in the same run: a figure that does
@@ -8,6 +10,7 @@
 // repeats.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -20,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/audit_log.h"
+#include "common/ratings/model_file.h"
 #include "common/server/server.h"
 #include "common/tls/tls.h"
 #include "curator/recommend/recommend_service.h"
@@ -30,7 +34,7 @@ namespace dpnmf {
 namespace {
 
 constexpr int kItems = 3706;
-constexpr int kPeople = 2000;
+constexpr int kPeople = 2000;  // whose lists are made; at most
 constexpr int kLoadings = 33, kRanking = 32;
 
 NamedItemModel GeneratedModel() {
@@ -91,15 +95,22 @@ std::unique_ptr<curator::Dataset> GeneratedRatings() {
 }
 
 struct Bench {
-  std::unique_ptr<curator::Dataset> data = GeneratedRatings();
-  curator::Recommender recommender = [] {
-    NamedItemModel model = GeneratedModel();
+  std::unique_ptr<curator::Dataset> data = [] {
+    const char* const directory = std::getenv("DATASET");
+    return directory == nullptr ? GeneratedRatings()
+                                : curator::Dataset::Open(directory).value();
+  }();
+  curator::Recommender recommender = [this] {
+    const char* const file = std::getenv("MODEL");
+    NamedItemModel model =
+        file == nullptr ? GeneratedModel() : ReadItemModel(file).value();
     const std::vector<std::string> items = model.items;
-    return curator::Recommender::Create(
-               std::move(model), items, {},
-               {.low_units = 10'000, .high_units = 50'000})
+    return curator::Recommender::Create(std::move(model), items, {},
+                                        *data->description().ratings)
         .value();
   }();
+  int people = static_cast<int>(
+      std::min<std::uint64_t>(kPeople, data->private_user_count()));
 };
 Bench& Shared() {
   static Bench bench;
@@ -128,22 +139,22 @@ double BestSeconds(int count, const Work& work) {
 void Lists(benchmark::State& state) {
   const Bench& bench = Shared();
   const ItemModel& model = bench.recommender.model().model;
-  const Eigen::VectorXd h = Eigen::VectorXd::Ones(kLoadings),
-                        g = Eigen::VectorXd::Ones(kRanking);
-  Eigen::VectorXd scores(kItems);
+  const Eigen::VectorXd h = Eigen::VectorXd::Ones(model.loadings.cols()),
+                        g = Eigen::VectorXd::Ones(model.ranking.cols());
+  Eigen::VectorXd scores(model.base.size());
   for (auto _ : state) {
-    const double lists = BestSeconds(kPeople, [&](int u) {
+    const double lists = BestSeconds(bench.people, [&](int u) {
       benchmark::DoNotOptimize(bench.recommender.Recommend(
           bench.data->RatingsOf(static_cast<std::uint64_t>(u)),
           {.by_rating = state.range(0) == 1}));
     });
-    const double products = BestSeconds(kPeople, [&](int) {
+    const double products = BestSeconds(bench.people, [&](int) {
       scores.noalias() = model.loadings * h;
       benchmark::DoNotOptimize(scores.data());
       scores.noalias() = model.ranking * g;
       benchmark::DoNotOptimize(scores.data());
     });
-    state.counters["people_per_second"] = kPeople / lists;
+    state.counters["people_per_second"] = bench.people / lists;
     state.counters["ratio"] = lists / products;
   }
 }
@@ -192,8 +203,10 @@ void Requests(benchmark::State& state) {
   curator::RecommendServiceOptions options;
   options.dataset = bench.data.get();
   options.recommender = &bench.recommender;
-  options.find = [](std::string_view person) -> std::optional<std::uint64_t> {
-    return std::stoull(std::string(person)) % kPeople;
+  options.find =
+      [&bench](std::string_view person) -> std::optional<std::uint64_t> {
+    return std::stoull(std::string(person)) %
+           static_cast<std::uint64_t>(bench.people);
   };
   options.tokens = &gate;
   options.access = access.get();
@@ -209,6 +222,8 @@ void Requests(benchmark::State& state) {
       recommend::v1::RecommendService::NewStub(grpc::CreateChannel(
           server->address(), ChannelTls(FilesOf(directory, "shop")).value()));
   std::uint64_t count = 0;
+  timespec before = {}, after = {};
+  double seconds = 0;
   for (auto _ : state) {
     state.PauseTiming();
     recommend::v1::GetRecommendationsRequest request;
@@ -220,11 +235,17 @@ void Requests(benchmark::State& state) {
     state.ResumeTiming();
     grpc::ClientContext context;
     recommend::v1::GetRecommendationsReply reply;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
     if (!stub->GetRecommendations(&context, request, &reply).ok()) {
       state.SkipWithError("a request was refused");
       break;
     }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    seconds += static_cast<double>(after.tv_sec - before.tv_sec) +
+               1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
   }
+  // Of the server, of the client and of TLS on both sides.
+  state.counters["processor_ms"] = 1e3 * seconds / static_cast<double>(count);
   server->Shutdown();
   std::filesystem::remove_all(directory);
 }

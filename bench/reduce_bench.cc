@@ -1,6 +1,7 @@
-// mpirun ... dpnmf_reduce_bench WORDS BYTES: how long ranks that are all there
-// take to add up so many 64-bit integers, and to pass on so many bytes, as
-// dpnmf-ranks does; medians of 41, in milliseconds, as a line of JSON.
+// mpirun ... dpnmf_reduce_bench WORDS BYTES DIRECTORY: how long ranks that are
+// all there take to add up so many 64-bit integers, and to pass on so many
+// bytes, as dpnmf-ranks does; medians of 41, in milliseconds, as a line of
+// JSON.
 #include <mpi.h>
 #include <sys/prctl.h>
 
@@ -18,31 +19,37 @@ namespace {
 constexpr int kRepeats = 41;
 
 template <typename Work>
-double MedianMilliseconds(const Work& work) {
+double MedianMilliseconds(const WakeSocket& wake, const Work& work) {
+  std::vector<std::uint64_t> room;
   std::vector<double> all;
   for (int i = 0; i < kRepeats; ++i) {
-    std::uint64_t nothing = 0;
     const SteadyTime far =
         std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    AddUp(std::span(&nothing, 1), far);  // all of them are here
+    const Patience patience{far, wake};
+    std::uint64_t nothing = 0;
+    AddUp(std::span(&nothing, 1), &room, patience);
+    char start = 0;
+    Broadcast(std::span(&start, 1), patience);  // all of them are here
     const double begin = MPI_Wtime();
-    work(far);
+    work(patience);
     all.push_back(1e3 * (MPI_Wtime() - begin));
   }
   std::nth_element(all.begin(), all.begin() + kRepeats / 2, all.end());
   return all[kRepeats / 2];
 }
 
-void Measure(std::size_t words, std::size_t bytes) {
+void Measure(std::size_t words, std::size_t bytes,
+             const std::string& directory) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::vector<std::uint64_t> sums(words, 1);
+  const WakeSocket wake(directory, rank);
+  std::vector<std::uint64_t> sums(words, 1), room;
   std::string text(bytes, 'x');
-  const double add_up =
-      MedianMilliseconds([&](SteadyTime far) { AddUp(sums, far); });
-  const double broadcast =
-      MedianMilliseconds([&](SteadyTime far) { Broadcast(text, far); });
+  const double add_up = MedianMilliseconds(
+      wake, [&](const Patience& patience) { AddUp(sums, &room, patience); });
+  const double broadcast = MedianMilliseconds(
+      wake, [&](const Patience& patience) { Broadcast(text, patience); });
   if (rank == 0) {
     std::printf(
         "{\"ranks\": %d, \"words\": %zu, \"bytes\": %zu, \"add_up_ms\": %.3f, "
@@ -55,10 +62,10 @@ void Measure(std::size_t words, std::size_t bytes) {
 }  // namespace dpnmf::curator
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 4) return 2;
   prctl(PR_SET_TIMERSLACK, 1000);
   MPI_Init(&argc, &argv);
   dpnmf::curator::Measure(std::strtoull(argv[1], nullptr, 10),
-                          std::strtoull(argv[2], nullptr, 10));
+                          std::strtoull(argv[2], nullptr, 10), argv[3]);
   MPI_Finalize();
 }

@@ -8,6 +8,12 @@
 # beside one process with R threads, in turn; and the time of MPI's part. Lines of
 # JSON on standard output and in OUTPUT/ranks.jsonl. REPEATS: [15].
 #
+# bench/scale.sh --ranks R --growth [OUTPUT]: how rounds of R ranks of one thread
+# grow with the people, in parts that no process has all of: `moments` and rounds
+# of A and B of 1, 10 and 100 million people (D = 50, K = 10, 8 nonzeros a person).
+# Lines of JSON on standard output and in OUTPUT/growth.jsonl. The largest takes
+# 7.3 GB in WORK [a directory in /tmp] and 8 GB of memory.
+#
 # From the environment: THREADS (all), FEATURES (50), RANK (10), BENCH
 # (build/bench/dpnmf_scale_bench, built if it is not there).
 set -euo pipefail
@@ -19,8 +25,23 @@ case "${1:-}" in -h | --help)
 esac
 if [ "${1:-}" = --ranks ]; then
   ranks=${2:?--ranks needs a number}
-  output=${3:-scale}
   build=$here/../build
+  if [ "${3:-}" = --growth ]; then
+    output=${4:-scale}
+    DPNMF_TARGET="dpnmf-ranks dpnmf_growth_bench" "$here/../deploy/build.sh" "$build" \
+      -DDPNMF_BUILD_BENCH=ON -DDPNMF_RANKS=ON >&2
+    mkdir -p "$output"
+    work=$(mktemp -d -p "${WORK:-/tmp}")
+    trap 'rm -rf "$work"' EXIT
+    for shape in "1000000 moments" "10000000 moments" "100000000 moments" "1000000 statistics" "10000000 statistics" \
+      "100000000 statistics"; do
+      rm -rf "${work:?}"/*
+      "$build/bench/dpnmf_growth_bench" "$build/bin/dpnmf-ranks" "$work" "${shape% *}" "$ranks" "${shape#* }" \
+        2>>"$output/ranks.log"
+    done | tee "$output/growth.jsonl"
+    exit
+  fi
+  output=${3:-scale}
   DPNMF_TARGET="dpnmf-ranks dpnmf_ranks_bench dpnmf_reduce_bench" "$here/../deploy/build.sh" "$build" \
     -DDPNMF_BUILD_BENCH=ON -DDPNMF_RANKS=ON >&2
   mkdir -p "$output"
@@ -39,7 +60,8 @@ if [ "${1:-}" = --ranks ]; then
     done
     # A and B at D = 9,394, K = 30: 282,285 integers; W: 2,254,560 bytes.
     for many in "$ranks" 4; do
-      "${run[@]}" -n "$many" "$build/bench/dpnmf_reduce_bench" 282285 2254560
+      mkdir -p "$work/$many"
+      "${run[@]}" -n "$many" "$build/bench/dpnmf_reduce_bench" 282285 2254560 "$work/$many"
     done
   } | tee "$output/ranks.jsonl"
   exit

@@ -3,6 +3,7 @@
 # way stops the configuration.
 #
 #   base <- privacy <- nmf <- wire <- tls <- {server, doctor} <- {curator, analyst, client}
+#   {server, cli} <- server_commands <- {curator, analyst}
 #   base <- {access, cli} <- {curator, analyst}
 #   {nmf, proto} <- federation <- {curator, analyst}
 #   plot <- {lab, client}
@@ -28,12 +29,13 @@ set(DPNMF_MAY_USE_wire base privacy nmf proto wire)
 set(DPNMF_MAY_USE_federation base privacy nmf proto federation)
 set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
+set(DPNMF_MAY_USE_server_commands base cli proto wire tls server server_commands)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
 set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
-set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire federation tls server doctor numeric curator)
+set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric curator)
 set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
-set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server doctor analyst)
+set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server server_commands doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
@@ -48,18 +50,22 @@ set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common
 set(DPNMF_LINKS_federation common/base common/privacy common/nmf common/federation)
 set(DPNMF_LINKS_tls common/base common/wire common/tls)
 set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
+set(DPNMF_LINKS_server_commands common/base common/cli common/wire common/tls common/server common/server_commands)
 set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
 set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
 set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/plot common/wire
   curator/data curator/import curator/draft curator/factor curator/lab)
-set(DPNMF_LINKS_curator common curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
+# What both servers may include of common/: not its pages and plots.
+set(DPNMF_LINKS_servers common/base common/access common/cli common/privacy common/nmf common/ratings common/wire common/federation
+  common/tls common/server common/server_commands common/doctor)
+set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
 set(DPNMF_LINKS_client common/base common/cli common/plot common/web common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
-set(DPNMF_LINKS_analyst common analyst)
+set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli plot web control operator_page privacy nmf wire federation tls server doctor numeric lab curator client analyst test)
+foreach(layer base access cli plot web control operator_page privacy nmf wire federation tls server server_commands doctor numeric lab curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})
@@ -74,36 +80,62 @@ endforeach()
 define_property(TARGET PROPERTY DPNMF_LAYER)
 
 # dpnmf_compile_together(TARGET [a.cc ...]): all files of the target but these, and
-# but those with failpoints, whose twins compile them again.
+# but those with failpoints, whose twins compile them again. Eight at a time are
+# included by one made file, by their paths below the include root: it has the same
+# text in every tree, so that ccache finds it in each without preprocessing it
+# (UNITY_BUILD of CMake writes absolute paths).
 function(dpnmf_compile_together name)
   if(DPNMF_COMPILE_ALONE)
     return()
   endif()
   get_target_property(sources ${name} SOURCES)
-  list(FILTER sources EXCLUDE REGEX "TARGET_OBJECTS|^/")
-  list(LENGTH sources count)
-  if(count EQUAL 1)
+  get_target_property(folder ${name} SOURCE_DIR)
+  set(alone)
+  set(together)
+  foreach(source ${sources})
+    get_filename_component(file ${source} ABSOLUTE BASE_DIR ${folder})
+    set(lines)
+    if(NOT source MATCHES "TARGET_OBJECTS" AND NOT source IN_LIST ARGN AND NOT file MATCHES "^${CMAKE_BINARY_DIR}/")
+      file(STRINGS ${file} lines REGEX "#include \"common/base/failpoint.h\"")
+      if(NOT lines)
+        file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${file})
+        list(APPEND together ${path})
+        continue()
+      endif()
+    endif()
+    list(APPEND alone ${source})
+  endforeach()
+  list(LENGTH together count)
+  if(count LESS 2)
     return()
   endif()
-  set(alone ${ARGN})
-  foreach(source ${sources})
-    file(STRINGS ${source} lines REGEX "#include \"common/base/failpoint.h\"")
-    if(lines)
-      list(APPEND alone ${source})
-    endif()
+  math(EXPR last "${count} - 1")
+  foreach(first RANGE 0 ${last} 8)
+    list(SUBLIST together ${first} 8 group)
+    list(TRANSFORM group REPLACE "(.+)" "#include \"\\1\"\n")
+    list(JOIN group "" text)
+    math(EXPR number "${first} / 8")
+    set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_together_${number}.cc)
+    file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
+    list(APPEND alone ${made})
   endforeach()
-  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_property(TARGET ${name} PROPERTY SOURCES ${alone})
   # A local variable may have the name of another file's constant, and a class of a
   # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.
+  get_target_property(layer ${name} DPNMF_LAYER)
+  if(NOT layer)
+    set(layer test)
+  endif()
   target_compile_options(${name} PRIVATE -Wno-shadow -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
+    -fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/${layer}/= -fmacro-prefix-map=include/${layer}/=
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER] [ALONE b.cc ...])
 # TOGETHER: its files are compiled together, except for those after ALONE. So are
 # those of a folder that compiles with DPNMF_COLD. What computes is compiled alone:
-# a product and a sum may round once or twice, by what the compiler sees at once.
+# a product and a sum may round once or twice, by what the compiler sees at once. Not
+# so under sanitizers, which promise no bits.
 function(dpnmf_library name)
   cmake_parse_arguments(ARG "TOGETHER" "LAYER" "SOURCES;DEPS;ALONE" ${ARGN})
   if(ARG_SOURCES)
@@ -120,7 +152,7 @@ function(dpnmf_library name)
   endif()
   target_link_libraries(${name} ${scope} ${ARG_DEPS})
   get_directory_property(options COMPILE_OPTIONS)
-  if(ARG_SOURCES AND (ARG_TOGETHER OR DPNMF_COLD IN_LIST options))
+  if(ARG_SOURCES AND (ARG_TOGETHER OR DPNMF_SANITIZE OR DPNMF_COLD IN_LIST options))
     dpnmf_compile_together(${name} ${ARG_ALONE})
   endif()
 endfunction()
@@ -150,15 +182,19 @@ function(dpnmf_check_layers name layer)
   endforeach()
 endfunction()
 
-# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s])
+# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...])
 # LABELS: slow (left out of the normal run), not-sanitized (a sanitizer would find
-# nothing that other tests do not show it: neither of the two is built under one), concurrent (also run
-# under TSan: the target concurrent_tests builds these alone).
+# nothing that other tests do not show it: neither of the two is built under one), lab
+# (nor is this one, unless DPNMF_SANITIZE_LAB is on), concurrent (also run under TSan).
+# MANY_DRAWS: tests of laws over many draws, which sanitizers do not repeat; others run the same code.
+# The targets sanitized_tests and concurrent_tests build what is run under ASan and TSan.
+option(DPNMF_SANITIZE_LAB "Run the tests of the lab under sanitizers too" OFF)
 add_custom_target(concurrent_tests)
+add_custom_target(sanitized_tests)
 # gold (binutils) links a test program in a third of the time of ld.bfd.
 find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   dpnmf_compile_together(${name} ${ARG_ALONE})
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
@@ -170,14 +206,21 @@ function(dpnmf_test name)
   if("concurrent" IN_LIST ARG_LABELS)
     add_dependencies(concurrent_tests ${name})
   endif()
-  if(DPNMF_SANITIZE AND ("slow" IN_LIST ARG_LABELS OR "not-sanitized" IN_LIST ARG_LABELS))
+  if(DPNMF_SANITIZE AND ("slow" IN_LIST ARG_LABELS OR "not-sanitized" IN_LIST ARG_LABELS
+      OR ("lab" IN_LIST ARG_LABELS AND NOT DPNMF_SANITIZE_LAB)))
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
+  add_dependencies(sanitized_tests ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  set(filter)
+  if(DPNMF_SANITIZE AND ARG_MANY_DRAWS)
+    list(JOIN ARG_MANY_DRAWS ":" filter)
+    set(filter TEST_FILTER -${filter})
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST ${filter} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
   if(ARG_LABELS)
     # gtest_discover_tests loses all labels but the first.
     set(labels ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)

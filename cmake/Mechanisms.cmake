@@ -18,7 +18,7 @@ function(dpnmf_mechanism_sources variable folder)
 endfunction()
 
 # mechanism_names.inc: DPNMF_MECHANISM(Name) for each, to be included by tables.
-# The file second_moments.cc defines kSecondMomentsMechanism.
+# The file class_moments.cc defines kClassMomentsMechanism.
 set(rows)
 foreach(name ${DPNMF_MECHANISMS})
   set(symbol)

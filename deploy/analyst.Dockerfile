@@ -2,10 +2,12 @@
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 ARG DPNMF_UNPINNED=
+ARG DPNMF_COMPILER_CACHE=
 COPY deploy/install_pinned.sh deploy/build.lock deploy/
-RUN deploy/install_pinned.sh deploy/build.lock
+RUN deploy/install_pinned.sh deploy/build.lock ${DPNMF_COMPILER_CACHE:+ccache}
 COPY . .
-RUN test ! -e curator && deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF && strip /build/bin/*
+RUN test ! -e curator && env $DPNMF_COMPILER_CACHE deploy/build.sh build -DDPNMF_BUILD_TESTS=OFF \
+ && strip build/bin/*
 
 FROM debian:bookworm-slim
 ARG DPNMF_UNPINNED=
@@ -13,7 +15,7 @@ COPY deploy/install_pinned.sh deploy/runtime.lock /tmp/
 RUN /tmp/install_pinned.sh /tmp/runtime.lock && rm /tmp/install_pinned.sh /tmp/runtime.lock \
  && useradd --system --uid 10002 --no-create-home --shell /usr/sbin/nologin dpnmf \
  && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf
-COPY --from=build /build/bin/dpnmf-analyst /build/bin/dpnmf /usr/bin/
+COPY --from=build /src/build/bin/dpnmf-analyst /src/build/bin/dpnmf /usr/bin/
 USER 10002:10002
 VOLUME ["/var/lib/dpnmf"]
 EXPOSE 7432

@@ -135,7 +135,7 @@ names_of_request() {
 # sign_request DIR CSR NAMES DAYS: writes the certificate to standard output. Only
 # the key of the request is used; the extensions are these.
 sign_request() {
-  openssl x509 -req -in "$2" -CA "$1/ca/ca.crt" -CAkey "$1/ca/ca.key" -sha384 \
+  openssl x509 -req -in "$2" -CA "$1/ca/ca.crt" -CAkey "$1/ca/ca.key" -sha256 \
     -days "$4" -set_serial "0x$(openssl rand -hex 16 | sed 's/^./4/')" \
     -extfile <(
       echo "basicConstraints=critical,CA:FALSE"
@@ -164,7 +164,7 @@ init() {
   [[ ! -e $dir/ca/ca.crt ]] || fail "$dir/ca has a certificate and no key"
   mkdir -p "$dir/ca"
   # The key is installed last: an incomplete CA must not look complete.
-  openssl req -x509 -new -newkey ec -pkeyopt ec_paramgen_curve:P-384 -noenc -sha384 \
+  openssl req -x509 -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -sha256 \
     -days "$CA_DAYS" -subj "/CN=dpnmf CA $(openssl rand -hex 4)" \
     -addext "basicConstraints=critical,CA:TRUE,pathlen:0" \
     -addext "keyUsage=critical,keyCertSign,cRLSign" \
@@ -245,7 +245,7 @@ database = $1/ca/index
 crlnumber = $1/ca/crlnumber
 certificate = $1/ca/ca.crt
 private_key = $1/ca/ca.key
-default_md = sha384
+default_md = sha256
 unique_subject = no
 TEXT
 }

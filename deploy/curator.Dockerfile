@@ -2,9 +2,10 @@
 # image dpnmf-build: the build stage of analyst.Dockerfile, with the packages and
 # the code that both sides share.
 FROM dpnmf-build AS build
+ARG DPNMF_COMPILER_CACHE=
 COPY . .
-RUN DPNMF_TARGET='dpnmf-curator dpnmf-lab' deploy/build.sh /build -DDPNMF_BUILD_TESTS=OFF \
- && strip /build/bin/dpnmf-curator /build/bin/dpnmf-lab
+RUN env DPNMF_TARGET='dpnmf-curator dpnmf-lab' $DPNMF_COMPILER_CACHE deploy/build.sh build -DDPNMF_BUILD_TESTS=OFF \
+ && strip build/bin/dpnmf-curator build/bin/dpnmf-lab
 
 FROM debian:bookworm-slim
 ARG DPNMF_UNPINNED=
@@ -12,7 +13,7 @@ COPY deploy/install_pinned.sh deploy/runtime.lock /tmp/
 RUN /tmp/install_pinned.sh /tmp/runtime.lock && rm /tmp/install_pinned.sh /tmp/runtime.lock \
  && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin dpnmf \
  && install -d -o dpnmf -g dpnmf -m 0700 /var/lib/dpnmf /var/lib/dpnmf-anchor
-COPY --from=build /build/bin/dpnmf-curator /build/bin/dpnmf-lab /usr/bin/
+COPY --from=build /src/build/bin/dpnmf-curator /src/build/bin/dpnmf-lab /usr/bin/
 USER 10001:10001
 VOLUME ["/var/lib/dpnmf", "/var/lib/dpnmf-anchor"]
 EXPOSE 7431

@@ -18,39 +18,14 @@ case "${1:-}" in
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 demo=${DPNMF_DEMO_DIR:-$top/.demo-federation}
-say() { printf '\n== %s\n' "$*"; }
+. "$top/deploy/demo_lib.sh"
 
-if [ -z "${DPNMF_BIN:-}" ]; then
-  say "packages and programs"
-  build=${DPNMF_BUILD_DIR:-$top/build}
-  "$top/deploy/install.sh" build
-  DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf" "$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
-  DPNMF_BIN=$build/bin
-fi
-PATH=$DPNMF_BIN:$PATH
-
-case "$demo" in / | "$HOME" | "$top") echo "DPNMF_DEMO_DIR must be a directory of its own" >&2; exit 2 ;; esac
-rm -rf "$demo"
-mkdir -p "$demo"
+prepare
 cd "$demo"
-servers=()
-stop() {
-  local status=$?
-  [ ${#servers[@]} -eq 0 ] || kill -TERM "${servers[@]}" 2>/dev/null || true
-  wait
-  [ $status -eq 0 ] || echo "the demo failed; the servers' logs: $demo/*.log" >&2
-  exit $status
-}
 trap stop EXIT
 
 say "certificates"
 "$top/deploy/certs.sh" demo "$demo/certs"
-tls() { echo --ca "$demo/certs/$1/ca.crt" --cert "$demo/certs/$1/tls.crt" --key "$demo/certs/$1/tls.key"; }
-free_port() {
-  local port=$1
-  while (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null; do port=$((port + 1)); done
-  echo "$port"
-}
 
 say "three hospitals import people of their own, each with a cap of its own"
 echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["hospitals"]}]}' >allow.json

@@ -9,6 +9,7 @@
 #                     with --config .demo/dpnmf.toml; prints how to stop them
 #
 #   DPNMF_DEMO_DIR    directory for all files; emptied at the start [.demo]
+#   DPNMF_BIN         directory of the programs [built in DPNMF_BUILD_DIR]
 #   DPNMF_BUILD_DIR   directory for the build [build]
 set -euo pipefail
 serve=
@@ -22,17 +23,8 @@ case "${1:-}" in
 esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 demo=${DPNMF_DEMO_DIR:-$top/.demo}
-build=${DPNMF_BUILD_DIR:-$top/build}
-say() { printf '\n== %s\n' "$*"; }
-
-say "packages and programs"
-"$top/deploy/install.sh" build
-DPNMF_TARGET="dpnmf-curator dpnmf-analyst dpnmf" "$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=OFF
-PATH=$build/bin:$PATH
-
-case "$demo" in / | "$HOME" | "$top") echo "DPNMF_DEMO_DIR must be a directory of its own" >&2; exit 2 ;; esac
-rm -rf "$demo"
-mkdir -p "$demo"
+. "$top/deploy/demo_lib.sh"
+prepare
 
 say "certificates (a CA, one for each server, one for a data scientist)"
 "$top/deploy/certs.sh" demo "$demo/certs"
@@ -49,23 +41,8 @@ cat > "$demo/analyst-clients.json" <<'EOF'
 {"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}
 EOF
 
-free_port() {
-  local port=$1
-  while (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null; do port=$((port + 1)); done
-  echo "$port"
-}
 curator_port=$(free_port 7431)
 analyst_port=$(free_port $((curator_port + 1)))
-servers=()
-stop() {
-  local status=$?
-  [ ${#servers[@]} -eq 0 ] || kill -TERM "${servers[@]}" 2>/dev/null || true
-  wait
-  if [ $status -ne 0 ]; then
-    echo "the demo failed; the servers' logs: $demo/curator.log $demo/analyst.log" >&2
-  fi
-  exit $status
-}
 trap stop EXIT
 
 say "two servers on loopback, TLS 1.3, each with its certificate"
@@ -86,12 +63,7 @@ cert = "$demo/certs/alice/tls.crt"
 key = "$demo/certs/alice/tls.key"
 EOF
 client() { dpnmf --config "$demo/dpnmf.toml" "$@"; }
-for _ in $(seq 100); do
-  client datasets >/dev/null 2>&1 && break
-  kill -0 "${servers[@]}" 2>/dev/null || exit 1
-  sleep 0.1
-done
-client datasets
+await_servers
 if [ -n "$serve" ]; then
   trap - EXIT
   printf '\nboth servers run; their clients: --config %s\nto stop them: kill %s\n' "$demo/dpnmf.toml" "${servers[*]}"

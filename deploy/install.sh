@@ -14,7 +14,7 @@ build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
   libsvm-dev prometheus-cpp-dev libcpp-httplib-dev
   openssl ca-certificates)
 test=(libgtest-dev libgmock-dev sqlite3 python3-numpy libgmp-dev)
-ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev ccache)
+ci=(valgrind clang clang-tidy clang-format libclang-rt-14-dev lld ccache)
 python=(python3-grpcio python3-protobuf python3-numpy python3-matplotlib python3-hatchling python3-venv
   python3-pip protobuf-compiler protobuf-compiler-grpc)
 python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil python3-anndata python3-nbclient

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# tests/run.sh [CTEST_ARGUMENT...]: installs missing packages, builds, runs every
-# test except slow statistical ones; run these with `tests/run.sh -L slow`.
+# tests/run.sh [CTEST_ARGUMENT...]: installs missing packages, builds, runs the
+# tests of ctest except slow statistical ones; run these with `tests/run.sh -L slow`.
+# Browser, federation, Python, ranks, packages and containers have a run.sh each,
+# which .ci/run starts.
 set -euo pipefail
 case "${1:-}" in -h | --help)
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
@@ -12,4 +14,5 @@ build=${DPNMF_BUILD_DIR:-$top/build}
 "$top/deploy/install.sh" test
 "$top/deploy/build.sh" "$build" -DDPNMF_BUILD_TESTS=ON
 [ $# -gt 0 ] || set -- -LE slow
-ctest --test-dir "$build" --output-on-failure -j2 "$@"
+# Some tests wait for servers: one more than there are processors.
+ctest --test-dir "$build" --output-on-failure -j$(($(nproc) + 1)) "$@"

@@ -66,7 +66,14 @@ class ModelReader {
     }
     if (!matrix_.has_value() || !matrix_->complete()) return Malformed();
     Model model{.header = std::move(header_), .w = matrix_->Take()};
-    if (names_->complete()) model.names = names_->Take().ids;
+    if (names_->complete()) {
+      ItemList rows = names_->Take();
+      // Rows without names are listed by their numbers.
+      const v1::Dataset& dataset = model.header.dataset();
+      if (dataset.named_features() || !dataset.weighted_features())
+        model.names = std::move(rows.ids);
+      model.weights = std::move(rows.weights);
+    }
     if (parts && parts_.parts_size() != model.w.cols()) return Malformed();
     model.parts = std::move(parts_);
     if (!standard_errors) return model;

@@ -57,9 +57,14 @@ ExitCode ReportEnd(const Session& session, const v1::Run& run,
 std::string GuaranteeOf(const AnalystClient& client, const v1::Run& run) {
   const auto reply = client.ListDatasets();
   if (!reply.ok()) return "";
+  // Of a sum: where all its people have one.
+  for (const v1::JoinedRun& joined : run.joined())
+    if (joined.population() != run.joined(0).population()) return "";
+  const std::string& name = run.joined().empty()
+                                ? run.specification().parameters().dataset()
+                                : run.joined(0).dataset();
   for (const v1::Dataset& dataset : reply->datasets())
-    if (dataset.name() == run.specification().parameters().dataset())
-      return GuaranteeText(dataset.guarantee());
+    if (dataset.name() == name) return GuaranteeText(dataset.guarantee());
   return "";
 }
 
@@ -95,6 +100,29 @@ absl::StatusOr<ExitCode> FollowRun(const Session& session,
   const std::string guarantee =
       session.json() ? "" : GuaranteeOf(client, outcome->run);
   return ReportEnd(session, outcome->run, guarantee, position, print_run);
+}
+
+absl::StatusOr<v1::Run> AwaitRun(const Session& session,
+                                 const AnalystClient& client,
+                                 const std::string& run_id,
+                                 const std::string& if_interrupted) {
+  Interrupt interrupt;
+  WatchCallbacks callbacks;
+  ProgressPrinter printer(
+      session.environment().err,
+      !session.json() && session.environment().terminal_width > 0
+          ? ProgressStyle::kBar
+          : ProgressStyle::kJson,
+      session.environment().terminal_width, v1::CONVERSION_UNSPECIFIED);
+  callbacks.on_event = [](const v1::RunEvent&) {};
+  callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
+  callbacks.on_retry = [](const absl::Status&, absl::Duration) {};
+  DPNMF_ASSIGN_OR_RETURN(const WatchOutcome outcome,
+                         WatchToEnd(client, run_id, session.environment().retry,
+                                    callbacks, &interrupt));
+  printer.EndLine();
+  if (!outcome.interrupted) return outcome.run;
+  return Refusal(absl::StatusCode::kCancelled, "interrupted", if_interrupted);
 }
 
 }  // namespace dpnmf::cli

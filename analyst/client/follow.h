@@ -2,6 +2,8 @@
 #ifndef DPNMF_ANALYST_CLIENT_FOLLOW_H_
 #define DPNMF_ANALYST_CLIENT_FOLLOW_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "analyst/client/client.h"
 #include "analyst/client/session.h"
@@ -16,6 +18,14 @@ namespace dpnmf::cli {
 absl::StatusOr<ExitCode> FollowRun(const Session& session,
                                    const AnalystClient& client,
                                    const v1::Run& run, bool print_run);
+
+// Waits for a run to end, with the progress of its fit on standard error: the
+// output is for scripts. The run as it ended; CANCELLED "interrupted" with the
+// sentence after Ctrl-C.
+absl::StatusOr<v1::Run> AwaitRun(const Session& session,
+                                 const AnalystClient& client,
+                                 const std::string& run_id,
+                                 const std::string& if_interrupted);
 
 }  // namespace dpnmf::cli
 

@@ -19,6 +19,9 @@ struct Model {
   Eigen::MatrixXd errors = {};  // of w; empty if not asked for
   // Of the rows of w; empty if none were declared.
   std::vector<std::string> names = {};
+  // Of the rows of w: what entries are multiplied by before they are
+  // normalised; empty if the data set has no weights.
+  std::vector<double> weights = {};
   v1::PartsReply parts = {};  // of the columns of w; empty if not asked for
   // Of a run on ratings, in the place of both.
   std::optional<NamedItemModel> items = std::nullopt;

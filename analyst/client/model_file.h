@@ -21,10 +21,25 @@ std::string CsvText(const Eigen::MatrixXd& w,
 // Matrix Market, "array real general": column-major, 17 significant digits.
 std::string MatrixMarketText(const Eigen::MatrixXd& w);
 
-// Reads a matrix from .npy ("<f8" or "<f4", two dimensions) or .csv: as CsvText
-// writes it, where another header whose fields are no numbers is skipped.
-// NOT_FOUND "file-not-found"; INVALID_ARGUMENT "npy-malformed", "csv-malformed"
-// (with the line) or "file-type-unknown".
+struct MatrixFile {
+  Eigen::MatrixXd entries = {};
+  // Of a .csv with a header, whose fields are no numbers: the names above the
+  // columns of `entries`; else empty.
+  std::vector<std::string> column_names = {};
+  // Of a .csv with a header whose first column is no column of numbers (its
+  // field of the header is "feature" or empty, or its first entry is no
+  // number): that column; else empty.
+  std::vector<std::string> row_names = {};
+};
+
+// Reads a matrix from .npy (little-endian numbers, two dimensions), .csv (as
+// CsvText writes it, with another header, or without) or .mtx (Matrix Market:
+// coordinate or array, general or symmetric), each also compressed by gzip, as
+// .csv.gz. NOT_FOUND "file-not-found"; INVALID_ARGUMENT "npy-malformed",
+// "csv-malformed" and "mtx-malformed" (with the line), "file-too-large",
+// "file-type-unknown" or "input-unreadable" (damaged).
+absl::StatusOr<MatrixFile> ReadMatrixAndNames(const std::string& path);
+// Its entries.
 absl::StatusOr<Eigen::MatrixXd> ReadMatrixFile(const std::string& path);
 
 // All of `bytes` under `path`, or nothing: a temporary file beside it is

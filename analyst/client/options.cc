@@ -40,7 +40,8 @@ ConfigFile ClientConfig() {
   ConfigFile config = {
       .help =
           "Configuration file, TOML: the names of flags as keys, those of a "
-          "subcommand in a [section] [./dpnmf.toml, then ~/.config/dpnmf.toml]",
+          "subcommand in a [section] [DPNMF_CONFIG, else ./dpnmf.toml, else "
+          "~/.config/dpnmf.toml]",
       .path = ValueOf("DPNMF_CONFIG"),
       .must_exist = true};
   if (!config.path.empty()) return config;

@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "analyst/client/model_file.h"
 #include "common/base/error.h"
+#include "common/base/feature_rows.h"
 #include "common/nmf/defaults.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/run_plan.h"
@@ -123,6 +124,8 @@ std::string UnusedFlag(
       {"--profile-directions", "profile_directions",
        flags.profile_directions.has_value()},
       {"--non-negative", "non_negative", flags.non_negative},
+      {"--loss", "loss", flags.law.loss == "kl"},
+      {"--sparse", "sparseness", flags.law.sparse.has_value()},
       {"--outliers", "outliers", flags.outliers == "on"},
       {"--inner-iterations", "inner_iterations",
        flags.inner_iterations.has_value()},
@@ -136,9 +139,12 @@ std::string UnusedFlag(
   return "";
 }
 
-// `auto` takes a mechanism that fits.
+// `auto` takes a mechanism that fits; for ratings there is one alone.
 absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
-  const Mechanism* const mechanism = Mechanisms().Find(flags.mechanism);
+  const std::string name = flags.mechanism == "auto" && dataset.has_ratings()
+                               ? "ratings"
+                               : flags.mechanism;
+  const Mechanism* const mechanism = Mechanisms().Find(name);
   if (mechanism == nullptr) return absl::OkStatus();
   DatasetFacts facts;
   facts.features = dataset.features();
@@ -158,10 +164,10 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "flag-unused",
       absl::StrCat(
-          "`", unused, "` has no effect on a run with --mechanism ",
-          flags.mechanism,
+          "`", unused, "` has no effect on a run with --mechanism ", name,
           unused_of(kMaxRounds) == unused ? "" : " without further --rounds",
-          "; remove it, or choose another mechanism."));
+          dataset.has_ratings() ? "; remove it."
+                                : "; remove it, or choose another mechanism."));
 }
 
 // A federation is a data set to the server.
@@ -173,6 +179,31 @@ absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
   }
   if (flags.dataset.empty()) flags.dataset = flags.federation;
   return flags;
+}
+
+// The rows of --rows; the server checks the rest.
+absl::Status NameRows(const RunFlags& flags, const v1::Dataset& dataset,
+                      v1::RunSpecification* specification) {
+  if (flags.rows.empty()) return absl::OkStatus();
+  if (flags.moment_rows.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "--rows says how many rows there are: leave out "
+                   "--moment-rows.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rows,
+                         ReadFeatureRows(flags.rows, kMaxMomentRows));
+  if (rows.back() >= dataset.features()) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "feature-rows-malformed",
+        absl::StrCat("'", flags.rows, "' names feature ", rows.back(),
+                     "; the last one of data set '", dataset.name(), "' is ",
+                     dataset.features() - 1, "."));
+  }
+  specification->mutable_learner()->mutable_rows()->Assign(rows.begin(),
+                                                           rows.end());
+  specification->mutable_parameters()->set_moment_rows(
+      static_cast<std::uint32_t>(rows.size()));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -203,7 +234,7 @@ std::string MechanismHelp() {
 
 std::vector<Flag> FlagsOfRun(RunFlags* flags) {
   static const std::string mechanisms = MechanismHelp();
-  return {
+  std::vector<Flag> table = {
       Flag("--dataset", &flags->dataset,
            "Name of the data set; see 'dpnmf datasets' [required without "
            "--federation]",
@@ -234,6 +265,11 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "second moment is released [moments: up to 1024; ratings: by the "
            "data set's size]",
            {.value = "M"}),
+      Flag("--rows", &flags->rows,
+           "Only for moments: the features of the second moment, fewer than "
+           "all and at most 1024, from 0, one on each line [those of the "
+           "largest mean]",
+           {.value = "FILE"}),
       Flag("--share-of-moments", &flags->share_of_moments,
            "Only for moments with further --rounds: share of the run's cost "
            "before them [0.5]",
@@ -280,6 +316,8 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "Start the run even if no part of it can be expected to be "
            "reliable"),
   };
+  for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
+  return table;
 }
 
 double DefaultLambda(const v1::Dataset& dataset) {
@@ -318,6 +356,7 @@ v1::RunSpecification SpecificationOf(const RunFlags& flags,
                                   : v1::INITIALISATION_PUBLIC);
   learner->set_seed(flags.seed);
   learner->set_non_negative(flags.non_negative);
+  SetLaw(flags.law, learner);
   learner->set_step_size(flags.step_size.value_or(0));
   learner->set_steps_per_round(flags.steps_per_round.value_or(0));
   specification.set_hopeless(flags.hopeless);
@@ -348,6 +387,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   }
   DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
   run.specification = SpecificationOf(flags, run.dataset);
+  DPNMF_RETURN_IF_ERROR(NameRows(flags, run.dataset, &run.specification));
   if (is_public) {
     DPNMF_ASSIGN_OR_RETURN(run.dictionary,
                            PublicDictionary(flags, run.dataset));

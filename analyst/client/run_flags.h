@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "analyst/client/client.h"
+#include "analyst/client/law_flags.h"
 #include "common/cli/program.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -24,6 +25,7 @@ struct RunFlags {
   std::optional<double> delta;  // else the cap's
   std::string mechanism = "auto";
   std::optional<std::uint32_t> moment_rows;         // else all, up to 1024
+  std::string rows;                                 // a file; else by the mean
   std::optional<double> share_of_moments;           // else the server's default
   std::vector<double> shares;                       // else the server's default
   std::optional<std::uint32_t> profile_directions;  // likewise
@@ -37,6 +39,7 @@ struct RunFlags {
   std::optional<double> step_size;
   std::optional<std::uint32_t> steps_per_round;
   std::uint64_t seed = 0;
+  LawFlags law;
   bool non_negative = false;
   bool hopeless = false;
 };
@@ -61,6 +64,7 @@ absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
 // A run that can be asked for.
 struct PreparedRun {
   v1::Dataset dataset;
+  // With the rows of --rows.
   v1::RunSpecification specification;
   // W_0 of a public start, D x K, column by column; else empty.
   std::vector<double> dictionary;
@@ -72,7 +76,7 @@ struct PreparedRun {
 // mechanism that was named has no use for, "usage" without a rank where the
 // data set does not hold ratings, and for a number that was given and
 // is out of its range the code that the server has; the errors of
-// ReadMatrixFile.
+// ReadMatrixFile and ReadFeatureRows.
 absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
                                        const RunFlags& flags);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "analyst/client/render/names.h"
 #include "common/base/error.h"
+#include "common/wire/run_state.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -66,7 +66,7 @@ absl::StatusOr<WatchOutcome> WatchToEnd(const AnalystClient& client,
     if (status.ok()) {
       // The stream also ends when a server shuts down in an orderly way.
       auto run = client.GetRun(run_id);
-      if (run.ok() && HasEnded(run->state())) {
+      if (run.ok() && IsFinal(run->state())) {
         outcome.run = *std::move(run);
         return outcome;
       }

@@ -6,18 +6,21 @@
 
 #include <vector>
 
+#include "analyst/commands/serve_flags.h"
 #include "common/cli/program.h"
+#include "common/server_commands/health_command.h"
 
 namespace dpnmf::analyst {
 
 using MakeCommand = Command();
 
-MakeCommand ServeCommand, DoctorCommand, HealthCommand;
+MakeCommand ServeCommand, DoctorCommand;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make : {ServeCommand, DoctorCommand, HealthCommand})
+  for (MakeCommand* make : {ServeCommand, DoctorCommand})
     commands.push_back(make());
+  commands.push_back(HealthCommandOf(ServeFlags{}.listen));
   return commands;
 }
 

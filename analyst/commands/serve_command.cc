@@ -8,7 +8,6 @@
 #include "analyst/commands/serve_flags.h"
 #include "analyst/curator_client.h"
 #include "analyst/federated_curator.h"
-#include "analyst/flag_addresses.h"
 #include "analyst/run_manager.h"
 #include "analyst/run_store.h"
 #include "analyst/service.h"
@@ -23,6 +22,7 @@
 #include "common/server/server.h"
 #include "common/server/server_log.h"
 #include "common/tls/tls.h"
+#include "common/wire/flag_addresses.h"
 #include "common/wire/receipt.h"
 
 namespace dpnmf::analyst {
@@ -89,6 +89,10 @@ absl::Status TakeReceiptKey(const std::string& path, AuditLog* audit,
 absl::Status Serve(const ServeFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckCuratorFlags(flags));
   DPNMF_RETURN_IF_ERROR(CheckListenAddress("--listen", flags.listen));
+  if (!flags.metrics_listen.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckListenAddress("--metrics-listen", flags.metrics_listen));
+  }
   const sigset_t signals = BlockTerminationSignals();
   RequireTls13();
   TlsFiles client_side = flags.tls;
@@ -175,7 +179,7 @@ Command ServeCommand() {
       .summary = "Serve clients (the program `dpnmf`) until SIGTERM or SIGINT",
       .footer =
           "Runs are stored: after a restart, also after kill -9, each "
-          "continues from its last stored\nround and nothing is charged "
+          "continues from its last\nstored round and nothing is charged "
           "twice.\n\nExample:\n  dpnmf-analyst serve --state-dir "
           "/var/lib/dpnmf --curator curator.hospital:7431 \\\n    --ca ca.pem "
           "--cert analyst.pem --key analyst.key --clients "

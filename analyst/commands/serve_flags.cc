@@ -1,5 +1,7 @@
 #include "analyst/commands/serve_flags.h"
 
+#include "common/server_commands/server_flags.h"
+
 namespace dpnmf::analyst {
 
 std::vector<Flag> FlagsOf(ServeFlags* flags) {
@@ -21,9 +23,7 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
       Flag("--ca", &flags->tls.ca_file,
            "PEM file of the CA that signs the curator and the clients",
            {.env = true, .required = true}),
-      Flag("--cert", &flags->tls.certificate_file,
-           "PEM file of this server's certificate",
-           {.env = true, .required = true}),
+      CertificateFlag(&flags->tls.certificate_file),
       Flag("--key", &flags->tls.key_file,
            "PEM file of this server's key; only its owner may read it",
            {.env = true, .required = true}),
@@ -38,10 +38,7 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "Audit log file, JSON lines; nothing is requested or handed out "
            "that cannot be written there [STATE_DIR/audit.jsonl]",
            {.env = true}),
-      Flag("--metrics-listen", &flags->metrics_listen,
-           "HOST:PORT for Prometheus metrics in plain HTTP; use an address of "
-           "the operator's network [off]",
-           {.env = true}),
+      MetricsListenFlag(&flags->metrics_listen),
       Flag("--clients", &flags->clients,
            "JSON file of those who may connect, and their roles",
            {.env = true, .required = true}),
@@ -76,13 +73,8 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "and tried again; must exceed the time that the curator takes for "
            "one round",
            {.range = {1, 86'400}, .env = true, .shown = true}),
-      Flag("--log-level", &flags->log_level,
-           "Log level: trace, debug, info, warn (or warning), error or off",
-           {.one_of = "trace|debug|info|warn|warning|error|off",
-            .env = true,
-            .shown = true}),
-      Flag("--log-json", &flags->log_json,
-           "Write each log entry as one line of JSON", {.env = true}),
+      LogLevelFlag(&flags->log_level),
+      LogJsonFlag(&flags->log_json),
   };
 }
 

@@ -23,6 +23,11 @@ const NameTable<Mechanism>& Mechanisms() {
   return table;
 }
 
+bool FitsMoments(std::string_view mechanism) {
+  const Mechanism* const found = Mechanisms().Find(mechanism);
+  return found != nullptr && found->fits_moments;
+}
+
 const ReleaseKind* FindReleaseKind(std::string_view name) {
   for (const Mechanism* mechanism : Mechanisms().rows()) {
     for (const ReleaseKind& kind : mechanism->releases)
@@ -43,8 +48,8 @@ absl::Status CheckLearning(const RoundFacts& facts) {
 
 absl::Status ErrorsUnavailable() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "errors-unavailable",
-                 "Standard errors exist only for completed runs of `moments` "
-                 "and of `statistics`; leave `--errors` out.");
+                 "Standard errors exist only for completed runs of `moments`, "
+                 "`aimed` and `statistics`; leave `--errors` out.");
 }
 
 absl::Status ErrorsDamaged() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -19,6 +20,8 @@
 #include "absl/status/statusor.h"
 #include "common/base/name_table.h"
 #include "common/base/stop.h"
+#include "common/nmf/aim.h"
+#include "common/nmf/fit_law.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
@@ -42,6 +45,8 @@ struct LearnerState {
 inline constexpr char kUnlearnt[] = "unlearnt";
 // The share of the priors in what W was fitted to (1 x 1; run_priors.h).
 inline constexpr char kPriorShare[] = "prior share";
+// 1 x 1: what W explains of the estimate that it was fitted to, [0, 1].
+inline constexpr char kExplainedShare[] = "explained share";
 
 // Noise of one released part, as a mean over users.
 struct PartNoise {
@@ -56,12 +61,16 @@ struct RoundFacts {
   std::uint32_t moment_rows = 0;           // M
   std::uint64_t seed = 0;                  // of the learner
   double stddev_of_mean = 0;               // of an entry of the run's mean
+  PartNoise of_moments;                    // of G, if the run releases one
+  double largest_moment = 1;               // c_v^2: no v v' is longer
   std::map<std::string, PartNoise> noise;  // by part
   double users = 1;                        // N or N0
   double step_size = 1;
   std::uint32_t steps_per_round = 1;
   // c_h^2: no user's hh' is longer, so |A|_F <= c_h^2.
   double largest_a_norm = 1;
+  // c_v^2 of a second moment (LargestTrace of analyst/round_facts.h).
+  double largest_trace = std::numeric_limits<double>::infinity();
   // Standard deviation of the noise in A itself (not in its sum), off the
   // diagonal. 0: no noise (tests).
   double stddev_a = 0;
@@ -72,6 +81,7 @@ struct RoundFacts {
   const RatingsFacts* ratings = nullptr;
   // Learning is broken off once it says so (common/base/stop.h).
   Stop stopped = {};
+  FitLaw law = {};  // by which W is fitted to moments
   // If not null: told the share of a long update that is done, in (0, 1].
   std::function<void(double)> progress = {};
 };
@@ -136,6 +146,10 @@ struct Mechanism {
   std::span<const ReleaseKind> releases;
   // Null where a dictionary is learnt; nothing if none has been released.
   std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
+  // W is fitted to a released second moment, and to what is declared beside it
+  // (priors, an order of the features, a law): such a release can be fitted
+  // again and passed on.
+  bool fits_moments = false;
   // Its rounds read the declared items (RoundFacts::ratings).
   bool needs_items = false;
   // What W is before the first release; null: a dictionary that is drawn or
@@ -150,6 +164,9 @@ struct Mechanism {
 
 // All of them, by name.
 const NameTable<Mechanism>& Mechanisms();
+
+// False for a name of none.
+bool FitsMoments(std::string_view mechanism);
 
 // nullptr if no mechanism has a release of that name.
 const ReleaseKind* FindReleaseKind(std::string_view name);
@@ -217,6 +234,25 @@ Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
 
 // VarianceShareOfAverage at that round. 1 without facts.average.
 double VarianceShare(const RoundFacts& facts);
+
+// ErrorsFunction of what a run of moments or aimed has kept: the noise of its
+// release, or of both together, is drawn again. moments.cc.
+absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
+    const RoundFacts& facts, const LearnerState& state,
+    const std::function<bool()>& stopped);
+
+// What the second release of a run of aimed with this rank asks for: what the
+// state has kept of it, else a function of the first release (on `rows` rows)
+// and of public facts; without a first one (it was lost) nothing is taken out
+// of v. It must not change: whoever adds a release finds it again. aimed.cc.
+absl::StatusOr<Aim> AimAfter(const RoundFacts& facts, const LearnerState& state,
+                             Eigen::Index rows, int rank);
+// The request for it: `rows` of `features`, which ascend.
+RoundInput RequestOf(const Aim& aim, const std::vector<int>& rows,
+                     Eigen::Index features);
+
+// DefaultShareOfMean of what the run may cost. moments.cc.
+double ShareOfMeanFor(const RunParameters& run, const DatasetFacts& facts);
 
 // The mean (sum / users) of the part `name`, which must be rows x columns.
 // INVALID_ARGUMENT "release-malformed" otherwise.

@@ -9,6 +9,7 @@
 
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/paid_release.h"
+#include "analyst/run_order.h"
 #include "analyst/run_priors.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
@@ -81,13 +82,16 @@ absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
   DPNMF_ASSIGN_OR_RETURN(
       Eigen::MatrixXd mean,
       MeanOfPart(parts, "mean", state->w.rows(), 1, facts.users));
-  DPNMF_ASSIGN_OR_RETURN(const PublicPeople people, PeopleOf(*state));
-  const std::vector<int> rows =
-      ChooseRowsWith(people, mean.col(0), NoiseOf(facts, "mean").stddev,
-                     static_cast<int>(facts.moment_rows));
-  Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
-  std::copy(rows.begin(), rows.end(), kept.data());
-  state->memory[kChosenRows] = std::move(kept);
+  // Unless the request has named them.
+  if (!state->memory.contains(kChosenRows)) {
+    DPNMF_ASSIGN_OR_RETURN(const PublicPeople people, PeopleOf(*state));
+    const std::vector<int> rows =
+        ChooseRowsWith(people, mean.col(0), NoiseOf(facts, "mean").stddev,
+                       static_cast<int>(facts.moment_rows));
+    Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
+    std::copy(rows.begin(), rows.end(), kept.data());
+    state->memory[kChosenRows] = std::move(kept);
+  }
   state->memory[kPaidMean] = std::move(mean);
   return absl::OkStatus();
 }
@@ -108,30 +112,31 @@ absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
   if (const Eigen::MatrixXd* const mean = Kept(*state, kPaidMean);
       mean != nullptr && mean->size() == state->w.rows()) {
     paid.mean = mean->reshaped();
+    paid.moments.mean = MeanOnRows(paid.mean, facts.stddev_of_mean, rows);
   }
   paid.mean_stddev = facts.stddev_of_mean;
+  paid.moments.largest_trace = facts.largest_trace;
   // It was paid for: kept whether or not the fit ends.
   state->memory[kPaidMoments] = paid.moments.g;
   FitOptions options;
   options.rank = static_cast<int>(state->w.cols());
   options.seed = facts.seed;
+  options.law = facts.law;
   options.threads = DefaultThreads();
   options.stop = facts.stopped;
   options.progress = facts.progress;
   DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.order, OrderOn(*state, paid.rows));
   if (!paid.covers_all()) {
     DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(*state));
   }
-  std::optional<double> prior_share;
+  FitFigures figures;
   DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
-                         FitPaidMoments(paid, options, &prior_share));
-  if (prior_share.has_value())
-    state->memory[kPriorShare] = Eigen::MatrixXd::Constant(1, 1, *prior_share);
+                         FitPaidMoments(paid, options, &figures));
+  KeepFigures(figures, state);
   state->w = std::move(w);
   return absl::OkStatus();
 }
-
-namespace {
 
 // The public numbers that the second moment takes decide.
 double ShareOfMeanFor(const RunParameters& run, const DatasetFacts& facts) {
@@ -140,6 +145,8 @@ double ShareOfMeanFor(const RunParameters& run, const DatasetFacts& facts) {
   if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
   return DefaultShareOfMean(static_cast<double>(facts.users), cost->ToDouble());
 }
+
+namespace {
 
 void FillDefaults(const DatasetFacts& facts, RunParameters* run) {
   if (run->moment_rows == 0) {
@@ -162,12 +169,11 @@ Eigen::MatrixXd OnRows(const Eigen::MatrixXd& w, const std::vector<int>& rows) {
 
 constexpr int kReplicates = 16;
 
-// Of what UpdateFromMoments left in the state.
-absl::StatusOr<Eigen::MatrixXd> StandardErrors(
+}  // namespace
+
+absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
     const RoundFacts& facts, const LearnerState& state,
     const std::function<bool()>& stopped) {
-  const auto part = facts.noise.find("G");
-  if (part == facts.noise.end()) return ErrorsUnavailable();
   const Eigen::MatrixXd* const g = Kept(state, "G");
   if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
       g->rows() < 1 || g->rows() > state.w.rows())
@@ -175,14 +181,22 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   DPNMF_ASSIGN_OR_RETURN(const std::vector<int> on,
                          RowsOfMoments(facts.moment_rows, state));
   if (static_cast<Eigen::Index>(on.size()) != g->rows()) return ErrorsDamaged();
-  NoisedMoments moments{*g, part->second.stddev, part->second.diagonal_stddev,
-                        nullptr};
+  DPNMF_ASSIGN_OR_RETURN(NoisedMoments moments,
+                         MomentsKept(state, facts.of_moments.stddev,
+                                     facts.of_moments.diagonal_stddev));
+  moments.largest_trace = facts.largest_trace;
   DPNMF_ASSIGN_OR_RETURN(moments.priors, PriorsOf(state, on));
+  DPNMF_ASSIGN_OR_RETURN(moments.order, OrderOn(state, on));
+  if (const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
+      mean != nullptr && mean->size() == state.w.rows() && mean->allFinite() &&
+      on.size() < static_cast<std::size_t>(state.w.rows()))
+    moments.mean = MeanOnRows(mean->reshaped(), facts.stddev_of_mean, on);
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments, stopped));
   FitOptions options;
   options.rank = static_cast<int>(state.w.cols());
   options.seed = facts.seed;
+  options.law = facts.law;
   options.threads = DefaultThreads();
   options.stop = stopped;
   BootstrapOptions bootstrap;
@@ -207,6 +221,8 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
                                   options, bootstrap);
 }
 
+namespace {
+
 LearningWork Work(const LearningShape& shape) {
   const FitWork fit = WorkOfFit(static_cast<int>(shape.moment_rows),
                                 static_cast<int>(shape.rank));
@@ -223,12 +239,14 @@ constexpr ReleaseKind kReleases[] = {{.name = "mean",
                                       .update = UpdateFromMoments,
                                       .is_answer = true,
                                       .is_passed_on = true,
-                                      .standard_errors = StandardErrors,
+                                      .standard_errors = ErrorsOfMoments,
                                       .work = Work}};
 
 }  // namespace
 
-extern const Mechanism kMomentsMechanism = {
-    .name = "moments", .fill_defaults = FillDefaults, .releases = kReleases};
+extern const Mechanism kMomentsMechanism = {.name = "moments",
+                                            .fill_defaults = FillDefaults,
+                                            .releases = kReleases,
+                                            .fits_moments = true};
 
 }  // namespace dpnmf::analyst

@@ -2,8 +2,8 @@
 """The methods of `dpnmf-lab complete` as one writes them in numpy.
 
 complete_peer.py RATINGS: lines of user, item, rating. Full matrices with a mask,
-as the publication's formulas read; one line of JSON with the least seconds of
-several repeats.
+as the publication's formulas read; one line of JSON with the least processor seconds
+of several repeats.
 """
 import json
 import sys
@@ -29,9 +29,9 @@ def load(path):
 def least(repeats, work):
     seconds = []
     for _ in range(repeats):
-        begin = time.perf_counter()
+        begin = time.process_time()
         work()
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(time.process_time() - begin)
     return min(seconds)
 
 

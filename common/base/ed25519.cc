@@ -11,7 +11,7 @@
 namespace dpnmf {
 namespace {
 
-void Require(bool ok) {
+void RequireSignature(bool ok) {
   if (ok) return;
   std::fputs("dpnmf: OpenSSL cannot make an Ed25519 signature; stopping\n",
              stderr);
@@ -76,7 +76,7 @@ struct SigningKey::State {
 SigningKey::SigningKey(std::unique_ptr<State> state)
     : state_(std::move(state)) {
   const auto part = PublicPartOf(state_->key);
-  Require(part.has_value());
+  RequireSignature(part.has_value());
   public_key_ = *part;
 }
 SigningKey::~SigningKey() = default;
@@ -84,7 +84,7 @@ SigningKey::SigningKey(SigningKey&& other) noexcept = default;
 
 SigningKey SigningKey::Generate() {
   Key key(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
-  Require(key != nullptr);
+  RequireSignature(key != nullptr);
   return SigningKey(std::make_unique<State>(State{std::move(key)}));
 }
 
@@ -97,8 +97,9 @@ std::optional<SigningKey> SigningKey::FromPem(std::string_view pem) {
 
 std::string SigningKey::Pem() const {
   const Bio bio(BIO_new(BIO_s_mem()));
-  Require(PEM_write_bio_PrivateKey(bio.get(), state_->key.get(), nullptr,
-                                   nullptr, 0, nullptr, nullptr) == 1);
+  RequireSignature(PEM_write_bio_PrivateKey(bio.get(), state_->key.get(),
+                                            nullptr, nullptr, 0, nullptr,
+                                            nullptr) == 1);
   return Written(bio);
 }
 
@@ -106,12 +107,12 @@ Signature SigningKey::Sign(std::span<const std::byte> message) const {
   const Context context(EVP_MD_CTX_new());
   Signature signature{};
   std::size_t size = signature.size();
-  Require(context != nullptr &&
-          EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr,
-                             state_->key.get()) == 1 &&
-          EVP_DigestSign(context.get(), signature.data(), &size, Data(message),
-                         message.size()) == 1 &&
-          size == signature.size());
+  RequireSignature(context != nullptr &&
+                   EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr,
+                                      state_->key.get()) == 1 &&
+                   EVP_DigestSign(context.get(), signature.data(), &size,
+                                  Data(message), message.size()) == 1 &&
+                   size == signature.size());
   return signature;
 }
 
@@ -129,8 +130,8 @@ bool Verify(const PublicKey& key, std::span<const std::byte> message,
 std::string PemOf(const PublicKey& key) {
   const Key public_key = KeyOf(key);
   const Bio bio(BIO_new(BIO_s_mem()));
-  Require(public_key != nullptr &&
-          PEM_write_bio_PUBKEY(bio.get(), public_key.get()) == 1);
+  RequireSignature(public_key != nullptr &&
+                   PEM_write_bio_PUBKEY(bio.get(), public_key.get()) == 1);
   return Written(bio);
 }
 

@@ -1,6 +1,9 @@
 #include "common/base/interruption.h"
 
 #include <csignal>
+#include <string>
+
+#include "common/base/error.h"
 
 namespace dpnmf {
 namespace {
@@ -19,5 +22,13 @@ void InterruptGently() {
 }
 
 bool Interrupted() { return interrupted != 0; }
+
+absl::Status AsInterruption(absl::Status status) {
+  if (!Interrupted() || !absl::IsCancelled(status) ||
+      ReasonCode(status) != "cancelled")
+    return status;
+  return Refusal(absl::StatusCode::kCancelled, "interrupted",
+                 std::string(status.message()));
+}
 
 }  // namespace dpnmf

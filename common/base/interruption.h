@@ -2,12 +2,21 @@
 #ifndef DPNMF_COMMON_BASE_INTERRUPTION_H_
 #define DPNMF_COMMON_BASE_INTERRUPTION_H_
 
+#include "absl/status/status.h"
+
 namespace dpnmf {
 
 // From now on the first SIGINT or SIGTERM only makes Interrupted() true, so
-// that the command ends by itself; a second one ends the process at once.
+// that the command ends by itself; a second one ends the process at once. Call
+// it before other threads run.
 void InterruptGently();
+// Any thread may ask.
 bool Interrupted();
+
+// What a command says at its end: work that was told to stop ends with
+// CANCELLED "cancelled", whoever told it. Where that was the user's own signal
+// the code is "interrupted". Other statuses, and the sentence, stay.
+absl::Status AsInterruption(absl::Status status);
 
 }  // namespace dpnmf
 

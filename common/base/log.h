@@ -32,8 +32,7 @@ void LogError(std::string_view format, const Values&... values) {
   Log(LogLevel::kError, format, {absl::AlphaNum(values).Piece()...});
 }
 
-// level: trace, debug, info, warn or warning, error, off. Entries below it are
-// dropped.
+// level: info, warn, error or off. Entries below it are dropped.
 void SetLogLevel(std::string_view level);
 
 }  // namespace dpnmf

@@ -12,7 +12,7 @@ namespace {
 
 // Hashing only fails for want of memory or a broken OpenSSL: nothing that runs
 // on could be trusted.
-void Require(bool ok) {
+void RequireHash(bool ok) {
   if (ok) return;
   std::fputs("dpnmf: OpenSSL cannot compute SHA-256; stopping\n", stderr);
   std::abort();
@@ -26,14 +26,15 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  Require(state_->context != nullptr &&
-          EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+  RequireHash(state_->context != nullptr &&
+              EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
 }
 
 Sha256::~Sha256() = default;
 
 Sha256& Sha256::AddBytes(std::span<const std::byte> bytes) {
-  Require(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+  RequireHash(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) ==
+              1);
   return *this;
 }
 
@@ -56,8 +57,8 @@ Sha256& Sha256::AddDouble(double value) {
 Digest Sha256::Finish() {
   Digest digest;
   unsigned int size = 0;
-  Require(EVP_DigestFinal_ex(state_->context, digest.data(), &size) == 1 &&
-          size == digest.size());
+  RequireHash(EVP_DigestFinal_ex(state_->context, digest.data(), &size) == 1 &&
+              size == digest.size());
   return digest;
 }
 
@@ -65,10 +66,10 @@ Digest HmacSha256(std::span<const std::byte> key,
                   std::span<const std::byte> data) {
   Digest digest;
   unsigned int size = 0;
-  Require(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-               reinterpret_cast<const unsigned char*>(data.data()), data.size(),
-               digest.data(), &size) != nullptr &&
-          size == digest.size());
+  RequireHash(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                   reinterpret_cast<const unsigned char*>(data.data()),
+                   data.size(), digest.data(), &size) != nullptr &&
+              size == digest.size());
   return digest;
 }
 

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
+#include "common/base/interruption.h"
 #include "common/cli/config_file.h"
 #include "common/cli/flag_value.h"
 #include "common/cli/manual.h"
@@ -55,6 +56,16 @@ bool HasHealth(const Program& program) {
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(kFlagColumn); }
+  // CLI11 requires a configuration file that must be there, though its path is
+  // known without the flag.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_name() == "--config") {
+      const std::string path = option->get_default_str();
+      return absl::StrCat(" ", option->get_type_name(), path.empty() ? "" : "=",
+                          path);
+    }
+    return CLI::Formatter::make_option_opts(option);
+  }
   std::string make_description(const CLI::App* command) const override {
     return Wrap(command->get_description(), kScreen) + "\n";
   }
@@ -369,8 +380,8 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
   const absl::StatusOr<ExitCode> done =
       WithoutExceptions(*parser.Path().back());
   if (done.ok()) return *done;
-  return refuse(ErrorText(program.root.name, done.status()),
-                ExitCodeOf(done.status()));
+  const absl::Status why = AsInterruption(done.status());
+  return refuse(ErrorText(program.root.name, why), ExitCodeOf(why));
 }
 
 ExitCode Main(const Program& program, int argc, const char* const* argv) {

@@ -22,8 +22,10 @@ constexpr double kLeastBetween = 1e-6;
 struct RawClass {
   double size = 0;
   Eigen::VectorXd noised_mean;
+  double mean_noise = 0;             // variance of an entry of noised_mean
   Eigen::VectorXd mean;              // within the range
   Eigen::VectorXd largest_variance;  // b
+  Eigen::MatrixXd second;            // noised: E v v'
   Eigen::MatrixXd covariance;        // noised
 };
 
@@ -56,21 +58,16 @@ RawClass RawClassOf(const NoisedClasses& noised, Eigen::Index index,
                       static_cast<double>(features) + 2);
   const MeanRange range(noised);
   raw.noised_mean = block.col(0).tail(features) / (a * raw.size);
+  // Of the mean of two numbers.
+  raw.mean_noise =
+      noised.stddev * noised.stddev / (2 * a * a * raw.size * raw.size);
   raw.mean = range.Cut(raw.noised_mean);
   raw.largest_variance = range.LargestVariance(raw.mean);
-  raw.covariance = block.bottomRightCorner(features, features) / raw.size -
-                   raw.mean * raw.mean.transpose();
+  raw.second = block.bottomRightCorner(features, features) / raw.size;
+  raw.covariance = raw.second - raw.mean * raw.mean.transpose();
   // The square of the mean has the mean's variance too much.
-  raw.covariance.diagonal().array() +=
-      noised.stddev * noised.stddev / (2 * a * a * raw.size * raw.size);
+  raw.covariance.diagonal().array() += raw.mean_noise;
   return raw;
-}
-
-// The variance of an entry of a class's noised mean: of the mean of two
-// numbers.
-double MeanNoise(const NoisedClasses& noised, const RawClass& raw) {
-  const double stddev = noised.stddev / (noised.constant * raw.size);
-  return stddev * stddev / 2;
 }
 
 // Posterior means of numbers y with normal noise of variance `noise` under a
@@ -94,7 +91,7 @@ void ShrinkMeans(const NoisedClasses& noised, std::vector<RawClass>* classes) {
   for (const RawClass& one : *classes) {
     const double share = one.size / people;
     overall += share * one.noised_mean;
-    noise += share * share * MeanNoise(noised, one);
+    noise += share * share * one.mean_noise;
   }
   const MeanRange range(noised);
   const Eigen::VectorXd g = range.Cut(DrawnToCentre(range.Cut(overall), noise));
@@ -102,7 +99,7 @@ void ShrinkMeans(const NoisedClasses& noised, std::vector<RawClass>* classes) {
 
   // Of what a class has beyond the overall mean, whose noise it shares.
   const auto noise_beyond = [&](const RawClass& one) {
-    return MeanNoise(noised, one) * (1 - 2 * one.size / people) + noise;
+    return one.mean_noise * (1 - 2 * one.size / people) + noise;
   };
   double product = 0;
   for (const RawClass& one : *classes) {
@@ -133,16 +130,63 @@ double KappaOf(const std::vector<RawClass>& classes) {
   return std::clamp(product / square, kLeastKappa, 1.0);
 }
 
-Eigen::MatrixXd RootOf(const RawClass& raw, double kappa, double stddev) {
-  const Eigen::Index features = raw.mean.size();
-  const Eigen::MatrixXd target =
-      (kappa * raw.largest_variance).asDiagonal().toDenseMatrix();
+Eigen::MatrixXd TargetOf(const RawClass& raw, double kappa) {
+  return (kappa * raw.largest_variance).asDiagonal().toDenseMatrix();
+}
+
+// |C - target|^2 that the noise makes in the mean, and what is beyond it: below
+// 0 by chance.
+struct TargetDistance {
+  double noise = 0, beyond = 0;
+};
+
+TargetDistance DistanceOf(const RawClass& raw, const Eigen::MatrixXd& target,
+                          double stddev) {
   // Entries off the diagonal are means of two: half the variance.
-  const auto d = static_cast<double>(features);
+  const auto d = static_cast<double>(raw.mean.size());
   const double of_entry = stddev / raw.size;
   const double noise = of_entry * of_entry * (d + d * (d - 1) / 2);
-  const double signal =
-      std::max((raw.covariance - target).squaredNorm() - noise, 0.0);
+  return {noise, (raw.covariance - target).squaredNorm() - noise};
+}
+
+// A second reading of each mean. S = C + m m' has been released as well, with
+// noise of its own: where m_0, the mean of ShrinkMeans, is near m and T near C,
+//   (S - T) m_0 / |m_0|^2  ~  m + noise / |m_0|,
+// which is worth |m_0|^2 / a^2 times what the sum of the class is worth. C - T
+// counts as noise with independent entries. The two are averaged by their
+// variances. m_0 comes from sizes and sums, so the noise of S is independent of
+// it; a second step of the same kind would not have that.
+void ReadSecondMoments(double kappa, double stddev,
+                       std::vector<RawClass>* classes) {
+  double beyond = 0, squares = 0;  // of all classes
+  for (const RawClass& one : *classes) {
+    beyond += one.size * one.size *
+              DistanceOf(one, TargetOf(one, kappa), stddev).beyond;
+    squares += one.size * one.size;
+  }
+  const double distance = std::max(beyond / squares, 0.0);
+  for (RawClass& one : *classes) {
+    const auto features = static_cast<double>(one.mean.size());
+    const double length = one.mean.squaredNorm();
+    const double noise = stddev * stddev / (2 * one.size * one.size);
+    const double variance = (noise + distance / (features * features)) / length;
+    const double whole = one.mean_noise + variance;
+    if (!(length > 0 && whole > 0)) continue;
+    const double share = one.mean_noise / whole;
+    const Eigen::VectorXd read =
+        (one.second * one.mean -
+         kappa * one.largest_variance.cwiseProduct(one.mean)) /
+        length;
+    one.noised_mean += share * (read - one.noised_mean);
+    one.mean_noise *= 1 - share;
+  }
+}
+
+Eigen::MatrixXd RootOf(const RawClass& raw, double kappa, double stddev) {
+  const Eigen::Index features = raw.mean.size();
+  const Eigen::MatrixXd target = TargetOf(raw, kappa);
+  const auto [noise, beyond] = DistanceOf(raw, target, stddev);
+  const double signal = std::max(beyond, 0.0);
   const double share = signal + noise > 0 ? signal / (signal + noise) : 0;
   const SymmetricEigen eigen =
       EigenOfSymmetric(share * raw.covariance + (1 - share) * target);
@@ -233,6 +277,8 @@ std::vector<ClassGaussian> FitClasses(const NoisedClasses& noised) {
         noised.sizes.empty() ? 0 : static_cast<double>(noised.sizes[place])));
   }
   // Covariances are about the means that they were released with.
+  ShrinkMeans(noised, &raw);
+  ReadSecondMoments(KappaOf(raw), noised.stddev, &raw);
   ShrinkMeans(noised, &raw);
   const double kappa = KappaOf(raw);
   std::vector<ClassGaussian> classes;

@@ -1,7 +1,7 @@
 // People drawn from a noised release of `class_moments`: a Gaussian for each
 // class, fitted to the noised size, mean and second moment with the noise's
 // known law. Functions of released values and public facts alone, hence free
-// post-processing (docs/privacy.md, Theorem "What is published").
+// post-processing (docs/privacy.md, theorem 7).
 #ifndef DPNMF_COMMON_NMF_CLASS_MODEL_H_
 #define DPNMF_COMMON_NMF_CLASS_MODEL_H_
 
@@ -48,7 +48,10 @@ struct ClassGaussian {
 // of all people, g, has a prior of one centre and one variance over features;
 // what a class has beyond g in feature i has mean 0 and variance
 // k (g_i - low)(high - g_i), with one k for all classes and features. They are
-// cut to the range. A variance of a feature
+// cut to the range. The second moment of a class holds its mean once more,
+// S = C + m m': with the first posterior means in the place of m on one side it
+// is a second reading of each mean, with noise of its own, and the posterior
+// means are taken again from both. A variance of a feature
 // within a range is at most b = (mean - low)(high - mean) (Bhatia and Davis
 // 2000). The covariance is w C + (1 - w) kappa diag(b), C the noised one: kappa
 // is fitted to the variances of all classes, and w is the share of C's distance

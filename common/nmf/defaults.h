@@ -8,6 +8,7 @@ namespace dpnmf {
 
 inline constexpr std::uint32_t kDefaultRounds = 30;  // not of moments
 inline constexpr double kDefaultShareOfMoments = 0.5;
+inline constexpr double kDefaultShareOfFirstMoments = 0.3;  // of aimed
 inline constexpr double kDefaultStepSize = 1;
 inline constexpr std::uint32_t kDefaultStepsPerRound = 200;
 inline constexpr std::uint32_t kDefaultInnerIterations = 10;

@@ -15,6 +15,7 @@ namespace dpnmf {
 struct Forecast {
   // The largest singular value that the noise alone has, over the sum of all
   // that the data can have. moments: 2 sigma sqrt(M) / (N c_v^2), M the rows.
+  // aimed: the same, sigma that of the mean of both releases by precision.
   // statistics and gradient: sigma_B (sqrt D + sqrt K) / (N c_u c_h), sigma_B
   // that of the average over the rounds (VarianceShareOfAverage).
   double noise = 0;

@@ -47,16 +47,16 @@ struct FeaturePair {
   int i, j;
 };
 
-std::vector<FeaturePair> PairsOf(const MatrixXd& loadings, const MatrixXd& rest,
+// distance(i, j) of features i < j.
+template <typename Distance>
+std::vector<FeaturePair> PairsOf(const Distance& distance, const MatrixXd& rest,
                                  const VectorXd& unit, const Stop& stop) {
   const int count = static_cast<int>(rest.rows());
   std::vector<FeaturePair> pairs;
   pairs.reserve(static_cast<std::size_t>(count) * (count - 1) / 2);
-  const MatrixXd rows = loadings.transpose();
   for (int j = 0; j < count && !Stopped(stop); ++j) {
     for (int i = 0; i < j; ++i) {
-      pairs.push_back({(rows.col(i) - rows.col(j)).squaredNorm(), rest(i, j),
-                       unit(i) * unit(j), i, j});
+      pairs.push_back({distance(i, j), rest(i, j), unit(i) * unit(j), i, j});
     }
   }
   std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
@@ -70,15 +70,22 @@ struct Level {
   double distance, weight, value;
 };
 
-// Least squares of rest = unit * value over pairs, by bins of equal count.
+// Least squares of rest = unit * value over pairs, by bins of equal count;
+// pairs of one distance are in one bin.
 std::vector<Level> BinnedLevels(const std::vector<FeaturePair>& pairs) {
   constexpr std::size_t kPairsPerBin = 20, kMostBins = 400;
   const std::size_t bins =
       std::clamp(pairs.size() / kPairsPerBin, std::size_t{1}, kMostBins);
   std::vector<Level> levels;
+  std::size_t end = 0;
   for (std::size_t bin = 0; bin < bins; ++bin) {
-    const std::size_t first = bin * pairs.size() / bins,
-                      end = (bin + 1) * pairs.size() / bins;
+    const std::size_t first = end;
+    end = std::max(first, (bin + 1) * pairs.size() / bins);
+    if (end == first) continue;
+    while (end < pairs.size() &&
+           pairs[end].distance == pairs[end - 1].distance) {
+      ++end;
+    }
     Level level{0, 0, 0};
     for (std::size_t at = first; at < end; ++at) {
       level.distance += pairs[at].distance;
@@ -123,11 +130,13 @@ void MakeFalling(std::vector<Level>* levels) {
   }
 }
 
-// The rest that likeness of features explains, off the diagonal (M x M).
-MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
+// The rest that a falling function of the distance explains, off the diagonal
+// (M x M).
+template <typename Distance>
+MatrixXd ExplainedByDistance(const Distance& distance, const MatrixXd& rest,
                              const VectorXd& unit, const Stop& stop) {
   MatrixXd explained = MatrixXd::Zero(rest.rows(), rest.cols());
-  const std::vector<FeaturePair> pairs = PairsOf(loadings, rest, unit, stop);
+  const std::vector<FeaturePair> pairs = PairsOf(distance, rest, unit, stop);
   if (Stopped(stop)) return explained;
   std::vector<Level> levels = BinnedLevels(pairs);
   if (levels.empty()) return explained;
@@ -151,6 +160,15 @@ MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
     explained(pair.i, pair.j) = explained(pair.j, pair.i) = value * pair.unit;
   }
   return explained;
+}
+
+// The rest that likeness of features explains: |F_i - F_j|^2.
+MatrixXd ExplainedByLikeness(const MatrixXd& loadings, const MatrixXd& rest,
+                             const VectorXd& unit, const Stop& stop) {
+  const MatrixXd rows = loadings.transpose();
+  return ExplainedByDistance(
+      [&](int i, int j) { return (rows.col(i) - rows.col(j)).squaredNorm(); },
+      rest, unit, stop);
 }
 
 // Each eigenvalue x of `noised` to x - 2 s^2 M h(x), h(x) = 1/M sum_j (x - x_j)
@@ -272,6 +290,49 @@ SpectralEstimate EstimateBySpectrum(const MatrixXd& y, double stddev,
       prior + RotationInvariantShrinkage(y - prior, stddev, stop);
   result.g = (estimate + estimate.transpose()) / 2;
   return result;
+}
+
+MatrixXd EstimateByDirection(const MatrixXd& y, const VectorXd& start,
+                             double stddev) {
+  constexpr int kSteps = 2;
+  VectorXd q = start.size() > 0 ? start : VectorXd::Ones(y.rows());
+  VectorXd image = VectorXd::Zero(y.rows());
+  for (int step = 0; step < kSteps; ++step) {
+    // Y q has noise of deviation s in each entry, |q| = 1.
+    q.normalize();
+    image = PosteriorMeans(Applied(y, q), stddev);
+    if (!(image.norm() > 0)) return MatrixXd::Zero(y.rows(), y.cols());
+    q = image;
+  }
+  return image * (image / image.norm()).transpose();  // image = l q
+}
+
+MatrixXd EstimateByOrder(const MatrixXd& y, const FeatureNearness& nearness,
+                         Index count, double stddev, const Stop& stop) {
+  const MatrixXd u = nearness.patterns.leftCols(count);
+  const auto in_patterns = [&](const MatrixXd& matrix) {
+    const MatrixXd inner = TransposeProduct(u, Product(matrix, u, stop), stop);
+    return MatrixXd((inner + inner.transpose()) / 2);
+  };
+  const Spectrum spectrum = SpectrumOf(in_patterns(y), stop);
+  const VectorXd spikes = ShrunkSpikes(
+      spectrum.values, 2 * stddev * std::sqrt(static_cast<double>(count)));
+  const MatrixXd loadings =
+      Product(u, spectrum.vectors.leftCols(spikes.size()) *
+                     spikes.cwiseSqrt().asDiagonal());
+  MatrixXd prior = ProductTranspose(loadings, loadings, stop);
+  const VectorXd p = (y.diagonal() - prior.diagonal())
+                         .cwiseMax(1e-3 * prior.diagonal().mean());
+  const VectorXd unit = p.cwiseSqrt();
+  prior += ExplainedByLikeness(loadings, y - prior, unit, stop);
+  prior += ExplainedByDistance(
+      [&](int i, int j) { return nearness.distances(i, j); }, y - prior, unit,
+      stop);
+  prior.diagonal() += p;
+  const MatrixXd rest =
+      RotationInvariantShrinkage(in_patterns(y - prior), stddev, stop);
+  prior += ProductTranspose(Product(u, rest, stop), u, stop);
+  return (prior + prior.transpose()) / 2;
 }
 
 MatrixXd EstimateByEntries(const MatrixXd& y, double stddev, const Stop& stop) {

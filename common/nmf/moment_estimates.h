@@ -1,7 +1,8 @@
-// Two estimates of a second moment G (M x M) from Y = G + E, E symmetric
+// Estimates of a second moment G (M x M) from Y = G + E, E symmetric
 // Gaussian noise of deviation `stddev` above the diagonal. One sees few
-// directions that many features share, the other few large entries. A third
-// begins at what is public. The steps of DenoiseMoments (common/nmf/moments.h),
+// directions that many features share, the other few large entries. More of
+// them know one direction alone, begin at what is public, or read a declared
+// order of the features. The steps of DenoiseMoments (common/nmf/moments.h),
 // which combines them.
 //
 // Post-processing; pure functions; y square and symmetric, finite, M >= 1,
@@ -12,6 +13,7 @@
 
 #include "Eigen/Core"
 #include "common/base/stop.h"
+#include "common/nmf/feature_order.h"
 
 namespace dpnmf {
 
@@ -43,6 +45,26 @@ SpectralEstimate EstimateBySpectrum(const Eigen::MatrixXd& y, double stddev,
 // Y_ij. The diagonal is Y's.
 Eigen::MatrixXd EstimateByEntries(const Eigen::MatrixXd& y, double stddev,
                                   const Stop& stop = {});
+
+// G as q q' along one direction q >= 0 that all people share, for where Y tells
+// no more than that (M x M, rank 1; zero if Y tells nothing). From `start` (>=
+// 0, not zero, M; empty: all features alike) two steps of the power method, the
+// entries of Y q replaced by their posterior means (empirical_bayes.h): a
+// direction that is not sparse is found far below the edge of the noise, since
+// the start is near it.
+Eigen::MatrixXd EstimateByDirection(const Eigen::MatrixXd& y,
+                                    const Eigen::VectorXd& start,
+                                    double stddev);
+
+// As EstimateBySpectrum where features have a declared order, from its `count`
+// smoothest patterns U (M x count). U'YU has noise of the same law, and its
+// edge is lower, 2 s sqrt(count): directions show that are below that of Y. The
+// rest is regressed on the declared distance as well, and what P does not
+// explain is shrunk in U alone.
+Eigen::MatrixXd EstimateByOrder(const Eigen::MatrixXd& y,
+                                const FeatureNearness& nearness,
+                                Eigen::Index count, double stddev,
+                                const Stop& stop = {});
 
 // What Y says beyond a base B that is known without it (M x M, symmetric): two
 // estimates of G - B.

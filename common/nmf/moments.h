@@ -16,20 +16,34 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "common/base/stop.h"
+#include "common/nmf/feature_order.h"
+#include "common/nmf/fit_law.h"
 #include "common/nmf/prior.h"
 #include "common/privacy/run_plan.h"
 
 namespace dpnmf {
 
+class Draws;
+
 // Largest M: the fit keeps 1,500 to 3,000 synthetic columns and a few M x M
 // matrices (under 150 MB) and takes O(M^2 (M + 1500)) a step.
 inline constexpr int kLargestMomentRows = 2048;
+
+// Where the noise is larger than the deviations of NoisedMoments say: with
+// orthonormal q_i the entry of E at (q_i, what is orthogonal to all q) has
+// cross(i) times the deviation, that at (q_i, q_j) inner(i, j) times.
+struct WiderNoise {
+  Eigen::MatrixXd directions;  // q: M x L, L >= 1
+  Eigen::VectorXd cross;       // L
+  Eigen::MatrixXd inner;       // L x L, symmetric
+};
 
 struct NoisedMoments {
   Eigen::MatrixXd g;           // Y: M x M, symmetric, of the mean over users
@@ -37,7 +51,24 @@ struct NoisedMoments {
   double stddev_diagonal = 0;  // of one entry of the diagonal, >= stddev_off
   // What is public, on the M rows; null: nothing.
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
+  // c_v^2, which no person's squared length exceeds.
+  double largest_trace = std::numeric_limits<double>::infinity();
+  // Posterior means of a released mean on the M rows (empirical_bayes.h), >= 0;
+  // empty: none was released.
+  Eigen::VectorXd mean = {};
+  // The declared order of the M rows (as many as g has); null: none.
+  std::shared_ptr<const OrderOnRows> order = nullptr;
+  // Null: nowhere. Else stddev_diagonal is sqrt(2) stddev_off.
+  std::shared_ptr<const WiderNoise> wider = nullptr;
 };
+
+// A fresh draw of the noise of `moments` (M x M, symmetric).
+Eigen::MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws);
+
+// What `mean` of NoisedMoments is, of a released mean (D) whose entries have
+// noise of deviation `stddev`.
+Eigen::VectorXd MeanOnRows(const Eigen::VectorXd& mean, double stddev,
+                           const std::vector<int>& rows);
 
 struct DenoisedMoments {
   Eigen::MatrixXd g;         // estimate of G: M x M, symmetric, entries >= 0
@@ -45,6 +76,9 @@ struct DenoisedMoments {
   Eigen::VectorXd spikes;    // shrunk eigenvalues above the edge, falling
   double noise_edge = 0;     // 2 stddev_off sqrt(M): where the noise ends
   double trace = 0;          // of Y, at least noise_edge
+  // The direction q that all people share, as far as Y or a released mean tell
+  // of it: sqrt(q'Gq) q, M entries >= 0; empty: not known.
+  Eigen::VectorXd direction = {};
   // With priors: their columns, X X' the part of g that they begin at (M x n);
   // and the share of the mix below that is theirs, [0, 1].
   Eigen::MatrixXf known = {};
@@ -60,6 +94,10 @@ struct DenoisedMoments {
 // estimated from and the second is held out (Oliveira, Lei and Tibshirani
 // 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
+// With a declared order four more are in the mix (EstimateByOrder, with half to
+// a sixteenth of the patterns), where they foretell better by more than chance
+// does. Beside the estimate stands one direction that all people share: the
+// better of EstimateByDirection and the released mean.
 // With priors three more are in the mix: the base that the priors propose
 // (FitBase of common/nmf/prior.h), and what Y says beyond it within and beside
 // its directions (EstimateBesideBase). The shares that the held-out half gives
@@ -86,6 +124,8 @@ struct FitOptions {
   Eigen::MatrixXd start;
   // Once true the fit ends with CANCELLED "cancelled".
   Stop stop = {};
+  // Not plain: from the least squares fit of step 3 W goes on to this one.
+  FitLaw law = {};
   // If not null: called with the share of the work that is done, rising, in
   // (0, 1], on the thread that called.
   std::function<void(double)> progress = {};
@@ -112,8 +152,8 @@ struct FitOptions {
 // that of the draw. Without a start the columns are in order of falling share
 // of X that they explain (ExplainedBy of common/nmf/column_fit.h); *explained,
 // if not null, gets these shares (K), whose sum is what W explains of the
-// estimate. INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid";
-// CANCELLED "cancelled".
+// estimate. INVALID_ARGUMENT "rank-out-of-range", "dictionary-start-invalid",
+// those of CheckFitLaw; CANCELLED "cancelled".
 absl::StatusOr<Eigen::MatrixXd> FitDictionary(
     const DenoisedMoments& moments, const FitOptions& options,
     Eigen::VectorXd* explained = nullptr);
@@ -174,7 +214,7 @@ std::vector<int> ChooseRows(const Eigen::VectorXd& mean, double stddev,
 // W on all D features (D x K), columns of length 1 (or zero). rows: ascending,
 // distinct, in [0, D), one for each row of w (M x K). On `rows` it is w. On
 // another feature i all columns are alike, so that the mean is explained: with
-// a >= 0 the best fit of w a to the mean on `rows`,
+// a >= 0 the best fit of w a to E(exact mean | mean) on `rows`,
 //   E(exact mean_i | mean) / sum_k a_k
 // (PosteriorMeans of common/nmf/empirical_bayes.h), zero if a is.
 Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
@@ -203,10 +243,10 @@ MomentsForecast PredictMoments(double users, int rows, double mu_squared);
 
 // Share of mu^2 for the mean that comes before G when D is above
 // kMostMomentRows: three times the noise's edge in a G of 200 rows, from 0.1 to
-// 0.3. Where G will tell little, the mean is what can be had. users >= 1,
+// 0.8. Where G will tell little, the mean is what can be had. users >= 1,
 // mu^2 > 0, of the whole run.
 inline constexpr double kLeastShareOfMean = 0.1;
-inline constexpr double kLargestShareOfMean = 0.3;
+inline constexpr double kLargestShareOfMean = 0.8;
 double DefaultShareOfMean(double users, double mu_squared);
 
 }  // namespace dpnmf

@@ -379,6 +379,28 @@ double Factorise(const MatrixXf& x, int iterations, const FitOptions& options,
   return value;
 }
 
+// Puts the direction that all people share in the place of the part that
+// explains least, if what the parts together leave of it is more than that part
+// explains. So W is not much worse than a mean alone where the other parts are
+// noise. `length`: of what |X| = 1 stands for.
+void KeepDirection(const VectorXd& direction, double length, const MatrixXf& x,
+                   const FitOptions& options, MatrixXf* w, VectorXd* shares) {
+  constexpr int kSweeps = 200;
+  // Parts that were fitted to noise explain more of people than of columns that
+  // are drawn: they differ.
+  constexpr double kClearly = 4;
+  if (direction.size() == 0) return;
+  const MatrixXd parts = w->cast<double>();
+  MatrixXd usage = MatrixXd::Zero(parts.cols(), 1);
+  SweepNonNegative(TransposeProduct(parts, parts),
+                   TransposeProduct(parts, direction), kSweeps, 1, &usage);
+  const double left = (direction - parts * usage.col(0)).squaredNorm();
+  Eigen::Index least = 0;
+  if (!(left > kClearly * shares->minCoeff(&least) * length)) return;
+  w->col(least) = direction.normalized().cast<float>();
+  *shares = ExplainedBy(*w, x, options);
+}
+
 absl::Status CheckFit(const DenoisedMoments& moments,
                       const FitOptions& options) {
   if (!(options.rank >= 1 && options.rank <= kLargestRank)) {
@@ -386,6 +408,7 @@ absl::Status CheckFit(const DenoisedMoments& moments,
         absl::StatusCode::kInvalidArgument, "rank-out-of-range",
         absl::StrCat("`rank` must be from 1 to ", kLargestRank, "."));
   }
+  DPNMF_RETURN_IF_ERROR(CheckFitLaw(options.law));
   const MatrixXd& start = options.start;
   if (start.size() > 0 &&
       !(start.rows() == moments.g.rows() && start.cols() == options.rank &&
@@ -402,8 +425,7 @@ absl::Status CheckFit(const DenoisedMoments& moments,
 NoisedMoments Renoised(const NoisedMoments& moments, const MatrixXd& g,
                        Draws* draws) {
   NoisedMoments result = moments;
-  result.g = g + SymmetricNoise(g.rows(), moments.stddev_off,
-                                moments.stddev_diagonal, draws);
+  result.g = g + DrawNoise(moments, draws);
   return result;
 }
 
@@ -574,7 +596,15 @@ absl::StatusOr<MatrixXd> FitDictionary(const DenoisedMoments& moments,
     }
   }
   Factorise(x, kFitIterations, options, &draws, &w, &h);
+  if (!options.law.is_plain()) {
+    FitByLaw(x, options.law, kFitIterations, options.threads, options.stop, &w,
+             &h);
+  }
   VectorXd shares = ExplainedBy(w, x, options);
+  // A part that is put in would break the bounds of another law.
+  if (!is_started && options.law.is_plain()) {
+    KeepDirection(moments.direction, moments.trace, x, options, &w, &shares);
+  }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(options.stop));
   MatrixXd result = w.cast<double>();
   result.colwise().normalize();

@@ -18,7 +18,7 @@ constexpr std::uint64_t kPilotSeed = 1;
 constexpr double kStep = 0.8;
 // Beyond so many rows a decomposition takes seconds.
 constexpr Index kManyRows = 400;
-constexpr int kSteps = 8, kStepsOfMany = 3;
+constexpr int kStepsOfFew = 8, kStepsOfMany = 3;
 
 // The positive part of a symmetric matrix as F F'; the first column of F points
 // where entries are positive.
@@ -73,7 +73,7 @@ absl::StatusOr<PeopleLaw> FitPeopleLaw(const DenoisedMoments& moments,
   law.deviation = (scale * left).cwiseSqrt();
   MatrixXd latent = target;
   latent.diagonal() -= scale * left;
-  const int steps = target.rows() > kManyRows ? kStepsOfMany : kSteps;
+  const int steps = target.rows() > kManyRows ? kStepsOfMany : kStepsOfFew;
   for (int step = 0; step <= steps; ++step) {
     law.directions = DirectionsOf(latent, stop);
     DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));

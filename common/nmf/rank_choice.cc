@@ -86,14 +86,15 @@ absl::StatusOr<ChoiceSplit> SplitNoise(const NoisedMoments& moments,
                                        const RankChoiceOptions& options,
                                        std::uint64_t seed) {
   Draws draws(seed);
-  const MatrixXd noise = SymmetricNoise(moments.g.rows(), moments.stddev_off,
-                                        moments.stddev_diagonal, &draws);
+  const MatrixXd noise = DrawNoise(moments, &draws);
   ChoiceSplit split;
   for (const int of : {0, 1}) {
-    NoisedMoments half = {
-        of == 0 ? MatrixXd(moments.g + noise) : MatrixXd(moments.g - noise),
-        std::sqrt(2.0) * moments.stddev_off,
-        std::sqrt(2.0) * moments.stddev_diagonal, moments.priors};
+    NoisedMoments half = moments;
+    half.g =
+        of == 0 ? MatrixXd(moments.g + noise) : MatrixXd(moments.g - noise);
+    half.stddev_off *= std::sqrt(2.0);
+    half.stddev_diagonal *= std::sqrt(2.0);
+    half.mean.resize(0);  // its noise would be that of both halves
     DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                            DenoiseMoments(half, options.stop, options.threads));
     FitOptions fit;

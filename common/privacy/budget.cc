@@ -12,7 +12,7 @@
 namespace dpnmf {
 namespace {
 
-constexpr double kLargestEpsilon = 1000;  // that a run may ask for
+constexpr double kLargestRequest = 1000;  // that a run may ask for
 constexpr MuSquared kLargestCost =
     MuSquared::FromUnits((Uint128{1} << (60 + MuSquared::kFractionBits)) - 1);
 
@@ -66,7 +66,7 @@ absl::StatusOr<double> LargestRun(MuSquared room, Conversion conversion,
   // E(c) >= e(c) >= e(room) >= E(room) - 1e-12 max(e, mu), which is above what
   // is returned here; LargestCost of that, or of less, is therefore <= room.
   const double margin = 2e-12 * std::max(above, std::sqrt(room.ToDoubleUp()));
-  return std::clamp(above - margin, 0.0, kLargestEpsilon);
+  return std::clamp(above - margin, 0.0, kLargestRequest);
 }
 
 std::string OverBudgetSentence(std::string_view owner, MuSquared asked,

@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint32_t kProfileRounds = 2;
 constexpr std::uint32_t kDefaultDirections = 8;
 constexpr std::uint32_t kMostDefaultRows = 512;
+constexpr double kLeastSignalOfResiduals = 4000;
 
 double Mu(const RunParameters& parameters) {
   const absl::StatusOr<MuSquared> cost =
@@ -32,10 +33,15 @@ std::vector<double> Shares(const DatasetFacts& facts, double signal) {
   // more to say.
   const bool featured = facts.ratings && facts.ratings->item_features > 0;
   const double most = featured ? 0.18 : 0.35;
-  const double corrections =
-      most * std::clamp((signal - 3000) / (12'000 - 3000), 0.0, 1.0);
-  return {0.56 - 0.55 * corrections, 0.42 - 0.50 * corrections,
-          0.02 + 0.05 * corrections, 0, corrections};
+  const double ramp = std::clamp((signal - 3000) / (12'000 - 3000), 0.0, 1.0);
+  const double corrections = most * ramp;
+  // Hidden factors rise above the noise of residuals or are not seen at all: a
+  // small share would be lost.
+  const double residuals =
+      signal < kLeastSignalOfResiduals ? 0 : 0.1 + 0.1 * ramp;
+  return {0.56 - 0.55 * corrections - 0.5 * residuals,
+          0.42 - 0.50 * corrections - 0.5 * residuals,
+          0.02 + 0.05 * corrections, residuals, corrections};
 }
 
 std::uint32_t RoundsOf(const std::vector<double>& shares,

@@ -1,4 +1,4 @@
-// The declared items of a data set of ratings: public facts.
+// The declared items of a data set of ratings, or its features: public facts.
 #ifndef DPNMF_COMMON_RATINGS_ITEM_LIST_H_
 #define DPNMF_COMMON_RATINGS_ITEM_LIST_H_
 
@@ -15,6 +15,7 @@ struct ItemList {
   std::vector<std::string> names;          // D; may be empty strings
   std::vector<std::string> feature_names;  // p
   Eigen::MatrixXd features;                // D x p, as declared
+  std::vector<double> weights = {};        // D, or none: they have no weights
 };
 
 }  // namespace dpnmf

@@ -39,6 +39,17 @@ constexpr double kSpreadUncertainty = 0.25;
 // Of the variance about a person's mean at least this part is never foretold.
 constexpr double kLeastResidual = 0.3;
 constexpr double kSampling = 0.8;
+// Items of `residuals` for each person and quarter of the range squared, over
+// the noise of an entry.
+constexpr double kSeenRows = 1.0 / 16, kLeastSeenRows = 32;
+// Prior deviation of products of features, in quarters of the range; they join
+// after the last release. The items that they are turned by, and the fewest
+// that tell of one.
+constexpr double kProduct = 0.2;
+constexpr Index kMostProducts = 12, kMostProductItems = 2048,
+                kLeastItemsOfProduct = 5;
+// Noise adds to what loadings seem to foretell: of a loading this part is kept.
+constexpr double kKeptLoading = 0.9;
 
 Index FeatureColumns(std::uint32_t declared) {
   return declared == 0 ? 0 : std::min<Index>(32, Index(declared) + 10);
@@ -220,6 +231,61 @@ MatrixXd Turned(const MatrixXd& loadings, const VectorXd& counts,
   return turned;
 }
 
+// The most counted items, ascending.
+std::vector<Index> MostCounted(const VectorXd& counts, Index most) {
+  std::vector<Index> rows(std::size_t(counts.size()));
+  std::iota(rows.begin(), rows.end(), Index{0});
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](Index a, Index b) { return counts(a) > counts(b); });
+  rows.resize(std::size_t(std::min(most, counts.size())));
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// What features do together: products of two columns, of which one is in the
+// first block of features, turned to at most kMostProducts leading directions
+// over the most counted items. D x k.
+MatrixXd FeatureProducts(const RatingsFacts& facts, const VectorXd& counts) {
+  const std::vector<MatrixXd> blocks = BlocksOf(facts);
+  const MatrixXd all = SideBySide(blocks, counts.size());
+  std::vector<std::pair<Index, Index>> pairs;
+  for (Index a = 0; !blocks.empty() && a < blocks[0].cols(); ++a) {
+    for (Index b = a + 1; b < all.cols(); ++b) {
+      const auto met = all.col(a).array() * all.col(b).array() != 0;
+      if (met.count() >= kLeastItemsOfProduct) pairs.emplace_back(a, b);
+    }
+  }
+  const auto width = Index(pairs.size());
+  if (width == 0) return MatrixXd(counts.size(), 0);
+  const auto products = [&](const std::vector<Index>& items) {
+    MatrixXd result(Index(items.size()), width);
+    for (Index k = 0; k < width; ++k) {
+      const auto& [a, b] = pairs[std::size_t(k)];
+      result.col(k) = all.col(a)(items).cwiseProduct(all.col(b)(items));
+    }
+    return result;
+  };
+  const std::vector<Index> fitted = MostCounted(counts, kMostProductItems);
+  MatrixXd sample = products(fitted);
+  const VectorXd p = counts(fitted) / counts(fitted).sum();
+  const Eigen::RowVectorXd mean = p.transpose() * sample;
+  sample.rowwise() -= mean;
+  sample = p.cwiseSqrt().asDiagonal() * sample;
+  const SymmetricEigen eigen = EigenOfSymmetric(
+      TransposeProduct(sample, sample, facts.stopped), facts.stopped);
+  const MatrixXd turn = eigen.vectors.rightCols(std::min(kMostProducts, width));
+  MatrixXd result(counts.size(), turn.cols());
+  std::vector<Index> items;
+  for (Index begin = 0; begin < counts.size(); begin += kMostProductItems) {
+    items.resize(
+        std::size_t(std::min(kMostProductItems, counts.size() - begin)));
+    std::iota(items.begin(), items.end(), begin);
+    result.middleRows(begin, Index(items.size())) =
+        Product(products(items).rowwise() - mean, turn, facts.stopped);
+  }
+  return result;
+}
+
 VectorXd Standardised(const VectorXd& values, const VectorXd& weights) {
   const double deviation = std::sqrt(WeightedVariance(values, weights));
   const double mean = weights.dot(values) / weights.sum();
@@ -293,19 +359,28 @@ absl::StatusOr<Learnt> LoadOrUnknown(const RatingsFacts& facts,
   return Load(facts, memory);
 }
 
-// The most counted items, ascending.
 std::vector<Index> Rows(const RatingsFacts& facts, const Learnt& learnt) {
-  const auto size = Index(facts.dataset.features);
-  const Index most = std::min<Index>(facts.parameters.moment_rows, size);
-  std::vector<Index> rows;
-  rows.resize(std::size_t(size));
-  std::iota(rows.begin(), rows.end(), Index{0});
-  std::stable_sort(rows.begin(), rows.end(), [&](Index a, Index b) {
-    return learnt.counts()(a) > learnt.counts()(b);
-  });
-  rows.resize(std::size_t(most));
-  std::sort(rows.begin(), rows.end());
-  return rows;
+  return MostCounted(learnt.counts(), Index(facts.parameters.moment_rows));
+}
+
+double Stddev(const PartPlan& part) {
+  return std::ldexp(double(part.stddev_steps), part.step_exponent);
+}
+
+// Of `residuals`: fewer than planned where noise is strong. A hidden factor's
+// eigenvalue in S grows with N and falls with M, and the noise's edge grows
+// with sqrt(M). From public numbers and the plan.
+std::vector<Index> ResidualRows(const RatingsFacts& facts,
+                                const Learnt& learnt) {
+  double rows = double(facts.parameters.moment_rows);
+  for (const StagePlan& stage : facts.plan.stages) {
+    if (stage.release != "residuals") continue;
+    const double unit = QuarterOfRange(facts.dataset);
+    const double seen = kSeenRows * double(facts.dataset.users) * unit * unit /
+                        Stddev(stage.parts[0]);
+    rows = std::clamp(seen, std::min(kLeastSeenRows, rows), rows);
+  }
+  return MostCounted(learnt.counts(), Index(rows));
 }
 
 void AddModel(const RatingsFacts& facts, const Learnt& learnt,
@@ -323,10 +398,6 @@ MatrixXd LoadingsForCorrections(const Learnt& learnt, const Stop& stop = {}) {
 }
 
 // ------------------------------------------------------------------ updates
-
-double Stddev(const PartPlan& part) {
-  return std::ldexp(double(part.stddev_steps), part.step_exponent);
-}
 
 absl::Status Malformed(const char* what) {
   return Refusal(
@@ -480,12 +551,9 @@ absl::Status UpdateProfiles(const RatingsFacts& facts, const StagePlan& stage,
   const Index size = learnt->loadings.cols();
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums,
                          SumsOf(parts, 0, stage, size, size));
-  const MatrixXd covariance =
-      PriorCovariance(sums / learnt->people,
-                      // Which people there are is chance as well.
-                      std::hypot(Stddev(stage.parts[0]) / learnt->people,
-                                 1 / std::sqrt(learnt->people)),
-                      learnt->group.col(0).cast<int>(), facts.stopped);
+  const MatrixXd covariance = PriorCovariance(
+      sums / learnt->people, Stddev(stage.parts[0]) / learnt->people,
+      learnt->group.col(0).cast<int>(), facts.stopped);
   learnt->loadings = Product(learnt->loadings, UpperFactor(covariance));
   return absl::OkStatus();
 }
@@ -514,7 +582,7 @@ double PartAlong(const MatrixXd& seen, const MatrixXd& expected) {
 absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
                              const std::vector<NoisedMatrix>& parts,
                              Learnt* learnt) {
-  const std::vector<Index> rows = Rows(facts, *learnt);
+  const std::vector<Index> rows = ResidualRows(facts, *learnt);
   const auto size = Index(rows.size());
   DPNMF_ASSIGN_OR_RETURN(MatrixXd s, SumsOf(parts, 0, stage, size, size));
   const VectorXd all = WeightedCounts(facts, *learnt);
@@ -600,6 +668,16 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
   return absl::OkStatus();
 }
 
+MatrixXd FinalLoadings(const RatingsFacts& facts, const Learnt& learnt) {
+  const MatrixXd products = FeatureProducts(facts, learnt.counts());
+  MatrixXd loadings(learnt.loadings.rows(),
+                    learnt.loadings.cols() + products.cols());
+  loadings << learnt.loadings,
+      kProduct * QuarterOfRange(facts.dataset) * products;
+  loadings.middleCols(1, learnt.loadings.cols() - 1) *= kKeptLoading;
+  return loadings;
+}
+
 }  // namespace
 
 absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
@@ -610,8 +688,10 @@ absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
   if (release == "items") return input;
   DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, LoadOrUnknown(facts, memory));
   if (release == "co-ratings" || release == "residuals") {
-    for (const Index row : Rows(facts, learnt))
-      input.rows.push_back(std::uint32_t(row));
+    const std::vector<Index> rows = release == "residuals"
+                                        ? ResidualRows(facts, learnt)
+                                        : Rows(facts, learnt);
+    for (const Index row : rows) input.rows.push_back(std::uint32_t(row));
   }
   if (release == "profiles" || release == "residuals")
     AddModel(facts, learnt, learnt.loadings, &input);
@@ -655,8 +735,9 @@ absl::StatusOr<ItemModel> RatingsModel(const RatingsFacts& facts,
   model.residual_stddev = ResidualStddev(facts, learnt);
   model.base = Base(facts, learnt);
   model.base_stddev = learnt.items.col(3).cwiseSqrt();
-  model.loadings =
-      Turned(learnt.loadings, learnt.counts(), 0.005, learnt.loadings.cols());
+  model.loadings = Turned(FinalLoadings(facts, learnt), learnt.counts(), 0.005,
+                          Index(facts.parameters.rank) - 1, facts.stopped);
+  DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   model.ranking = learnt.y;
   model.popularity = learnt.counts();
   model.counts = learnt.counts();

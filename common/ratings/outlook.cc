@@ -17,6 +17,26 @@ std::string TwoDigits(double value) {
                      : absl::StrFormat("%.0f", value);
 }
 
+struct Noise {
+  double people = 0;  // in the count of an item
+  double rating = 0;  // in the mean rating of an item that many rated
+};
+
+// What nobody should pay for without knowing it.
+std::string WhatIsLost(const Noise& noise, const RatingsBounds& bounds,
+                       const DatasetFacts& facts) {
+  if (noise.people > static_cast<double>(facts.users)) {
+    return " Counts have more noise than there are people: lists by relevance "
+           "are near chance, and predictions little more than people's own "
+           "means. Ask for a larger epsilon.";
+  }
+  if (noise.rating > bounds.tau) {
+    return " That is more than half of the range: predictions are little more "
+           "than people's own means. Ask for a larger epsilon if they matter.";
+  }
+  return "";
+}
+
 }  // namespace
 
 // Column 0 of `items` has a w for each person who rated the item, column 1 the
@@ -36,20 +56,26 @@ std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts) {
   const RatingsBounds bounds = RatingsBoundsOf(*facts.ratings, facts.adjacency);
   const double people = std::ceil(static_cast<double>(facts.users) / 10);
   if (facts.adjacency == Adjacency::kOneRating) {
+    const Noise noise = {stddev / bounds.a, stddev / people};
     return absl::StrFormat(
-        "The noise in the count of an item is that of %s ratings. If %.0f "
-        "people rated an item, the noise moves its mean rating by about %s.",
-        TwoDigits(stddev / bounds.a), people, TwoDigits(stddev / people));
+               "The noise in the count of an item is that of %s ratings. If "
+               "%.0f people rated an item, the noise moves its mean rating by "
+               "about %s.",
+               TwoDigits(noise.people), people, TwoDigits(noise.rating)) +
+           WhatIsLost(noise, bounds, facts);
   }
   const double weight = 1 / std::sqrt(kRatingsOfAPerson);
   const double spread = bounds.tau / 2;
   const double seen = ClippedOf(bounds, facts.adjacency, spread * spread).part;
+  const Noise noise = {stddev / (bounds.a * weight),
+                       stddev / (people * weight * seen)};
   return absl::StrFormat(
-      "The noise in the count of an item is that of %s people with %.0f "
-      "ratings each. If %.0f such people rated an item, the noise moves its "
-      "mean rating by about %s.",
-      TwoDigits(stddev / (bounds.a * weight)), kRatingsOfAPerson, people,
-      TwoDigits(stddev / (people * weight * seen)));
+             "The noise in the count of an item is that of %s people with %.0f "
+             "ratings each. If %.0f such people rated an item, the noise moves "
+             "its mean rating by about %s.",
+             TwoDigits(noise.people), kRatingsOfAPerson, people,
+             TwoDigits(noise.rating)) +
+         WhatIsLost(noise, bounds, facts);
 }
 
 }  // namespace dpnmf

@@ -137,8 +137,9 @@ bool MeanWithin(double level, const MatrixXd& a, const VectorXd& c,
   return h.allFinite();
 }
 
-// loadings: q x D. With X the columns of the own items and y = rating - base:
-//   covariance = (X X' / s^2 + I)^-1,  mean = covariance X y / s^2,
+// loadings: q x D. With X the columns of the own items, y = rating - base, and
+// S diagonal with s_j^2 of RatingVariance:
+//   covariance = (X S^-1 X' + I)^-1,  mean = covariance X S^-1 y,
 // the mean of a non-negative model within its bounds.
 template <typename Loadings>
 Profile Solve(const ItemModel& model, const Loadings& loadings,
@@ -150,9 +151,9 @@ Profile Solve(const ItemModel& model, const Loadings& loadings,
   VectorXd y(n);
   for (Index j = 0; j < n; ++j) {
     const std::int32_t item = items[static_cast<std::size_t>(j)];
-    x.col(j) = loadings.col(item) / model.residual_stddev;
-    y(j) = (ratings[static_cast<std::size_t>(j)] - model.base(item)) /
-           model.residual_stddev;
+    const double stddev = std::sqrt(RatingVariance(model, item));
+    x.col(j) = loadings.col(item) / stddev;
+    y(j) = (ratings[static_cast<std::size_t>(j)] - model.base(item)) / stddev;
   }
   MatrixXd information = ProductTranspose(x, x);
   information.diagonal().array() += 1;
@@ -216,6 +217,11 @@ Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
   return Solve(model, basis.loadings, items, ratings);
 }
 
+double RatingVariance(const ItemModel& model, std::int32_t item) {
+  return model.residual_stddev * model.residual_stddev +
+         model.base_stddev(item) * model.base_stddev(item);
+}
+
 MatrixXd CovarianceWithin(const Profile& profile) {
   const std::vector<Index>& fixed = profile.at_bound;
   if (fixed.empty()) return profile.covariance;
@@ -240,8 +246,7 @@ Prediction Predict(const ItemModel& model, const Profile& profile,
       std::clamp(model.base(item) + x.dot(profile.mean), model.low, model.high);
   prediction.stddev =
       std::sqrt(std::max(0.0, x.dot(Applied(profile.covariance, x))) +
-                model.residual_stddev * model.residual_stddev +
-                model.base_stddev(item) * model.base_stddev(item));
+                RatingVariance(model, item));
   return prediction;
 }
 

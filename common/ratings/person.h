@@ -25,9 +25,13 @@ struct Profile {
   std::vector<Eigen::Index> at_bound = {};  // parts that the person has not
 };
 
+// s_j^2 = s^2 + base_stddev_j^2: of a rating about base and profile, since the
+// item's effect is not known exactly.
+double RatingVariance(const ItemModel& model, std::int32_t item);
+
 // The covariance of the parts that are not at their bound, if the others stay
-// there; 0 elsewhere. The mean of the former is that times X y / s^2, y less
-// what the latter add.
+// there; 0 elsewhere. The mean of the former is that times the sum over own
+// items of x_j y_j / s_j^2, y less what the latter add.
 Eigen::MatrixXd CovarianceWithin(const Profile& profile);
 
 // items: below D, ascending; ratings: as many. Without ratings the prior, mean

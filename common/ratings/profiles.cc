@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "common/nmf/linear_algebra.h"
 #include "common/ratings/co_ratings.h"
@@ -21,21 +23,14 @@ constexpr double kLeastMultiplier = 0.1, kLeastVariance = 0.02;
 constexpr int kFactorSteps = 15, kCorrectionSteps = 12;
 constexpr Index kMostCorrected = 8'192;
 
-// Eigenvalues of either sign above the noise's edge, shrunk; the rest 0.
-MatrixXd AboveNoise(const MatrixXd& matrix, double stddev, const Stop& stop) {
-  const SymmetricEigen eigen = EigenOfSymmetric(matrix, stop);
-  const double size = double(matrix.rows());
-  const double edge = 2 * stddev * std::sqrt(size);
-  VectorXd values(eigen.values.size());
-  for (Index k = 0; k < values.size(); ++k) {
-    const double seen = std::abs(eigen.values(k));
-    values(k) = 0;
-    if (!(seen > AboveEdge(matrix.rows()) * edge)) continue;
-    const double value = (seen + std::sqrt(seen * seen - edge * edge)) / 2;
-    values(k) =
-        std::copysign(value - stddev * stddev * size / value, eigen.values(k));
-  }
-  return Conjugated(eigen.vectors, values);
+// What shrinks values with noise of that variance, if they are normal about 0
+// with the variance that they show beyond it and its standard error.
+double Shrinkage(const VectorXd& values, double noise) {
+  const double count = double(values.size());
+  if (!(noise > 0) || values.size() == 0) return 1;
+  const double shown =
+      values.squaredNorm() / count - noise * (1 + std::sqrt(2 / count));
+  return shown > 0 ? shown / (shown + noise) : 0;
 }
 
 MatrixXd WithLeast(double least, const MatrixXd& matrix, const Stop& stop) {
@@ -47,27 +42,39 @@ MatrixXd WithLeast(double least, const MatrixXd& matrix, const Stop& stop) {
 
 MatrixXd PriorCovariance(const MatrixXd& mean, double stddev,
                          const VectorXi& group, const Stop& stop) {
-  const Index size = mean.rows();
-  VectorXd multiplier = VectorXd::Ones(size);
-  for (int g = 0; g <= group.maxCoeff(); ++g) {
-    double sum = 0, count = 0;
-    for (Index k = 0; k < size; ++k) {
-      if (group(k) != g) continue;
-      sum += mean(k, k) - 1;
-      ++count;
+  std::vector<std::vector<Index>> groups(std::size_t(group.maxCoeff()) + 1);
+  for (Index k = 0; k < mean.rows(); ++k)
+    groups[std::size_t(group(k))].push_back(k);
+  std::erase_if(groups, [](const auto& one) { return one.empty(); });
+  const double noise = stddev * stddev;
+  MatrixXd covariance = MatrixXd::Zero(mean.rows(), mean.cols());
+  for (std::size_t a = 0; a < groups.size(); ++a) {
+    const std::vector<Index>& rows = groups[a];
+    const double count = double(rows.size());
+    MatrixXd block = mean(rows, rows);
+    const VectorXd diagonal = block.diagonal();
+    const double multiplier = std::max(
+        kLeastMultiplier, 1 + (diagonal.mean() - 1) * kMultiplierVariance /
+                                  (kMultiplierVariance + 2 * noise / count));
+    const VectorXd deviations = diagonal.array() - diagonal.mean();
+    VectorXd beside(Index(rows.size() * (rows.size() - 1) / 2));
+    Index next = 0;
+    for (Index j = 1; j < block.cols(); ++j) {
+      beside.segment(next, j) = block.col(j).head(j);
+      next += j;
     }
-    if (count == 0) continue;
-    const double noise = 2 * stddev * stddev / count;
-    const double value =
-        std::max(kLeastMultiplier, 1 + sum / count * kMultiplierVariance /
-                                           (kMultiplierVariance + noise));
-    for (Index k = 0; k < size; ++k)
-      if (group(k) == g) multiplier(k) = value;
+    block *= Shrinkage(beside, noise);
+    block.diagonal() =
+        (multiplier + Shrinkage(deviations, 2 * noise) * deviations.array())
+            .max(kLeastMultiplier / 2);
+    covariance(rows, rows) = block;
+    for (std::size_t b = a + 1; b < groups.size(); ++b) {
+      const MatrixXd across = mean(rows, groups[b]);
+      const MatrixXd shrunk = Shrinkage(across.reshaped(), noise) * across;
+      covariance(rows, groups[b]) = shrunk;
+      covariance(groups[b], rows) = shrunk.transpose();
+    }
   }
-  MatrixXd rest = mean;
-  rest.diagonal() -= multiplier;
-  MatrixXd covariance = AboveNoise(rest, stddev, stop);
-  covariance.diagonal() += multiplier;
   return WithLeast(kLeastVariance, covariance, stop);
 }
 

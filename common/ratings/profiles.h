@@ -13,9 +13,11 @@ namespace dpnmf {
 
 // One step of EM for the covariance of h, whose prior is N(0, I): the mean of
 // h h' + posterior covariance over people with noise (stddev off the diagonal,
-// sqrt 2 of it on it), shrunk to what rises above the noise: a multiplier for
-// each group of columns about 1, and directions beyond them. group(k) >= 0:
-// k's group. Positive definite.
+// sqrt 2 of it on it), shrunk toward 1 on the diagonal and 0 beside it. For
+// each group of columns one multiplier about 1; deviations of its entries from
+// that, its other entries, and those that two groups share are shrunk as normal
+// with the variance that they show beyond their noise. group(k) >= 0: k's
+// group. Positive definite.
 Eigen::MatrixXd PriorCovariance(const Eigen::MatrixXd& mean, double stddev,
                                 const Eigen::VectorXi& group,
                                 const Stop& stop = {});

@@ -25,7 +25,8 @@ namespace dpnmf {
 using Admit = std::function<absl::Status(const std::vector<std::string>&)>;
 
 // For grpc::ServerCredentials::SetAuthMetadataProcessor. Refusals are
-// UNAUTHENTICATED or PERMISSION_DENIED with a fixed sentence.
+// UNAUTHENTICATED or PERMISSION_DENIED with a fixed sentence. Asked by the
+// server's threads, several at once: `admit` is thread-safe.
 std::shared_ptr<grpc::AuthMetadataProcessor> MakePeerAuthorizer(TlsFiles files,
                                                                 Admit admit);
 

@@ -11,7 +11,11 @@ namespace dpnmf {
 
 enum class LogFormat { kText, kJson };
 
-// level: trace, debug, info, warn or warning, error, off.
+// What --log-level of both servers takes (common/cli/program.h, `one_of`): all
+// levels that entries have, and off.
+inline constexpr char kLogLevels[] = "info|warn|error|off";
+
+// level: one of kLogLevels.
 void SetUpLog(const std::string& program, const std::string& level,
               LogFormat format);
 

@@ -34,6 +34,11 @@ void StallTimeout::Pause() {
   paused_ = true;
 }
 
+bool StallTimeout::expired() {
+  MutexLock lock(&mutex_);
+  return expired_;
+}
+
 void StallTimeout::Watch() {
   MutexLock lock(&mutex_);
   while (!stop_) {
@@ -42,6 +47,7 @@ void StallTimeout::Watch() {
     } else if (steady_clock::now() < deadline_) {
       changed_.wait_until(mutex_, steady_clock::time_point(deadline_));
     } else {
+      expired_ = true;
       cancel_();
       return;
     }

@@ -29,6 +29,8 @@ class StallTimeout {
   void Touch();
   // The own side is at work: the peer is not to blame for the silence.
   void Pause();
+  // Whether `cancel` was called. What ends because of it sees true.
+  bool expired();
 
  private:
   void Watch();
@@ -39,6 +41,7 @@ class StallTimeout {
   std::condition_variable_any changed_;
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
+  bool expired_ ABSL_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point deadline_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };

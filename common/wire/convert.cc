@@ -255,4 +255,16 @@ absl::StatusOr<DatasetFacts> FactsOf(const v1::Dataset& dataset) {
   return facts;
 }
 
+v1::StoredSums ToProto(const StoredSums& sums) {
+  v1::StoredSums message;
+  message.mutable_rows()->Assign(sums.rows.begin(), sums.rows.end());
+  message.set_bits(sums.bits);
+  return message;
+}
+
+StoredSums FromProto(const v1::StoredSums& sums) {
+  return {.bits = sums.bits(),
+          .rows = {sums.rows().begin(), sums.rows().end()}};
+}
+
 }  // namespace dpnmf

@@ -7,6 +7,7 @@
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/run_plan.h"
+#include "common/privacy/stored_sums.h"
 #include "dpnmf/v1/curator.pb.h"
 #include "dpnmf/v1/privacy.pb.h"
 
@@ -51,6 +52,9 @@ absl::StatusOr<v1::RunPlan> ToProto(const RunPlan& plan,
                                     const DatasetFacts& facts);
 
 absl::StatusOr<DatasetFacts> FactsOf(const v1::Dataset& dataset);
+
+v1::StoredSums ToProto(const StoredSums& sums);
+StoredSums FromProto(const v1::StoredSums& sums);
 
 }  // namespace dpnmf
 

@@ -48,16 +48,22 @@ absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
     for (Eigen::Index k = 0; k < items.features.cols(); ++k)
       item.add_features(items.features(static_cast<Eigen::Index>(next), k));
     bytes += item.ByteSizeLong();
+    if (!items.weights.empty()) {
+      page.add_weights(items.weights[next]);
+      bytes += sizeof(double);
+    }
   }
   page.set_more(next < count);
   return page;
 }
 
-bool WriteItemPages(
-    const std::vector<std::string>& ids, const std::vector<std::string>& names,
-    const std::function<bool(v1::ListItemsReply&& page)>& write) {
+bool WriteItemPages(const std::vector<std::string>& ids,
+                    const std::vector<std::string>& names,
+                    const std::function<bool(v1::ListItemsReply&& page)>& write,
+                    const std::vector<double>& weights) {
   ItemList list;
   list.ids = ids;
+  list.weights = weights;
   list.names = names;
   list.names.resize(ids.size());
   list.features.resize(static_cast<Eigen::Index>(ids.size()), 0);
@@ -81,6 +87,13 @@ absl::Status ItemPagesReader::Add(const v1::ListItemsReply& page) {
       (held == 0 ? features_ : 0)) {
     return MalformedPage("it has another number of features than the data set");
   }
+  const bool weighted = page.weights_size() > 0;
+  if ((weighted && page.weights_size() != page.items_size()) ||
+      (held > 0 && weighted != !list_.weights.empty()) ||
+      !std::all_of(
+          page.weights().begin(), page.weights().end(),
+          [](double weight) { return weight >= 0 && std::isfinite(weight); }))
+    return MalformedPage("its weights are not one for each item");
   for (const v1::Item& item : page.items()) {
     if (item.id().empty() || !IsNameOf(item.id(), kLongestItemId) ||
         !IsNameOf(item.name(), kLongestItemName)) {
@@ -100,6 +113,8 @@ absl::Status ItemPagesReader::Add(const v1::ListItemsReply& page) {
     values_.insert(values_.end(), item.features().begin(),
                    item.features().end());
   }
+  list_.weights.insert(list_.weights.end(), page.weights().begin(),
+                       page.weights().end());
   for (const std::string& name : page.feature_names()) {
     if (!IsNameOf(name, kLongestItemName))
       return MalformedPage("the name of a feature is too long or not one line");

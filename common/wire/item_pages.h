@@ -27,11 +27,12 @@ inline constexpr std::uint32_t kMostItemFeatures = 4096;
 absl::StatusOr<v1::ListItemsReply> ItemPage(const ItemList& items,
                                             std::uint64_t first);
 
-// All pages of ids and names (as many, or none) without features: calls
-// write(page); stops and returns false when write does.
-bool WriteItemPages(
-    const std::vector<std::string>& ids, const std::vector<std::string>& names,
-    const std::function<bool(v1::ListItemsReply&& page)>& write);
+// All pages of ids, names and weights (as many, or none) without features:
+// calls write(page); stops and returns false when write does.
+bool WriteItemPages(const std::vector<std::string>& ids,
+                    const std::vector<std::string>& names,
+                    const std::function<bool(v1::ListItemsReply&& page)>& write,
+                    const std::vector<double>& weights = {});
 
 // Gathers the pages of one list. Not thread-safe. Memory is taken as pages
 // arrive.
@@ -42,8 +43,8 @@ class ItemPagesReader {
       : items_(items), features_(features) {}
 
   // The next page. INVALID_ARGUMENT "items-malformed" unless it continues the
-  // list, every id is new and of a proper length, and every item has the
-  // features, all finite.
+  // list, every id is new and of a proper length, every item has the features,
+  // all finite, and all items or none have a weight, finite and at least 0.
   absl::Status Add(const v1::ListItemsReply& page);
   // The first item that is missing.
   std::uint64_t next() const { return list_.ids.size(); }

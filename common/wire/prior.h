@@ -12,6 +12,9 @@ namespace dpnmf {
 
 // Numbers of one prior: entries, or three for each that is not zero.
 inline constexpr std::uint64_t kMostPriorEntries = std::uint64_t{1} << 25;
+// Columns without an entry, of all priors of a run that are sent as triples:
+// what is kept of a column takes memory that nobody has sent.
+inline constexpr std::uint64_t kMostEmptyColumns = std::uint64_t{1} << 20;
 inline constexpr std::size_t kMostPriorSource = 256;
 // A message of names ends with the name that brings it to so many bytes.
 inline constexpr std::size_t kPriorNamesBytes = std::size_t{1} << 20;

@@ -88,7 +88,17 @@ Digest DigestOfRelease(const ReleaseFacts& facts,
           .AddBytes(std::as_bytes(std::span(part.reals)));
     }
   }
-  return hash.Finish();
+  if (facts.numbers.empty()) return hash.Finish();
+  // The parts are of V as these numbers and W say: with others they would mean
+  // something else.
+  const Eigen::MatrixXd& w = *facts.w;
+  return hash.AddInteger(facts.numbers.size())
+      .AddBytes(std::as_bytes(facts.numbers))
+      .AddInteger(static_cast<std::uint64_t>(w.rows()))
+      .AddInteger(static_cast<std::uint64_t>(w.cols()))
+      .AddBytes(std::as_bytes(
+          std::span(w.data(), static_cast<std::size_t>(w.size()))))
+      .Finish();
 }
 
 bool WriteRound(const CarriedRound& round,

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
@@ -22,14 +23,17 @@
 namespace dpnmf {
 
 // SHA-256 of a round's release, over its entries as they are on the wire and
-// over what they mean: the run's parameters, N, the rows that were asked for
-// and the noise of each part of the stage. docs/protocol.md has the order of
-// the fields. All of it is released or public.
+// over what they mean: the run's parameters, N, the rows that were asked for,
+// the noise of each part of the stage and, where the request has numbers, these
+// and its W. docs/protocol.md has the order of the fields. All of it is
+// released or public.
 struct ReleaseFacts {
   const v1::RunParameters* parameters = nullptr;  // as ToProto writes them
   const v1::StagePlan* stage = nullptr;
   std::uint64_t users = 0;
-  std::span<const std::uint32_t> rows;
+  std::span<const std::uint32_t> rows = {};
+  std::span<const double> numbers = {};
+  const Eigen::MatrixXd* w = nullptr;  // needed with numbers alone
 };
 Digest DigestOfRelease(const ReleaseFacts& facts,
                        const std::vector<NoisedMatrix>& parts);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "common/cli/program.h"
+#include "common/server_commands/health_command.h"
+#include "curator/commands/serve_flags.h"
 
 namespace dpnmf::curator {
 
@@ -16,9 +18,9 @@ using MakeCommand = Command();
 
 MakeCommand ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
     RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand, DoctorCommand,
-    HealthCommand, RecommendCommand, TokenCommand, PeopleCommand,
-    PublishCommand, SynthesiseCommand, TransformCommand,
-    FederationMemberCommand, AddSumsCommand;
+    RecommendCommand, TokenCommand, PeopleCommand, PublishCommand,
+    SynthesiseCommand, TransformCommand, FederationMemberCommand,
+    AddSumsCommand, JoinPartsCommand;
 
 // "2026-01-31T12:00:00Z" of seconds since 1970.
 std::string MomentText(std::int64_t unix_seconds);
@@ -28,10 +30,11 @@ inline std::vector<Command> AllCommands() {
   for (MakeCommand* make :
        {ImportCommand, ServeCommand, LedgerCommand, BackupCommand,
         RestoreCommand, ForgetCommand, CloseCommand, RemoveCommand,
-        DoctorCommand, HealthCommand, RecommendCommand, TokenCommand,
-        PeopleCommand, PublishCommand, SynthesiseCommand, TransformCommand,
-        FederationMemberCommand, AddSumsCommand})
+        DoctorCommand, RecommendCommand, TokenCommand, PeopleCommand,
+        PublishCommand, SynthesiseCommand, TransformCommand,
+        FederationMemberCommand, AddSumsCommand, JoinPartsCommand})
     commands.push_back(make());
+  commands.push_back(HealthCommandOf(ServeOptions{}.listen));
   return commands;
 }
 

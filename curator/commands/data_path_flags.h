@@ -25,7 +25,10 @@ struct DataPaths {
 };
 
 absl::StatusOr<Ledger::Options> Places(const DataPaths& paths);
-Flag NoAnchorFlag(DataPaths* paths);
+
+// The targets outlive the flags.
+Flag AnchorDirFlag(std::string* anchor_dir);
+Flag NoAnchorFlag(bool* no_anchor);
 
 // To standard output.
 void Print(const std::string& text);

@@ -58,6 +58,7 @@ absl::StatusOr<v1::PopulationReport> ReportOf(const PopulationPolicy& policy,
       const double largest_run,
       LargestRun(RoomOf(position.budget()), policy.conversion, policy.delta));
   report.set_largest_run(largest_run);
+  report.set_disjoint_people_by(policy.partitions.by);
   return report;
 }
 
@@ -76,6 +77,7 @@ v1::LedgerRowReport ReportOf(const LedgerRow& row) {
   report.set_row_hash(HexOf(row.hash));
   if (row.kind == RowKind::kVoid || row.kind == RowKind::kOverlap)
     report.set_approved_by(row.detail);
+  if (row.kind == RowKind::kPartition) report.set_partition(row.detail);
   return report;
 }
 
@@ -116,6 +118,25 @@ std::string VoidText(const Position& position) {
                       "privacy\n");
 }
 
+// A line for each partition; nothing if there are none.
+std::string PartitionsText(const PopulationPolicy& policy,
+                           const Position& position) {
+  if (position.partitions.empty()) return "";
+  std::string text =
+      absl::StrCat("  partitions             of the people, by ",
+                   policy.partitions.by, "; each has the whole cap\n");
+  for (const PartitionPosition& one : position.partitions) {
+    const Budget budget = {position.cap, one.charged, one.reserved};
+    const auto spent = Spent(budget, policy.conversion, policy.delta);
+    const auto largest =
+        LargestRun(RoomOf(budget), policy.conversion, policy.delta);
+    absl::StrAppendFormat(&text, "    %-20s spent %s, largest run epsilon %s\n",
+                          one.name, spent.ok() ? FormatUp(*spent) : "?",
+                          largest.ok() ? FormatDown(*largest) : "?");
+  }
+  return text;
+}
+
 std::string PopulationText(const PopulationPolicy& policy,
                            const Position& position) {
   const Budget budget = position.budget();
@@ -128,17 +149,21 @@ std::string PopulationText(const PopulationPolicy& policy,
       "  guarantee (the cap's)  epsilon %s at delta %s by %s\n"
       "  ledger reading         spent %s, spent and reserved %s\n"
       "%s"
-      "  largest run            epsilon %s\n",
+      "  largest run            epsilon %s\n%s",
       policy.population, View(NameOf(policy.adjacency)),
       FormatUp(policy.epsilon), FormatUp(policy.delta),
       View(NameOf(policy.conversion)), spent.ok() ? FormatUp(*spent) : "?",
       both.ok() ? FormatUp(*both) : "?", VoidText(position),
-      largest.ok() ? FormatDown(*largest) : "?");
+      largest.ok() ? FormatDown(*largest) : "?",
+      PartitionsText(policy, position));
 }
 
 std::string RowText(const v1::LedgerRowReport& row) {
-  const std::string& who =
-      row.approved_by().empty() ? row.identity() : row.approved_by();
+  const std::string who =
+      !row.partition().empty()
+          ? absl::StrCat(row.dataset(), " in ", row.partition())
+      : row.approved_by().empty() ? row.identity()
+                                  : row.approved_by();
   return absl::StrFormat(
       "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
       row.sequence(), MomentText(row.unix_seconds()), row.kind(),
@@ -174,7 +199,7 @@ absl::Status Show(const LedgerOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerReport report,
                          ReportOf(audit, options));
-  Print(options.format == "json" ? ToJson(report)
+  Print(options.format == "json" ? dpnmf::ToJson(report)
                                  : ShowText(audit, options, report));
   return absl::OkStatus();
 }
@@ -232,7 +257,7 @@ absl::Status Verify(const LedgerOptions& options) {
   v1::LedgerVerifyReport report = VerifyReportOf(audit);
   report.set_receipts(receipts);
   if (options.format == "json") {
-    Print(ToJson(report));
+    Print(dpnmf::ToJson(report));
   } else if (audit.ok()) {
     Print(absl::StrFormat("ledger ok: %u rows, head %s, anchor: %s\n",
                           report.row_count(), report.head(), report.anchor()));
@@ -275,7 +300,7 @@ absl::Status AnchorAnew(const LedgerOptions& options) {
 // ---- the commands
 
 void AddReadingFlags(LedgerOptions* options, Command* command) {
-  command->flags.push_back(NoAnchorFlag(options));
+  command->flags.push_back(NoAnchorFlag(&options->no_anchor));
   command->flags.push_back(Flag("--format", &options->format,
                                 "Output format: text or json",
                                 {.one_of = "text|json", .shown = true}));

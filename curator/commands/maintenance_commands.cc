@@ -165,7 +165,7 @@ Command KeepCommand(const char* name, const char* summary, const char* footer,
                     const std::shared_ptr<KeepOptions>& options,
                     absl::Status (*action)(const KeepOptions&)) {
   Command command = LedgerPathCommand(name, summary, footer, options, action);
-  command.flags.push_back(NoAnchorFlag(options.get()));
+  command.flags.push_back(NoAnchorFlag(&options->no_anchor));
   return command;
 }
 

@@ -109,7 +109,7 @@ Command PublishCommand() {
       "\\\n    --approve 'Ann Operator' --accept-linkage 0.05 --output table",
       flags, RunPublish);
   for (const Flag& flag :
-       {NoAnchorFlag(flags.get()),
+       {NoAnchorFlag(&flags->no_anchor),
         Flag("--draft", &options.draft, "Directory of the draft",
              {.value = "DIR", .required = true}),
         Flag("--output", &options.output,

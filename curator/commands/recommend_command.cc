@@ -52,6 +52,11 @@ absl::Status CheckFlags(const RecommendFlags& flags) {
     return Conflict("--threads is for --all; leave it out for --user.");
   if (flags.all && flags.explain)
     return Conflict("--explain is for --user; leave it out for --all.");
+  if (flags.all && !flags.output.ends_with(".csv")) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
+                   absl::StrCat("`--output` must end in .csv, and '",
+                                flags.output, "' does not."));
+  }
   return absl::OkStatus();
 }
 

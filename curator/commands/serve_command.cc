@@ -28,6 +28,7 @@
 #include "curator/serve/open_membership.h"
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
+#include "curator/serve/transform_record.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -59,9 +60,10 @@ absl::Status CheckDataDirectory(const std::string& data_dir) {
 }
 
 // The period is calibrated for the declared number of nonzeros: a data set that
-// holds more could overrun it.
-absl::Status CheckNonzeros(const ServeOptions& options,
+// holds more could overrun it. A data set in parts needs ranks.
+absl::Status CheckServable(const ServeOptions& options,
                            const Dataset& dataset) {
+  if (options.ranks.ranks == 0) DPNMF_RETURN_IF_ERROR(CheckHasColumns(dataset));
   if (options.pace_milliseconds == 0 || !dataset.sparse())
     return absl::OkStatus();
   const std::string& name = dataset.description().name;
@@ -72,7 +74,7 @@ absl::Status CheckNonzeros(const ServeOptions& options,
                      " is sparse: declare with --pace-nonzeros the number of "
                      "nonzeros that the period is calibrated for."));
   }
-  std::uint64_t nonzeros = 0;
+  std::uint64_t nonzeros = dataset.private_part_nonzeros();
   const bool ratings = dataset.description().ratings.has_value();
   for (std::uint64_t n = 0; n < dataset.private_user_count(); ++n) {
     nonzeros += ratings ? dataset.RatingsOf(n).items.size()
@@ -112,7 +114,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
                            RankJob::Start(RankJobOptionsOf(options)));
   }
   for (const Dataset* dataset : curator->catalog.All())
-    DPNMF_RETURN_IF_ERROR(CheckNonzeros(options, *dataset));
+    DPNMF_RETURN_IF_ERROR(CheckServable(options, *dataset));
   if (options.pace_milliseconds > 0) {
     curator->pacer = std::make_unique<Pacer>(
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
@@ -177,7 +179,12 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   const auto& recommend = options.recommend;
   if (recommend.listen.empty()) return nullptr;
   const Dataset* const dataset = curator.catalog.Find(recommend.dataset);
-  if (dataset == nullptr) return UnknownDataset();
+  if (dataset == nullptr) {
+    return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
+                   absl::StrCat("`--recommend-dataset`: there is no data set ",
+                                recommend.dataset, " in ", options.data_dir,
+                                "; import one or check the name."));
+  }
   DPNMF_ASSIGN_OR_RETURN(TokenGate::Options tokens, TokenOptionsOf(options));
   DPNMF_ASSIGN_OR_RETURN(
       OpenedRecommender opened,
@@ -224,10 +231,11 @@ absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
       {options.data_dir, curator->ledger.get(), &curator->catalog,
        curator->audit.get(), curator->metrics.get(),
        [&options](const Dataset& dataset) {
-         return CheckNonzeros(options, dataset);
+         return CheckServable(options, dataset);
        }});
   handlers.merge(
       StatusHandlers(options, curator->ledger.get(), &curator->catalog));
+  handlers.merge(TransformRecordHandlers(curator->audit.get()));
   return ControlServer::Start(options.data_dir, std::move(handlers));
 }
 
@@ -319,7 +327,7 @@ Command ServeCommand() {
           "are charged and stops. Runs continue after a restart.\nExample:\n  "
           "dpnmf-curator serve --data-dir /var/lib/dpnmf --anchor-dir "
           "/mnt/anchor \\\n    --listen 0.0.0.0:7431 --ca ca.pem --cert "
-          "curator.pem --key curator.key --allow allow.json",
+          "curator.pem --key curator.key \\\n    --allow allow.json",
       .flags = ServeFlags(options.get()),
       .run = [options] { return ServeAndLog(*options); }};
 }

@@ -9,7 +9,9 @@
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
-#include "common/wire/address.h"
+#include "common/server_commands/server_flags.h"
+#include "common/wire/flag_addresses.h"
+#include "curator/commands/data_path_flags.h"
 #include "curator/ledger/data_paths.h"
 
 namespace dpnmf::curator {
@@ -29,21 +31,14 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
       Flag("--data-dir", &options->data_dir,
            "Directory of data sets, ledger and releases",
            {.env = true, .required = true}),
-      Flag("--anchor-dir", &options->anchor_dir,
-           "Directory of the ledger's anchor; keep it on another volume "
-           "[DATA_DIR.anchor]",
-           {.env = true}),
-      Flag("--no-anchor", &options->no_anchor,
-           "Serve without an anchor; a rollback of the ledger is then not "
-           "detected"),
+      AnchorDirFlag(&options->anchor_dir),
+      NoAnchorFlag(&options->no_anchor),
       Flag("--listen", &options->listen, "HOST:PORT to listen on",
            {.env = true, .shown = true}),
       Flag("--ca", &options->tls.ca_file,
            "PEM file of the CA that signs analysts",
            {.env = true, .required = true}),
-      Flag("--cert", &options->tls.certificate_file,
-           "PEM file of this server's certificate",
-           {.env = true, .required = true}),
+      CertificateFlag(&options->tls.certificate_file),
       Flag("--key", &options->tls.key_file, "PEM file of this server's key",
            {.env = true, .required = true}),
       Flag("--crl", &options->tls.crl_file,
@@ -54,10 +49,7 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "Audit log file, JSON lines; nothing is released that cannot be "
            "written there [DATA_DIR/audit.jsonl]",
            {.env = true}),
-      Flag("--metrics-listen", &options->metrics_listen,
-           "HOST:PORT for Prometheus metrics in plain HTTP; use an address of "
-           "the operator's network [off]",
-           {.env = true}),
+      MetricsListenFlag(&options->metrics_listen),
       Flag("--allow", &options->allow_list,
            "JSON file of identities, their roles and data sets (read again "
            "when it changes)",
@@ -133,11 +125,8 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
       Flag("--recommend-audience", &options->recommend.audience,
            "Audience that a token must name [the data set's name]",
            {.needs = "--recommend-listen", .env = true}),
-      Flag("--log-level", &options->log_level,
-           "Log level: debug, info, warn or error",
-           {.one_of = "debug|info|warn|error", .env = true, .shown = true}),
-      Flag("--log-json", &options->log_json,
-           "Write each log entry as one line of JSON", {.env = true}),
+      LogLevelFlag(&options->log_level),
+      LogJsonFlag(&options->log_json),
   };
 }
 
@@ -168,13 +157,16 @@ RankJobOptions RankJobOptionsOf(const ServeOptions& options) {
 }
 
 absl::Status CheckAddresses(const ServeOptions& options) {
-  DPNMF_RETURN_IF_ERROR(ParseListenAddress(options.listen).status());
-  for (const std::string* address :
-       {&options.metrics_listen, &options.recommend.listen}) {
-    if (!address->empty())
-      DPNMF_RETURN_IF_ERROR(ParseListenAddress(*address).status());
+  DPNMF_RETURN_IF_ERROR(CheckListenAddress("--listen", options.listen));
+  if (!options.metrics_listen.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckListenAddress("--metrics-listen", options.metrics_listen));
   }
   const auto& recommend = options.recommend;
+  if (!recommend.listen.empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckListenAddress("--recommend-listen", recommend.listen));
+  }
   if (!recommend.listen.empty() &&
       (recommend.dataset.empty() || recommend.model.empty() ||
        recommend.token_key.empty())) {

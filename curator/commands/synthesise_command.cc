@@ -12,7 +12,6 @@
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
-#include "common/base/read_file.h"
 #include "common/base/sha256.h"
 #include "common/server/server_log.h"
 #include "common/wire/receipt.h"
@@ -80,6 +79,7 @@ absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
   DPNMF_ASSIGN_OR_RETURN(
       datasets.emplace_back(),
       Dataset::Open(DatasetDirectory(options.data_dir, options.name)));
+  DPNMF_RETURN_IF_ERROR(CheckHasColumns(*datasets.front()));
   opened->catalog = Catalog::FromDatasets(std::move(datasets));
   DPNMF_ASSIGN_OR_RETURN(opened->ledger, Ledger::Open(places));
   DPNMF_ASSIGN_OR_RETURN(
@@ -270,7 +270,7 @@ Command SynthesiseCommand() {
       "--release FILE`.\nExample:\n  dpnmf-curator synthesise --data-dir "
       "/var/lib/dpnmf --name wbc --epsilon 1 \\\n    --output wbc.json",
       options, Synthesise);
-  command.flags.push_back(NoAnchorFlag(options.get()));
+  command.flags.push_back(NoAnchorFlag(&options->no_anchor));
   command.flags.push_back(Flag("--name", &options->name, "Name of the data set",
                                {.required = true}));
   command.flags.push_back(Flag("--epsilon", &options->epsilon,

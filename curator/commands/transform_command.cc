@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,11 +21,14 @@
 #include "common/base/interruption.h"
 #include "common/base/npy.h"
 #include "common/base/parallel.h"
+#include "common/base/read_file.h"
+#include "common/base/sha256.h"
 #include "common/nmf/coordinate_descent.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/private_file.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
+#include "curator/serve/transform_record.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -33,7 +38,7 @@ constexpr int kTransformSweeps = 300;
 constexpr std::uint64_t kTransformBlock = 4096;
 
 struct TransformFlags {
-  std::string data_dir, name, model, output;
+  std::string data_dir, name, model, output, audit_log;
   int threads = 0;
 };
 
@@ -119,15 +124,30 @@ absl::Status CheckTransform(const TransformFlags& flags,
     return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
                    "`--output` must end in .npy or .csv.");
   }
-  if (dataset.description().sums_bits.has_value()) {
+  if (dataset.description().sums.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "sums-only",
                    "The data set was made by add-sums and holds no people: "
                    "transform one that was imported from people's rows.");
   }
-  if (!dataset.description().ratings.has_value()) return absl::OkStatus();
+  if (!dataset.description().ratings.has_value())
+    return CheckHasColumns(dataset);
   return Refusal(absl::StatusCode::kFailedPrecondition, "dataset-ratings",
                  "The data set holds ratings, which have no W: use "
                  "dpnmf-curator recommend.");
+}
+
+// The operator's own word, before a number of people is computed.
+absl::Status Record(const TransformFlags& flags, const Dataset& dataset) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string model,
+                         ReadFile(flags.model, kListFileLimit));
+  TransformRecord record;
+  record.dataset = flags.name;
+  record.population = dataset.description().population;
+  record.model = Sha256().AddBytes(std::as_bytes(std::span(model))).Finish();
+  std::error_code ignored;
+  record.output = std::filesystem::absolute(flags.output, ignored).string();
+  record.by = absl::StrFormat("operator, uid %d", ::getuid());
+  return RecordTransform(flags.data_dir, flags.audit_log, record);
 }
 
 absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
@@ -143,6 +163,7 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
   const Eigen::MatrixXd gram = w.transpose() * w;
   InterruptGently();
   DPNMF_ASSIGN_OR_RETURN(PrivateFile file, PrivateFile::Create(flags.output));
+  DPNMF_RETURN_IF_ERROR(Record(flags, *dataset));
   DPNMF_RETURN_IF_ERROR(file.Append(HeadOf(npy, people, w.cols())));
   for (std::uint64_t first = 0; first < people; first += kTransformBlock) {
     const auto count =
@@ -184,9 +205,13 @@ Command TransformCommand() {
       .summary = "Express the people of a data set in the parts of a model",
       .footer =
           "Computed on this machine, for its operator: h >= 0 minimises "
-          "|v - W h| for each person, as the\ndata set is normalised. The "
-          "file is private data and not a release; nothing is sent and no\n"
-          "budget is spent. The server may run meanwhile.\nExample:\n  "
+          "|v - W h| for each\nperson, as the data set is normalised. The file "
+          "is private data and not a release;\nnothing is sent and no budget "
+          "is "
+          "spent. The server may run meanwhile: it then writes\nthe entry of "
+          "the audit log (transform-asked), without which nothing is "
+          "computed.\n"
+          "Example:\n  "
           "dpnmf-curator transform --data-dir /var/lib/dpnmf --name visits \\\n"
           "    --model W.npy --output H.npy",
       .flags = {Flag("--data-dir", &flags->data_dir,
@@ -202,7 +227,11 @@ Command TransformCommand() {
                      "the imported file (mode 0600); replaced if it exists",
                      {.value = "FILE", .required = true}),
                 Flag("--threads", &flags->threads, "Threads [all cores]",
-                     {.range = {0, 1024}})},
+                     {.range = {0, 1024}}),
+                Flag("--audit-log", &flags->audit_log,
+                     "Audit log file while no server runs "
+                     "[DATA_DIR/audit.jsonl]",
+                     {.env = true})},
       .run = [flags] { return Transform(*flags); }};
 }
 

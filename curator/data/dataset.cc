@@ -191,6 +191,20 @@ std::uint64_t Share::End(std::uint64_t columns) const {
   return Share{index + 1, count}.Begin(columns);
 }
 
+// The first column of the share.
+std::uint64_t Dataset::BeginOf(const Share& share) const {
+  const std::vector<std::uint64_t>& parts = parts_.columns;
+  if (parts.empty()) return share.Begin(whole_count_);
+  // So many parts before it, and `left` counts of the next one.
+  const std::uint64_t before = parts.size() * share.index / share.count;
+  const std::uint64_t left = parts.size() * share.index % share.count;
+  std::uint64_t begin = 0;
+  for (std::uint64_t i = 0; i < before; ++i) begin += parts[i];
+  return before == parts.size()
+             ? begin
+             : begin + Share{left, share.count}.Begin(parts[before]);
+}
+
 // The columns of the share among those of the files with the suffix, of which
 // `whole_first` is the first of the whole data set. `columns`: how many the
 // files must have; not set: they are the whole data set.
@@ -242,11 +256,10 @@ absl::Status Dataset::MapColumns(const std::string& directory,
   if (!columns.has_value()) whole_count_ = held;
   const Share part = share.value_or(Share{});
   const std::uint64_t begin =
-      std::clamp(part.Begin(whole_count_), whole_first, whole_first + held) -
-      whole_first;
-  const std::uint64_t end =
-      std::clamp(part.End(whole_count_), whole_first, whole_first + held) -
-      whole_first;
+      std::clamp(BeginOf(part), whole_first, whole_first + held) - whole_first;
+  const std::uint64_t end = std::clamp(BeginOf({part.index + 1, part.count}),
+                                       whole_first, whole_first + held) -
+                            whole_first;
   if (description_.sparse) {
     const auto own = indptr.subspan(begin, end - begin + 1);
     const auto problem =
@@ -287,8 +300,8 @@ absl::Status Dataset::MapSums(const std::string& directory) {
                          MapArray<std::int64_t>(directory, "sums.npy", "<i8", 1,
                                                 &storage_->files, &shape));
   const std::uint64_t features = description_.features;
-  if (features > kMaxMomentRows ||
-      sums.size() != 1 + features + features * (features + 1) / 2)
+  if (sums.size() !=
+      1 + CountOfSums(features, MomentRowsOf(*description_.sums, features)))
     return Damaged(directory, "sums.npy has another size");
   if (std::any_of(sums.begin(), sums.end(),
                   [](std::int64_t sum) { return sum < 0; }))
@@ -299,6 +312,48 @@ absl::Status Dataset::MapSums(const std::string& directory) {
   return problem.has_value() ? Damaged(directory, *problem) : absl::OkStatus();
 }
 
+namespace {
+
+// The fingerprint is of the entries as the file had them: what was declared
+// tells how they are stored. A part has fewer people than the whole, and does
+// not know whether the people of their population are partitioned.
+bool DeclaredAlike(DatasetDescription part, const DatasetDescription& whole) {
+  part.name = whole.name;
+  part.users = whole.users;
+  part.partitions = whole.partitions;
+  return ToJson({.description = std::move(part)}) ==
+         ToJson({.description = whole});
+}
+
+}  // namespace
+
+// The parts of the share, which must be those that the data set was made of.
+absl::Status Dataset::MapParts(const std::string& directory,
+                               const Share& share) {
+  const std::filesystem::path data_dir =
+      std::filesystem::path(directory).parent_path().parent_path();
+  const std::string place =
+      PartsDirectory(data_dir.string(), description_.name) + "/";
+  const std::uint64_t begin = BeginOf(share);
+  const std::uint64_t end = BeginOf({share.index + 1, share.count});
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < parts_.columns.size();
+       first += parts_.columns[i++]) {
+    const std::uint64_t columns = parts_.columns[i];
+    if (end <= first || begin >= first + columns) continue;
+    const std::string part = place + PartName(first, columns);
+    const auto stored = ReadDescription(part);
+    if (!stored.ok() || stored->fingerprint != parts_.parts[i] ||
+        !DeclaredAlike(stored->description, description_)) {
+      return Damaged(part,
+                     "it is not the part that the data set was made of, or it "
+                     "is not on this machine");
+    }
+    DPNMF_RETURN_IF_ERROR(MapColumns(part, ".npy", first, columns, share));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
     const std::string& directory, const std::optional<Share>& share) {
   DPNMF_ASSIGN_OR_RETURN(StoredDescription stored, ReadDescription(directory));
@@ -307,15 +362,15 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
   DatasetDescription& description = dataset->description_;
   const bool whole_people =
       description.ratings.has_value() || description.classes.has_value();
-  if (description.sums_bits.has_value()) {
+  if (description.sums.has_value()) {
     if (share.has_value()) return Malformed("sums have no shares");
     DPNMF_RETURN_IF_ERROR(dataset->MapSums(directory));
     return dataset;
   }
   if (share.has_value() && whole_people)
     return Malformed("ratings and data with classes have no shares");
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint64_t> shards,
-                         ReadShards(directory));
+  DPNMF_ASSIGN_OR_RETURN(const Shards all, ReadShards(directory));
+  const std::vector<std::uint64_t>& shards = all.columns;
   if (!shards.empty() && whole_people)
     return Damaged(directory, "ratings and data with classes have no shards");
   if (shards.empty()) {
@@ -323,8 +378,16 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
         dataset->MapColumns(directory, ".npy", 0, std::nullopt, share));
   }
   for (const std::uint64_t columns : shards) dataset->whole_count_ += columns;
+  if (!shards.empty())
+    dataset->layout_ = Sha256().AddString(ShardsJson(all)).Finish();
+  if (!all.parts.empty()) {
+    dataset->parts_ = all;
+    if (share.has_value())
+      DPNMF_RETURN_IF_ERROR(dataset->MapParts(directory, *share));
+  }
   std::uint64_t first = 0;
-  for (std::size_t i = 0; i < shards.size(); first += shards[i++]) {
+  for (std::size_t i = 0; all.parts.empty() && i < shards.size();
+       first += shards[i++]) {
     const std::uint64_t whole = dataset->whole_count_;
     if (share.has_value() && (share->End(whole) <= first ||
                               share->Begin(whole) >= first + shards[i]))
@@ -476,6 +539,15 @@ DatasetFacts FactsOf(const DatasetDescription& description) {
   facts.classes = description.classes;
   facts.range = description.range;
   return facts;
+}
+
+absl::Status CheckHasColumns(const Dataset& dataset) {
+  if (!dataset.in_parts()) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "ranks-needed",
+      absl::StrCat("The people of data set ", dataset.description().name,
+                   " lie in parts, which ranks alone can compute with: give "
+                   "`serve` the flag --ranks, or import all people at once."));
 }
 
 absl::StatusOr<std::vector<std::string>> DatasetNames(

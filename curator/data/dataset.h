@@ -8,14 +8,18 @@
 //                  sparse: CSC, float32, int32 and int64
 //   features.txt   names of the features, one a line, if they were declared;
 //                  public if dataset.json says so
+//   weights.txt    public weights of the features, one a line, if declared
 //   labels.npy     of dense data with classes: int32, of each person the index
 //                  of the declared class: private
 //   shards.json    of a data set in ranges of columns (curator/data/shards.h):
 //                  values.S.npy, respectively data.S.npy, indices.S.npy and
-//                  indptr.S.npy stand in the place of the arrays above
+//                  indptr.S.npy stand in the place of the arrays above; of one
+//                  in parts the arrays are in DATA_DIR/parts/NAME/FIRST-LAST,
+//                  on the machine that imported the part
+//                  (curator/import/part.h)
 //   sums.npy       of sums that were made elsewhere, in the place of the
-//   arrays:
-//                  int64 (curator/import/people_sums.h): private
+//                  arrays: the number of people and their sums, int64
+//                  (curator/import/people_sums.h): private
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
@@ -35,7 +39,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/sha256.h"
+#include "common/privacy/people_partitions.h"
 #include "common/privacy/run_plan.h"
+#include "common/privacy/stored_sums.h"
+#include "curator/data/shards.h"
 
 namespace dpnmf::curator {
 
@@ -67,9 +75,18 @@ struct DatasetDescription {
   bool named_features = false;
   std::optional<ClassFacts> classes = std::nullopt;
   std::optional<EntryRange> range = std::nullopt;
-  // The data set is sums over people and no columns (Dataset::stored_sums): the
-  // bits of their lattice.
-  std::optional<int> sums_bits = std::nullopt;
+  // weights.txt has public weights of the features, which every column was
+  // multiplied by before it was normalised (curator/import/feature_weights.h).
+  bool weighted_features = false;
+  // The data set is sums over people and no columns (Dataset::stored_sums).
+  std::optional<StoredSums> sums = std::nullopt;
+  // The population's, and the one that all people of this data set are in;
+  // empty: they may be in any.
+  PeoplePartitions partitions = {};
+  std::string partition = {};
+  // Of a data set in a partition: who is in it, as the ledger has it beside the
+  // partition (DigestOfPeople, curator/import/people.h). Private.
+  Digest people = {};
 };
 
 // Facts for planning; max_rank = min(D, N, kMaxRank).
@@ -101,15 +118,17 @@ struct Share {
 // Immutable; safe to read from any thread.
 class Dataset {
  public:
-  // Opens DATA_DIR/datasets/NAME. NOT_FOUND "dataset-unknown", DATA_LOSS
-  // "dataset-damaged" (shapes, types or description do not fit).
+  // Opens DATA_DIR/datasets/NAME. A data set in parts has no columns then: it
+  // is for OpenShare. NOT_FOUND "dataset-unknown", DATA_LOSS "dataset-damaged"
+  // (shapes, types or description do not fit).
   static absl::StatusOr<std::unique_ptr<Dataset>> Open(
       const std::string& directory);
   // A share of its columns as a data set of their own, which may be empty; its
   // description has so many users, or under add_remove_one the share of N0,
   // rounded up. Of a data set in shards, files without a column of the share
-  // need not be there. INVALID_ARGUMENT "dataset-malformed" for ratings and
-  // classes.
+  // need not be there. Of a data set in parts the share is one of whole parts,
+  // as far as there are as many: share i of C begins i T / C parts into the T
+  // parts. INVALID_ARGUMENT "dataset-malformed" for ratings and classes.
   static absl::StatusOr<std::unique_ptr<Dataset>> OpenShare(
       const std::string& directory, const Share& share);
 
@@ -138,8 +157,15 @@ class Dataset {
   std::uint64_t features() const { return description_.features; }
   // Columns really held; private under add_remove_one.
   std::uint64_t private_user_count() const { return user_count_; }
-  // Of the whole data set, if this is a share.
+  // Of the whole data set, if this is a share or in parts.
   std::uint64_t private_whole_count() const { return whole_count_; }
+  // The columns lie in parts, maybe on several machines: only shares have any.
+  bool in_parts() const { return !parts_.columns.empty(); }
+  // SHA-256 of what shards.json says, or zeros: two processes that have the
+  // same cut the columns alike.
+  const Digest& private_layout() const { return layout_; }
+  // Of a sparse data set in parts: the nonzeros of all columns.
+  std::uint64_t private_part_nonzeros() const { return parts_.nonzeros; }
   bool sparse() const { return description_.sparse; }
   // Of data sets without columns: S_v and S_G (people_sums.h); else empty.
   std::span<const std::int64_t> stored_sums() const { return stored_sums_; }
@@ -171,6 +197,8 @@ class Dataset {
                           std::optional<std::uint64_t> columns,
                           const std::optional<Share>& share);
   absl::Status MapSums(const std::string& directory);
+  absl::Status MapParts(const std::string& directory, const Share& share);
+  std::uint64_t BeginOf(const Share& share) const;
   const Columns& ColumnsOf(std::uint64_t user) const {
     return columns_.size() == 1 ? columns_.front() : Search(user);
   }
@@ -178,11 +206,17 @@ class Dataset {
   DatasetDescription description_;
   std::uint64_t user_count_ = 0;
   std::uint64_t whole_count_ = 0;
+  Shards parts_;  // of a data set in parts alone
+  Digest layout_{};
   std::vector<Columns> columns_;  // ascending; the first begins at 0
   std::span<const std::int32_t> labels_;
   std::span<const std::int64_t> stored_sums_;
   std::unique_ptr<Storage> storage_;
 };
+
+// FAILED_PRECONDITION "ranks-needed" of a data set in parts: this process has
+// none of its columns.
+absl::Status CheckHasColumns(const Dataset& dataset);
 
 // Names of the data sets below DATA_DIR, sorted. Half-written ones are not
 // seen.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -102,16 +103,45 @@ EntryRange DecodeRange(const Json& json) {
           .integers = json.at("integers").get<bool>()};
 }
 
+StoredSums DecodeSums(const Json& json, std::uint64_t features) {
+  constexpr std::int64_t kMostBits = 64;
+  const Json& bits = json.at("sums_bits");
+  // Below 0 where the column bound is large and people are many.
+  const std::int64_t value =
+      bits.is_number_unsigned()
+          ? static_cast<std::int64_t>(
+                std::min<std::uint64_t>(Whole(json, "sums_bits"), kMostBits))
+          : bits.get_ref<const Json::number_integer_t&>();
+  StoredSums sums;
+  sums.bits = static_cast<int>(std::max(value, -kMostBits));
+  if (json.contains("sums_rows")) {
+    if (!json.at("sums_rows").is_array())
+      throw std::invalid_argument("sums_rows are not a list");
+    for (const Json& row : json.at("sums_rows")) {
+      sums.rows.push_back(static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(row.get_ref<const Json::number_unsigned_t&>(),
+                                  std::numeric_limits<std::uint32_t>::max())));
+    }
+    if (sums.rows.empty())
+      throw std::invalid_argument("sums_rows names no feature");
+  }
+  if (!AreRowsOfSums(sums.rows, features))
+    throw std::invalid_argument("sums_rows are no rows of its features");
+  return sums;
+}
+
 // Throws if a field is missing or of a wrong type.
 StoredDescription Decode(const Json& json) {
   const auto has = [&](const char* key) {
     return json.is_object() && json.contains(key);
   };
   const bool ratings = has("ratings");
-  const std::size_t others = std::size_t{has("classes")} +
-                             std::size_t{has("range")} + std::size_t{ratings} +
-                             std::size_t{has("named_features")} +
-                             std::size_t{has("sums_bits")};
+  const std::size_t others =
+      std::size_t{has("classes")} + std::size_t{has("range")} +
+      std::size_t{ratings} + std::size_t{has("named_features")} +
+      std::size_t{has("weighted_features")} + std::size_t{has("sums_bits")} +
+      std::size_t{has("sums_rows")} + std::size_t{has("partitions")} +
+      std::size_t{has("partition")} + std::size_t{has("people")};
   if (!json.is_object() || json.size() != kFieldCount + others) {
     throw std::invalid_argument("it has missing or unknown fields");
   }
@@ -143,17 +173,32 @@ StoredDescription Decode(const Json& json) {
       throw std::invalid_argument("data with classes are stored dense");
   }
   if (has("sums_bits")) {
-    description.sums_bits =
-        static_cast<int>(std::min<std::uint64_t>(Whole(json, "sums_bits"), 64));
+    description.sums = DecodeSums(json, description.features);
     if (ratings || description.sparse || description.classes.has_value())
       throw std::invalid_argument("sums are stored alone");
   }
+  if (has("sums_rows") && !has("sums_bits"))
+    throw std::invalid_argument("it has rows and no sums");
   if (has("range")) description.range = DecodeRange(json.at("range"));
   if (has("named_features")) {
     description.named_features = json.at("named_features").get<bool>();
     if (ratings && description.named_features)
       throw std::invalid_argument("ratings have items in the place of names");
   }
+  if (has("weighted_features"))
+    description.weighted_features = json.at("weighted_features").get<bool>();
+  if (has("partitions")) {
+    const auto partitions =
+        ParsePartitions(json.at("partitions").get<std::string>());
+    if (!partitions.has_value())
+      throw std::invalid_argument("its partitions are malformed");
+    description.partitions = *partitions;
+  }
+  if (has("partition"))
+    description.partition = json.at("partition").get<std::string>();
+  if (has("people") != has("partition"))
+    throw std::invalid_argument("it does not say who is in the partition");
+  if (has("people")) description.people = Named(json, "people", DigestOfHex);
   stored.fingerprint = Named(json, "fingerprint", DigestOfHex);
   return stored;
 }
@@ -279,6 +324,23 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
     DPNMF_RETURN_IF_ERROR(CheckClasses(description));
   if (description.range.has_value())
     DPNMF_RETURN_IF_ERROR(CheckRange(description));
+  if (description.weighted_features &&
+      (description.ratings.has_value() || description.range.has_value() ||
+       description.sums.has_value())) {
+    return Refused("weights-mixed",
+                   "Weights of features are neither for ratings and sums nor "
+                   "for data with a declared range, which is one of the "
+                   "entries without weights: leave out --feature-weights or "
+                   "--range.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckPartitions(description.partitions));
+  if (!description.partition.empty() &&
+      !description.partitions.Find(description.partition).has_value()) {
+    return Refused(
+        "partition-unknown",
+        absl::StrCat("The population ", description.population,
+                     " has no partition ", description.partition, "."));
+  }
   if (description.ratings.has_value()) return CheckRatings(description);
   if (description.adjacency == Adjacency::kOneRating) {
     return Refused("adjacency-mismatch",
@@ -322,9 +384,19 @@ std::string ToJson(const StoredDescription& stored) {
                      {"high", description.range->high},
                      {"integers", description.range->integers}};
   }
-  if (description.sums_bits.has_value())
-    json["sums_bits"] = *description.sums_bits;
+  if (description.sums.has_value()) {
+    json["sums_bits"] = description.sums->bits;
+    if (!description.sums->rows.empty())
+      json["sums_rows"] = description.sums->rows;
+  }
   if (description.named_features) json["named_features"] = true;
+  if (description.weighted_features) json["weighted_features"] = true;
+  if (description.partitions.any())
+    json["partitions"] = TextOf(description.partitions);
+  if (!description.partition.empty()) {
+    json["partition"] = description.partition;
+    json["people"] = HexOf(description.people);
+  }
   return json.dump(2) + "\n";
 }
 

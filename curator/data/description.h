@@ -28,8 +28,9 @@ bool IsName(std::string_view text);
 // "rating-range-out-of-range", "adjacency-mismatch" (one_rating is for
 // ratings), "input-too-large" (kMostItemFeatures), "classes-malformed" (2 to
 // kMostClasses different names of 1 to 256 bytes), "labels-public-mismatch"
-// (public sizes under add_remove_one), "range-out-of-range". NaN fails every
-// check.
+// (public sizes under add_remove_one), "range-out-of-range", "weights-mixed"
+// (weights with ratings, sums or a range), "partitions-malformed",
+// "partition-unknown". NaN fails every check.
 absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {

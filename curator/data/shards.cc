@@ -1,5 +1,8 @@
 #include "curator/data/shards.h"
 
+#include <optional>
+#include <stdexcept>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
@@ -10,24 +13,38 @@ namespace {
 
 using ShardsFile = nlohmann::ordered_json;
 
-constexpr std::uint64_t kShardsVersion = 1;
+// Data sets in parts have the second one: earlier programs refuse them.
+constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 2;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
 
 // Throws if a field is missing or of a wrong type.
-std::vector<std::uint64_t> DecodeShards(const std::string& text) {
+Shards DecodeShards(const std::string& text) {
   const ShardsFile json = ShardsFile::parse(text);
-  if (json.at("format_version").get<std::uint64_t>() != kShardsVersion)
+  const auto version = json.at("format_version").get<std::uint64_t>();
+  if (version != kShardsVersion && version != kPartsVersion)
     throw std::invalid_argument("another program version wrote it");
-  std::vector<std::uint64_t> columns;
+  Shards shards;
   for (const ShardsFile& shard : json.at("columns")) {
-    columns.push_back(shard.get_ref<const ShardsFile::number_unsigned_t&>());
-    if (columns.back() > kMostColumns)
+    shards.columns.push_back(
+        shard.get_ref<const ShardsFile::number_unsigned_t&>());
+    if (shards.columns.back() > kMostColumns)
       throw std::invalid_argument("a shard has too many columns");
   }
-  if (columns.empty() || columns.size() > kMostShards)
+  if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
-  return columns;
+  if (version == kShardsVersion) return shards;
+  for (const ShardsFile& part : json.at("parts")) {
+    const std::optional<Digest> fingerprint =
+        DigestOfHex(part.get<std::string>());
+    if (!fingerprint.has_value())
+      throw std::invalid_argument("a fingerprint is not readable");
+    shards.parts.push_back(*fingerprint);
+  }
+  if (shards.parts.size() != shards.columns.size())
+    throw std::invalid_argument("its parts and their columns differ");
+  shards.nonzeros = json.at("nonzeros").get<std::uint64_t>();
+  return shards;
 }
 
 }  // namespace
@@ -36,17 +53,31 @@ std::string ShardSuffix(std::uint64_t shard) {
   return absl::StrCat(".", shard, ".npy");
 }
 
-std::string ShardsJson(std::span<const std::uint64_t> columns) {
-  const ShardsFile json = {
-      {"format_version", kShardsVersion},
-      {"columns", std::vector<std::uint64_t>(columns.begin(), columns.end())}};
+std::string PartsDirectory(const std::string& data_dir,
+                           const std::string& name) {
+  return absl::StrCat(data_dir, "/parts/", name);
+}
+
+std::string PartName(std::uint64_t first, std::uint64_t columns) {
+  return absl::StrCat(first + 1, "-", first + columns);
+}
+
+std::string ShardsJson(const Shards& shards) {
+  ShardsFile json = {
+      {"format_version", shards.parts.empty() ? kShardsVersion : kPartsVersion},
+      {"columns", shards.columns}};
+  if (!shards.parts.empty()) {
+    json["parts"] = ShardsFile::array();
+    for (const Digest& part : shards.parts)
+      json["parts"].push_back(HexOf(part));
+    json["nonzeros"] = shards.nonzeros;
+  }
   return json.dump(2) + "\n";
 }
 
-absl::StatusOr<std::vector<std::uint64_t>> ReadShards(
-    const std::string& directory) {
+absl::StatusOr<Shards> ReadShards(const std::string& directory) {
   const auto text = ReadFile(directory + "/shards.json", kSettingsFileLimit);
-  if (absl::IsNotFound(text.status())) return std::vector<std::uint64_t>();
+  if (absl::IsNotFound(text.status())) return Shards();
   if (!text.ok()) return text.status();
   try {
     return DecodeShards(*text);

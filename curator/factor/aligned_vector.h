@@ -45,6 +45,24 @@ struct CacheLineAllocator {
 template <typename T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 
+// Leaves new numbers as they are found in memory.
+template <typename T>
+struct UnsetAllocator : CacheLineAllocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = UnsetAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* at) noexcept {
+    ::new (static_cast<void*>(at)) U;
+  }
+};
+
+// For large buffers of which a part is used: what nobody has written is not
+// read, and costs no time.
+template <typename T>
+using UnsetVector = std::vector<T, UnsetAllocator<T>>;
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_FACTOR_ALIGNED_VECTOR_H_

@@ -11,26 +11,16 @@
 #include "curator/factor/exact_products.h"
 #include "curator/factor/quantise.h"
 #include "curator/factor/row_places.h"
+#include "curator/factor/user_blocks.h"
 
 namespace dpnmf::curator {
 namespace {
 
 // Users of the mean that one thread takes at a time.
 constexpr std::uint64_t kMeanUsers = 1024;
-// A block's buffer should stay in a second-level cache of 1 MiB.
-constexpr std::uint64_t kBlockBytes = 512 * 1024;
-constexpr std::uint64_t kLargestBlock = 256;
 
-// No more threads than there may be ranges of users.
-std::size_t WorkerCount(std::uint64_t most_users, std::uint64_t width,
-                        int threads) {
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(
-      (most_users + width - 1) / width, 1,
-      static_cast<std::uint64_t>(std::max(1, threads))));
-}
-
-std::size_t WorkerCount(const Dataset& data, std::uint64_t width,
-                        const Execution& execution) {
+std::size_t WorkersFor(const Dataset& data, std::uint64_t width,
+                       const Execution& execution) {
   return WorkerCount(LargestUserCount(FactsOf(data.description())), width,
                      execution.threads);
 }
@@ -92,15 +82,6 @@ struct Worker {
   AlignedVector<double> packed;     // the same for the kernel
   std::vector<std::uint64_t> sums;  // size() x padded(), row-major
 };
-
-// Users of a block: a multiple of kStripUsers.
-std::uint64_t BlockWidth(std::uint64_t rows, std::uint64_t most_users) {
-  const std::uint64_t fitting =
-      kBlockBytes / (sizeof(double) * std::max<std::uint64_t>(1, rows));
-  const std::uint64_t width = std::max<std::uint64_t>(
-      std::min({fitting, most_users, kLargestBlock}), kStripUsers);
-  return (width + kStripUsers - 1) / kStripUsers * kStripUsers;
-}
 
 Worker MakeWorker(const Selection& selection, std::uint64_t width) {
   const int strips = static_cast<int>(width) / kStripUsers;
@@ -191,7 +172,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMean(
                          LatticeBoundsOf(data_bound, data_bits));
   const std::uint64_t users = data.private_user_count();
   DPNMF_RETURN_IF_ERROR(CheckSumsFit(users, bounds.largest_entry, 1));
-  std::vector<MeanWorker> workers(WorkerCount(data, kMeanUsers, execution));
+  std::vector<MeanWorker> workers(WorkersFor(data, kMeanUsers, execution));
   for (MeanWorker& worker : workers) {
     worker.column.resize(data.features());
     worker.sums.resize(data.features());
@@ -236,7 +217,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeMoments(
         (static_cast<std::uint64_t>(execution.block_users) + kStripUsers - 1) /
         kStripUsers * kStripUsers;
   }
-  std::vector<Worker> workers(WorkerCount(data, width, execution));
+  std::vector<Worker> workers(WorkersFor(data, width, execution));
   for (Worker& worker : workers) worker = MakeWorker(selection, width);
   ForEachRange(users, width, workers.size(), execution,
                [&](UserRange range, int worker) {

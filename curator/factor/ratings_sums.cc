@@ -11,6 +11,7 @@
 #include "curator/factor/quantise.h"
 #include "curator/factor/ratings_person.h"
 #include "curator/factor/row_places.h"
+#include "curator/factor/user_blocks.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -24,14 +25,6 @@ std::uint64_t BlockUsers(const Execution& execution) {
   return execution.block_users > 0
              ? static_cast<std::uint64_t>(execution.block_users)
              : kBlockUsers;
-}
-
-// No more threads than there may be blocks of people.
-std::size_t WorkerCount(std::uint64_t most_users, std::uint64_t width,
-                        int threads) {
-  return static_cast<std::size_t>(std::clamp<std::uint64_t>(
-      (most_users + width - 1) / width, 1,
-      static_cast<std::uint64_t>(std::max(1, threads))));
 }
 
 // What every release keeps for a thread; a share takes at most D of each.

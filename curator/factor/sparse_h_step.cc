@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 #include "curator/factor/sparse_kernels.h"
 
@@ -17,6 +17,20 @@ constexpr double kLeastLambda = 1e-100;
 
 std::size_t Padded(std::size_t count) {
   return (count + kGatherRows - 1) / kGatherRows * kGatherRows;
+}
+
+// Euclidean lengths of the rows, column after column as W lies in memory. The
+// largest entry of a row is taken out of its squares, which then neither
+// overflow nor vanish.
+Eigen::ArrayXd LengthsOfRows(const Eigen::Ref<const Eigen::MatrixXd>& w) {
+  Eigen::ArrayXd largest = Eigen::ArrayXd::Zero(w.rows());
+  for (Eigen::Index k = 0; k < w.cols(); ++k)
+    largest = largest.max(w.col(k).array().abs());
+  const Eigen::ArrayXd scale = (largest > 0).select(largest, 1.0);
+  Eigen::ArrayXd squares = Eigen::ArrayXd::Zero(w.rows());
+  for (Eigen::Index k = 0; k < w.cols(); ++k)
+    squares += (w.col(k).array() / scale).square();
+  return scale * squares.sqrt();
 }
 
 // Entries of supports that a worker keeps: 20 MiB of them.
@@ -167,23 +181,26 @@ std::uint64_t SparseBlock::Bytes(std::uint64_t features, std::uint64_t rank,
 
 LongRows::LongRows(const Eigen::Ref<const Eigen::MatrixXd>& w) {
   const auto rows = static_cast<std::size_t>(w.rows());
-  std::vector<double> length_of(rows);
-  for (std::size_t row = 0; row < rows; ++row)
-    length_of[row] = w.row(static_cast<Eigen::Index>(row)).stableNorm();
-  std::vector<std::int32_t> order(rows);
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return length_of[a] != length_of[b] ? length_of[a] > length_of[b] : a < b;
-  });
-  for (const std::int32_t row : order)
-    lengths_.push_back(length_of[row] * kSlack);
+  const Eigen::ArrayXd lengths = LengthsOfRows(w);
+  std::vector<std::pair<double, std::int32_t>> order(rows);  // -|row|, row
+  for (std::size_t row = 0; row < rows; ++row) {
+    order[row] = {-lengths[static_cast<Eigen::Index>(row)],
+                  static_cast<std::int32_t>(row)};
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::size_t> place(rows);
+  lengths_.reserve(rows);
+  for (const auto& [length, row] : order) {
+    place[static_cast<std::size_t>(row)] = lengths_.size();
+    lengths_.push_back(-length * kSlack);
+  }
   levels_.emplace_back();
   for (std::size_t size = kFirstLevel; levels_.back().size() < rows;
        size *= 2) {
-    const auto end =
-        order.begin() + static_cast<std::ptrdiff_t>(std::min(size, rows));
-    levels_.emplace_back(order.begin(), end);
-    std::sort(levels_.back().begin(), levels_.back().end());
+    std::vector<std::int32_t>& level = levels_.emplace_back();
+    level.reserve(std::min(size, rows));
+    for (std::size_t row = 0; row < rows; ++row)
+      if (place[row] < size) level.push_back(static_cast<std::int32_t>(row));
   }
 }
 

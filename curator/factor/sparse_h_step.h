@@ -70,8 +70,8 @@ class SparseBlock {
   };
   std::vector<Support> users_;
   // Of all kept supports, then of one piece.
-  std::vector<std::int32_t> rows_;
-  AlignedVector<double> v_, u_;
+  UnsetVector<std::int32_t> rows_;
+  UnsetVector<double> v_, u_;
   std::size_t room_ = 0;  // for kept supports
   std::size_t used_ = 0;  // of it
   AlignedVector<double> column_h_, column_c_;

@@ -53,6 +53,8 @@ absl::Status Membership::CheckData(const DatasetDescription& data) const {
     return DataDiffer(name, "column bound");
   if (NameOf(data.normalisation) != federation_.normalisation)
     return DataDiffer(name, "normalisation");
+  if (data.weighted_features)
+    return DataDiffer(name, "weights of features (they cannot be federated)");
   if (data.adjacency != federation_.adjacency)
     return DataDiffer(name, "relation between neighbours");
   if (data.conversion != federation_.conversion)

@@ -16,6 +16,7 @@
 #include "common/base/view.h"
 #include "curator/data/description.h"
 #include "curator/import/import_source.h"
+#include "curator/import/import_steps.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -27,23 +28,27 @@ std::string PeopleFileOf(const std::string& directory) {
 }
 
 // What the flags of the import said of the data set itself.
-void TakeDeclaration(const DatasetDescription& description,
-                     ImportOptions* options) {
-  options->population = description.population;
-  options->epsilon = description.epsilon;
-  options->delta = description.delta;
-  options->conversion = description.conversion;
-  options->adjacency = description.adjacency;
-  options->is_public = description.is_public;
+void TakeFlags(const DatasetDescription& description, ImportOptions* options) {
+  TakeDeclaration(description, options);
+  options->partitions = description.partitions;
+  options->partition = description.partition;
   if (description.classes.has_value())
     options->classes = description.classes->names;
-  options->users_count = description.users;
   if (description.ratings.has_value()) {
     options->rating_range = *description.ratings;
     return;
   }
   options->normalisation = description.normalisation;
   options->column_bound = description.column_bound;
+}
+
+// Whoever is in a data set of a partition is in it under the same ids for ever.
+bool AreThePeopleOf(const StoredDescription& stored,
+                    const PeopleFingerprints& people) {
+  const DatasetDescription& description = stored.description;
+  return description.partition.empty() ||
+         DigestOfPeople(people, stored.fingerprint, description.population,
+                        description.partition) == description.people;
 }
 
 // Both are of the same people.
@@ -71,7 +76,15 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory) {
                      "` with the file that it was imported from."));
   }
   if (!bytes.ok()) return bytes.status();
-  return PeopleOfBytes(*bytes, stored.fingerprint);
+  DPNMF_ASSIGN_OR_RETURN(PeopleFingerprints people,
+                         PeopleOfBytes(*bytes, stored.fingerprint));
+  if (AreThePeopleOf(stored, people)) return people;
+  return Refusal(
+      absl::StatusCode::kDataLoss, "people-damaged",
+      absl::StrCat("The fingerprints of the people of data set ",
+                   stored.description.name,
+                   " are not those that it was put into its partition with: "
+                   "restore it from a backup."));
 }
 
 absl::Status WritePeople(const std::string& directory,
@@ -164,7 +177,7 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
       DatasetDirectory(options.data_dir, options.name);
   DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
                          ReadDescription(directory));
-  TakeDeclaration(stored.description, &options);
+  TakeFlags(stored.description, &options);
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
                          LoadImportSource(options, progress));
@@ -178,6 +191,16 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
         absl::StrCat("The file is not the one that data set ", options.name,
                      " was imported from: give that file, with the flags of "
                      "the import that say how it is read."));
+  }
+  // Then they are in no other partition: the import has seen to it.
+  if (!AreThePeopleOf(stored, people)) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "people-differ",
+        absl::StrCat("The file has other ids than the one that data set ",
+                     options.name,
+                     " was imported from, and people of a partition are "
+                     "recognised by them: give that file, or restore "
+                     "people.bin from a backup."));
   }
   const auto before = ReadPeople(directory);
   if (before.ok() && before->key_check == people.key_check)

@@ -16,7 +16,8 @@ namespace dpnmf::curator {
 
 // Of the data set in that directory. NOT_FOUND "people-missing" (it was
 // imported by an earlier version; the sentence says what to do), DATA_LOSS
-// "people-damaged"; errors of ReadDescription.
+// "people-damaged", also if they are not who the data set was put into its
+// partition with; errors of ReadDescription.
 absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory);
 
 // `of`: the fingerprint of the whole data set. UNAVAILABLE "storage-failed".
@@ -26,7 +27,8 @@ absl::Status WritePeople(const std::string& directory,
 // Reads the file that the data set `options.name` was imported from once more,
 // and writes the fingerprints of its people. Of `options`, data_dir, name and
 // what says how the file is read must be given; the rest is taken from the data
-// set. Ids that are known stay known. People of a published table are refused
+// set. Ids that are known stay known, and those of a data set in a partition
+// must be the same. People of a published table are refused
 // as at import, and before_publish is called before anything is written.
 // FAILED_PRECONDITION "people-differ" if it is not that file; otherwise errors
 // as Import. Returns what was written.

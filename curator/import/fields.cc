@@ -67,7 +67,7 @@ std::string FieldText(std::string_view line, std::string_view field) {
 }
 
 char GuessSeparator(std::string_view line) {
-  for (const char separator : {'\t', ','}) {
+  for (const char separator : {'\t', ',', ';'}) {
     if (line.find(separator) != std::string_view::npos) return separator;
   }
   return kBlanks;

@@ -12,11 +12,11 @@ namespace dpnmf::curator {
 // the line then do not count.
 inline constexpr char kBlanks = ' ';
 
-// Fields between separators (',', '\t' or kBlanks), blanks around each removed.
-// A field in double quotes may hold separators; its quotes are removed, and a
-// doubled quote inside stays doubled. False if a quote is not closed or
-// something other than a separator follows it; fields->size() is then the index
-// of the field. The fields point into `line`.
+// Fields between separators (',', ';', '\t' or kBlanks), blanks around each
+// removed. A field in double quotes may hold separators; its quotes are
+// removed, and a doubled quote inside stays doubled. False if a quote is not
+// closed or something other than a separator follows it; fields->size() is then
+// the index of the field. The fields point into `line`.
 bool SplitFields(std::string_view line, char separator,
                  std::vector<std::string_view>* fields);
 
@@ -24,7 +24,8 @@ bool SplitFields(std::string_view line, char separator,
 // one. `line` is the one that the field points into.
 std::string FieldText(std::string_view line, std::string_view field);
 
-// Tab if there is one, else comma if there is one, else kBlanks.
+// Tab if there is one, else comma if there is one, else semicolon if there is
+// one, else kBlanks.
 char GuessSeparator(std::string_view line);
 
 // Nothing but blanks; nothing but blanks and tabs under kBlanks.

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -97,7 +98,8 @@ PersonFingerprint RowOf(const LoadedRatings& ratings, std::uint64_t user,
 template <typename Columns>
 Digest FingerprintOfColumns(const Columns& data, std::uint64_t features,
                             std::uint64_t users, const FingerprintKey& key,
-                            std::vector<PersonFingerprint>* rows) {
+                            std::vector<PersonFingerprint>* rows,
+                            std::vector<Digest>* sorted) {
   const auto key_bytes = std::as_bytes(std::span(key));
   std::vector<Digest> columns(users);
   std::vector<std::uint8_t> text;
@@ -109,7 +111,9 @@ Digest FingerprintOfColumns(const Columns& data, std::uint64_t features,
                                  : RowOf(data, n, columns[n], key));
   }
   std::sort(columns.begin(), columns.end());
-  return FingerprintOfDigests(features, columns, key);
+  const Digest whole = FingerprintOfDigests(features, columns, key);
+  if (sorted != nullptr) *sorted = std::move(columns);
+  return whole;
 }
 
 absl::Status CreateKey(const std::string& path) {
@@ -204,14 +208,17 @@ PersonFingerprint CutOfColumn(const Digest& column, const FingerprintKey& key) {
 }
 
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
-                     std::vector<PersonFingerprint>* rows) {
-  return FingerprintOfColumns(matrix, matrix.features, matrix.users, key, rows);
+                     std::vector<PersonFingerprint>* rows,
+                     std::vector<Digest>* columns) {
+  return FingerprintOfColumns(matrix, matrix.features, matrix.users, key, rows,
+                              columns);
 }
 
 Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key,
-                     std::vector<PersonFingerprint>* rows) {
+                     std::vector<PersonFingerprint>* rows,
+                     std::vector<Digest>* columns) {
   return FingerprintOfColumns(ratings, ratings.items, ratings.people(), key,
-                              rows);
+                              rows, columns);
 }
 
 }  // namespace dpnmf::curator

@@ -39,13 +39,16 @@ Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
 // HMAC-SHA-256 under the key of D, N and the sorted HMACs of the columns, each
 // over its nonzero entries. So the order of the users, the file format and
 // dense or sparse do not matter; one changed bit of one entry does.
-// `rows`, if given, gets FingerprintOfRow (people.h) of each person in order.
+// `rows`, if given, gets FingerprintOfRow (people.h) of each person in order,
+// `columns` the sorted HMACs.
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
-                     std::vector<PersonFingerprint>* rows = nullptr);
+                     std::vector<PersonFingerprint>* rows = nullptr,
+                     std::vector<Digest>* columns = nullptr);
 // The same of ratings, as the numbers that people write (3.5) and those of 0
 // among them: ratings that were imported before as counts are recognised.
 Digest FingerprintOf(const LoadedRatings& ratings, const FingerprintKey& key,
-                     std::vector<PersonFingerprint>* rows = nullptr);
+                     std::vector<PersonFingerprint>* rows = nullptr,
+                     std::vector<Digest>* columns = nullptr);
 
 // The same of a matrix, from the HMAC of each column (ColumnDigests), sorted.
 Digest FingerprintOfDigests(std::uint64_t features,

@@ -98,6 +98,31 @@ bool LooksLikeRatings(std::string_view first_line) {
          *time >= kYear1973;
 }
 
+const InputFormat* FormatOfSeparator(char separator) {
+  if (separator == ',') return InputFormats().Find("csv");
+  return InputFormats().Find(separator == '\t' ? "tsv" : "text");
+}
+
+constexpr std::size_t kBeginning = 1 << 16;
+
+std::string_view FirstLine(std::string_view beginning) {
+  return beginning.substr(0, beginning.find_first_of("\r\n"));
+}
+
+// Null if no first bytes say what it is.
+const InputFormat* FormatOfSignature(std::string_view beginning) {
+  for (const InputFormat* format : InputFormats().rows()) {
+    if (!format->signature.empty() &&
+        absl::StartsWithIgnoreCase(View(beginning), View(format->signature)))
+      return format;
+  }
+  return nullptr;
+}
+
+absl::Status RefuseEmpty(const InputFile& input) {
+  return input.RefuseAt("input-empty", 0, 0, "the file is empty; give another");
+}
+
 // A text whose name says nothing: the first line's separator decides. Three or
 // four fields could as well be triples with or without a time.
 absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
@@ -112,8 +137,7 @@ absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
                      " fields: it could be a row of a matrix or a triple; give "
                      "--format-in csv, tsv, text or triples"));
   }
-  if (separator == ',') return InputFormats().Find("csv");
-  return InputFormats().Find(separator == '\t' ? "tsv" : "text");
+  return FormatOfSeparator(separator);
 }
 
 }  // namespace
@@ -128,16 +152,11 @@ const NameTable<InputFormat>& InputFormats() {
 }
 
 absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
-  constexpr std::size_t kBeginning = 1 << 16;
   DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
                          input->Peek(kBeginning));
-  for (const InputFormat* format : InputFormats().rows()) {
-    if (!format->signature.empty() &&
-        absl::StartsWithIgnoreCase(View(beginning), View(format->signature)))
-      return format;
-  }
-  const std::string_view first_line =
-      beginning.substr(0, beginning.find_first_of("\r\n"));
+  if (const InputFormat* const signed_so = FormatOfSignature(beginning))
+    return signed_so;
+  const std::string_view first_line = FirstLine(beginning);
   if (LooksLikeRatings(first_line)) {
     return input->RefuseAt(
         "input-ratings", 1, 0,
@@ -153,11 +172,17 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
         absl::EndsWith(name, View(format->extension)))
       return format;
   }
-  if (beginning.empty()) {
-    return input->RefuseAt("input-empty", 0, 0,
-                           "the file is empty; give another");
-  }
+  if (beginning.empty()) return RefuseEmpty(*input);
   return FormatOfText(*input, first_line);
+}
+
+absl::StatusOr<const InputFormat*> DetectMatrixFormat(InputFile* input) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string_view beginning,
+                         input->Peek(kBeginning));
+  if (const InputFormat* const signed_so = FormatOfSignature(beginning))
+    return signed_so;
+  if (beginning.empty()) return RefuseEmpty(*input);
+  return FormatOfSeparator(GuessSeparator(FirstLine(beginning)));
 }
 
 }  // namespace dpnmf::curator

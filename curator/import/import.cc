@@ -19,63 +19,14 @@
 #include "curator/import/fingerprint.h"
 #include "curator/import/formats.h"
 #include "curator/import/import_source.h"
+#include "curator/import/import_steps.h"
+#include "curator/import/partitions.h"
 
 namespace dpnmf::curator {
 namespace {
 
-constexpr char kDraftPrefix[] = ".import-";
-// More than any population; keeps sums of users far from overflow.
-constexpr std::uint64_t kLargestUsersCount = std::uint64_t{1} << 40;
-
 absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
-DatasetDescription DeclarationOf(const ImportOptions& options) {
-  DatasetDescription description;
-  description.name = options.name;
-  description.population = options.population;
-  description.users = options.users_count.value_or(0);
-  const bool ratings = !options.ratings.empty();
-  description.normalisation = options.normalisation.value_or(
-      ratings ? Normalisation::kNone : Normalisation::kL2);
-  description.column_bound = options.column_bound.value_or(1);
-  if (ratings) description.ratings = options.rating_range;
-  description.adjacency = options.adjacency;
-  description.conversion = options.conversion;
-  description.epsilon = options.epsilon;
-  description.delta = options.delta;
-  description.is_public = options.is_public;
-  if (options.class_column.has_value())
-    description.classes = ClassFacts{.names = options.classes};
-  description.range = options.range;
-  return description;
-}
-
-absl::Status CheckNameIsFree(const ImportOptions& options) {
-  std::error_code error;
-  const auto status = std::filesystem::symlink_status(
-      DatasetDirectory(options.data_dir, options.name), error);
-  if (!std::filesystem::exists(status)) {
-    DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(options.data_dir));
-    if (!std::binary_search(removed.begin(), removed.end(), options.name))
-      return absl::OkStatus();
-    return Refusal(absl::StatusCode::kAlreadyExists, "dataset-exists",
-                   absl::StrCat("A data set named ", options.name,
-                                " was removed, and names are never used "
-                                "again; choose another --name."));
-  }
-  return Refusal(
-      absl::StatusCode::kAlreadyExists, "dataset-exists",
-      absl::StrCat(
-          "A data set named ", options.name,
-          " already exists; choose another --name (data sets never change)."));
-}
-
-absl::Status CheckNotInterrupted(const ImportOptions& options) {
-  if (!options.interrupted || !options.interrupted()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "The import was interrupted; nothing was imported.");
 }
 
 absl::Status CheckUserCount(const DatasetDescription& description,
@@ -97,6 +48,18 @@ absl::Status DataKnown(const std::string& name, const std::string& population) {
                               population, "."));
 }
 
+// A second partition would be a second budget.
+absl::Status DataKnownInPartition(const DatasetDescription& other) {
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "data-known",
+      absl::StrCat("The same data, under other ids, were imported as data set ",
+                   other.name, " of partition ", other.partition,
+                   "; people have one budget: give --partition ",
+                   other.partition,
+                   ", or leave out --partition, so that runs are charged to "
+                   "every partition."));
+}
+
 // Something was released, as far as is known, of the people of a removed data
 // set: their population was used.
 bool MayBeReleased(const ImportOptions& options,
@@ -108,12 +71,16 @@ absl::Status CheckPopulationOf(const ImportOptions& options,
                                const std::vector<KnownDataset>& known,
                                const Digest& fingerprint) {
   for (const KnownDataset& one : known) {
-    const std::string& population = one.stored.description.population;
-    if (one.stored.fingerprint != fingerprint ||
-        population == options.population ||
-        (one.removed && !MayBeReleased(options, population)))
+    const DatasetDescription& other = one.stored.description;
+    if (one.stored.fingerprint != fingerprint) continue;
+    if (other.population == options.population) {
+      if (!other.partition.empty() && !options.partition.empty() &&
+          other.partition != options.partition)
+        return DataKnownInPartition(other);
       continue;
-    return DataKnown(one.stored.description.name, population);
+    }
+    if (one.removed && !MayBeReleased(options, other.population)) continue;
+    return DataKnown(other.name, other.population);
   }
   return absl::OkStatus();
 }
@@ -156,20 +123,6 @@ absl::Status ImportRunning() {
                  "again when it has ended.");
 }
 
-// What imports that were killed left unnamed. The lock is held: nobody writes
-// them.
-void RemoveDrafts(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::filesystem::path> drafts;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().filename().string().rfind(kDraftPrefix, 0) == 0) {
-      drafts.push_back(entry.path());
-    }
-  }
-  for (const auto& draft : drafts) std::filesystem::remove_all(draft, error);
-}
-
 // What --input takes and --ratings does not.
 absl::Status CheckNotMixed(const ImportOptions& options) {
   const std::pair<bool, const char*> given[] = {
@@ -184,6 +137,7 @@ absl::Status CheckNotMixed(const ImportOptions& options) {
       {!options.array.empty(), "--array"},
       {!options.features_file.empty(), "--features"},
       {options.names_from_header, "--features-from-header"},
+      {!options.feature_weights_file.empty(), "--feature-weights"},
       {options.class_column.has_value(), "--class-column"},
       {!options.classes.empty(), "--classes"},
       {options.range.has_value(), "--range"},
@@ -294,7 +248,112 @@ absl::Status NoteSharedPeople(const ImportOptions& options,
   return absl::OkStatus();
 }
 
+absl::Status CheckShardOf(const ImportOptions& options) {
+  if (!options.shard_of.has_value()) return absl::OkStatus();
+  const PartRange& range = *options.shard_of;
+  if (!options.ratings.empty() || options.class_column.has_value() ||
+      !options.feature_weights_file.empty() || options.partitions.any() ||
+      !options.partition.empty() || options.shards.has_value() ||
+      options.join_parts || range.columns == 0 ||
+      range.columns > kLargestExtent || range.whole > kLargestUsersCount ||
+      range.columns > range.whole ||
+      range.first > range.whole - range.columns) {
+    return Refused("shard-of-malformed",
+                   "`--shard-of` must be FIRST-LAST/N with at most 100000000 "
+                   "people in one part, is neither for ratings nor for data "
+                   "with classes, weights of features or partitions of "
+                   "people, and excludes --shards.");
+  }
+  if (options.adjacency != Adjacency::kAddRemoveOne &&
+      options.users_count.value_or(range.whole) != range.whole) {
+    return Refused("users-mismatch",
+                   "--users-count is the number of all people, as N in "
+                   "--shard-of FIRST-LAST/N: give the same number or leave it "
+                   "out.");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+DatasetDescription DeclarationOf(const ImportOptions& options) {
+  DatasetDescription description;
+  description.name = options.name;
+  description.population = options.population;
+  description.users = options.users_count.value_or(0);
+  const bool ratings = !options.ratings.empty();
+  description.normalisation = options.normalisation.value_or(
+      ratings ? Normalisation::kNone : Normalisation::kL2);
+  description.column_bound = options.column_bound.value_or(1);
+  if (ratings) description.ratings = options.rating_range;
+  description.adjacency = options.adjacency;
+  description.conversion = options.conversion;
+  description.epsilon = options.epsilon;
+  description.delta = options.delta;
+  description.is_public = options.is_public;
+  if (options.class_column.has_value())
+    description.classes = ClassFacts{.names = options.classes};
+  description.range = options.range;
+  description.weighted_features = !options.feature_weights_file.empty();
+  description.partitions = options.partitions;
+  description.partition = options.partition;
+  return description;
+}
+
+void TakeDeclaration(const DatasetDescription& declared,
+                     ImportOptions* options) {
+  options->population = declared.population;
+  options->users_count = declared.users;
+  options->adjacency = declared.adjacency;
+  options->conversion = declared.conversion;
+  options->epsilon = declared.epsilon;
+  options->delta = declared.delta;
+  options->is_public = declared.is_public;
+}
+
+absl::Status CheckNameIsFree(const ImportOptions& options) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(
+      DatasetDirectory(options.data_dir, options.name), error);
+  if (!std::filesystem::exists(status)) {
+    DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(options.data_dir));
+    if (!std::binary_search(removed.begin(), removed.end(), options.name))
+      return absl::OkStatus();
+    return Refusal(absl::StatusCode::kAlreadyExists, "dataset-exists",
+                   absl::StrCat("A data set named ", options.name,
+                                " was removed, and names are never used "
+                                "again; choose another --name."));
+  }
+  return Refusal(
+      absl::StatusCode::kAlreadyExists, "dataset-exists",
+      absl::StrCat(
+          "A data set named ", options.name,
+          " already exists; choose another --name (data sets never change)."));
+}
+
+absl::Status CheckNotInterrupted(const ImportOptions& options) {
+  if (!options.interrupted || !options.interrupted()) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                 "The import was interrupted; nothing was imported.");
+}
+
+void RemoveDrafts(const std::string& data_dir) {
+  std::error_code error;
+  std::vector<std::filesystem::path> places = {data_dir + "/datasets"};
+  for (const auto& parts :
+       std::filesystem::directory_iterator(data_dir + "/parts", error))
+    places.push_back(parts.path());
+  std::vector<std::filesystem::path> drafts;
+  for (const auto& place : places) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(place, error)) {
+      if (entry.path().filename().string().rfind(kDraftPrefix, 0) == 0) {
+        drafts.push_back(entry.path());
+      }
+    }
+  }
+  for (const auto& draft : drafts) std::filesystem::remove_all(draft, error);
+}
 
 absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {
   return Refusal(
@@ -313,6 +372,7 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
   DPNMF_RETURN_IF_ERROR(ratings ? CheckRatingsOptions(options)
                                 : CheckMatrixOptions(options));
+  DPNMF_RETURN_IF_ERROR(CheckPartitionOptions(options));
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(DeclarationOf(options)));
   const bool declared =
       options.format != nullptr && options.format->declares_people;
@@ -345,13 +405,13 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
       !(*options.users_count >= 1 &&
         *options.users_count <= kLargestUsersCount)) {
     return Refused("users-count-out-of-range",
-                   "`users_count` must be 1 to 2^40.");
+                   "`--users-count` must be 1 to 2^40.");
   }
   // So many columns are made.
-  if ((ratings || declared) && !add_remove &&
+  if ((ratings || declared) && !add_remove && !options.shard_of.has_value() &&
       *options.users_count > kLargestExtent) {
     return Refused("users-count-out-of-range",
-                   "`users_count` must be at most 100000000, unless under "
+                   "`--users-count` must be at most 100000000, unless under "
                    "add_remove_one.");
   }
   if (options.id_column.has_value() &&
@@ -359,26 +419,28 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
         *options.id_column <=
             options.label_columns.value_or(std::numeric_limits<int>::max()))) {
     return Refused("id-column-out-of-range",
-                   "`id_column` must be one of the label columns of a file "
+                   "`--id-column` must be one of the label columns of a file "
                    "with people in rows: from 1 to --label-columns.");
   }
   if (options.id_column.has_value() &&
       options.id_column == options.class_column) {
-    return Refused("id-column-out-of-range",
-                   "`id_column` and `class_column` must be different fields.");
+    return Refused(
+        "id-column-out-of-range",
+        "`--id-column` and `--class-column` must be different fields.");
   }
   if (options.label_columns.has_value() && *options.label_columns < 0) {
     return Refused("label-columns-out-of-range",
-                   "`label_columns` must be 0 or more.");
+                   "`--label-columns` must be 0 or more.");
   }
   if (options.shards.has_value() &&
       !(*options.shards >= 1 && *options.shards <= kMostShards && !ratings &&
         !options.class_column.has_value())) {
-    return Refused("shards-out-of-range",
-                   "`shards` must be 1 to 4096, and is neither for ratings nor "
-                   "for data with classes.");
+    return Refused(
+        "shards-out-of-range",
+        "`--shards` must be 1 to 4096, and is neither for ratings nor "
+        "for data with classes.");
   }
-  return absl::OkStatus();
+  return CheckShardOf(options);
 }
 
 absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
@@ -390,7 +452,8 @@ absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
                                           const ImportProgress& progress) {
   DPNMF_RETURN_IF_ERROR(CheckImportOptions(options));
-  DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
+  if (!options.dry_run || !options.data_dir.empty())
+    DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<ImportSource> source,
                          LoadImportSource(options, progress));
 
@@ -410,16 +473,24 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   }
   const std::string parent = absl::StrCat(options.data_dir, "/datasets");
   DPNMF_ASSIGN_OR_RETURN(const FileLock lock, TakeImportLock(options.data_dir));
-  RemoveDrafts(parent);
+  // Another import may have taken it while the file was read.
+  DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
+  RemoveDrafts(options.data_dir);
   if (progress) progress("checking", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          LoadOrCreateFingerprintKey(options.data_dir));
   PeopleFingerprints people;
   stored.fingerprint = source->Fingerprint(key, &people);
+  if (!description.partition.empty())
+    description.people =
+        DigestOfPeople(people, stored.fingerprint, description.population,
+                       description.partition);
   DPNMF_ASSIGN_OR_RETURN(const std::vector<KnownDataset> known,
                          KnownDatasets(options.data_dir));
   DPNMF_RETURN_IF_ERROR(CheckPopulationOf(options, known, stored.fingerprint));
   DPNMF_RETURN_IF_ERROR(CheckLabelsOf(options, known));
+  DPNMF_RETURN_IF_ERROR(
+      CheckInOnePartition(options, known, description, people));
   DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
   DPNMF_RETURN_IF_ERROR(NoteSharedPeople(options, known, people));
 

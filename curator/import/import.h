@@ -14,17 +14,28 @@
 #include "common/base/durable_file.h"
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
+#include "curator/data/shards.h"
 #include "curator/import/load.h"
 #include "curator/import/ratings.h"
 
 namespace dpnmf::curator {
 
+// Users that can be declared: keeps sums of users far from overflow.
+inline constexpr std::uint64_t kLargestUsersCount = std::uint64_t{1} << 40;
+
 // What an import would take, for the operator's terminal only.
 struct ImportPreview {
   DatasetDescription description;
   std::uint64_t people = 0;  // columns
-  // Of the first people: the entries of the first features.
+  // Of the first people: the entries of the first features; NaN: no rating.
   std::vector<std::vector<float>> first;
+};
+
+// A data set in a partition, and who is in it (DigestOfPeople, which says the
+// partition too), as the ledger has them.
+struct PeopleElsewhere {
+  std::string dataset;
+  Digest people{};
 };
 
 struct ImportOptions {
@@ -59,6 +70,16 @@ struct ImportOptions {
   std::optional<char> delimiter;  // as in LoadOptions
   std::string array;              // as in LoadOptions
 
+  // Partitions of the population's people, as the ledger has or will have them,
+  // and the one that all people of the file are in (empty: any; runs are then
+  // charged to all). The ids are in the column partitions.by.
+  PeoplePartitions partitions;
+  std::string partition;
+  // Data sets that the ledger has in other partitions of the population: with
+  // `partition` their people must be known. Asked while the lock of imports is
+  // held; empty: none.
+  std::function<absl::StatusOr<std::vector<PeopleElsewhere>>()> elsewhere;
+
   std::string name;
   std::string population;
   double epsilon = 0;
@@ -73,6 +94,8 @@ struct ImportOptions {
   // none.
   std::string features_file;
   bool names_from_header = false;  // as in LoadOptions; without features_file
+  // Public weights of the features (feature_weights.h); empty: none.
+  std::string feature_weights_file;
   // N0 under add or remove one (needed). Else N: needed for triples, and
   // checked if given.
   std::optional<std::uint64_t> users_count;
@@ -82,6 +105,14 @@ struct ImportOptions {
   std::optional<std::uint64_t> shards;
   // `input` is what dpnmf-sums printed (people_sums.h).
   bool are_sums = false;
+  // `input` has these columns of the data set alone; for ImportPart (part.h).
+  std::optional<PartRange> shard_of;
+  // The data set is made of the parts that are known here; what was declared
+  // must be theirs (TakeDeclarationOfParts).
+  bool join_parts = false;
+  // Rows that stand in two parts, or in two partitions, are of different
+  // people.
+  bool accept_equal_rows = false;
 
   // As in LoadOptions.
   std::function<void(const std::string& sentence)> note;
@@ -96,7 +127,8 @@ struct ImportOptions {
   // so of every population.
   std::function<bool(const std::string& population)> population_is_used;
   // Given the first people as they would be stored, before normalisation; the
-  // import then ends without a change anywhere, not even a lock.
+  // import then ends without a change anywhere, not even a lock. Without a
+  // data_dir nothing asks whether the name is free.
   std::function<void(const ImportPreview& preview)> dry_run;
   // Asked about each table that was published without privacy and shares people
   // with the data; what it refuses leaves nothing behind. Null: refused,
@@ -120,7 +152,8 @@ using ImportProgress = std::function<void(
 // "id-column-out-of-range", "classes-missing" (class_column, classes or
 // labels_public without the others), "class-column-mixed"; "input-missing"
 // (neither `input` nor `ratings`), "ratings-mixed" (options of both),
-// "items-missing", "rating-range-missing"; "shards-out-of-range".
+// "items-missing", "rating-range-missing"; "shards-out-of-range";
+// "shard-of-malformed"; those of CheckPartitionOptions (partitions.h).
 absl::Status CheckImportOptions(const ImportOptions& options);
 
 // In this order: checks the options; refuses a name in use (ALREADY_EXISTS
@@ -128,9 +161,12 @@ absl::Status CheckImportOptions(const ImportOptions& options);
 // LoadItemTable and LoadRatings); refuses more users than LargestUserCount
 // (INVALID_ARGUMENT "users-too-many") and data known under another population
 // (FAILED_PRECONDITION "data-known"; of removed data sets as well, if that
-// population is used), labels that are public where those of another data set
-// of the population are private, or the reverse (INVALID_ARGUMENT
-// "labels-public-mismatch"), and people of a published table
+// population is used) or, in any case, in another partition, labels that are
+// public where those of another data set of the population are private, or the
+// reverse (INVALID_ARGUMENT "labels-public-mismatch"), people of another
+// partition
+// ("people-in-two-partitions", "rows-in-two-partitions"), and people of a
+// published table
 // ("people-published"); normalises; writes and syncs a temporary directory in
 // DATA_DIR/datasets; check_draft; before_publish; renames it to its name and
 // syncs again. Whatever is refused, and a process killed at any point, leaves

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,8 +13,11 @@
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/data/shards.h"
+#include "curator/import/feature_weights.h"
 #include "curator/import/item_table.h"
 #include "curator/import/load.h"
+#include "curator/import/part.h"
+#include "curator/import/partitions.h"
 #include "curator/import/people_sums.h"
 #include "curator/import/ratings.h"
 
@@ -29,6 +33,7 @@ LoadProgress ReadingOf(const ImportProgress& progress) {
 
 // N0 is not the number of columns.
 std::optional<std::uint64_t> DeclaredColumns(const ImportOptions& options) {
+  if (options.shard_of.has_value()) return options.shard_of->columns;
   if (options.adjacency == Adjacency::kAddRemoveOne) return std::nullopt;
   return options.users_count;
 }
@@ -83,7 +88,8 @@ absl::Status WriteShards(const LoadedMatrix& matrix, std::uint64_t shards,
     DPNMF_RETURN_IF_ERROR(WriteArray(absl::StrCat(place, "indptr", suffix),
                                      "<i8", {indptr.size()}, indptr));
   }
-  return WriteDurably(directory + "/shards.json", ShardsJson(columns));
+  return WriteDurably(directory + "/shards.json",
+                      ShardsJson({.columns = std::move(columns)}));
 }
 
 // The structure of columns: which rows they have entries in.
@@ -107,9 +113,10 @@ absl::Status WriteLines(const std::string& path,
 template <typename Data>
 Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
                       const LinesOfPeople& lines, const FingerprintKey& key,
-                      PeopleFingerprints* people) {
+                      PeopleFingerprints* people,
+                      std::vector<Digest>* columns = nullptr) {
   std::vector<PersonFingerprint> rows;
-  const Digest whole = FingerprintOf(data, key, &rows);
+  const Digest whole = FingerprintOf(data, key, &rows, columns);
   PeopleCollector collector(key);
   for (const PersonFingerprint& row : rows) collector.AddRow(row);
   for (std::size_t at = 0; at < lines.values.size(); at += lines.width)
@@ -121,15 +128,16 @@ Digest FingerprintsOf(const Data& data, const std::vector<std::string>& ids,
 
 constexpr std::uint64_t kShownPeople = 5, kShownFeatures = 8;
 
-// Column by column of a sparse matrix: the entries of the first rows.
+// Column by column of a sparse matrix: the entries of the first rows, `missing`
+// where none is stored.
 template <typename Values, typename ValueOf>
 std::vector<std::vector<float>> FirstOfSparse(
     const Values& values, const std::vector<std::int32_t>& indices,
     const std::vector<std::int64_t>& indptr, std::uint64_t features,
-    const ValueOf& value_of) {
+    float missing, const ValueOf& value_of) {
   std::vector<std::vector<float>> first(
       std::min<std::uint64_t>(kShownPeople, indptr.size() - 1),
-      std::vector<float>(std::min(kShownFeatures, features)));
+      std::vector<float>(std::min(kShownFeatures, features), missing));
   for (std::size_t n = 0; n < first.size(); ++n) {
     for (auto at = static_cast<std::size_t>(indptr[n]);
          at < static_cast<std::size_t>(indptr[n + 1]); ++at) {
@@ -184,6 +192,7 @@ class MatrixSource : public ImportSource {
     load.header = options.header;
     load.label_columns = options.label_columns;
     load.id_column = options.id_column;
+    if (!options.partition.empty()) load.id_name = options.partitions.by;
     load.class_column = options.class_column;
     load.classes = options.classes;
     load.columns = options.columns;
@@ -205,10 +214,21 @@ class MatrixSource : public ImportSource {
           CheckedIds(absl::StrCat("`", options.input, "`, line 1, name "),
                      matrix.feature_names, "feature"));
     }
+    std::vector<double> weights;
+    if (!options.feature_weights_file.empty()) {
+      DPNMF_ASSIGN_OR_RETURN(
+          weights, LoadFeatureWeights(options.feature_weights_file,
+                                      load.feature_names, matrix.features));
+    }
     auto source = std::make_unique<MatrixSource>(std::move(matrix),
                                                  std::move(load.feature_names));
+    if (!options.partition.empty()) {
+      DPNMF_ASSIGN_OR_RETURN(source->more_ids_,
+                             MoreFormsOf(source->matrix_.ids));
+    }
     source->classes_ = options.classes.size();
     source->shards_ = options.shards;
+    source->weights_ = std::move(weights);
     return source;
   }
 
@@ -216,11 +236,20 @@ class MatrixSource : public ImportSource {
     description->features = matrix_.features;
     description->sparse = matrix_.sparse;
     description->named_features = !feature_names_.empty();
+    description->weighted_features = !weights_.empty();
   }
   std::uint64_t people() const override { return matrix_.users; }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
-    return FingerprintsOf(matrix_, matrix_.ids, matrix_.lines, key, people);
+    std::vector<std::string> ids = matrix_.ids;
+    ids.insert(ids.end(), more_ids_.begin(), more_ids_.end());
+    return FingerprintsOf(matrix_, ids, matrix_.lines, key, people);
+  }
+  Digest FingerprintWithColumns(const FingerprintKey& key,
+                                PeopleFingerprints* people,
+                                std::vector<Digest>* columns) const override {
+    return FingerprintsOf(matrix_, matrix_.ids, matrix_.lines, key, people,
+                          columns);
   }
   std::vector<std::uint64_t> ClassSizes() const override {
     std::vector<std::uint64_t> sizes(classes_);
@@ -231,7 +260,8 @@ class MatrixSource : public ImportSource {
   std::vector<std::vector<float>> First() const override {
     if (matrix_.sparse) {
       return FirstOfSparse(matrix_.values, matrix_.indices, matrix_.indptr,
-                           matrix_.features, [](float value) { return value; });
+                           matrix_.features, 0,
+                           [](float value) { return value; });
     }
     std::vector<std::vector<float>> first;
     for (std::uint64_t n = 0; n < std::min(kShownPeople, matrix_.users); ++n) {
@@ -245,7 +275,7 @@ class MatrixSource : public ImportSource {
   absl::Status Write(const DatasetDescription& description,
                      const std::string& directory) override {
     NormaliseColumns(&matrix_, description.normalisation,
-                     description.column_bound);
+                     description.column_bound, weights_);
     if (shards_.has_value()) {
       DPNMF_RETURN_IF_ERROR(WriteShards(matrix_, *shards_, directory));
     } else if (!matrix_.sparse) {
@@ -264,12 +294,16 @@ class MatrixSource : public ImportSource {
                                        {matrix_.labels.size()},
                                        matrix_.labels));
     }
+    if (!weights_.empty())
+      DPNMF_RETURN_IF_ERROR(WriteFeatureWeights(directory, weights_));
     return WriteLines(directory + "/features.txt", feature_names_);
   }
 
  private:
   LoadedMatrix matrix_;
   std::vector<std::string> feature_names_;
+  std::vector<double> weights_;        // of the features; may be empty
+  std::vector<std::string> more_ids_;  // other forms of matrix_.ids
   std::size_t classes_ = 0;
   std::optional<std::uint64_t> shards_;
 };
@@ -315,10 +349,11 @@ class RatingsSource : public ImportSource {
   }
   std::uint64_t people() const override { return ratings_.people(); }
   std::vector<std::vector<float>> First() const override {
-    return FirstOfSparse(ratings_.units, ratings_.indices, ratings_.indptr,
-                         ratings_.items, [](std::int32_t units) {
-                           return static_cast<float>(kRatingUnit * units);
-                         });
+    return FirstOfSparse(
+        ratings_.units, ratings_.indices, ratings_.indptr, ratings_.items,
+        std::numeric_limits<float>::quiet_NaN(), [](std::int32_t units) {
+          return static_cast<float>(kRatingUnit * units);
+        });
   }
   Digest Fingerprint(const FingerprintKey& key,
                      PeopleFingerprints* people) const override {
@@ -345,6 +380,7 @@ class RatingsSource : public ImportSource {
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadImportSource(
     const ImportOptions& options, const ImportProgress& progress) {
   if (options.are_sums) return LoadPeopleSums(options);
+  if (options.join_parts) return LoadParts(options);
   return options.ratings.empty() ? MatrixSource::Load(options, progress)
                                  : RatingsSource::Load(options, progress);
 }

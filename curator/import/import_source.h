@@ -17,6 +17,7 @@
 
 namespace dpnmf::curator {
 
+// For one thread.
 class ImportSource {
  public:
   virtual ~ImportSource() = default;
@@ -25,11 +26,19 @@ class ImportSource {
   virtual void Describe(DatasetDescription* description) const = 0;
   // Columns; private under add or remove one.
   virtual std::uint64_t people() const = 0;
-  // The first entries of the first people; before Write.
+  // The first entries of the first people, NaN where a rating is missing;
+  // before Write.
   virtual std::vector<std::vector<float>> First() const = 0;
   // Of the whole without labels, and of the people (PeopleCollector::AddLine).
   virtual Digest Fingerprint(const FingerprintKey& key,
                              PeopleFingerprints* people) const = 0;
+  // The same of a matrix; *columns gets the HMAC of each column, sorted
+  // (fingerprint.h).
+  virtual Digest FingerprintWithColumns(const FingerprintKey& key,
+                                        PeopleFingerprints* people,
+                                        std::vector<Digest>*) const {
+    return Fingerprint(key, people);
+  }
   // People of each declared class.
   virtual std::vector<std::uint64_t> ClassSizes() const { return {}; }
   // Every file of the data set but dataset.json, into a directory that exists.

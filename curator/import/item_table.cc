@@ -60,8 +60,8 @@ class ItemTableReader {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
       if (!more) break;
       if (IsBlank(line, ' ')) continue;
-      if (any_header_ && !has_header_ && GuessSeparator(line) == '\t')
-        separator_ = '\t';
+      if (any_header_ && !has_header_ && GuessSeparator(line) != kBlanks)
+        separator_ = GuessSeparator(line);
       if (!SplitFields(line, separator_, &fields_)) {
         return input_.Refuse("input-malformed", fields_.size() + 1,
                              "a quoted field must end with a quote before the "
@@ -89,6 +89,11 @@ class ItemTableReader {
         fields_.size() > 1 && absl::EqualsIgnoreCase(View(fields_[1]), "name");
     if (any_header_) {
       first_feature_ = has_names ? 2 : 1;
+      if (std::all_of(fields_.begin(), fields_.end(), IsNumber)) {
+        return input_.Refuse("input-malformed", 1,
+                             "the first line must be a header: a name for the "
+                             "ids and one for each feature");
+      }
     } else if (!has_names ||
                !absl::EqualsIgnoreCase(View(fields_[0]), "item")) {
       return input_.Refuse("input-malformed", 1,
@@ -160,14 +165,18 @@ class ItemTableReader {
     if (text.empty() && column.first_empty == 0)
       column.first_empty = input_.line_number();
     if (column.first_number != 0 || !categories_)
-      return NotANumber(i, input_.line_number(), column.first_number);
+      return NotANumber(i, input_.line_number(), text.empty(),
+                        column.first_number);
     return AddCategories(line, i);
   }
 
   absl::Status AddNumber(double number, std::size_t i) {
     Column& column = columns_[i - first_feature_];
-    for (const std::uint64_t other : {column.first_text, column.first_empty})
-      if (other != 0) return NotANumber(i, other, input_.line_number());
+    for (const std::uint64_t other : {column.first_text, column.first_empty}) {
+      if (other == 0) continue;
+      return NotANumber(i, other, other == column.first_empty,
+                        input_.line_number());
+    }
     if (column.first_number == 0) column.first_number = input_.line_number();
     if (!std::isfinite(number)) {
       return input_.Refuse("input-not-finite", i + 1,
@@ -182,15 +191,17 @@ class ItemTableReader {
   }
 
   // `number_line`: where the column has a number; 0: nowhere.
-  absl::Status NotANumber(std::size_t i, std::uint64_t line,
+  absl::Status NotANumber(std::size_t i, std::uint64_t line, bool is_empty,
                           std::uint64_t number_line) const {
+    const std::string problem =
+        is_empty ? "the field is empty" : "the field is not a number";
     return input_.RefuseAt(
         "input-not-a-number", line, i + 1,
         number_line == 0
-            ? std::string("the field is not a number; write one")
-            : absl::StrCat("the field is not a number, and that of line ",
-                           number_line,
-                           " is one; write numbers in all lines or in none"));
+            ? problem + "; write a number"
+            : absl::StrCat(problem, ", and that of line ", number_line, " is ",
+                           is_empty ? "a number" : "one",
+                           "; write numbers in all lines or in none"));
   }
 
   absl::Status AddCategories(std::string_view line, std::size_t i) {
@@ -300,6 +311,19 @@ ItemTable InOrder(const ItemTable& table, std::vector<std::string> ids,
   return ordered;
 }
 
+// The features of items in the place of their ids would make every line an id.
+absl::Status CheckHoldsIds(const std::string& items_file) {
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                         InputFile::Open(items_file));
+  std::string_view line;
+  DPNMF_RETURN_IF_ERROR(input->ReadLine(&line).status());
+  if (!absl::StartsWithIgnoreCase(View(line), "item,")) return absl::OkStatus();
+  return input->Refuse("input-malformed", 0,
+                       "these are features of items, which an import takes as "
+                       "--item-features; write the ids alone, one on each "
+                       "line");
+}
+
 std::string Field(const std::string& text) {
   const bool plain = text.find_first_of(",\"") == std::string::npos &&
                      !text.starts_with(' ') && !text.ends_with(' ');
@@ -358,6 +382,7 @@ absl::StatusOr<std::vector<std::string>> ReadFeatureNames(
 
 absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
                                         const std::string& features_file) {
+  DPNMF_RETURN_IF_ERROR(CheckHoldsIds(items_file));
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> ids,
                          LoadIds(items_file, "item"));
   if (features_file.empty()) {

@@ -66,8 +66,9 @@ absl::StatusOr<ItemTable> LoadItemTable(const std::string& items_file,
 // Features of people or items that nobody declared before, for research: a
 // features file as above, whose lines are its people or items. The first column
 // is the id, whatever it is called; the second one holds names if it is called
-// `name`, else it is a feature. Fields may also be separated by tabs. `what` is
-// what a sentence calls a line: "person" or "item". Errors of a features file.
+// `name`, else it is a feature. Fields may also be separated by tabs or
+// semicolons. `what` is what a sentence calls a line: "person" or "item".
+// Errors of a features file.
 absl::StatusOr<ItemTable> LoadFeatureTable(const std::string& features_file,
                                            std::string_view what);
 

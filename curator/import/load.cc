@@ -12,9 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
-#include "curator/import/assemble.h"
 #include "curator/import/entry.h"
-#include "curator/import/fields.h"
 #include "curator/import/formats.h"
 #include "curator/import/input_file.h"
 
@@ -59,6 +57,7 @@ absl::Status CheckFieldOptions(const InputFile& input,
   const std::pair<bool, const char*> given[] = {
       {options.label_columns.has_value(), "--label-columns"},
       {options.id_column.has_value(), "--id-column"},
+      {!options.id_name.empty(), "--disjoint-people-by"},
       {!options.columns.empty(), "--columns"},
       {options.names_from_header, "--features-from-header"},
       {options.delimiter.has_value(), "--delimiter"}};
@@ -84,13 +83,52 @@ std::span<float> ValuesOf(LoadedMatrix* matrix, std::uint64_t user) {
   return std::span(matrix->values).subspan(begin, end - begin);
 }
 
+// The weights of the entries of ValuesOf; 1 without weights.
+class EntryWeights {
+ public:
+  EntryWeights(const LoadedMatrix& matrix, std::span<const double> weights,
+               std::uint64_t user)
+      : weights_(weights) {
+    if (matrix.sparse && !weights.empty())
+      rows_ = std::span(matrix.indices)
+                  .subspan(static_cast<std::size_t>(matrix.indptr[user]));
+  }
+  double operator[](std::size_t entry) const {
+    if (weights_.empty()) return 1;
+    return weights_[rows_.empty() ? entry
+                                  : static_cast<std::size_t>(rows_[entry])];
+  }
+
+ private:
+  std::span<const double> weights_;
+  std::span<const std::int32_t> rows_;  // of sparse entries
+};
+
 // Added up in the order of the features, so that a column's bits depend on the
 // column alone; zeros add nothing, so that dense and sparse agree.
-double LengthOf(std::span<const float> column) {
+double LengthOf(std::span<const float> column, const EntryWeights& weights) {
   double sum = 0;
-  for (const float value : column)
-    sum += static_cast<double>(value) * static_cast<double>(value);
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    const double value = static_cast<double>(column[i]) * weights[i];
+    sum += value * value;
+  }
   return std::sqrt(sum);
+}
+
+void RemoveZeros(LoadedMatrix* matrix) {
+  std::size_t kept = 0, at = 0;
+  for (std::uint64_t n = 0; n < matrix->users; ++n) {
+    const auto end = static_cast<std::size_t>(matrix->indptr[n + 1]);
+    matrix->indptr[n] = static_cast<std::int64_t>(kept);
+    for (; at < end; ++at) {
+      if (matrix->values[at] == 0) continue;
+      matrix->values[kept] = matrix->values[at];
+      matrix->indices[kept++] = matrix->indices[at];
+    }
+  }
+  matrix->indptr[matrix->users] = static_cast<std::int64_t>(kept);
+  matrix->values.resize(kept);
+  matrix->indices.resize(kept);
 }
 
 }  // namespace
@@ -185,17 +223,23 @@ absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
 }
 
 void NormaliseColumns(LoadedMatrix* matrix, Normalisation normalisation,
-                      double column_bound) {
+                      double column_bound, std::span<const double> weights) {
   for (std::uint64_t n = 0; n < matrix->users; ++n) {
     const std::span<float> column = ValuesOf(matrix, n);
-    const double length = LengthOf(column);
+    const EntryWeights weight_of(*matrix, weights, n);
+    const double length = LengthOf(column, weight_of);
     const double target = normalisation == Normalisation::kL2
                               ? 1
                               : std::min(length, column_bound);
-    if (!(length > 0) || length == target) continue;
-    for (float& value : column)
-      value = static_cast<float>(value * (target / length));
+    const bool keeps = !(length > 0) || length == target;
+    if (keeps && weights.empty()) continue;
+    const double scale = keeps ? 1 : target / length;
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      column[i] = static_cast<float>(static_cast<double>(column[i]) *
+                                     weight_of[i] * scale);
+    }
   }
+  if (matrix->sparse && !weights.empty()) RemoveZeros(matrix);
 }
 
 absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(

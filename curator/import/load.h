@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
+#include "curator/import/refused_lines.h"
 
 namespace dpnmf::curator {
 
@@ -74,9 +76,6 @@ struct LoadedMatrix {
 using LoadProgress =
     std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Entries and lines of a text matrix that are told one by one.
-inline constexpr std::size_t kShownTextRefusals = 20;
-
 struct LoadOptions {
   MatrixFormat format = nullptr;  // null: "auto"
   // Text matrices. Not set: the first line is a header if none of its fields is
@@ -90,6 +89,10 @@ struct LoadOptions {
   // person's id. It must be one of the label columns, which count every field
   // before it, that of the class too; not set label_columns are then so many.
   std::optional<int> id_column;
+  // Text matrices with people in rows: the name that the header must have above
+  // the person's id, in the place of id_column or in the same place. The file
+  // then must have a header. Empty: no name is asked for.
+  std::string id_name;
   // Text matrices. The columns that hold entries: "all", or numbers, ranges and
   // names of the header with commas between, as "2-65,total". Their order is
   // that of the file, whatever the order here. Empty: all but labels.
@@ -98,7 +101,7 @@ struct LoadOptions {
   std::optional<char> delimiter;
   // .npz: the name of the array. Empty: the file has one.
   std::string array;
-  // Text matrices. Told the first kShownTextRefusals of the entries and lines
+  // Text matrices. Told the first kShownRefusals of the entries and lines
   // that are refused, if there are two or more; the error that is returned
   // counts them.
   std::function<void(const absl::Status&)> refused;
@@ -151,11 +154,15 @@ absl::StatusOr<std::vector<std::string>> LoadFeatureNames(
     const std::string& path, std::string_view what = "feature");
 
 // Every column by itself, in double precision, rounded to float once.
-// kL2: divided by its Euclidean length; a zero column stays zero.
-// kNone: scaled down to length `column_bound` where it is longer.
-// column_bound > 0; kL2 does not read it.
+// `weights`: of the D features, as LoadFeatureWeights gives them, or none;
+// every entry is multiplied by that of its feature first, and lengths are those
+// of the products. Entries of a sparse matrix that become 0 are removed. kL2:
+// divided by its Euclidean length; a zero column stays zero. kNone: scaled down
+// to length `column_bound` where it is longer. column_bound > 0; kL2 does not
+// read it.
 void NormaliseColumns(LoadedMatrix* matrix, Normalisation normalisation,
-                      double column_bound);
+                      double column_bound,
+                      std::span<const double> weights = {});
 
 // An in-memory data set of the matrix. The description's features, users (under
 // replace one) and sparse are set from the matrix.

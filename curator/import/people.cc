@@ -178,6 +178,21 @@ SharedPeople SharedBy(const PeopleFingerprints& a,
   return {InCommon(a.ids, b.ids), InCommon(a.rows, b.rows)};
 }
 
+Digest DigestOfPeople(const PeopleFingerprints& people,
+                      const Digest& fingerprint, std::string_view population,
+                      std::string_view partition) {
+  Sha256 hash;
+  hash.AddString("dpnmf people of a partition 2")
+      .AddString(population)
+      .AddString(partition)
+      .AddBytes(std::as_bytes(std::span(people.key_check)))
+      .AddBytes(std::as_bytes(std::span(fingerprint)))
+      .AddInteger(people.ids.size());
+  for (const PersonFingerprint& id : people.ids)
+    hash.AddBytes(std::as_bytes(std::span(id)));
+  return hash.Finish();
+}
+
 std::string PeopleBytes(const PeopleFingerprints& people, const Digest& of) {
   std::string bytes(kPeopleMagic);
   bytes.reserve(kPeopleHead + 16 * (people.ids.size() + people.rows.size()) +

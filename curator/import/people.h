@@ -87,6 +87,15 @@ struct SharedPeople {
 };
 SharedPeople SharedBy(const PeopleFingerprints& a, const PeopleFingerprints& b);
 
+// Who the people are and where, in one number: SHA-256 of population and
+// partition, of the fingerprint of their data set and of those of their ids.
+// The fingerprints are keyed, so without the key nobody can test who the people
+// are. A directory that says another partition has another digest. Rows do not
+// count: what of a line is one depends on how a file is read.
+Digest DigestOfPeople(const PeopleFingerprints& people,
+                      const Digest& fingerprint, std::string_view population,
+                      std::string_view partition);
+
 // A file of them, which belongs to the thing with that digest. Private.
 std::string PeopleBytes(const PeopleFingerprints& people, const Digest& of);
 // DATA_LOSS "people-damaged", also if it belongs to something else.

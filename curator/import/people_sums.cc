@@ -14,13 +14,15 @@
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "common/base/read_file.h"
+#include "common/privacy/stored_sums.h"
 #include "curator/data/description.h"
 
 namespace dpnmf::curator {
 namespace {
 
 constexpr std::string_view kSumsMagic = "dpnmf-sums";
-constexpr std::uint64_t kSumsVersion = 2;
+constexpr std::uint64_t kSumsVersion = 2;  // on all features
+constexpr std::uint64_t kSumsOnRowsVersion = 3;
 
 absl::Status SumsFileMalformed(const char* problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "sums-file-malformed",
@@ -103,17 +105,35 @@ std::optional<PersonFingerprint> FingerprintOfHex(std::string_view hex) {
   return fingerprint;
 }
 
-std::uint64_t SumCount(std::uint64_t features) {
-  return features + features * (features + 1) / 2;
+// "rows M R ..."
+bool ReadRowsLine(SumsReader* reader, std::vector<std::uint32_t>* rows) {
+  if (reader->Word() != "rows") return false;
+  const auto count = reader->Number<std::uint64_t>();
+  if (!count || *count < 1 || *count > kMaxMomentRows) return false;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    const auto row = reader->Number<std::uint32_t>();
+    if (!row) return false;
+    rows->push_back(*row);
+  }
+  return reader->EndOfLine();
+}
+
+std::uint64_t MomentRows(const PeopleSums& sums) {
+  return MomentRowsOf({.rows = sums.moment_rows}, sums.features);
+}
+
+std::uint64_t SumCount(const PeopleSums& sums) {
+  return CountOfSums(sums.features, MomentRows(sums));
 }
 
 // The next block; nothing if it is not whole.
 std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
   const std::string_view begin = reader->left();
   PeopleSums sums;
-  if (reader->Word() != kSumsMagic ||
-      reader->Number<std::uint64_t>() != kSumsVersion)
-    return std::nullopt;
+  if (reader->Word() != kSumsMagic) return std::nullopt;
+  const auto version = reader->Number<std::uint64_t>();
+  const bool on_rows = version == kSumsOnRowsVersion;
+  if (version != kSumsVersion && !on_rows) return std::nullopt;
   sums.features = reader->Number<std::uint64_t>().value_or(0);
   const auto people = reader->Number<std::uint64_t>();
   const auto bits = reader->Number<int>();
@@ -124,7 +144,11 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
   const auto parts = reader->Number<std::uint64_t>();
   if (sums.features < 1 || sums.features > kMostSumsFeatures || !people ||
       !bits || !bound || !normalisation || !key_check || !ids || !parts ||
-      !reader->EndOfLine() || reader->Word() != "sums")
+      !reader->EndOfLine())
+    return std::nullopt;
+  if (on_rows && !ReadRowsLine(reader, &sums.moment_rows)) return std::nullopt;
+  if (!AreRowsOfSums(sums.moment_rows, sums.features) ||
+      reader->Word() != "sums")
     return std::nullopt;
   if ((*ids != 0 && *ids != *people) || *parts > *people ||
       (*parts == 0) != (*people == 0))
@@ -134,7 +158,7 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
   sums.column_bound = std::bit_cast<double>(*bound);
   sums.normalisation = *normalisation;
   sums.key_check = *key_check;
-  for (std::uint64_t i = 0; i < SumCount(sums.features); ++i) {
+  for (std::uint64_t i = 0; i < SumCount(sums); ++i) {
     const auto sum = reader->Number<std::uint64_t>();
     if (!sum) return std::nullopt;
     sums.sums.push_back(*sum);
@@ -169,13 +193,14 @@ std::optional<PeopleSums> ReadBlock(SumsReader* reader) {
 }
 
 bool MadeAlike(const PeopleSums& a, const PeopleSums& b) {
-  return a.features == b.features && a.bits == b.bits &&
-         a.column_bound == b.column_bound &&
+  return a.features == b.features && a.moment_rows == b.moment_rows &&
+         a.bits == b.bits && a.column_bound == b.column_bound &&
          a.normalisation == b.normalisation && a.key_check == b.key_check &&
          (a.people == 0 || b.people == 0 || a.ids.empty() == b.ids.empty());
 }
 
-// Sums that nobody's columns could add up to.
+// Whether anybody's columns could add up to them: an entry of the mean is at
+// most m a person, and one of S_G m^2.
 bool InRange(const PeopleSums& sums) {
   const std::uint64_t m = LargestEntrySteps(sums.column_bound, sums.bits);
   const Uint128 mean = Uint128{sums.people} * m, products = mean * m;
@@ -203,7 +228,7 @@ class SumsSource : public ImportSource {
 
   void Describe(DatasetDescription* description) const override {
     description->features = sums_.features;
-    description->sums_bits = sums_.bits;
+    description->sums = {.bits = sums_.bits, .rows = sums_.moment_rows};
   }
   std::uint64_t people() const override { return sums_.people; }
   std::vector<std::vector<float>> First() const override { return {}; }
@@ -233,17 +258,19 @@ class SumsSource : public ImportSource {
 
 }  // namespace
 
-absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts) {
+absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts,
+                               std::uint64_t moment_rows) {
   // Bits follow from N, D and the bound; this epsilon is far from where noise
   // takes some of them.
   RunParameters parameters;
   parameters.dataset = facts.name;
   parameters.rank = 1;
-  parameters.rounds = 1;
+  // The mean comes first where the rows are fewer.
+  parameters.rounds = moment_rows < facts.features ? 2 : 1;
   parameters.epsilon = 1;
   parameters.delta = 1e-6;
   parameters.mechanism = "moments";
-  parameters.moment_rows = static_cast<std::uint32_t>(facts.features);
+  parameters.moment_rows = static_cast<std::uint32_t>(moment_rows);
   parameters.adjacency = facts.adjacency;
   parameters.conversion = facts.conversion;
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(parameters, facts));
@@ -260,12 +287,19 @@ void SealPart(PeopleSums* part) {
 }
 
 std::string TextOf(const PeopleSums& sums) {
+  const bool on_rows = !sums.moment_rows.empty();
   std::string text = absl::StrCat(
-      std::string(kSumsMagic), " ", kSumsVersion, " ", sums.features, " ",
-      sums.people, " ", sums.bits, " ",
+      std::string(kSumsMagic), " ", on_rows ? kSumsOnRowsVersion : kSumsVersion,
+      " ", sums.features, " ", sums.people, " ", sums.bits, " ",
       absl::Hex(std::bit_cast<std::uint64_t>(sums.column_bound)), " ",
       std::string(NameOf(sums.normalisation)), " ", HexOf(sums.key_check), " ",
-      sums.ids.size(), " ", sums.parts.size(), "\nsums");
+      sums.ids.size(), " ", sums.parts.size());
+  if (on_rows) {
+    absl::StrAppend(&text, "\nrows ", sums.moment_rows.size());
+    for (const std::uint32_t row : sums.moment_rows)
+      absl::StrAppend(&text, " ", row);
+  }
+  text += "\nsums";
   for (const std::uint64_t sum : sums.sums) absl::StrAppend(&text, " ", sum);
   text += '\n';
   for (const Digest& row : sums.rows)
@@ -292,10 +326,13 @@ absl::StatusOr<PeopleSums> AddedSums(std::string_view text) {
       continue;
     }
     if (!MadeAlike(*all, *block))
-      return SumsFileMalformed("blocks were made with different flags or keys");
+      return SumsFileMalformed(
+          "blocks were made with different flags, rows or keys");
     all->people += block->people;
-    for (std::size_t i = 0; i < all->sums.size(); ++i)
-      all->sums[i] += block->sums[i];
+    for (std::size_t i = 0; i < all->sums.size(); ++i) {
+      if (__builtin_add_overflow(all->sums[i], block->sums[i], &all->sums[i]))
+        return SumsFileMalformed("a sum is out of range");
+    }
     all->rows.insert(all->rows.end(), block->rows.begin(), block->rows.end());
     all->ids.insert(all->ids.end(), block->ids.begin(), block->ids.end());
     all->parts.insert(all->parts.end(), block->parts.begin(),
@@ -331,8 +368,9 @@ absl::StatusOr<std::unique_ptr<ImportSource>> LoadPeopleSums(
   facts.adjacency = options.adjacency;
   facts.conversion = options.conversion;
   facts.column_bound = options.column_bound.value_or(1);
-  facts.max_rank = facts.max_rounds = 1;
-  DPNMF_ASSIGN_OR_RETURN(const int bits, BitsOfSums(facts));
+  facts.max_rank = 1;
+  facts.max_rounds = 2;
+  DPNMF_ASSIGN_OR_RETURN(const int bits, BitsOfSums(facts, MomentRows(sums)));
   if (sums.bits != bits || sums.column_bound != facts.column_bound ||
       sums.normalisation !=
           options.normalisation.value_or(Normalisation::kL2)) {

@@ -9,10 +9,16 @@
 //                    triangle by columns, in units of 4^-BITS
 //   row HEX          of each person: the keyed fingerprint of the column
 //   id HEX           IDS of them, one a person or none: of ids that the
-//   operator
-//                    declared
+//                    operator declared
 //   part HEX         PARTS of them: of each part that was added up: SealPart
 //   end HEX          SHA-256 of the lines before it
+//
+// If S_G is on some of the features, the version is 3, and the second line is
+//
+//   rows M R ...     M features, from 0, ascending; M below D
+//
+// Sums on all features are written as version 2, so that a part has the same
+// digest whichever program made it.
 #ifndef DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
 #define DPNMF_CURATOR_IMPORT_PEOPLE_SUMS_H_
 
@@ -32,17 +38,19 @@
 
 namespace dpnmf::curator {
 
-// Rows of second moments that one round releases at most.
-inline constexpr std::uint64_t kMostSumsFeatures = kMaxMomentRows;
+// D of the sums: entries of a person.
+inline constexpr std::uint64_t kMostSumsFeatures = 100'000'000;
 
 struct PeopleSums {
   std::uint64_t features = 0;  // D, 1 to kMostSumsFeatures
+  // Of S_G; StoredSums::rows (common/privacy/stored_sums.h).
+  std::vector<std::uint32_t> moment_rows = {};
   std::uint64_t people = 0;
   int bits = 0;
   double column_bound = 1;
   Normalisation normalisation = Normalisation::kL2;
   Digest key_check{};                  // CheckOfKey
-  std::vector<std::uint64_t> sums;     // D + D (D + 1) / 2
+  std::vector<std::uint64_t> sums;     // D + M (M + 1) / 2
   std::vector<Digest> rows;            // one a person, ascending
   std::vector<PersonFingerprint> ids;  // one a person, ascending; or none
   std::vector<Digest> parts;           // ascending; a part of nobody has none
@@ -53,15 +61,16 @@ struct PeopleSums {
 // without ids are so too.
 void SealPart(PeopleSums* part);
 
-// The lattice of a run of `moments` on all features of such a data set; errors
-// of PlanRun. A function of public numbers: every part has the same.
-absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts);
+// The lattice of a run of `moments` on so many features of such a data set;
+// errors of PlanRun. A function of public numbers: every part has the same.
+absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts,
+                               std::uint64_t moment_rows);
 
 std::string TextOf(const PeopleSums& sums);
 // All blocks added up. INVALID_ARGUMENT "sums-file-malformed" if a block is not
-// whole, or was made with other flags or another key than the first;
-// "sums-empty" if there is none; "sums-duplicate" if a part, or an id, is in
-// them twice.
+// whole, or was made with other flags, rows or key than the first, or if a
+// sum is no 64-bit number; "sums-empty" if there is none; "sums-duplicate" if a
+// part, or an id, is in them twice.
 absl::StatusOr<PeopleSums> AddedSums(std::string_view text);
 
 // Of `options.input`, for Import with options.are_sums. INVALID_ARGUMENT

@@ -7,12 +7,13 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <set>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
@@ -159,6 +160,7 @@ class RatingsReader {
   }
 
   absl::StatusOr<LoadedRatings> Read() {
+    DPNMF_RETURN_IF_ERROR(CheckIsText());
     std::string_view line;
     while (true) {
       DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
@@ -168,10 +170,15 @@ class RatingsReader {
         DPNMF_ASSIGN_OR_RETURN(const bool is_header, ReadFirstLine(line));
         if (is_header) continue;
       }
-      if (absl::Status status = AddLine(line); !status.ok())
-        Note(std::move(status));
+      if (absl::Status status = AddLine(line); !status.ok()) {
+        if (std::exchange(told_before_, false)) {
+          refused_.NoteAgain();
+        } else {
+          refused_.Note(std::move(status));
+        }
+      }
     }
-    DPNMF_RETURN_IF_ERROR(Verdict());
+    DPNMF_RETURN_IF_ERROR(refused_.Verdict("lines", options_.refused));
     if (log_.size() == 0) {
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file contains no rating of a declared item; "
@@ -195,12 +202,39 @@ class RatingsReader {
   }
 
  private:
+  // Text in bytes, or gzip of it.
+  absl::Status CheckIsText() {
+    DPNMF_ASSIGN_OR_RETURN(const std::string_view begin, input_.Peek(6));
+    if (begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF")) {
+      return input_.RefuseAt("input-malformed", 0, 0,
+                             "the file is in UTF-16; convert it to UTF-8");
+    }
+    for (const std::string_view archive : {"PK\x03\x04",
+                                           "\xFD"
+                                           "7zXZ",
+                                           "BZh", "\x28\xB5\x2F\xFD"}) {
+      if (!begin.starts_with(archive)) continue;
+      return input_.RefuseAt("input-unreadable", 0, 0,
+                             "this is an archive or compressed in another way "
+                             "than by gzip; unpack it");
+    }
+    return absl::OkStatus();
+  }
+
+  // A name is told once, however many lines have it.
+  void TellOnce(std::set<std::string>* told, std::string_view name) {
+    if (told->size() <= kShownRefusals)
+      told_before_ = !told->emplace(name).second;
+  }
+
   // Sets the separator; true if the line is a header.
   absl::StatusOr<bool> ReadFirstLine(std::string_view line) {
     for (const char separator : {'\t', kDoubleColon, ';', ',', kBlanks}) {
       if (!SplitLine(line, separator, &fields_) || !IsTriple(fields_)) continue;
       separator_ = separator;
-      return !ParseNumber(fields_[2]).has_value();
+      // A rating of a declared item that is no number is an error, no header.
+      return !ParseNumber(fields_[2]).has_value() &&
+             !Find(FieldText(line, fields_[1])).has_value();
     }
     return input_.Refuse("input-ragged", 0,
                          "the line is no triple; write user, item, rating and, "
@@ -244,12 +278,15 @@ class RatingsReader {
       DPNMF_ASSIGN_OR_RETURN(item, AddItem());
     }
     if (!item.has_value() && !options_.drop_unlisted) {
+      TellOnce(&unlisted_items_, fields_[1]);
       return input_.Refuse(
           "item-unknown", 2,
           absl::StrCat("the item ", Quoted(fields_[1]),
-                       " is not in the list of items; add it there, remove "
-                       "the line, or leave out such lines with --unlisted "
-                       "drop"));
+                       " is not in the list of items; add it there",
+                       options_.has_unlisted_flag
+                           ? ", remove the line, or leave out such lines with "
+                             "--unlisted drop"
+                           : ", or remove the line"));
     }
     DPNMF_ASSIGN_OR_RETURN(Person* const person, PersonOf(fields_[0]));
     if (!item.has_value()) {
@@ -257,7 +294,7 @@ class RatingsReader {
       return absl::OkStatus();
     }
     // What is refused is counted and not kept.
-    if (refused_ > 0) return absl::OkStatus();
+    if (refused_.any()) return absl::OkStatus();
     if (log_.size() == kMostLines) {
       return input_.Refuse("input-too-large", 0,
                            "there are more than 4000000000 ratings");
@@ -322,6 +359,7 @@ class RatingsReader {
     auto person = people_.find(View(id));
     if (person == people_.end()) {
       if (users_.size() >= most_users_) {
+        TellOnce(&surplus_users_, id);
         return input_.Refuse(
             "users-mismatch", 1,
             absl::StrCat("the user ", Quoted(id), " is one more than the ",
@@ -343,24 +381,6 @@ class RatingsReader {
               .first;
     }
     return last_person_ = &person->second;
-  }
-
-  // Remembers the first of the lines that are refused and counts them.
-  void Note(absl::Status status) {
-    ++refused_;
-    if (refusals_.size() < static_cast<std::size_t>(kShownRefusals))
-      refusals_.push_back(std::move(status));
-  }
-
-  absl::Status Verdict() const {
-    if (refused_ == 0) return absl::OkStatus();
-    if (refused_ == 1) return refusals_[0];
-    if (options_.refused)
-      for (const absl::Status& status : refusals_) options_.refused(status);
-    return Refusal(absl::StatusCode::kInvalidArgument, ReasonCode(refusals_[0]),
-                   absl::StrCat(absl::StripSuffix(refusals_[0].message(), "."),
-                                "; this is the first of ", refused_,
-                                " lines that are refused."));
   }
 
   // From the order of the file to columns, by counting.
@@ -446,8 +466,10 @@ class RatingsReader {
   RatingLog log_;
   bool has_times_ = false;
   std::vector<std::int64_t> times_;  // as log_
-  std::uint64_t refused_ = 0;
-  std::vector<absl::Status> refusals_;
+  RefusedLines refused_;
+  bool told_before_ = false;  // what the line is refused for
+  // The first of them that were refused.
+  std::set<std::string> unlisted_items_, surplus_users_;
   LoadedRatings loaded_;
 };
 
@@ -463,10 +485,10 @@ absl::StatusOr<RatingScale> ParseRatingRange(std::string_view text) {
   if (!(low.exact && high.exact && low.units < high.units &&
         low.units >= -kLargestRatingUnits &&
         high.units <= kLargestRatingUnits)) {
-    return Refusal(absl::StatusCode::kInvalidArgument,
-                   "rating-range-out-of-range",
-                   "`rating_range` must be LOW,HIGH with LOW below HIGH, both "
-                   "from -100000 to 100000 with at most four decimals.");
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "rating-range-out-of-range",
+        "`--rating-range` must be LOW,HIGH with LOW below HIGH, both "
+        "from -100000 to 100000 with at most four decimals.");
   }
   return RatingScale{.low_units = static_cast<std::int32_t>(low.units),
                      .high_units = static_cast<std::int32_t>(high.units)};
@@ -491,7 +513,7 @@ absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
   if (options.users_count.value_or(1) > kLargestExtent) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "users-count-out-of-range",
-                   "`users_count` must be at most 100000000 for ratings.");
+                   "`--users-count` must be at most 100000000 for ratings.");
   }
   DPNMF_ASSIGN_OR_RETURN(
       const std::unique_ptr<InputFile> input,

@@ -34,6 +34,8 @@ struct RatingsOptions {
   std::optional<std::uint64_t> users_count;
   // Lines of items that were not declared are left out, not refused.
   bool drop_unlisted = false;
+  // Whether the command has a flag for that, which its refusals name.
+  bool has_unlisted_flag = true;
   // Items that were not declared are appended to those that were, in the order
   // of the file: for research, where the items may come from the ratings.
   bool add_items = false;
@@ -45,7 +47,6 @@ struct RatingsOptions {
   // more than one, before LoadRatings returns.
   std::function<void(const absl::Status&)> refused;
 };
-inline constexpr int kShownRefusals = 20;
 
 // By person as Dataset::FromRatings takes them.
 struct LoadedRatings {
@@ -69,7 +70,8 @@ struct LoadedRatings {
 
 // Lines of user, item, rating and perhaps a time, separated by a tab, `::`, a
 // semicolon, a comma or blanks: the first of these that splits the first line
-// into 3 or 4 fields. The first line is a header if its rating is no number.
+// into 3 or 4 fields. The first line is a header if its rating is no number and
+// its item is not declared.
 // Users are any words. Several lines of one user and item: the last one counts.
 // Takes 20 bytes of memory a line, 36 with times.
 //

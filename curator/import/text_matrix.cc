@@ -12,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
@@ -47,6 +46,16 @@ bool LooksLikeNumber(std::string_view name) {
   return IsNumber(bare);
 }
 
+// Of a field that should be one of several.
+std::string AdviceOnSeparator(std::string_view field) {
+  const char* const name = field.find(';') != field.npos    ? "semicolon"
+                           : field.find('\t') != field.npos ? "tab"
+                           : field.find('|') != field.npos  ? "bar"
+                                                            : nullptr;
+  if (name == nullptr) return "check the separator (--delimiter)";
+  return absl::StrCat("if fields are separated so, give --delimiter ", name);
+}
+
 class TextMatrixReader {
  public:
   TextMatrixReader(InputFile* input, char separator, const LoadOptions& options)
@@ -58,6 +67,7 @@ class TextMatrixReader {
     if (!more)
       return input_.RefuseAt("input-empty", 0, 0,
                              "the file is empty; give another");
+    if (!options_.id_name.empty()) DPNMF_RETURN_IF_ERROR(FindIdByName());
     DPNMF_ASSIGN_OR_RETURN(const bool has_header, IsHeader());
     if (!has_header && class_behind_first_) return NoClass(fields_.size());
     if (has_header) {
@@ -76,7 +86,8 @@ class TextMatrixReader {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
     }
-    DPNMF_RETURN_IF_ERROR(Verdict());
+    DPNMF_RETURN_IF_ERROR(
+        refused_.Verdict("entries and lines", options_.refused));
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
     DPNMF_RETURN_IF_ERROR(CheckNames());
@@ -103,7 +114,7 @@ class TextMatrixReader {
         continue;
       }
       if (empty_line != 0) {
-        Note(input_.RefuseAt(
+        refused_.Note(input_.RefuseAt(
             "input-ragged", empty_line, 1,
             "the line is empty; remove it or write its numbers"));
         empty_line = 0;
@@ -120,7 +131,7 @@ class TextMatrixReader {
                         "a quoted field must end with a quote before the "
                         "separator; correct or remove the quotes");
       if (width_ == 0) return malformed;  // the layout is not known yet
-      Note(std::move(malformed));
+      refused_.Note(std::move(malformed));
     }
   }
 
@@ -171,7 +182,7 @@ class TextMatrixReader {
     const auto& classes = options_.classes;
     const auto found = std::find(classes.begin(), classes.end(), class_);
     if (found == classes.end()) {
-      Note(input_.Refuse(
+      refused_.Note(input_.Refuse(
           "class-unknown", static_cast<std::uint64_t>(*options_.class_column),
           absl::StrCat("the label ", Quoted(class_),
                        " is not declared; declare it with --classes, or "
@@ -186,7 +197,7 @@ class TextMatrixReader {
   // with the values that ParseEntry has. False, with nothing added, for any
   // other row.
   bool AddPlainRow(std::string_view line) {
-    if (!plain_ || refused_ > 0) return false;
+    if (!plain_ || refused_.any()) return false;
     const std::size_t before = values_.size();
     const std::size_t lines_before = lines_.values.size();
     const char* at = line.data();
@@ -274,6 +285,33 @@ class TextMatrixReader {
                      "are; give --header yes or --header no"));
   }
 
+  // The first line is a header and says where the id is. Whoever declared the
+  // name once gets no other column for it.
+  absl::Status FindIdByName() {
+    const auto refuse = [this](std::string_view problem) {
+      return input_.RefuseAt(
+          "id-column-missing", 0, 0,
+          absl::StrCat("people are told apart by the column ",
+                       Quoted(options_.id_name), ", and ", View(problem)));
+    };
+    std::optional<int> found;
+    for (std::size_t i = 0; i < first_line_.size(); ++i) {
+      if (TrimBlanks(first_line_[i]) != options_.id_name) continue;
+      if (found.has_value())
+        return refuse("the header has it twice; give one another name");
+      found = static_cast<int>(i) + 1;
+    }
+    if (!found.has_value() || options_.header == false)
+      return refuse("the file has no header with it; write one");
+    if (options_.id_column.has_value() && options_.id_column != found)
+      return refuse("--id-column names another; leave it out");
+    if (options_.class_column == found)
+      return refuse("--class-column names it too; give another column");
+    options_.header = true;
+    options_.id_column = found;
+    return absl::OkStatus();
+  }
+
   // From the first row of numbers: its width and how many labels lead it.
   absl::Status FixLayout(bool has_header) {
     width_ = fields_.size();
@@ -288,6 +326,12 @@ class TextMatrixReader {
                              absl::StrCat("the line has ", InFile(width_),
                                           " fields and the header has ",
                                           header_.size(), "; make them equal"));
+      }
+      if (unnamed_labels && !options_.id_name.empty()) {
+        return input_.RefuseAt(
+            "id-column-missing", 0, 0,
+            "the header has one field fewer than the rows, so it does not say "
+            "which column is the id; give every column a name");
       }
       if (unnamed_labels) header_.insert(header_.begin(), "");
       if (options_.class_column.has_value())
@@ -311,6 +355,14 @@ class TextMatrixReader {
                        *options_.id_column, "; correct --id-column"));
     }
     if (!options_.columns.empty()) return ChooseColumns();
+    if (options_.id_column.has_value() && IdIndex() >= label_columns_) {
+      return input_.RefuseAt(
+          "id-column-out-of-range", 0, 0,
+          absl::StrCat("the id stands in field ", *options_.id_column,
+                       ", and --label-columns does not count it among the "
+                       "labels; leave --label-columns out, or name the entries "
+                       "with --columns"));
+    }
     for (std::size_t i = label_columns_; i < width_; ++i) entries_.push_back(i);
     plain_ = separator_ != kBlanks && !options_.class_column.has_value() &&
              !options_.id_column.has_value();
@@ -319,7 +371,7 @@ class TextMatrixReader {
     return input_.Refuse(
         "input-not-a-number", 1,
         absl::StrCat("the line has no number after its labels (first field ",
-                     Quoted(fields_[0]), "); check the separator"));
+                     Quoted(fields_[0]), "); ", AdviceOnSeparator(fields_[0])));
   }
 
   // The columns that --columns names.
@@ -387,7 +439,7 @@ class TextMatrixReader {
 
   // All numbers of the line, with that of the class.
   void KeepLine() {
-    if (lines_.width == 0 || refused_ > 0) return;
+    if (lines_.width == 0 || refused_.any()) return;
     const std::size_t begin = lines_.values.size();
     lines_.values.resize(begin + lines_.width);
     for (std::size_t i = 0; i < width_; ++i)
@@ -408,10 +460,11 @@ class TextMatrixReader {
 
   absl::Status AddRow() {
     if (fields_.size() != width_) {
-      Note(input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
-                         absl::StrCat("the line has ", InFile(fields_.size()),
-                                      " fields and the lines before have ",
-                                      InFile(width_), "; make them equal")));
+      refused_.Note(
+          input_.Refuse("input-ragged", std::min(fields_.size(), width_) + 1,
+                        absl::StrCat("the line has ", InFile(fields_.size()),
+                                     " fields and the lines before have ",
+                                     InFile(width_), "; make them equal")));
       return absl::OkStatus();
     }
     for (std::size_t i = 0; i < words_only_; ++i) {
@@ -425,16 +478,17 @@ class TextMatrixReader {
       const std::size_t at = IdIndex();
       ids_.emplace_back(TrimBlanks(FieldText(line_, fields_[at])));
       if (ids_.back().empty()) {
-        Note(input_.Refuse("input-malformed", FieldNumber(at),
-                           "the id is empty; give every person one"));
+        refused_.Note(input_.Refuse("input-malformed", FieldNumber(at),
+                                    "the id is empty; give every person one"));
       }
     }
     for (const std::size_t i : entries_) {
       float entry = 0;
       if (const auto problem = ParseEntry(fields_[i], &entry)) {
-        Note(input_.Refuse(problem->code, FieldNumber(i), problem->sentence));
+        refused_.Note(
+            input_.Refuse(problem->code, FieldNumber(i), problem->sentence));
       }
-      if (refused_ == 0) values_.push_back(entry);
+      if (!refused_.any()) values_.push_back(entry);
     }
     ++rows_;
     KeepLine();
@@ -550,26 +604,9 @@ class TextMatrixReader {
                      names->why, "); ", settled));
   }
 
-  // Remembers the first of what is refused and counts all.
-  void Note(absl::Status status) {
-    if (++refused_ <= kShownTextRefusals)
-      refusals_.push_back(std::move(status));
-  }
-
-  absl::Status Verdict() const {
-    if (refused_ == 0) return absl::OkStatus();
-    if (refused_ == 1) return refusals_[0];
-    if (options_.refused)
-      for (const absl::Status& status : refusals_) options_.refused(status);
-    return Refusal(absl::StatusCode::kInvalidArgument, ReasonCode(refusals_[0]),
-                   absl::StrCat(absl::StripSuffix(refusals_[0].message(), "."),
-                                "; this is the first of ", refused_,
-                                " entries and lines that are refused."));
-  }
-
   InputFile& input_;
   const char separator_;
-  const LoadOptions& options_;
+  LoadOptions options_;    // FindIdByName completes them
   Fields fields_;          // of the current line
   std::string_view line_;  // that they point into
   std::vector<std::string> first_line_;
@@ -588,8 +625,7 @@ class TextMatrixReader {
   bool users_are_rows_ = true;
   std::uint64_t rows_ = 0;
   bool plain_ = false;  // rows may be read by AddPlainRow
-  std::uint64_t refused_ = 0;
-  std::vector<absl::Status> refusals_;
+  RefusedLines refused_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
@@ -33,8 +34,7 @@ namespace {
 struct AttackFlags {
   std::string original, published, outsiders, output;
   std::string users = "rows", header, items, rating_range;
-  std::optional<int> class_column, id_column;
-  std::optional<int> published_class_column, published_id_column;
+  FieldFlags fields, published_fields;
   bool is_public = false;
   std::vector<std::string> beside;
   std::optional<std::uint64_t> seed;
@@ -99,16 +99,48 @@ class AttackProgress {
 
 absl::StatusOr<Table> ReadAttackTable(const std::string& path,
                                       const AttackFlags& flags,
-                                      std::optional<int> class_column,
-                                      std::optional<int> id_column) {
+                                      const FieldFlags& fields) {
   TableOptions options;
   options.users_are_rows = flags.users == "rows";
-  options.class_column = class_column;
-  options.id_column = id_column;
+  options.one_class_is_refused = false;  // classes are not attacked
   if (!flags.header.empty()) options.header = flags.header == "yes";
+  DPNMF_RETURN_IF_ERROR(SetFields(path, fields, &options));
   options.progress = flags.reading;
   options.interrupted = Interrupted;
   return ReadTable(path, options);
+}
+
+// Of the published table: what is not said is as in the original, and 0 says
+// that there is no such field.
+FieldFlags PublishedFields(const AttackFlags& flags) {
+  const auto choose = [](const std::string& published,
+                         const std::string& original) {
+    if (published == "0") return std::string();
+    return published.empty() ? original : published;
+  };
+  return {
+      choose(flags.published_fields.class_column, flags.fields.class_column),
+      choose(flags.published_fields.id_column, flags.fields.id_column)};
+}
+
+absl::StatusOr<Table> ReadPublishedTable(const AttackFlags& flags) {
+  absl::StatusOr<Table> table =
+      ReadAttackTable(flags.published, flags, PublishedFields(flags));
+  const std::string code = ReasonCode(table.status());
+  const auto with_hint = [&](const char* flag) {
+    return Refusal(
+        table.status().code(), code,
+        absl::StrCat(absl::StripSuffix(table.status().message(), "."),
+                     "; if the published table has it elsewhere, say where by ",
+                     flag, ", or 0 if it has none."));
+  };
+  if (code == "class-column-out-of-range" &&
+      flags.published_fields.class_column.empty())
+    return with_hint("--published-class-column");
+  if (code == "id-column-out-of-range" &&
+      flags.published_fields.id_column.empty())
+    return with_hint("--published-id-column");
+  return table;
 }
 
 // The published table in the original's order of people, where both have ids.
@@ -143,22 +175,13 @@ struct Attacked {
 absl::StatusOr<Attacked> AttackTables(const AttackFlags& flags,
                                       AttackOptions options) {
   DPNMF_ASSIGN_OR_RETURN(const Table original,
-                         ReadAttackTable(flags.original, flags,
-                                         flags.class_column, flags.id_column));
-  DPNMF_ASSIGN_OR_RETURN(
-      Table published, ReadAttackTable(flags.published, flags,
-                                       flags.published_class_column.has_value()
-                                           ? flags.published_class_column
-                                           : flags.class_column,
-                                       flags.published_id_column.has_value()
-                                           ? flags.published_id_column
-                                           : flags.id_column));
+                         ReadAttackTable(flags.original, flags, flags.fields));
+  DPNMF_ASSIGN_OR_RETURN(Table published, ReadPublishedTable(flags));
   DPNMF_RETURN_IF_ERROR(Align(original, &published));
   Table outsiders;
   if (!flags.outsiders.empty()) {
     DPNMF_ASSIGN_OR_RETURN(
-        outsiders, ReadAttackTable(flags.outsiders, flags, flags.class_column,
-                                   flags.id_column));
+        outsiders, ReadAttackTable(flags.outsiders, flags, flags.fields));
     options.outsiders = &outsiders;
   }
   DPNMF_ASSIGN_OR_RETURN(AttackReport report,
@@ -182,6 +205,7 @@ absl::StatusOr<RatingTable> ReadAttackRatings(
     std::vector<std::string>* people) {
   DPNMF_ASSIGN_OR_RETURN(const ItemTable items, LoadItemTable(flags.items, ""));
   RatingsOptions options;
+  options.has_unlisted_flag = false;
   options.keep_times = flags.attacker.days.has_value();
   DPNMF_ASSIGN_OR_RETURN(options.scale, ParseRatingRange(flags.rating_range));
   options.interrupted = Interrupted;
@@ -230,11 +254,10 @@ absl::StatusOr<Attacked> AttackRatingFiles(const AttackFlags& flags,
       .columns = static_cast<std::int64_t>(original.item_count),
       .vd = std::nullopt};
   // A completed table has its people's ids in a column; ratings have none.
-  if (flags.published_id_column.has_value()) {
+  if (!flags.published_fields.id_column.empty()) {
     DPNMF_ASSIGN_OR_RETURN(
         Table completed,
-        ReadAttackTable(flags.published, flags, flags.published_class_column,
-                        flags.published_id_column));
+        ReadAttackTable(flags.published, flags, flags.published_fields));
     Table order;
     order.ids = people;
     order.values.resize(static_cast<Eigen::Index>(people.size()), 0);
@@ -378,15 +401,21 @@ Command AttackCommand() {
            Flag("--header", &flags->header,
                 "Whether the first line of the tables holds names [found out]",
                 {.one_of = "yes|no"}),
-           Flag("--class-column", &flags->class_column,
-                "Field with the class, from 1; it is not attacked"),
-           Flag("--id-column", &flags->id_column,
-                "Field with the person's id, from 1"),
-           Flag("--published-class-column", &flags->published_class_column,
-                "The same of the published table [--class-column]"),
-           Flag("--published-id-column", &flags->published_id_column,
-                "The same of the published table [--id-column]; with ratings: "
-                "a completed table is published"),
+           Flag("--class-column", &flags->fields.class_column,
+                "Field with the class: its number, from 1, or its name in the "
+                "header; it is not attacked",
+                {.value = "C"}),
+           Flag("--id-column", &flags->fields.id_column,
+                "Field with the person's id, likewise", {.value = "C"}),
+           Flag("--published-class-column",
+                &flags->published_fields.class_column,
+                "The same of the published table; 0: it has none "
+                "[--class-column]",
+                {.value = "C"}),
+           Flag("--published-id-column", &flags->published_fields.id_column,
+                "The same of the published table; 0: it has none "
+                "[--id-column]; with ratings: a completed table is published",
+                {.value = "C"}),
            Flag("--outsiders", &flags->outsiders,
                 "Table (or ratings) of people whom the published one was not "
                 "made from: for membership"),

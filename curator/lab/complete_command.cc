@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
+#include "common/base/stopwatch.h"
 #include "curator/import/ratings.h"
 #include "curator/lab/commands.h"
 #include "curator/lab/complete/experiment.h"
@@ -25,11 +25,11 @@
 #include "curator/lab/complete/svd.h"
 #include "curator/lab/evaluate/page.h"
 #include "curator/lab/evaluate_ratings_command.h"
+#include "curator/lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct CompleteFlags {
@@ -49,20 +49,18 @@ struct CompleteFlags {
   PrivateRowsOptions dp;
 };
 
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 absl::StatusOr<CompletionOptions> OptionsOf(const CompleteFlags& flags) {
   if (flags.weights.size() != 3) {
-    return Wrong("complete-weights",
-                 "`--weights` must be three numbers that add up to 1: of the "
-                 "ratings, of the clusters of people, of those of items.");
+    return BadInput(
+        "complete-weights",
+        "`--weights` must be three numbers that add up to 1: of the "
+        "ratings, of the clusters of people, of those of items.");
   }
   if (flags.clusters.size() != 2) {
-    return Wrong("complete-clusters",
-                 "`--clusters` must be two numbers: the clusters of people and "
-                 "those of items.");
+    return BadInput(
+        "complete-clusters",
+        "`--clusters` must be two numbers: the clusters of people and "
+        "those of items.");
   }
   CompletionOptions options;
   options.weights = {flags.weights[0], flags.weights[1], flags.weights[2]};
@@ -124,21 +122,20 @@ void SayClusters(const char* what, const Side& side,
 }
 
 // One run of a subcommand: what it read, drew and found.
-class Run {
- public:
-  Run(const CompleteFlags& flags, const char* command)
-      : flags_(flags), command_(command), draws_(flags.seed) {}
+struct Run {
+  Run(const CompleteFlags& given, const char* subcommand)
+      : flags(given), command(subcommand), draws(given.seed) {}
 
   // Before anything is read or written.
   absl::Status Begin() {
-    if (flags_.seed.has_value() && !flags_.is_public) {
-      return Wrong("seed-needs-public",
-                   "`--seed` needs --public: a seed that somebody may guess "
-                   "repeats what was drawn.");
+    if (flags.seed.has_value() && !flags.is_public) {
+      return BadInput("seed-needs-public",
+                      "`--seed` needs --public: a seed that somebody may guess "
+                      "repeats what was drawn.");
     }
-    DPNMF_RETURN_IF_ERROR(CheckDataDir(flags_.data_dir));
-    if (!flags_.data_dir.empty()) {
-      DPNMF_ASSIGN_OR_RETURN(key_, LoadOrCreateFingerprintKey(flags_.data_dir));
+    DPNMF_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
+    if (!flags.data_dir.empty()) {
+      DPNMF_ASSIGN_OR_RETURN(key, LoadOrCreateFingerprintKey(flags.data_dir));
     }
     absl::PrintF("%s\n", std::string(kPublicationWarning));
     std::fflush(stdout);
@@ -147,8 +144,13 @@ class Run {
   }
 
   absl::Status Load() {
-    DPNMF_ASSIGN_OR_RETURN(loaded_, LoadCompletion(flags_.files, Interrupted));
-    said_ = loaded_.said;
+    DPNMF_ASSIGN_OR_RETURN(loaded, LoadCompletion(flags.files, Interrupted));
+    if (loaded.input.people.size() < 2) {
+      return BadInput("complete-people",
+                      "The ratings are of one person: a table that is "
+                      "completed and attacked needs two people at least.");
+    }
+    said = loaded.said;
     return absl::OkStatus();
   }
 
@@ -158,14 +160,14 @@ class Run {
     result.method = std::move(method);
     result.measures = measures;
     result.seconds = seconds;
-    results_.push_back(std::move(result));
+    results.push_back(std::move(result));
   }
 
   // Rows `mean` (which says nothing of a cell: its Pi is the ceiling) and
   // `svd`. A rank above what the table has is one row less, said.
   absl::Status AddBaselines(const SparseRatings& ratings,
                             const SparseRatings& test, bool rank_is_asked) {
-    Clock::time_point begin = Clock::now();
+    Stopwatch watch;
     const double mean = ratings.size() == 0
                             ? 0
                             : Eigen::Map<const Eigen::VectorXd>(
@@ -175,20 +177,19 @@ class Run {
     const Eigen::VectorXd row =
         Eigen::VectorXd::Constant(ratings.columns, mean);
     Add("mean", Measure(ratings, test, [&](Eigen::Index) { return row; }),
-        std::chrono::duration<double>(Clock::now() - begin).count());
-    begin = Clock::now();
+        watch.Seconds());
+    watch = Stopwatch();
     const absl::StatusOr<TruncatedSvd> svd =
-        MeanImputedSvd(ratings, ColumnMeans(ratings), flags_.rank);
-    const double seconds =
-        std::chrono::duration<double>(Clock::now() - begin).count();
+        MeanImputedSvd(ratings, ColumnMeans(ratings), flags.rank);
+    const double seconds = watch.Seconds();
     if (!svd.ok() && rank_is_asked) return svd.status();
     if (!svd.ok()) {
-      said_.push_back(absl::StrCat("The SVD of rank ", flags_.rank,
-                                   " was left out: the table has less."));
+      said.push_back(absl::StrCat("The SVD of rank ", flags.rank,
+                                  " was left out: the table has less."));
       return absl::OkStatus();
     }
-    svd_ = RowsOf(*svd);
-    Add("svd", Measure(ratings, test, svd_), seconds);
+    svd_row = RowsOf(*svd);
+    Add("svd", Measure(ratings, test, svd_row), seconds);
     return absl::OkStatus();
   }
 
@@ -198,62 +199,67 @@ class Run {
                      const std::vector<std::string>& items,
                      const SparseRatings& ratings, const CompletedRow& row,
                      const Json* parameters) {
-    CompletionResult& result = results_.back();
+    CompletionResult& result = results.back();
     if (ratings.rows() * ratings.columns > kMostDraftCells) {
-      said_.push_back(absl::StrCat("The table of ", result.method,
-                                   " was not attacked, and no draft was "
-                                   "written: it has more than ",
-                                   kMostDraftCells, " cells."));
+      said.push_back(absl::StrCat("The table of ", result.method,
+                                  " was not attacked, and no draft was "
+                                  "written: it has more than ",
+                                  kMostDraftCells, " cells."));
       return absl::OkStatus();
     }
     const Table table = PublishedTable(people, items, row);
     AttackOptions options;
-    options.seed = flags_.seed;
-    options.threads = flags_.dp.threads;
+    options.seed = flags.seed;
+    options.threads = flags.dp.threads;
     options.stop = Interrupted;
     DPNMF_ASSIGN_OR_RETURN(result.attacks,
                            AttackCompleted(ratings, table, options));
     if (parameters == nullptr) return absl::OkStatus();
     DraftRequest request;
-    request.output = flags_.output;
+    request.output = flags.output;
     request.method = result.method;
     request.parameters = *parameters;
     request.attacks = result.attacks;
-    request.key = key_;
-    request.items_declared = !flags_.files.items.empty();
+    request.key = key;
+    request.items_declared = !flags.files.items.empty();
     return WriteCompletedDraft(request, ratings, table);
   }
 
   // metrics.csv, results.json, report.html and the terminal.
   absl::StatusOr<ExitCode> Finish(const SparseRatings& ratings, Json more) {
-    more["subcommand"] = command_;
-    more["public"] = flags_.is_public;
-    more["said"] = said_;
+    more["subcommand"] = command;
+    more["public"] = flags.is_public;
+    more["said"] = said;
     DPNMF_RETURN_IF_ERROR(
-        ReplaceDurably(flags_.output + "/metrics.csv", MetricsCsv(results_)));
+        ReplaceDurably(flags.output + "/metrics.csv", MetricsCsv(results)));
     const std::string& data =
-        flags_.files.ratings.empty() ? flags_.model : flags_.files.ratings;
-    const PublicationReport report =
-        ReportOf(std::filesystem::path(data).filename(), ratings, results_,
-                 std::move(more));
-    DPNMF_RETURN_IF_ERROR(WriteReport(flags_.output, report));
-    PrintResults(results_);
-    for (const std::string& sentence : said_) absl::PrintF("%s\n", sentence);
+        flags.files.ratings.empty() ? flags.model : flags.files.ratings;
+    Json options = {{"subcommand", command},
+                    {"test", flags.files.test},
+                    {"public", flags.is_public}};
+    if (flags.seed.has_value()) options["seed"] = *flags.seed;
+    if (more.contains("parameters")) options.update(more["parameters"]);
+    PublicationReport report = ReportOf(std::filesystem::path(data).filename(),
+                                        ratings, results, std::move(more));
+    report.options = std::move(options);
+    DPNMF_RETURN_IF_ERROR(WriteReport(flags.output, report));
+    PrintResults(results);
+    for (const std::string& sentence : said) absl::PrintF("%s\n", sentence);
     for (const std::string& sentence : Findings(report))
       absl::PrintF("%s\n", sentence);
     absl::PrintF("wrote metrics.csv, results.json and report.html to %s\n",
-                 flags_.output);
+                 flags.output);
     return kExitOk;
   }
 
-  const CompleteFlags& flags_;
-  const std::string command_;
-  Draws draws_;
-  std::optional<FingerprintKey> key_;
-  LoadedCompletion loaded_;
-  CompletedRow svd_;
-  std::vector<CompletionResult> results_;
-  std::vector<std::string> said_;
+  const CompleteFlags& flags;
+  const std::string command;
+  Draws draws;
+  std::optional<FingerprintKey> key;
+  LoadedCompletion loaded;
+  CompletedRow svd_row;
+  std::vector<CompletionResult> results;
+  std::vector<std::string> said;
 };
 
 Json SizesOf(const LoadedCompletion& loaded) {
@@ -272,37 +278,37 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(run.Begin());
   DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
   DPNMF_RETURN_IF_ERROR(run.Load());
-  const LoadedCompletion& loaded = run.loaded_;
+  const LoadedCompletion& loaded = run.loaded;
   DPNMF_ASSIGN_OR_RETURN(
       const FitOutcome fit,
-      FitCompletion(loaded.input, options, &run.draws_, Interrupted));
+      FitCompletion(loaded.input, options, &run.draws, Interrupted));
   // What may refuse comes before anything is written.
   DPNMF_ASSIGN_OR_RETURN(
       const std::vector<CompletionResult> dp,
-      PrivateResults(loaded, flags.dp, &run.draws_, Interrupted));
+      PrivateResults(loaded, flags.dp, &run.draws, Interrupted));
   const Completion& completion = fit.completion;
-  SayClusters("people", completion.people, &run.said_);
-  SayClusters("items", completion.items, &run.said_);
-  SayCold("people", fit.cold_people, &run.said_);
-  SayCold("items", fit.cold_items, &run.said_);
+  SayClusters("people", completion.people, &run.said);
+  SayClusters("items", completion.items, &run.said);
+  SayCold("people", fit.cold_people, &run.said);
+  SayCold("items", fit.cold_items, &run.said);
   if (fit.undone)
-    run.said_.push_back("The last round raised L: it was undone and ended it.");
+    run.said.push_back("The last round raised L: it was undone and ended it.");
   const CompletedRow rows = completion.Rows();
   const SparseRatings& ratings = loaded.input.ratings;
   const Json parameters = ParametersOf(completion);
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(
-      WriteCompletion(flags.output + "/model.bin", completion, run.key_));
+      WriteCompletion(flags.output + "/model.bin", completion, run.key));
   run.Add("aux-nmf", Measure(ratings, loaded.test, rows), fit.seconds);
   DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
                                   ratings, rows, &parameters));
   DPNMF_RETURN_IF_ERROR(run.AddBaselines(ratings, loaded.test,
                                          /*rank_is_asked=*/false));
-  if (run.svd_) {
+  if (run.svd_row) {
     DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
-                                    ratings, run.svd_, nullptr));
+                                    ratings, run.svd_row, nullptr));
   }
-  run.results_.insert(run.results_.end(), dp.begin(), dp.end());
+  run.results.insert(run.results.end(), dp.begin(), dp.end());
   return run.Finish(ratings,
                     {{"sizes", SizesOf(loaded)},
                      {"parameters", parameters},
@@ -318,16 +324,17 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
 
 absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
   if (flags.rows.empty() == flags.columns.empty()) {
-    return Wrong("complete-flags-mixed",
-                 "`update` takes either --rows, for new people, or --columns, "
-                 "for new items.");
+    return BadInput(
+        "complete-flags-mixed",
+        "`update` takes either --rows, for new people, or --columns, "
+        "for new items.");
   }
   const bool by_people = !flags.rows.empty();
   Run run(flags, "update");
   DPNMF_RETURN_IF_ERROR(run.Begin());
   DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "aux-nmf"));
   DPNMF_ASSIGN_OR_RETURN(Completion completion,
-                         ReadCompletion(flags.model, run.key_));
+                         ReadCompletion(flags.model, run.key));
   UpdateFiles files = flags.update;
   files.ratings = by_people ? flags.rows : flags.columns;
   const std::string& other_features =
@@ -335,7 +342,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
   const std::string& other_labels =
       by_people ? flags.files.item_labels : flags.files.user_labels;
   if (!other_features.empty() || !other_labels.empty()) {
-    return Wrong(
+    return BadInput(
         "complete-flags-mixed",
         by_people ? "`update --rows` adds people: give features or labels of "
                     "people, not of items."
@@ -351,24 +358,24 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
   // Judged on a copy, before the update takes all new ratings in.
   DPNMF_ASSIGN_OR_RETURN(
       const RefitAdvice advice,
-      AdviseRefit(loaded.rows, &run.draws_,
+      AdviseRefit(loaded.rows, &run.draws,
                   by_people ? completion : Transposed(completion)));
   DPNMF_ASSIGN_OR_RETURN(
       const UpdateOutcome outcome,
-      by_people ? UpdateRows(loaded.rows, &run.draws_, &completion)
-                : UpdateColumns(loaded.rows, &run.draws_, &completion));
+      by_people ? UpdateRows(loaded.rows, &run.draws, &completion)
+                : UpdateColumns(loaded.rows, &run.draws, &completion));
   const char* const what = by_people ? "people" : "items";
-  run.said_.push_back(absl::StrCat(
+  run.said.push_back(absl::StrCat(
       outcome.added, " ", what, " were added and ", outcome.filled,
       " that had no rating got theirs; only their rows were fitted."));
   if (outcome.unlabelled > 0) {
-    run.said_.push_back(absl::StrCat(
+    run.said.push_back(absl::StrCat(
         outcome.unlabelled, " new ", what,
         " have no features or labels: nothing draws them to a cluster."));
   }
-  SayCold(what, outcome.cold, &run.said_);
+  SayCold(what, outcome.cold, &run.said);
   if (advice.judged >= 2) {
-    run.said_.push_back(absl::StrFormat(
+    run.said.push_back(absl::StrFormat(
         "On %d held-out new ratings the error is %.4f after this update and "
         "%.4f after a refit of everything: %s",
         advice.judged, advice.update_mae, advice.refit_mae,
@@ -376,7 +383,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
                       : "a refit does not pay yet (not lower by two standard "
                         "errors)."));
   } else {
-    run.said_.push_back(
+    run.said.push_back(
         "There are too few new ratings to say whether a refit pays.");
   }
   const CompletedRow rows = completion.Rows();
@@ -384,7 +391,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
           outcome.seconds);
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(
-      WriteCompletion(flags.output + "/model.bin", completion, run.key_));
+      WriteCompletion(flags.output + "/model.bin", completion, run.key));
   const Json parameters = ParametersOf(completion);
   DPNMF_RETURN_IF_ERROR(run.Judge(completion.people.ids, completion.items.ids,
                                   completion.ratings, rows, &parameters));
@@ -416,13 +423,14 @@ absl::StatusOr<ExitCode> RunSvd(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(run.Begin());
   DPNMF_RETURN_IF_ERROR(CheckNoDraft(flags.output, "svd"));
   DPNMF_RETURN_IF_ERROR(run.Load());
-  const LoadedCompletion& loaded = run.loaded_;
+  const LoadedCompletion& loaded = run.loaded;
   DPNMF_RETURN_IF_ERROR(run.AddBaselines(loaded.input.ratings, loaded.test,
                                          /*rank_is_asked=*/true));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   const Json parameters = {{"rank", flags.rank}, {"missing", "item means"}};
   DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
-                                  loaded.input.ratings, run.svd_, &parameters));
+                                  loaded.input.ratings, run.svd_row,
+                                  &parameters));
   return run.Finish(loaded.input.ratings,
                     {{"sizes", SizesOf(loaded)}, {"parameters", parameters}});
 }
@@ -435,15 +443,15 @@ void PrintProgress(const std::string& title, int number, int count) {
 absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const CompletionOptions options, OptionsOf(flags));
   if (!(flags.holdout > 0 && flags.holdout < 1)) {
-    return Wrong("complete-holdout",
-                 "`--holdout` must be above 0 and below 1: the share of the "
-                 "ratings that the settings are judged on.");
+    return BadInput("complete-holdout",
+                    "`--holdout` must be above 0 and below 1: the share of the "
+                    "ratings that the settings are judged on.");
   }
   Run run(flags, "weights");
   DPNMF_RETURN_IF_ERROR(run.Begin());
   DPNMF_RETURN_IF_ERROR(run.Load());
   const absl::StatusOr<std::vector<GridPoint>> judged =
-      JudgeWeights(run.loaded_.input, options, flags.holdout, &run.draws_,
+      JudgeWeights(run.loaded.input, options, flags.holdout, &run.draws,
                    Interrupted, PrintProgress);
   ClearTrial();
   DPNMF_RETURN_IF_ERROR(judged.status());
@@ -453,12 +461,12 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   chosen.weights = best.weights;
   DPNMF_ASSIGN_OR_RETURN(
       const FitOutcome fit,
-      FitCompletion(run.loaded_.input, chosen, &run.draws_, Interrupted));
-  run.Add("aux-nmf",
-          Measure(run.loaded_.input.ratings, run.loaded_.test,
-                  fit.completion.Rows()),
-          fit.seconds);
-  run.said_.push_back(
+      FitCompletion(run.loaded.input, chosen, &run.draws, Interrupted));
+  run.Add(
+      "aux-nmf",
+      Measure(run.loaded.input.ratings, run.loaded.test, fit.completion.Rows()),
+      fit.seconds);
+  run.said.push_back(
       absl::StrFormat("--weights %g,%g,%g has the least error on the held-out "
                       "ratings, %.4f, of "
                       "%d settings.",
@@ -476,10 +484,10 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/weights.csv", csv));
-  return run.Finish(run.loaded_.input.ratings, {{"sizes", SizesOf(run.loaded_)},
-                                                {"holdout", flags.holdout},
-                                                {"best", JsonOf(best.weights)},
-                                                {"grid", grid}});
+  return run.Finish(run.loaded.input.ratings, {{"sizes", SizesOf(run.loaded)},
+                                               {"holdout", flags.holdout},
+                                               {"best", JsonOf(best.weights)},
+                                               {"grid", grid}});
 }
 
 // "10:90": 10, 20 ... 90.
@@ -493,10 +501,11 @@ absl::StatusOr<std::vector<int>> SplitsOf(const std::string& text) {
     last = 0;
   }
   if (!(first >= 1 && last <= 99 && first <= last)) {
-    return Wrong("complete-split",
-                 "`--split` must be FIRST:LAST in per cent, from 1 to 99: the "
-                 "share of rows or columns that is there at first, in steps of "
-                 "10.");
+    return BadInput(
+        "complete-split",
+        "`--split` must be FIRST:LAST in per cent, from 1 to 99: the "
+        "share of rows or columns that is there at first, in steps of "
+        "10.");
   }
   std::vector<int> splits;
   for (int split = first; split <= last; split += 10) splits.push_back(split);
@@ -513,7 +522,7 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(run.Begin());
   DPNMF_RETURN_IF_ERROR(run.Load());
   const absl::StatusOr<std::vector<ExperimentPoint>> points =
-      RunExperiment(run.loaded_.input, run.loaded_.test, options, &run.draws_,
+      RunExperiment(run.loaded.input, run.loaded.test, options, &run.draws,
                     Interrupted, PrintProgress);
   ClearTrial();
   DPNMF_RETURN_IF_ERROR(points.status());
@@ -548,10 +557,10 @@ absl::StatusOr<ExitCode> RunExperimentCommand(const CompleteFlags& flags) {
   }
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(flags.output + "/experiment.csv", csv));
-  return run.Finish(run.loaded_.input.ratings, {{"sizes", SizesOf(run.loaded_)},
-                                                {"step", flags.step},
-                                                {"rank", flags.rank},
-                                                {"experiment", all}});
+  return run.Finish(run.loaded.input.ratings, {{"sizes", SizesOf(run.loaded)},
+                                               {"step", flags.step},
+                                               {"rank", flags.rank},
+                                               {"experiment", all}});
 }
 
 // ---- Flags
@@ -592,9 +601,10 @@ Flags RatingFlags(CompleteFlags* flags) {
 
 Flags SideFlags(CompleteFlags* flags) {
   return {Flag("--user-features", &flags->files.user_features,
-               "CSV of the people's features: id,name,..."),
+               "CSV with a header: the people's ids, then their features, "
+               "numbers or words"),
           Flag("--item-features", &flags->files.item_features,
-               "CSV of the items' features: id,name,..."),
+               "The same of the items"),
           Flag("--user-labels", &flags->files.user_labels,
                "Clusters of people given directly: lines of id, label"),
           Flag("--item-labels", &flags->files.item_labels,

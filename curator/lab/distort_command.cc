@@ -35,8 +35,9 @@ namespace {
 
 struct DistortFlags {
   std::string input, users, header, output, data_dir;
-  std::vector<std::string> methods = {"all"};
+  std::vector<std::string> methods = {"all"}, beside;
   TableOptions table;
+  FieldFlags fields;
   DistortStudyOptions study;
   std::optional<int> iterations;
   bool as_published = false, experiment = false, is_public = false;
@@ -108,8 +109,10 @@ bool IsWisconsin(const DistortStudy& study) {
 }
 
 PublicationReport ReportOf(const DistortFlags& flags, const DistortStudy& study,
-                           const std::vector<NmfTrial>& trials) {
+                           const std::vector<NmfTrial>& trials,
+                           nlohmann::ordered_json beside) {
   PublicationReport report;
+  report.beside = std::move(beside);
   report.command = "distort";
   report.data = std::filesystem::path(flags.input).filename().string();
   report.people = study.people;
@@ -203,6 +206,9 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
   DPNMF_ASSIGN_OR_RETURN(flags.study.methods,
                          DistortMethodsOf(flags.methods, flags.as_published));
   DPNMF_RETURN_IF_ERROR(CheckDistortFlags(flags));
+  PublicationReport others;
+  for (const std::string& directory : flags.beside)
+    DPNMF_RETURN_IF_ERROR(AddTablesOf(directory, &others));
   InterruptGently();
   umask(0077);
   DistortProgress progress;
@@ -218,6 +224,7 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
   flags.table.refuse_negative = std::any_of(
       flags.study.methods.begin(), flags.study.methods.end(),
       [](const auto* method) { return method->core == DistortCore::kNmf; });
+  DPNMF_RETURN_IF_ERROR(SetFields(flags.input, flags.fields, &flags.table));
   DPNMF_ASSIGN_OR_RETURN(const Table table, ReadForMethods(flags));
   flags.study.distort.nmf.iterations =
       flags.iterations.value_or(MostIterationsFor(table.values.size()));
@@ -260,8 +267,8 @@ absl::StatusOr<ExitCode> RunDistort(DistortFlags flags) {
     DPNMF_RETURN_IF_ERROR(ReplaceAtomically(flags.output + "/iterations.csv",
                                             NmfTrialsCsv(trials)));
   }
-  DPNMF_RETURN_IF_ERROR(
-      WriteReport(flags.output, ReportOf(flags, *study, trials)));
+  DPNMF_RETURN_IF_ERROR(WriteReport(
+      flags.output, ReportOf(flags, *study, trials, std::move(others.beside))));
   PrintStudy(flags, *study, trials);
   return kExitOk;
 }
@@ -282,10 +289,9 @@ Command DistortCommand() {
           "None of the methods is private, whatever its measures say: an "
           "attack is run on\n"
           "each table. Writes metrics.csv, results.json, report.html and a "
-          "draft "
-          "for each method; a draft\n"
-          "leaves the house through `dpnmf-curator publish` alone, which needs "
-          "--data-dir.\n"
+          "draft for each method;\n"
+          "a draft leaves the house through `dpnmf-curator publish` alone, "
+          "which needs --data-dir.\n"
           "Randomness comes from the operating system and is not kept.\n"
           "Example:\n"
           "  dpnmf-lab distort --input table.csv --users rows --class-column "
@@ -300,10 +306,13 @@ Command DistortCommand() {
            Flag("--header", &flags->header,
                 "Whether the first line holds names [found out]",
                 {.one_of = "yes|no"}),
-           Flag("--class-column", &flags->table.class_column,
-                "Field with the class of each person, from 1; not distorted"),
-           Flag("--id-column", &flags->table.id_column,
-                "Field with the id of each person, from 1; not distorted"),
+           Flag("--class-column", &flags->fields.class_column,
+                "Field with the class of each person: its number, from 1, or "
+                "its name in the header; not distorted",
+                {.value = "C"}),
+           Flag("--id-column", &flags->fields.id_column,
+                "Field with the id of each person, likewise; not distorted",
+                {.value = "C"}),
            Flag("--method", &flags->methods,
                 "Methods, separated by commas: ud, nd, svd, nmf, nmfm, ssvd, "
                 "csvd, esvd, snmf, cnmf, enmf; or all",
@@ -338,6 +347,9 @@ Command DistortCommand() {
                 "Folds of the cross validation of accuracy", {.shown = true}),
            Flag("--accuracy-people", &study.svm.people,
                 "Most people that accuracy is measured on", {.shown = true}),
+           Flag("--beside", &flags->beside,
+                "Output directories of distort, complete, synthesise or attack "
+                "whose tables stand on the same page, separated by commas"),
            Flag("--seed", &study.seed,
                 "Seed of everything random; needs --public"),
            Flag("--public", &flags->is_public,

@@ -16,6 +16,7 @@
 #include "curator/lab/evaluate/report.h"
 #include "curator/lab/evaluate_ratings_command.h"
 #include "curator/lab/report_files.h"
+#include "curator/lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -23,7 +24,8 @@ namespace {
 struct EvaluateFlags {
   EvaluateOptions options;
   std::string users, format_in = "auto", outliers = "off";
-  std::string conversion = "gaussian";
+  std::string conversion = "gaussian", loss = "squared";
+  std::string image_order = "row";
   std::optional<int> rank;
   bool force = false;
   EvaluateRatingsFlags of_ratings;
@@ -36,6 +38,8 @@ EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
   options.users_are_rows = flags.users == "rows";
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.conversion = ConversionOfName(flags.conversion).value();
+  options.image_by_columns = flags.image_order == "column";
+  options.law.loss = LossOfName(flags.loss).value();
   options.outliers = flags.outliers == "on"     ? OutlierChoice::kOn
                      : flags.outliers == "both" ? OutlierChoice::kBoth
                                                 : OutlierChoice::kOff;
@@ -82,7 +86,10 @@ void PrintSummary(const EvaluateOptions& options,
   absl::PrintF("%s: %d features (D) x %d users (N), rank %d, delta %g\n\n",
                evaluation.name, evaluation.features, evaluation.users,
                options.rank, options.delta);
-  absl::PrintF("%-52s %8s %8s  %-17s %8s\n", "1/(2N) |V - WH|^2, best H >= 0",
+  absl::PrintF("%-52s %8s %8s  %-17s %8s\n",
+               options.law.loss == Loss::kSquared
+                   ? "1/(2N) |V - WH|^2, best H >= 0"
+                   : "1/N divergence of V from WH, best H >= 0",
                "epsilon", "median", "range", "seconds");
   for (const Summary& summary : BestOverRounds(evaluation)) {
     absl::PrintF(
@@ -103,10 +110,6 @@ void PrintSummary(const EvaluateOptions& options,
       options.output);
 }
 
-absl::Status BadFlags(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
-
 // Either a matrix or ratings, with what they need and nothing of the other's.
 absl::Status CheckInput(const EvaluateFlags& flags) {
   const EvaluateOptions& options = flags.options;
@@ -117,26 +120,29 @@ absl::Status CheckInput(const EvaluateFlags& flags) {
                           : !flags.rank.has_value() ? "rank"
                                                     : nullptr;
     if (missing == nullptr) return absl::OkStatus();
-    return BadFlags("evaluate-flag-missing",
+    return BadInput("evaluate-flag-missing",
                     absl::StrCat("`evaluate` needs --", missing, "."));
   }
-  const char* other = !options.input.empty()         ? "input"
-                      : !flags.users.empty()         ? "users"
-                      : flags.format_in != "auto"    ? "format-in"
-                      : !options.array.empty()       ? "array"
-                      : !options.vocabulary.empty()  ? "vocabulary"
-                      : options.image_width != 0     ? "image-width"
-                      : !options.priors.empty()      ? "prior"
-                      : !options.rounds.empty()      ? "rounds"
-                      : flags.outliers != "off"      ? "outliers"
-                      : options.lambda.has_value()   ? "lambda"
-                      : options.outlier_experiment   ? "outlier-experiment"
-                      : !options.save_models.empty() ? "save-models"
+  const char* other = !options.input.empty()           ? "input"
+                      : !flags.users.empty()           ? "users"
+                      : flags.format_in != "auto"      ? "format-in"
+                      : !options.array.empty()         ? "array"
+                      : !options.vocabulary.empty()    ? "vocabulary"
+                      : options.image_width != 0       ? "image-width"
+                      : !options.feature_order.empty() ? "feature-order"
+                      : !options.priors.empty()        ? "prior"
+                      : flags.loss != "squared"        ? "loss"
+                      : options.law.sparseness != 0    ? "sparse"
+                      : !options.rounds.empty()        ? "rounds"
+                      : flags.outliers != "off"        ? "outliers"
+                      : options.lambda.has_value()     ? "lambda"
+                      : options.outlier_experiment     ? "outlier-experiment"
+                      : !options.save_models.empty()   ? "save-models"
                       : options.mechanisms != std::vector<std::string>{"all"}
                           ? "mechanism"
                           : nullptr;
   if (other == nullptr) return absl::OkStatus();
-  return BadFlags("evaluate-flags-mixed",
+  return BadInput("evaluate-flags-mixed",
                   absl::StrCat("`--ratings` and --", other,
                                " exclude each other: a matrix has no missing "
                                "entries, ratings have."));
@@ -235,11 +241,28 @@ Command EvaluateCommand() {
                 "File with one word on each line, one for each feature: for "
                 "topics and coherence"),
            Flag("--image-width", &options.image_width,
-                "Width of a picture, if columns are pictures, row by row"),
+                "Width of a picture, if columns are pictures: "
+                "moments are fitted with near pixels taken to be alike"),
+           Flag("--image-order", &flags->image_order,
+                "Whether the features fill a picture row by row or column by "
+                "column, as in MATLAB",
+                {.one_of = "row|column",
+                 .needs = "--image-width",
+                 .shown = true}),
+           Flag("--feature-order", &options.feature_order,
+                "Likewise for series (linear), circles and graphs: FILE has "
+                "two features, from 0, on each line",
+                {.value = "linear|circular|graph:FILE"}),
            Flag("--prior", &options.priors,
                 "Public knowledge that moments are fitted with: FILE (columns "
                 "of public people, as --users), dictionary:FILE or "
                 "moment:FILE; several with commas"),
+           Flag("--loss", &flags->loss,
+                "What moments and none are fitted by; kl also measures all",
+                {.one_of = "squared|kl", .shown = true}),
+           Flag("--sparse", &options.law.sparseness,
+                "Least sparseness of each part of moments and none, 0 (any) "
+                "to below 1 [0]"),
            Flag("--rank", &flags->rank,
                 "K: columns of W; of ratings: columns of a profile [chosen]"),
            Flag("--epsilon", &options.epsilon,
@@ -250,8 +273,9 @@ Command EvaluateCommand() {
                 "Conversion of epsilon (gaussian is exact); paper uses its own",
                 {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
            Flag("--mechanism", &options.mechanisms,
-                "Mechanisms to compare: auto, moments, statistics, gradient, "
-                "paper, paper-nndsvd (with --public), mean, none; or all",
+                "Mechanisms to compare: auto, moments, aimed, statistics, "
+                "gradient, paper, paper-nndsvd (with --public), mean, none; or "
+                "all",
                 {.shown = true}),
            Flag("--rounds", &options.rounds,
                 "Rounds of statistics, gradient and paper, separated by commas "

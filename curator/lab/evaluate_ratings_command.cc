@@ -100,7 +100,9 @@ absl::Status CheckDataDir(const std::string& data_dir) {
   if (data_dir.empty() || std::filesystem::is_directory(data_dir))
     return absl::OkStatus();
   return Refusal(absl::StatusCode::kNotFound, "data-dir-missing",
-                 absl::StrCat("There is no data directory ", data_dir, "."));
+                 absl::StrCat("There is no data directory ", data_dir,
+                              "; give the one that dpnmf-curator import "
+                              "wrote."));
 }
 
 std::string TimeOfUse() {

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "common/base/interruption.h"
 #include "common/base/npy.h"
 #include "common/base/parallel.h"
+#include "common/base/stopwatch.h"
 #include "common/wire/json.h"
 #include "curator/import/load.h"
 #include "curator/lab/commands.h"
@@ -144,10 +144,9 @@ absl::Status CheckOutput(const std::string& path) {
 absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   DPNMF_RETURN_IF_ERROR(CheckOutput(flags->output));
   InterruptGently();
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> data, Load(*flags));
-  const std::chrono::duration<double> loading =
-      std::chrono::steady_clock::now() - start;
+  const double loading = watch.Seconds();
   ProgressPrinter progress(flags->options.iterations);
   flags->options.progress = std::ref(progress);
   flags->options.interrupted = Interrupted;
@@ -156,8 +155,7 @@ absl::StatusOr<ExitCode> RunFactorize(FactorizeFlags* flags) {
   progress.Clear();
   DPNMF_RETURN_IF_ERROR(result.status());
   DPNMF_RETURN_IF_ERROR(WriteNpy(flags->output, result->w));
-  const v1::FactorizeReport report =
-      ReportOf(*flags, *data, *result, loading.count());
+  const v1::FactorizeReport report = ReportOf(*flags, *data, *result, loading);
   if (flags->format == "json") {
     std::fputs(dpnmf::ToJson(report).c_str(), stdout);
   } else {

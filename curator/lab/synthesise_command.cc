@@ -45,7 +45,7 @@ struct SynthesiseFlags {
   std::string classes, range;
   bool integers = false;
   std::optional<double> column_bound;
-  std::optional<int> class_column, id_column;
+  FieldFlags fields;
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> seed;
   bool is_public = false;
@@ -85,10 +85,10 @@ absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
   if (flags.count.has_value() &&
       !(*flags.count >= 1 && *flags.count <= kMostPeopleDrawn)) {
     return RefusedFlags("count-out-of-range",
-                        "`count` must be from 1 to 10,000,000.");
+                        "`--count` must be from 1 to 10,000,000.");
   }
   if ((!flags.test.empty() || !flags.input.empty()) &&
-      !flags.class_column.has_value()) {
+      flags.fields.class_column.empty()) {
     return RefusedFlags("classes-missing",
                         "The flags --input and --test need --class-column C, "
                         "the field with the label.");
@@ -106,8 +106,7 @@ absl::StatusOr<Table> ReadLabelled(const std::string& path,
                                    const SynthesiseFlags& flags) {
   TableOptions options;
   options.users_are_rows = flags.users == "rows";
-  options.class_column = flags.class_column;
-  options.id_column = flags.id_column;
+  DPNMF_RETURN_IF_ERROR(SetFields(path, flags.fields, &options));
   return ReadTable(path, options);
 }
 
@@ -265,7 +264,7 @@ absl::StatusOr<EntryRange> RangeOf(const std::string& text, bool integers) {
       range.low < range.high)
     return range;
   return RefusedFlags("range-out-of-range",
-                      "`range` must be LOW,HIGH with 0 <= LOW < HIGH.");
+                      "`--range` must be LOW,HIGH with 0 <= LOW < HIGH.");
 }
 
 absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
@@ -294,37 +293,51 @@ absl::StatusOr<DatasetFacts> DeclaredFacts(const SynthesiseFlags& flags,
 }
 
 std::string MetricsCsv(const SynthesisMeasure& measure) {
-  std::string text = "epsilon,repeat,accuracy,membership_auc\n";
+  std::string text =
+      "epsilon,repeat,accuracy,membership_auc,membership_low,"
+      "membership_high\n";
   for (const SynthesisTrial& trial : measure.trials) {
     absl::StrAppendFormat(&text, "%g,%d,%.6f,", trial.epsilon, trial.repeat,
                           trial.accuracy);
-    if (trial.membership_auc.has_value())
-      absl::StrAppendFormat(&text, "%.6f", trial.membership_auc->value);
+    if (const auto& auc = trial.membership_auc; auc.has_value()) {
+      absl::StrAppendFormat(&text, "%.6f,%.6f,%.6f", auc->value, auc->low,
+                            auc->high);
+    } else {
+      text += ",,";
+    }
     text += '\n';
   }
   return text;
 }
 
+// Medians over the releases of an epsilon; intervals are those of one.
 struct MeasuredRow {
-  double epsilon = 0, accuracy = 0, least = 1, auc = 0;
+  double epsilon = 0, accuracy = 0, least = 1;
+  double auc = 0, auc_low = 0, auc_high = 0;
+  std::optional<AttackReport> attacks = std::nullopt;  // of the first release
 };
 
 std::vector<MeasuredRow> RowsOf(const SynthesisMeasure& measure,
                                 const std::vector<double>& epsilons) {
   std::vector<MeasuredRow> rows;
   for (const double epsilon : epsilons) {
-    std::vector<double> accuracies, aucs;
+    std::vector<double> accuracies, aucs, lows, highs;
     MeasuredRow row{.epsilon = epsilon};
     for (const SynthesisTrial& trial : measure.trials) {
       if (trial.epsilon != epsilon) continue;
       accuracies.push_back(trial.accuracy);
       row.least = std::min(row.least, trial.accuracy);
-      if (trial.membership_auc.has_value())
-        aucs.push_back(trial.membership_auc->value);
+      if (trial.attacks.has_value()) row.attacks = trial.attacks;
+      if (!trial.membership_auc.has_value()) continue;
+      aucs.push_back(trial.membership_auc->value);
+      lows.push_back(trial.membership_auc->low);
+      highs.push_back(trial.membership_auc->high);
     }
     row.accuracy = MedianOf(accuracies);
     row.auc = MedianOf(aucs);
-    rows.push_back(row);
+    row.auc_low = MedianOf(lows);
+    row.auc_high = MedianOf(highs);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -333,7 +346,7 @@ PublicationReport SynthesisReport(const std::string& data, std::int64_t people,
                                   std::uint64_t columns) {
   PublicationReport report;
   report.command = "synthesise";
-  report.data = data;
+  report.data = std::filesystem::path(data).filename().string();
   report.people = people;
   report.columns = static_cast<std::int64_t>(columns);
   return report;
@@ -348,10 +361,12 @@ nlohmann::ordered_json MeasuredFigures(const SynthesisMeasure& measure,
       {"accuracy_on_itself", measure.accuracy_on_itself},
       {"epsilons", nlohmann::ordered_json::array()}};
   for (const MeasuredRow& row : rows) {
-    json["epsilons"].push_back({{"epsilon", row.epsilon},
-                                {"accuracy", row.accuracy},
-                                {"least_accuracy", row.least},
-                                {"membership_auc", row.auc}});
+    json["epsilons"].push_back(
+        {{"epsilon", row.epsilon},
+         {"accuracy", row.accuracy},
+         {"least_accuracy", row.least},
+         {"membership_auc", row.auc},
+         {"membership_interval", {row.auc_low, row.auc_high}}});
   }
   return json;
 }
@@ -367,14 +382,16 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
                     {"repeats", flags.measure.repeats}};
   for (const MeasuredRow& row : rows) {
     report.rows.push_back(
-        {.method = absl::StrFormat("class_moments, epsilon %g", row.epsilon),
+        {.method = "class_moments",
          .kind = "synthetic",
          .epsilon = row.epsilon,
          .accuracy_on_original = row.accuracy,
+         .attacks = row.attacks,
          .note = absl::StrFormat(
-             "Medians of %d releases; the area under the curve of membership "
-             "inference is %.3f.",
-             flags.measure.repeats, row.auc)});
+             "The accuracy is the median of %d releases, and so is the area "
+             "under the curve of membership inference, %.3f (%.3f to %.3f); "
+             "the attacks are on the table of the first.",
+             flags.measure.repeats, row.auc, row.auc_low, row.auc_high)});
   }
   report.more = MeasuredFigures(measure, rows, flags.measure.delta);
   return report;
@@ -454,8 +471,9 @@ absl::Status MeasureOn(SynthesiseFlags flags) {
   for (const MeasuredRow& row : rows) {
     absl::PrintF(
         "epsilon %-5g  accuracy %.4f (median of %d, least %.4f)  "
-        "membership AUC %.3f\n",
-        row.epsilon, row.accuracy, flags.measure.repeats, row.least, row.auc);
+        "membership AUC %.3f (%.3f to %.3f)\n",
+        row.epsilon, row.accuracy, flags.measure.repeats, row.least, row.auc,
+        row.auc_low, row.auc_high);
   }
   return absl::OkStatus();
 }
@@ -490,7 +508,7 @@ Command SynthesiseCommand() {
           "draft\n  dpnmf-lab synthesise --input wbc.csv --class-column 10 "
           "--range 1,10 --integers \\\n    --epsilon .5,1,4 --public --seed 1 "
           "--output measured\n  dpnmf-lab synthesise --synthetic people.csv "
-          "--test wbc.csv --class-column 10 --output tested",
+          "--test wbc.csv --class-column 10 \\\n    --output tested",
       .flags =
           {Flag("--release", &flags->release,
                 "File that `dpnmf-curator synthesise` wrote"),
@@ -512,11 +530,14 @@ Command SynthesiseCommand() {
            Flag("--users", &flags->users,
                 "Which lines of --input and --test are people",
                 {.one_of = "rows|columns", .shown = true}),
-           Flag("--class-column", &flags->class_column,
-                "Field of --input and --test, from 1, with the label"),
-           Flag("--id-column", &flags->id_column,
-                "Field of --input and --test, from 1, with the person's id; it "
-                "is not learnt from"),
+           Flag("--class-column", &flags->fields.class_column,
+                "Field of --input and --test with the label: its number, from "
+                "1, or its name in the header",
+                {.value = "C"}),
+           Flag("--id-column", &flags->fields.id_column,
+                "Field of --input and --test with the person's id, likewise; "
+                "it is not learnt from",
+                {.value = "C"}),
            Flag("--classes", &flags->classes,
                 "For --input: the declared labels [those of the file]",
                 {.value = "A,B"}),

@@ -6,7 +6,6 @@
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
 #include "common/base/read_file.h"
-#include "curator/ledger/ledger_row.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

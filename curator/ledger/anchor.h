@@ -3,6 +3,9 @@
 // whole is seen. It protects as far as the second path is out of reach of what
 // happened to the first (another volume, another snapshot schedule).
 //
+// No thread-safety of its own: at most one caller at a time for a directory,
+// the ledger that holds its lock.
+//
 // ANCHOR_DIRECTORY/anchor.json:
 //   {"format": 1, "ledger": "<32 hex>", "rows": 17, "head": "<64 hex>"}
 #ifndef DPNMF_CURATOR_LEDGER_ANCHOR_H_

@@ -17,6 +17,11 @@ namespace dpnmf::curator {
 inline std::string LedgerDirectory(const std::string& data_dir) {
   return data_dir + "/ledger";
 }
+// Locked by the process that has the ledger open (FileLock), and by whoever
+// writes beside it.
+inline std::string LedgerLock(const std::string& data_dir) {
+  return LedgerDirectory(data_dir) + "/ledger.lock";
+}
 // Holds one file a release.
 inline std::string ReleaseDirectory(const std::string& data_dir) {
   return data_dir + "/releases";

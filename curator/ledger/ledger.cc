@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/mutex.h"
+#include "common/base/system_seconds.h"
 #include "common/base/view.h"
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/data_paths.h"
@@ -24,12 +24,6 @@
 
 namespace dpnmf::curator {
 namespace {
-
-std::int64_t SystemSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string RandomLedgerId() {
   std::array<std::uint8_t, 16> bytes;
@@ -175,15 +169,28 @@ Anchor AnchorOf(const LedgerBook& book) {
   return {book.ledger_id(), book.row_count(), book.head()};
 }
 
-Position PositionIn(const LedgerBook& book,
-                    const BookedPopulation& population) {
+MuSquared LeftOf(const Budget& budget) {
+  return MuSquared::FromUnits(budget.cap.units() - budget.charged.units() -
+                              budget.reserved.units());
+}
+
+// Of one account, or of all.
+Position PositionIn(const LedgerBook& book, const BookedPopulation& population,
+                    std::optional<std::size_t> account = std::nullopt) {
+  const Budget budget = BudgetOf(population.cap, population.accounts, account);
+  const std::vector<std::string>& names = population.policy.partitions.names;
   Position position;
-  position.cap = population.cap;
-  position.charged = population.charged;
-  position.reserved = population.reserved;
-  position.left =
-      MuSquared::FromUnits(population.cap.units() - population.charged.units() -
-                           population.reserved.units());
+  position.cap = budget.cap;
+  position.charged = budget.charged;
+  position.reserved = budget.reserved;
+  position.left = LeftOf(budget);
+  if (account.has_value()) position.partition = names[*account];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const BookedAccount& own = population.accounts[i];
+    const Budget one = {population.cap, own.charged, own.reserved};
+    position.partitions.push_back(
+        {names[i], one.charged, one.reserved, LeftOf(one)});
+  }
   position.row_count = book.row_count();
   position.head = book.head();
   if (population.voided.has_value())
@@ -487,6 +494,8 @@ absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
     const BookedPopulation& population = *replayed.book.FindPopulation(name);
     audit.policies.push_back(population.policy);
     audit.positions.push_back(PositionIn(replayed.book, population));
+    for (const auto& [dataset, partition] : population.partition_of)
+      audit.partition_of[{name, dataset}] = population.AssignedTo(dataset);
   }
   return audit;
 }
@@ -546,6 +555,7 @@ absl::Status Ledger::DeclarePopulation(const PopulationPolicy& policy) {
                    "`population` must not be empty; give the name of the "
                    "people that the data are about.");
   }
+  DPNMF_RETURN_IF_ERROR(CheckPartitions(policy.partitions));
   DPNMF_ASSIGN_OR_RETURN(
       const MuSquared cap,
       LargestCost(policy.conversion, policy.epsilon, policy.delta));
@@ -577,6 +587,34 @@ absl::StatusOr<PopulationPolicy> Ledger::Policy(
   const BookedPopulation* known = state_->book.FindPopulation(population);
   if (known == nullptr) return LedgerBook::PopulationUnknown(population);
   return known->policy;
+}
+
+absl::Status Ledger::AssignPartition(const std::string& population,
+                                     const std::string& dataset,
+                                     const AssignedPartition& assigned) {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known != nullptr && !known->datasets_with_runs.contains(dataset) &&
+      known->partition_of.contains(dataset) &&
+      known->AssignedTo(dataset) == assigned)
+    return absl::OkStatus();
+  LedgerRow row;
+  row.kind = RowKind::kPartition;
+  row.population = population;
+  row.dataset = dataset;
+  row.request_hash = assigned.people;
+  row.detail = assigned.partition;
+  return state_->Append(std::move(row)).status();
+}
+
+absl::StatusOr<AssignedPartition> Ledger::PartitionOf(
+    const std::string& population, const std::string& dataset) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr) return LedgerBook::PopulationUnknown(population);
+  return known->AssignedTo(dataset);
 }
 
 absl::StatusOr<OpenedRun> Ledger::OpenRun(const RunOpening& opening) {
@@ -666,6 +704,18 @@ std::optional<std::int64_t> Ledger::VoidBefore(const std::string& population,
   return known->voided->unix_seconds;
 }
 
+absl::StatusOr<std::optional<LedgerRow>> Ledger::VoidRowOf(
+    const std::string& population) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr) return LedgerBook::PopulationUnknown(population);
+  if (!known->voided.has_value()) return std::nullopt;
+  DPNMF_ASSIGN_OR_RETURN(LedgerRow row,
+                         state_->table.Read(known->voided->sequence));
+  return row;
+}
+
 std::vector<std::string> Ledger::Populations() const {
   MutexLock lock(&state_->mutex);
   return state_->book.populations();
@@ -689,6 +739,30 @@ absl::StatusOr<IdentityPosition> Ledger::PositionOf(
   const auto found = known->identities.find(identity);
   if (found == known->identities.end()) return IdentityPosition{};
   return IdentityPosition{found->second.charged, found->second.reserved,
+                          found->second.charges.size()};
+}
+
+absl::StatusOr<Position> Ledger::PositionFor(const std::string& population,
+                                             const std::string& dataset) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr) return LedgerBook::PopulationUnknown(population);
+  return PositionIn(state_->book, *known, known->AccountOf(dataset));
+}
+
+absl::StatusOr<IdentityPosition> Ledger::PositionFor(
+    const std::string& population, const std::string& dataset,
+    const std::string& identity) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr) return LedgerBook::PopulationUnknown(population);
+  const auto found = known->identities.find(identity);
+  if (found == known->identities.end()) return IdentityPosition{};
+  const Budget own =
+      BudgetOf(known->cap, found->second.accounts, known->AccountOf(dataset));
+  return IdentityPosition{own.charged, own.reserved,
                           found->second.charges.size()};
 }
 

@@ -8,15 +8,21 @@
 // served, and appends nothing once the anchor is no longer where it left it.
 //
 // In every committed state, per population: charged + open reservations <= cap.
+// A population whose people are partitioned (docs/growing.md) has one account
+// for each partition: a run on a data set that is in a partition is booked to
+// its account alone, any other run to all of them, and the rule holds for each
+// account.
 #ifndef DPNMF_CURATOR_LEDGER_LEDGER_H_
 #define DPNMF_CURATOR_LEDGER_LEDGER_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +30,7 @@
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/mu_squared.h"
+#include "common/privacy/people_partitions.h"
 
 namespace dpnmf::curator {
 
@@ -34,6 +41,8 @@ struct PopulationPolicy {
   Conversion conversion = Conversion::kRdp;
   double epsilon = 0;
   double delta = 0;
+  // Each has the whole cap. None: all charges add up.
+  PeoplePartitions partitions = {};
 
   friend bool operator==(const PopulationPolicy&,
                          const PopulationPolicy&) = default;
@@ -52,6 +61,10 @@ enum class RowKind {
   // The operator's word that people of a published table, who look like people
   // of the population, are others. The guarantee stands.
   kOverlap,
+  // All people of the data set, which is not served yet, are in one partition
+  // of the population's. The last such row of a name counts, and none follows
+  // once a run was opened on it.
+  kPartition,
 };
 
 // One row as stored; fields that a kind does not use are empty or 0.
@@ -68,14 +81,15 @@ struct LedgerRow {
   std::string dataset;
   // kOpen: hash of the parameters. kCharge: hash of the whole request, W
   // included. kVoid, kOverlap: keyed hash of the label of the table that is
-  // published (an unkeyed one would let its figures be guessed).
+  // published (an unkeyed one would let its figures be guessed). kPartition:
+  // the digest of the data set's people (curator/import/people.h).
   Digest request_hash{};
   // kPopulation: the cap. kOpen: the reservation. kCharge: the cost.
   // kClose: what was returned.
   MuSquared cost;
   // kPopulation: the policy, as canonical text. kGenesis: the ledger's random
   // id. kOpen: the identity's cap (units), empty if the operator set none.
-  // kVoid, kOverlap: who approved the table.
+  // kVoid, kOverlap: who approved the table. kPartition: the partition.
   std::string detail;
   Digest previous_hash{};
   Digest hash{};
@@ -83,9 +97,30 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// "genesis", "population", "open", "charge", "close", "void", "overlap".
+// "genesis", "population", "open", "charge", "close", "void", "overlap",
+// "partition".
 std::string_view NameOf(RowKind kind);
 
+// Where the people of a data set are, and who they are: a digest of keyed
+// fingerprints (DigestOfPeople, curator/import/people.h). In no partition:
+// empty, zeros.
+struct AssignedPartition {
+  std::string partition;
+  Digest people{};
+
+  friend bool operator==(const AssignedPartition&,
+                         const AssignedPartition&) = default;
+};
+
+// The account of one partition.
+struct PartitionPosition {
+  std::string name;
+  MuSquared charged, reserved, left;
+};
+
+// Of a population: with partitions `charged` is the most that one of them has,
+// `left` the least, and charged + reserved + left = cap all the same. Of a data
+// set in a partition: that of its account.
 struct Position {
   MuSquared cap, charged, reserved, left;
   std::uint64_t row_count = 0;
@@ -93,6 +128,9 @@ struct Position {
   // When the first kVoid row of the population was appended (seconds since
   // 1970): the guarantee has not held since. Not set: it holds.
   std::optional<std::int64_t> void_since = std::nullopt;
+  std::string partition = {};  // whose account it is; empty: all
+  // All of the population's, in the order of declaration.
+  std::vector<PartitionPosition> partitions = {};
 
   Budget budget() const { return {cap, charged, reserved}; }
 };
@@ -116,6 +154,8 @@ struct LedgerAudit {
   AnchorState anchor = AnchorState::kNone;
   std::vector<PopulationPolicy> policies;  // in order of declaration
   std::vector<Position> positions;         // of policies[i]
+  // The partitions of data sets, by population and name.
+  std::map<std::pair<std::string, std::string>, AssignedPartition> partition_of;
 };
 
 // What AcceptAnchor did.
@@ -229,6 +269,21 @@ class Ledger {
   absl::Status DeclarePopulation(const PopulationPolicy& policy);
   absl::StatusOr<PopulationPolicy> Policy(const std::string& population) const;
 
+  // Appends that all people of the data set are in the partition, and who they
+  // are; on return it is durable, anchor included: only now may the data set be
+  // served. The same again is OK and appends nothing; other people, or another
+  // partition, take the place of what was said before. NOT_FOUND
+  // "population-unknown"; INVALID_ARGUMENT "partition-unknown" (the population
+  // has no such one); FAILED_PRECONDITION "dataset-used" (a run was opened on a
+  // data set of that name, whose people are what they are).
+  absl::Status AssignPartition(const std::string& population,
+                               const std::string& dataset,
+                               const AssignedPartition& assigned);
+  // Empty: none was assigned, and runs are booked to all partitions. NOT_FOUND
+  // "population-unknown".
+  absl::StatusOr<AssignedPartition> PartitionOf(
+      const std::string& population, const std::string& dataset) const;
+
   // Reserves the cost of all rounds, or goes on with the same run.
   // RESOURCE_EXHAUSTED "budget-exhausted" (OverBudgetSentence of
   // common/privacy/budget.h, in the policy's conversion and delta),
@@ -271,12 +326,24 @@ class Ledger {
   absl::StatusOr<Position> PositionOf(const std::string& population) const;
   absl::StatusOr<IdentityPosition> PositionOf(
       const std::string& population, const std::string& identity) const;
+  // What a run on the data set is booked to. Of an identity: in that account,
+  // respectively the one that has most of it; the charges of all accounts are
+  // counted.
+  absl::StatusOr<Position> PositionFor(const std::string& population,
+                                       const std::string& dataset) const;
+  absl::StatusOr<IdentityPosition> PositionFor(
+      const std::string& population, const std::string& dataset,
+      const std::string& identity) const;
   // 32 hexadecimal digits, drawn when the ledger was made.
   const std::string& id() const;
   // When the guarantee of the population became void, if that was before the
   // row with that number. The same at every call.
   std::optional<std::int64_t> VoidBefore(const std::string& population,
                                          std::uint64_t sequence) const;
+  // The row that made the guarantee of the population void, if it is. NOT_FOUND
+  // "population-unknown"; DATA_LOSS "ledger-damaged".
+  absl::StatusOr<std::optional<LedgerRow>> VoidRowOf(
+      const std::string& population) const;
   // In order of declaration.
   std::vector<std::string> Populations() const;
   // A row that there is. DATA_LOSS "ledger-damaged" if it cannot be read back.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
 #include "common/base/utf8.h"
@@ -55,7 +56,41 @@ bool CapIsKept(const PopulationPolicy& policy, MuSquared cap) {
   return epsilon.ok() && *epsilon <= policy.epsilon * (1 + 1e-9);
 }
 
+// Calls change(account) for the account that a run is booked to, or for all.
+template <typename Change>
+void ForEachAccount(std::vector<BookedAccount>* accounts,
+                    std::optional<std::size_t> account, const Change& change) {
+  for (std::size_t i = 0; i < accounts->size(); ++i)
+    if (!account.has_value() || *account == i) change(&(*accounts)[i]);
+}
+
 }  // namespace
+
+std::optional<std::size_t> BookedPopulation::AccountOf(
+    const std::string& dataset) const {
+  const auto found = partition_of.find(dataset);
+  if (found == partition_of.end()) return std::nullopt;
+  return found->second.index;
+}
+
+AssignedPartition BookedPopulation::AssignedTo(
+    const std::string& dataset) const {
+  const auto found = partition_of.find(dataset);
+  if (found == partition_of.end()) return {};
+  return {policy.partitions.names[found->second.index], found->second.people};
+}
+
+Budget BudgetOf(MuSquared cap, const std::vector<BookedAccount>& accounts,
+                std::optional<std::size_t> account) {
+  MuSquared most_charged, most_committed;
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    if (account.has_value() && *account != i) continue;
+    most_charged = std::max(most_charged, accounts[i].charged);
+    most_committed = std::max(most_committed,
+                              Plus(accounts[i].charged, accounts[i].reserved));
+  }
+  return {cap, most_charged, Minus(most_committed, most_charged)};
+}
 
 std::string IdentityCapText(const std::optional<MuSquared>& cap) {
   return cap.has_value() ? cap->UnitsText() : std::string();
@@ -95,6 +130,8 @@ absl::Status LedgerBook::Check(const LedgerRow& row) const {
     case RowKind::kVoid:
     case RowKind::kOverlap:
       return CheckPublication(row);
+    case RowKind::kPartition:
+      return CheckPartition(row);
   }
   return RuleBroken("The row is of no known kind.");
 }
@@ -146,7 +183,8 @@ absl::Status LedgerBook::CheckOpen(const LedgerRow& row) const {
 absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
                                    const LedgerRow& row) const {
   const PopulationPolicy& policy = population.policy;
-  const Budget all = {population.cap, population.charged, population.reserved};
+  const std::optional<std::size_t> account = population.AccountOf(row.dataset);
+  const Budget all = BudgetOf(population.cap, population.accounts, account);
   Budget own = {.cap = all.cap};  // of this identity, if it has a cap
   if (!row.detail.empty()) {
     const auto identity_cap = MuSquared::FromUnitsText(row.detail);
@@ -155,14 +193,18 @@ absl::Status LedgerBook::CheckFits(const BookedPopulation& population,
     own.cap = *identity_cap;
     if (const auto found = population.identities.find(row.identity);
         found != population.identities.end()) {
-      own.charged = found->second.charged;
-      own.reserved = found->second.reserved;
+      own = BudgetOf(*identity_cap, found->second.accounts, account);
     }
   }
-  // The filter: charged + reserved + asked <= cap, in integers.
+  // The filter: charged + reserved + asked <= cap, in integers, in each account
+  // that the run reads.
   const MuSquared room = std::min(RoomOf(all), RoomOf(own));
   if (row.cost <= room) return absl::OkStatus();
-  const std::string people = absl::StrCat("population `", row.population, "`");
+  std::string people = absl::StrCat("population `", row.population, "`");
+  if (account.has_value()) {
+    absl::StrAppend(&people, ", partition `", policy.partitions.names[*account],
+                    "`");
+  }
   const bool of_all = row.cost > RoomOf(all);
   return Refusal(
       absl::StatusCode::kResourceExhausted,
@@ -215,6 +257,43 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
   return absl::OkStatus();
 }
 
+// Once a run was opened, what its data set is stands: other people, or another
+// partition, would make what was released count for somebody else. Before that
+// nothing was released, and the last word counts.
+absl::Status LedgerBook::CheckPartition(const LedgerRow& row) const {
+  const BookedPopulation* population = FindPopulation(row.population);
+  if (population == nullptr) return PopulationUnknown(row.population);
+  const PeoplePartitions& partitions = population->policy.partitions;
+  if (!partitions.Find(row.detail).has_value()) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "partition-unknown",
+        absl::StrCat("Population `", row.population, "` has no partition `",
+                     row.detail, "`",
+                     partitions.any()
+                         ? absl::StrCat("; it has ",
+                                        absl::StrJoin(partitions.names, ", "))
+                         : std::string(),
+                     ". Partitions are declared with the cap, by the first "
+                     "import of the population."));
+  }
+  if (row.dataset.empty() || !row.identity.empty() || !row.run_id.empty() ||
+      row.round != 0 || !row.mechanism.empty() ||
+      row.request_hash == Digest{} || row.cost != MuSquared())
+    return RuleBroken("The record of the partition is malformed.");
+  if (population->datasets_with_runs.contains(row.dataset)) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "dataset-used",
+        absl::StrCat("The ledger has a run on a data set `", row.dataset,
+                     "` of population `", row.population,
+                     "`, and what was released is about its people; give the "
+                     "new data set another name."));
+  }
+  if (population->AssignedTo(row.dataset) ==
+      AssignedPartition{row.detail, row.request_hash})
+    return RuleBroken("The partition was recorded before.");
+  return absl::OkStatus();
+}
+
 // Such a row says who let which table go, and when. It says nothing of what is
 // in the table, and no row takes it back.
 absl::Status LedgerBook::CheckPublication(const LedgerRow& row) const {
@@ -258,6 +337,9 @@ void LedgerBook::Add(const LedgerRow& row) {
     case RowKind::kOverlap:
       AddPublication(row);
       break;
+    case RowKind::kPartition:
+      AddPartition(row);
+      break;
   }
   row_count_ = row.sequence;
   head_ = row.hash;
@@ -267,6 +349,8 @@ void LedgerBook::AddPopulation(const LedgerRow& row) {
   BookedPopulation population;
   population.policy = *ParsePolicy(row.population, row.detail);
   population.cap = row.cost;
+  population.accounts.resize(
+      std::max<std::size_t>(1, population.policy.partitions.names.size()));
   populations_.emplace(row.population, std::move(population));
   declared_.push_back(row.population);
 }
@@ -274,10 +358,18 @@ void LedgerBook::AddPopulation(const LedgerRow& row) {
 void LedgerBook::AddOpen(const LedgerRow& row) {
   BookedPopulation& population = populations_.at(row.population);
   BookedPopulation::Identity& identity = population.identities[row.identity];
-  population.reserved = Plus(population.reserved, row.cost);
+  identity.accounts.resize(population.accounts.size());
+  population.datasets_with_runs.insert(row.dataset);
+  const std::optional<std::size_t> account = population.AccountOf(row.dataset);
+  const auto reserve = [&](BookedAccount* booked) {
+    booked->reserved = Plus(booked->reserved, row.cost);
+  };
+  ForEachAccount(&population.accounts, account, reserve);
+  ForEachAccount(&identity.accounts, account, reserve);
   identity.reserved = Plus(identity.reserved, row.cost);
   ++identity.uncharged_runs;
-  runs_.emplace(row.run_id, BookedRun{row, {}, row.cost, false, MuSquared()});
+  runs_.emplace(row.run_id,
+                BookedRun{row, account, {}, row.cost, false, MuSquared()});
 }
 
 void LedgerBook::AddCharge(const LedgerRow& row) {
@@ -286,9 +378,13 @@ void LedgerBook::AddCharge(const LedgerRow& row) {
   BookedPopulation::Identity& identity = population.identities[row.identity];
   if (run.charges.empty()) --identity.uncharged_runs;
   run.left = Minus(run.left, row.cost);
-  population.reserved = Minus(population.reserved, row.cost);
+  const auto charge = [&](BookedAccount* booked) {
+    booked->reserved = Minus(booked->reserved, row.cost);
+    booked->charged = Plus(booked->charged, row.cost);
+  };
+  ForEachAccount(&population.accounts, run.account, charge);
+  ForEachAccount(&identity.accounts, run.account, charge);
   identity.reserved = Minus(identity.reserved, row.cost);
-  population.charged = Plus(population.charged, row.cost);
   identity.charged = Plus(identity.charged, row.cost);
   identity.charges.push_back(row.sequence);
   run.charges.push_back({row.sequence, row.request_hash, row.hash, row.cost});
@@ -298,7 +394,11 @@ void LedgerBook::AddClose(const LedgerRow& row) {
   BookedRun& run = runs_.at(row.run_id);
   BookedPopulation& population = populations_.at(row.population);
   BookedPopulation::Identity& identity = population.identities[row.identity];
-  population.reserved = Minus(population.reserved, run.left);
+  const auto give_back = [&](BookedAccount* booked) {
+    booked->reserved = Minus(booked->reserved, run.left);
+  };
+  ForEachAccount(&population.accounts, run.account, give_back);
+  ForEachAccount(&identity.accounts, run.account, give_back);
   identity.reserved = Minus(identity.reserved, run.left);
   run.returned = run.left;
   run.left = MuSquared();
@@ -310,6 +410,12 @@ void LedgerBook::AddPublication(const LedgerRow& row) {
   population.publications.emplace(row.kind, row.request_hash);
   if (row.kind == RowKind::kVoid && !population.voided.has_value())
     population.voided = {row.sequence, row.unix_seconds};
+}
+
+void LedgerBook::AddPartition(const LedgerRow& row) {
+  BookedPopulation& population = populations_.at(row.population);
+  population.partition_of[row.dataset] = {
+      *population.policy.partitions.Find(row.detail), row.request_hash};
 }
 
 const BookedRun* LedgerBook::FindRun(const std::string& run_id) const {

@@ -27,8 +27,16 @@ struct BookedCharge {
   MuSquared cost;
 };
 
+// One account of a population: of a partition, or of all people where there are
+// none.
+struct BookedAccount {
+  MuSquared charged, reserved;
+};
+
 struct BookedRun {
-  LedgerRow opening;                  // the kOpen row
+  LedgerRow opening;  // the kOpen row
+  // The account that it is booked to; nothing: to all.
+  std::optional<std::size_t> account;
   std::vector<BookedCharge> charges;  // of rounds 1, 2, ...
   MuSquared left;                     // of the reservation
   bool closed = false;
@@ -37,11 +45,20 @@ struct BookedRun {
 
 struct BookedPopulation {
   PopulationPolicy policy;
-  MuSquared cap, charged, reserved;
+  MuSquared cap;
+  // One for each of policy.partitions, else one.
+  std::vector<BookedAccount> accounts;
+  struct Partition {
+    std::size_t index = 0;  // in policy.partitions
+    Digest people{};        // of the data set
+  };
+  std::map<std::string, Partition> partition_of;  // by data set
+  std::set<std::string> datasets_with_runs;
   struct Identity {
-    MuSquared charged, reserved;
-    std::vector<std::uint64_t> charges;  // sequences, ascending
-    std::uint64_t uncharged_runs = 0;    // open or closed
+    MuSquared charged, reserved;          // of all its runs
+    std::vector<BookedAccount> accounts;  // as of the population
+    std::vector<std::uint64_t> charges;   // sequences, ascending
+    std::uint64_t uncharged_runs = 0;     // open or closed
   };
   std::map<std::string, Identity> identities;
   // The first kVoid row.
@@ -52,7 +69,17 @@ struct BookedPopulation {
   std::optional<Void> voided;
   // Kind and label of every kVoid and kOverlap row.
   std::set<std::pair<RowKind, Digest>> publications;
+
+  // The account of the data set's partition; nothing: all.
+  std::optional<std::size_t> AccountOf(const std::string& dataset) const;
+  // As Ledger::PartitionOf.
+  AssignedPartition AssignedTo(const std::string& dataset) const;
 };
+
+// Of one account, or of all: then `charged` is the most of one of them, and
+// what is left of the cap is the least. No accounts: nothing is booked.
+Budget BudgetOf(MuSquared cap, const std::vector<BookedAccount>& accounts,
+                std::optional<std::size_t> account);
 
 // Not thread-safe.
 class LedgerBook {
@@ -91,11 +118,13 @@ class LedgerBook {
   absl::Status CheckCharge(const LedgerRow& row) const;
   absl::Status CheckClose(const LedgerRow& row) const;
   absl::Status CheckPublication(const LedgerRow& row) const;
+  absl::Status CheckPartition(const LedgerRow& row) const;
   void AddPopulation(const LedgerRow& row);
   void AddOpen(const LedgerRow& row);
   void AddCharge(const LedgerRow& row);
   void AddClose(const LedgerRow& row);
   void AddPublication(const LedgerRow& row);
+  void AddPartition(const LedgerRow& row);
 
   std::uint64_t row_count_ = 0;
   Digest head_{};

@@ -17,7 +17,7 @@ struct KindName {
   RowKind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 7> kKindNames = {{
+constexpr std::array<KindName, 8> kKindNames = {{
     {RowKind::kGenesis, "genesis"},
     {RowKind::kPopulation, "population"},
     {RowKind::kOpen, "open"},
@@ -25,6 +25,7 @@ constexpr std::array<KindName, 7> kKindNames = {{
     {RowKind::kClose, "close"},
     {RowKind::kVoid, "void"},
     {RowKind::kOverlap, "overlap"},
+    {RowKind::kPartition, "partition"},
 }};
 
 std::string ShortestText(double value) {
@@ -90,12 +91,24 @@ std::string PolicyText(const PopulationPolicy& policy) {
   return absl::StrCat("adjacency=", View(NameOf(policy.adjacency)),
                       " conversion=", View(NameOf(policy.conversion)),
                       " epsilon=", ShortestText(policy.epsilon),
-                      " delta=", ShortestText(policy.delta));
+                      " delta=", ShortestText(policy.delta),
+                      policy.partitions.any() ? " partitioned " : "",
+                      TextOf(policy.partitions));
 }
 
 std::optional<PopulationPolicy> ParsePolicy(const std::string& population,
                                             std::string_view text) {
-  const std::vector<std::string> parts = absl::StrSplit(View(text), ' ');
+  PeoplePartitions partitions;
+  constexpr std::string_view kPartitioned = " partitioned ";
+  std::string_view promise = text;
+  if (const std::size_t at = text.find(kPartitioned);
+      at != std::string_view::npos) {
+    const auto parsed = ParsePartitions(text.substr(at + kPartitioned.size()));
+    if (!parsed.has_value()) return std::nullopt;
+    partitions = *parsed;
+    promise = text.substr(0, at);
+  }
+  const std::vector<std::string> parts = absl::StrSplit(View(promise), ' ');
   if (parts.size() != 4) return std::nullopt;
   const auto adjacency =
       AdjacencyOfName(ValueOf("adjacency", parts[0]).value_or(""));
@@ -104,8 +117,8 @@ std::optional<PopulationPolicy> ParsePolicy(const std::string& population,
   const auto epsilon = NumberOf(ValueOf("epsilon", parts[2]));
   const auto delta = NumberOf(ValueOf("delta", parts[3]));
   if (!adjacency || !conversion || !epsilon || !delta) return std::nullopt;
-  const PopulationPolicy policy{population, *adjacency, *conversion, *epsilon,
-                                *delta};
+  const PopulationPolicy policy{population, *adjacency, *conversion,
+                                *epsilon,   *delta,     partitions};
   if (PolicyText(policy) != text) return std::nullopt;
   return policy;
 }

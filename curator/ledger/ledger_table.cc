@@ -22,7 +22,10 @@ namespace {
 constexpr char kLedgerFile[] = "ledger.sqlite";
 constexpr int kFirstSchemaVersion = 1;
 // With rows about publications.
-constexpr int kSchemaVersion = 2;
+constexpr int kPublicationsVersion = 2;
+// With partitions of people: what a charge counts for depends on them.
+constexpr int kPartitionsVersion = 3;
+constexpr int kSchemaVersion = kPartitionsVersion;
 constexpr int kBusyTimeoutMs = 2000;
 
 struct SchemaObject {
@@ -46,10 +49,22 @@ constexpr SchemaObject kSchema[] = {
      "CREATE TRIGGER ledger_keeps_values BEFORE UPDATE ON ledger BEGIN SELECT "
      "RAISE(ABORT, 'the ledger is append-only'); END"},
 };
-int SchemaVersionOf(RowKind kind) {
-  return kind == RowKind::kVoid || kind == RowKind::kOverlap
-             ? kSchemaVersion
-             : kFirstSchemaVersion;
+int SchemaVersionOf(const LedgerRow& row) {
+  switch (row.kind) {
+    case RowKind::kVoid:
+    case RowKind::kOverlap:
+      return kPublicationsVersion;
+    case RowKind::kPartition:
+      return kPartitionsVersion;
+    case RowKind::kPopulation: {
+      const auto policy = ParsePolicy(row.population, row.detail);
+      return policy.has_value() && policy->partitions.any()
+                 ? kPartitionsVersion
+                 : kFirstSchemaVersion;
+    }
+    default:
+      return kFirstSchemaVersion;
+  }
 }
 
 constexpr char kColumns[] =
@@ -262,7 +277,7 @@ absl::Status LedgerTable::ForEachRow(
     std::uint64_t last = 0;
     while (rows.executeStep()) {
       const std::optional<LedgerRow> row = RowOf(rows);
-      if (!row.has_value() || SchemaVersionOf(row->kind) > version)
+      if (!row.has_value() || SchemaVersionOf(*row) > version)
         return Damaged(absl::StrCat("row ", last + 1, " is not readable"));
       DPNMF_RETURN_IF_ERROR(visit(*row));
       last = row->sequence;
@@ -299,7 +314,7 @@ void LedgerTable::SetSchemaVersion(int version) {
 
 WriteOutcome LedgerTable::Append(const LedgerRow& row) {
   return WriteInTransaction([&] {
-    const int version = SchemaVersionOf(row.kind);
+    const int version = SchemaVersionOf(row);
     if (version > kFirstSchemaVersion &&
         IntegerPragma(*database_, "user_version") < version) {
       SetSchemaVersion(version);

@@ -1,9 +1,10 @@
 // The SQLite table that holds the ledger's rows. Knows nothing of their rules.
 //
 // WAL, synchronous=FULL; one STRICT table; PRAGMA user_version is the version
-// of the schema: 1, or 2 from the first row of kind kVoid or kOverlap on, so
-// that programs which do not know these refuse the ledger as newer. Triggers
-// refuse UPDATE and DELETE, against accidents.
+// of the schema: 1, or 2 from the first row of kind kVoid or kOverlap on, or 3
+// from the first population with partitions on, so that programs which do not
+// know these refuse the ledger as newer. Triggers refuse UPDATE and DELETE,
+// against accidents.
 #ifndef DPNMF_CURATOR_LEDGER_LEDGER_TABLE_H_
 #define DPNMF_CURATOR_LEDGER_LEDGER_TABLE_H_
 

@@ -1,5 +1,7 @@
 #include "curator/ledger/others_account.h"
 
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -36,6 +38,18 @@ absl::StatusOr<std::vector<std::string>> AccountsOf(
     return known;
   }
   return accounts;
+}
+
+absl::Status DeclareOthers(const std::string& population,
+                           const PopulationPolicy& others, Ledger* ledger) {
+  DPNMF_RETURN_IF_ERROR(ledger->DeclarePopulation(others));
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<LedgerRow> row,
+                         ledger->VoidRowOf(population));
+  DPNMF_ASSIGN_OR_RETURN(const std::optional<LedgerRow> own,
+                         ledger->VoidRowOf(others.population));
+  if (!row.has_value() || own.has_value()) return absl::OkStatus();
+  return ledger->VoidGuarantee(
+      {others.population, row->request_hash, row->detail});
 }
 
 }  // namespace dpnmf::curator

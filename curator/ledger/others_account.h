@@ -24,6 +24,12 @@ absl::Status CheckNotReserved(const std::string& population);
 absl::StatusOr<std::vector<std::string>> AccountsOf(
     const Ledger& ledger, const std::string& population);
 
+// Declares the second account `others` of the population. If the population's
+// guarantee is void, the account's is void from now on, by the same table.
+// Errors of Ledger::DeclarePopulation and Ledger::VoidGuarantee.
+absl::Status DeclareOthers(const std::string& population,
+                           const PopulationPolicy& others, Ledger* ledger);
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_LEDGER_OTHERS_ACCOUNT_H_

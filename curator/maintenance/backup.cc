@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,10 @@
 #include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/failpoint.h"
 #include "common/base/read_file.h"
+#include "curator/data/dataset.h"
+#include "curator/data/description.h"
 #include "curator/import/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
@@ -110,7 +114,8 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
-// What is copied besides the ledger: data sets, releases, the people of
+// What is copied besides the ledger: data sets, the parts of data sets that are
+// on this machine, releases, the people of
 // published tables, the keys of the fingerprints and the receipts (with another
 // one analysts would take no release) and the audit log; no locks and nothing
 // unfinished. Symbolic links are followed.
@@ -125,10 +130,11 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string path = at->path().lexically_relative(data_dir).string();
     const bool is_ours =
         path.starts_with("datasets/") || path.starts_with("releases/") ||
-        path.starts_with("publications/") || path == "datasets" ||
-        path == "releases" || path == "publications" || path == kKeyFile ||
-        path == "receipt.key" || path == "receipt.pub" ||
-        path.starts_with("audit.jsonl") || path == "evaluations.log";
+        path.starts_with("publications/") || path.starts_with("parts/") ||
+        path == "datasets" || path == "parts" || path == "releases" ||
+        path == "publications" || path == kKeyFile || path == "receipt.key" ||
+        path == "receipt.pub" || path.starts_with("audit.jsonl") ||
+        path == "evaluations.log";
     if (!is_ours) at.disable_recursion_pending();
     if (!is_ours || at->path().extension() == ".new") continue;
     std::error_code unseen;
@@ -154,12 +160,42 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
   return files;
 }
 
+// The data set that the file is of; empty if it is of none, or of a removed
+// one.
+std::string DatasetOf(const std::string& path) {
+  const fs::path whole(path);
+  auto part = whole.begin();
+  if (part == whole.end() || *part != "datasets") return "";
+  return ++part == whole.end() || !IsName(part->string()) ? "" : part->string();
+}
+
 absl::StatusOr<LedgerAudit> AuditOf(const std::string& data_dir,
                                     const std::string& anchor_directory) {
   Ledger::Options options;
   options.directory = LedgerDirectory(data_dir);
   options.anchor_directory = anchor_directory;
   return Ledger::Audit(options);
+}
+
+// Whether the ledger has all rows of the data set's import: its partition's is
+// the last of them, and no run is opened before. What cannot be read has none.
+bool HasRowsOf(const LedgerAudit& audit, const std::string& directory) {
+  const auto stored = ReadDescription(directory);
+  if (!stored.ok()) return false;
+  const DatasetDescription& dataset = stored->description;
+  const auto found =
+      audit.partition_of.find({dataset.population, dataset.name});
+  if (!dataset.partition.empty()) {
+    return found != audit.partition_of.end() &&
+           found->second ==
+               AssignedPartition{dataset.partition, dataset.people};
+  }
+  return std::any_of(audit.rows.begin(), audit.rows.end(),
+                     [&](const LedgerRow& row) {
+                       return row.kind == RowKind::kOpen &&
+                              row.population == dataset.population &&
+                              row.dataset == dataset.name;
+                     });
 }
 
 BackupReport ReportOf(const LedgerAudit& audit, const Files& files) {
@@ -287,13 +323,30 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                 ": give the curator's data directory."));
   }
   // Before anything is written. The list that counts is made after the ledger's
-  // copy: a release of each of its rows is in it.
-  DPNMF_RETURN_IF_ERROR(OtherFiles(data_dir).status());
+  // copy: a release of each of its rows is in it. But what is imported since
+  // may lack its rows in the copy, and no server would start on such a data
+  // set. One whose rows are there is needed: without its people nobody can be
+  // imported into other partitions.
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> before,
+                         OtherFiles(data_dir));
+  std::set<std::string> datasets;
+  for (const std::string& path : before) datasets.insert(DatasetOf(path));
+  DPNMF_FAILPOINT("files-listed");
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(LedgerDirectory(output)));
   DPNMF_RETURN_IF_ERROR(CopyLedger(absl::StrCat(data_dir, "/", kLedgerFile),
                                    absl::StrCat(output, "/", kLedgerFile)));
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, AuditOf(output, ""));
+  DPNMF_FAILPOINT("ledger-copied");
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> paths, OtherFiles(data_dir));
+  std::map<std::string, bool> takes;  // by name of the data set
+  for (const std::string& name : datasets) takes[name] = true;
+  std::erase_if(paths, [&](const std::string& path) {
+    const std::string name = DatasetOf(path);
+    if (name.empty()) return false;
+    if (!takes.contains(name))
+      takes[name] = HasRowsOf(audit, DatasetDirectory(data_dir, name));
+    return !takes[name];
+  });
   for (const std::string& path : paths) {
     DPNMF_RETURN_IF_ERROR(
         CopyFile(fs::path(data_dir) / path, fs::path(output) / path));

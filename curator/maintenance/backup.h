@@ -39,12 +39,13 @@ inline constexpr char kUnkeyedBackup[] =
 // Copies `data_dir` to `output`, which must not exist; a server may run
 // meanwhile. The ledger is copied first, in one snapshot, and verified;
 // releases that are made later come along or not, which is the same to their
-// rows as a crash. A directory without data sets may have no fingerprint.key
-// yet: the backup gets one of its own. Symbolic links are followed: the backup
-// contains what they lead to. ALREADY_EXISTS "backup-exists";
-// FAILED_PRECONDITION "backup-name-malformed" if a file's name is not UTF-8;
-// DATA_LOSS "fingerprint-key-damaged"; errors of Ledger::Audit; UNAVAILABLE
-// "storage-failed", also for a link to nothing.
+// rows as a crash. A data set that gets its name after the ledger was copied is
+// left out: the copy may lack its rows. A directory without data sets may have
+// no fingerprint.key yet: the backup gets one of its own. Symbolic links are
+// followed: the backup contains what they lead to. ALREADY_EXISTS
+// "backup-exists"; FAILED_PRECONDITION "backup-name-malformed" if a file's name
+// is not UTF-8; DATA_LOSS "fingerprint-key-damaged"; errors of Ledger::Audit;
+// UNAVAILABLE "storage-failed", also for a link to nothing.
 absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                         const std::string& output);
 

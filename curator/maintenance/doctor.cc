@@ -2,15 +2,19 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/access/allow_list.h"
+#include "common/base/error.h"
 #include "common/doctor/doctor_checks.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/dataset_people.h"
+#include "curator/import/partitions.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
@@ -63,9 +67,15 @@ Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
 // As CheckPromises, which wants an open ledger.
 absl::Status PromiseIn(const LedgerAudit& audit,
                        const DatasetDescription& dataset) {
-  for (const PopulationPolicy& policy : audit.policies)
-    if (policy.population == dataset.population)
-      return CheckPromise(dataset, policy);
+  for (const PopulationPolicy& policy : audit.policies) {
+    if (policy.population != dataset.population) continue;
+    DPNMF_RETURN_IF_ERROR(CheckPromise(dataset, policy));
+    const auto partition =
+        audit.partition_of.find({dataset.population, dataset.name});
+    return CheckSamePartition(dataset, partition == audit.partition_of.end()
+                                           ? AssignedPartition()
+                                           : partition->second);
+  }
   return absl::NotFoundError("The ledger has no such population.");
 }
 
@@ -94,8 +104,8 @@ Finding DatasetPromise(const DatasetDescription& dataset,
   if (audit != nullptr) {
     if (const absl::Status promise = PromiseIn(*audit, dataset); !promise.ok())
       return Bad(promise.message(),
-                 "Restore the ledger that belongs to this directory, or move "
-                 "the data set away and import it.");
+                 "Restore the ledger and the data set that belong together, or "
+                 "move the data set away and import it under another name.");
     const std::optional<Finding> broken = VoidGuaranteeOf(*audit, dataset);
     if (broken.has_value()) return *broken;
   }
@@ -110,7 +120,53 @@ Finding DatasetPromise(const DatasetDescription& dataset,
         StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
         "See docs/sign_off.md; a cap cannot be changed later.");
   }
+  if (!dataset.partition.empty()) {
+    return Good(
+        StrCat("The ledger has the guarantee of its population, and "
+               "charges partition ",
+               dataset.partition, " alone."));
+  }
+  if (dataset.partitions.any()) {
+    return Good(
+        "The ledger has the guarantee of its population, and charges "
+        "every partition.");
+  }
   return Good("The ledger has the guarantee of its population.");
+}
+
+// Each data set by itself does not show how the population grows.
+void AddGrowth(const std::vector<DatasetDescription>& datasets,
+               CheckList* checks) {
+  std::map<std::string, double> delta_of;  // of populations with partitions
+  for (const DatasetDescription& dataset : datasets)
+    if (dataset.partitions.any()) delta_of[dataset.population] = dataset.delta;
+  for (const auto& [population, delta] : delta_of) {
+    const std::uint64_t people = PeopleInPartitions(population, datasets);
+    const std::string found =
+        StrCat("The partitions of population ", population, " have at least ",
+               people, " people");
+    const bool any_in_none =
+        std::any_of(datasets.begin(), datasets.end(),
+                    [&name = population](const DatasetDescription& one) {
+                      return one.population == name && one.partition.empty() &&
+                             !one.is_public;
+                    });
+    checks->Add(
+        StrCat("delta of ", population),
+        !(delta * static_cast<double>(people) < 1)
+            ? Doubtful(StrCat(found,
+                              ", and its delta is not below 1 over "
+                              "that."),
+                       "Choose a smaller delta for a new population; this "
+                       "one's cannot be changed.")
+        : any_in_none
+            ? Doubtful(StrCat(found,
+                              ", and a data set in no partition may have "
+                              "others."),
+                       "Check that delta is far below 1 over the number of "
+                       "all people together.")
+            : Good(StrCat(found, ", and its delta is below 1 over that.")));
+  }
 }
 
 Finding FingerprintsIn(const std::string& directory) {
@@ -138,7 +194,9 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
               Judged(catalog.status(), StrCat(all.size(), " can be served."),
                      "Import it again under a new name, or restore it."));
   bool sparse = false;
+  std::vector<DatasetDescription> descriptions;
   for (const Dataset* dataset : all) {
+    descriptions.push_back(dataset->description());
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
                 DatasetPromise(dataset->description(), audit));
@@ -154,6 +212,7 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                        "Restore the data set from a backup: without the list "
                        "nobody finds the own recommendations."));
   }
+  AddGrowth(descriptions, checks);
   if (sparse && !options.paced) {
     checks->Add("pace", Doubtful("Sparse data are served without paced mode: "
                                  "the time of replies may depend on the data.",
@@ -173,8 +232,9 @@ Finding RemovedData(const std::string& data_dir) {
   return Bad(StrCat("The data of ", absl::StrJoin(*left, ", "),
                     " were removed and are still there."),
              "Delete DATA_DIR/datasets/.removed/NAME/*.npy, users.txt, "
-             "items.csv and features.txt, or run `dpnmf-curator remove` on "
-             "another data set, which deletes them first.");
+             "items.csv and features.txt, and DATA_DIR/parts/NAME, or run "
+             "`dpnmf-curator remove` on another data set, which deletes them "
+             "first.");
 }
 
 Finding WidthOf(const std::vector<Grant>& grants) {

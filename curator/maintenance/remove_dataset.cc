@@ -7,10 +7,12 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
+#include "curator/data/shards.h"
 #include "curator/import/import.h"
 #include "curator/ledger/others_account.h"
 
@@ -76,8 +78,9 @@ absl::Status CheckUnused(const std::string& data_dir,
 // What tells of people's numbers (shards.json of how many there are); names,
 // bounds and fingerprints stay.
 constexpr const char* kDataFiles[] = {
-    "values.npy", "data.npy",  "indices.npy", "indptr.npy",   "ratings.npy",
-    "labels.npy", "users.txt", "items.csv",   "features.txt", "shards.json"};
+    "values.npy",   "data.npy",    "indices.npy", "indptr.npy",
+    "ratings.npy",  "labels.npy",  "users.txt",   "items.csv",
+    "features.txt", "shards.json", "weights.txt"};
 
 // These, and the arrays of shards.
 std::vector<std::string> DataFilesOf(const std::string& directory) {
@@ -91,8 +94,47 @@ std::vector<std::string> DataFilesOf(const std::string& directory) {
   return files;
 }
 
-absl::Status DeleteData(const std::string& directory) {
+bool HasParts(const std::string& data_dir, const std::string& name) {
   std::error_code error;
+  return std::filesystem::exists(
+      std::filesystem::symlink_status(PartsDirectory(data_dir, name), error));
+}
+
+// Deleting a link would keep the data that it leads to.
+absl::Status CheckPartsNotLinked(const std::string& parts) {
+  const auto linked = [](const std::string& path) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "parts-linked",
+        absl::StrCat("The path ", path,
+                     " is a symbolic link, which `remove` does not follow: "
+                     "delete what it leads to and the link, then remove the "
+                     "data set."));
+  };
+  std::error_code error;
+  if (std::filesystem::is_symlink(
+          std::filesystem::symlink_status(parts, error)))
+    return linked(parts);
+  for (std::filesystem::recursive_directory_iterator at(parts, error), end;
+       !error && at != end; at.increment(error)) {
+    if (at->is_symlink(error)) return linked(at->path().string());
+  }
+  if (!error || error == std::errc::no_such_file_or_directory)
+    return absl::OkStatus();
+  return StorageFailed("list", parts, error.value());
+}
+
+// Its files, and its parts on this machine.
+absl::Status DeleteData(const std::string& data_dir, const std::string& name) {
+  const std::string directory = RemovedDirectory(data_dir, name);
+  std::error_code error;
+  const std::string parts = PartsDirectory(data_dir, name);
+  DPNMF_RETURN_IF_ERROR(CheckPartsNotLinked(parts));
+  std::filesystem::remove_all(parts, error);
+  if (error) {
+    return Refusal(
+        absl::StatusCode::kUnavailable, "storage-failed",
+        absl::StrCat("Cannot delete ", parts, ": ", error.message(), "."));
+  }
   for (const std::string& file : DataFilesOf(directory)) {
     std::filesystem::remove(absl::StrCat(directory, "/", file), error);
     if (!error) continue;
@@ -123,11 +165,13 @@ absl::StatusOr<std::vector<std::string>> RemovedWithData(
     const std::string directory = RemovedDirectory(data_dir, name);
     const std::vector<std::string> files = DataFilesOf(directory);
     return std::none_of(
-        files.begin(), files.end(), [&](const std::string& file) {
-          std::error_code error;
-          return std::filesystem::exists(std::filesystem::symlink_status(
-              absl::StrCat(directory, "/", file), error));
-        });
+               files.begin(), files.end(),
+               [&](const std::string& file) {
+                 std::error_code error;
+                 return std::filesystem::exists(std::filesystem::symlink_status(
+                     absl::StrCat(directory, "/", file), error));
+               }) &&
+           !HasParts(data_dir, name);
   });
   return names;
 }
@@ -145,7 +189,7 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> earlier,
                          RemovedNames(data_dir));
   for (const std::string& removed : earlier)
-    DPNMF_RETURN_IF_ERROR(DeleteData(RemovedDirectory(data_dir, removed)));
+    DPNMF_RETURN_IF_ERROR(DeleteData(data_dir, removed));
 
   const std::string directory = DatasetDirectory(data_dir, name);
   const auto stored = ReadDescription(directory);
@@ -156,6 +200,7 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
                          Ledger::ReadRows(places));
   DPNMF_RETURN_IF_ERROR(
       CheckUnused(data_dir, rows, name, stored->description.population));
+  DPNMF_RETURN_IF_ERROR(CheckPartsNotLinked(PartsDirectory(data_dir, name)));
 
   RemovedDataset result;
   result.population = stored->description.population;
@@ -169,7 +214,7 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
   DPNMF_RETURN_IF_ERROR(RenameNew(directory, removed));
   DPNMF_RETURN_IF_ERROR(SyncParent(removed));
   DPNMF_RETURN_IF_ERROR(SyncParent(directory));
-  DPNMF_RETURN_IF_ERROR(DeleteData(removed));
+  DPNMF_RETURN_IF_ERROR(DeleteData(data_dir, name));
   DPNMF_RETURN_IF_ERROR(
       log->Write("dataset-removed", fields, AuditSync::kDurable));
   return result;

@@ -139,6 +139,13 @@ absl::StatusOr<json> CuratorStatus::Populations() const {
     one["delta"] = policy.delta;
     if (position.void_since.has_value())
       one["void_since"] = *position.void_since;
+    for (const PartitionPosition& each : position.partitions) {
+      DPNMF_ASSIGN_OR_RETURN(
+          json partition,
+          BudgetOf({position.cap, each.charged, each.reserved}, policy));
+      partition["name"] = each.name;
+      one["partitions"].push_back(std::move(partition));
+    }
     populations.push_back(std::move(one));
   }
   return populations;
@@ -157,8 +164,12 @@ json CuratorStatus::Datasets() const {
                 {"public", description.is_public},
                 {"sparse", description.sparse},
                 {"ratings", description.ratings.has_value()}};
+    if (description.weighted_features) one["weighted"] = true;
+    if (description.sums.has_value()) one["sums"] = true;
     if (description.classes.has_value())
       one["classes"] = description.classes->names;
+    if (!description.partition.empty())
+      one["partition"] = description.partition;
     datasets.push_back(std::move(one));
   }
   return datasets;

@@ -48,18 +48,15 @@ const ReleaseKind& ReleaseKindOf(std::string_view release) {
 absl::Status CheckDataHoldsRun(const DatasetDescription& data,
                                const RunParameters& parameters,
                                const RunPlan& plan) {
-  if (!data.sums_bits.has_value()) return absl::OkStatus();
-  const bool moments_alone =
-      plan.stages.size() == 1 && plan.stages[0].release == "moments";
-  if (moments_alone && parameters.moment_rows == data.features &&
-      plan.data_bits == *data.sums_bits)
-    return absl::OkStatus();
-  return Refusal(
-      absl::StatusCode::kInvalidArgument, "sums-only",
-      absl::StrCat("The data set holds sums of products of its ", data.features,
-                   " features and no people: ask for `moments` with that many "
-                   "moment rows, one round, and an epsilon that is not "
-                   "extreme."));
+  if (!data.sums.has_value()) return absl::OkStatus();
+  return CheckSumsHoldRun(*data.sums, data.features, parameters, plan);
+}
+
+absl::Status CheckDataHoldsRound(const DatasetDescription& data,
+                                 std::string_view release,
+                                 const RoundInput& input) {
+  if (!data.sums.has_value() || release != "moments") return absl::OkStatus();
+  return CheckSumsHoldRows(*data.sums, data.features, input.rows);
 }
 
 absl::Status CheckTakesNoRows(const RoundInput& input) {

@@ -42,7 +42,7 @@ struct ReleaseKind {
   std::string_view name;  // StagePlan::release
   // From the request and public facts alone. Errors of CheckDictionary;
   // INVALID_ARGUMENT "matrix-shape", "rows-malformed", "numbers-malformed";
-  // of ratings "model-out-of-range".
+  // of ratings and of aimed "model-out-of-range".
   absl::Status (*check)(const RoundInput& input,
                         const RunParameters& parameters,
                         const DatasetFacts& facts);
@@ -79,11 +79,14 @@ const NameTable<Mechanism>& Mechanisms();
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
 // Whether a run can be computed from what the data set holds: of one without
-// columns, `moments` on all its features alone. INVALID_ARGUMENT
-// "sums-only".
+// columns, `moments` alone, on the rows that its sums are of. A run names its
+// rows with the round of the second moment. INVALID_ARGUMENT "sums-only".
 absl::Status CheckDataHoldsRun(const DatasetDescription& data,
                                const RunParameters& parameters,
                                const RunPlan& plan);
+absl::Status CheckDataHoldsRound(const DatasetDescription& data,
+                                 std::string_view release,
+                                 const RoundInput& input);
 
 // Shared by the kinds.
 absl::Status CheckTakesDictionary(const RoundInput& input,

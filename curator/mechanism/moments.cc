@@ -1,6 +1,9 @@
 #include "curator/factor/moments.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
@@ -9,30 +12,37 @@
 namespace dpnmf::curator {
 namespace {
 
+// Of a data set without columns: `count` stored sums, from `first` on.
+// CheckDataHoldsRun let no other run begin.
+absl::StatusOr<RoundSums> PartOfStoredSums(const RoundContext& context,
+                                           std::uint64_t first,
+                                           std::uint64_t count) {
+  const std::span<const std::int64_t> stored = context.data.stored_sums();
+  const std::optional<StoredSums>& held = context.data.description().sums;
+  if (!held.has_value() || held->bits != context.plan.data_bits ||
+      context.parameters.moment_rows !=
+          MomentRowsOf(*held, context.data.features()) ||
+      stored.size() < first + count) {
+    return Refusal(absl::StatusCode::kInternal, "sums-malformed",
+                   "The stored sums do not fit the run's plan; this is a fault "
+                   "of the curator, and nothing was charged.");
+  }
+  RoundSums sums;
+  const auto part = stored.subspan(first, count);
+  sums.parts.emplace_back(part.begin(), part.end());
+  return sums;
+}
+
 absl::StatusOr<RoundSums> SumsOfMean(const RoundInput&,
                                      const RoundContext& context) {
+  if (!context.data.stored_sums().empty())
+    return PartOfStoredSums(context, 0, context.data.features());
   RoundSums sums;
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<std::int64_t> mean,
       ComputeMean(context.data, context.plan.data_bound, context.plan.data_bits,
                   context.execution));
   sums.parts.push_back(std::move(mean));
-  return sums;
-}
-
-// S_G of a data set without columns. CheckDataHoldsRun let no other run begin.
-absl::StatusOr<RoundSums> StoredMoments(const RoundContext& context) {
-  const std::span<const std::int64_t> stored = context.data.stored_sums();
-  const std::uint64_t features = context.data.features();
-  if (context.data.description().sums_bits != context.plan.data_bits ||
-      context.parameters.moment_rows != features) {
-    return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                   "The stored sums do not fit the run's plan; this is a fault "
-                   "of the curator, and nothing was charged.");
-  }
-  RoundSums sums;
-  const auto moments = stored.subspan(features);
-  sums.parts.emplace_back(moments.begin(), moments.end());
   return sums;
 }
 
@@ -47,7 +57,13 @@ absl::Status CheckSelection(const RoundInput& input,
 
 absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
                                         const RoundContext& context) {
-  if (!context.data.stored_sums().empty()) return StoredMoments(context);
+  if (!context.data.stored_sums().empty()) {
+    DPNMF_RETURN_IF_ERROR(
+        CheckDataHoldsRound(context.data.description(), "moments", input));
+    const std::uint64_t rows = context.parameters.moment_rows;
+    return PartOfStoredSums(context, context.data.features(),
+                            rows * (rows + 1) / 2);
+  }
   RoundSums sums;
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<std::int64_t> moments,

@@ -148,8 +148,7 @@ absl::StatusOr<RoundSums> SumsOfCorrections(const RoundInput& input,
   return sums;
 }
 
-// ------------------------------------------- what a request has less than
-// planned
+// ------------------------------------ what a request has less than planned
 
 void NarrowToRows(const RoundInput& input, std::vector<PartPlan>* parts) {
   parts->at(0).rows = parts->at(0).columns = input.rows.size();

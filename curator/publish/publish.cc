@@ -43,8 +43,8 @@ absl::Status Malformed(std::string_view code, std::string_view sentence) {
 absl::Status CheckOptions(const PublishOptions& options) {
   if (!IsName(options.name)) {
     return Malformed("name-malformed",
-                     "`name` must be 1 to 64 of the characters a-z 0-9 . _ - "
-                     "and begin with a letter or digit: give --name.");
+                     "`--name` must be 1 to 64 of the characters a-z 0-9 . _ - "
+                     "and begin with a letter or digit.");
   }
   if (options.approver.empty()) {
     return Refused("approval-missing",
@@ -61,7 +61,7 @@ absl::Status CheckOptions(const PublishOptions& options) {
   const double accepted = options.accepted_linkage.value_or(1);
   if (!(accepted > 0 && accepted <= 1)) {
     return Malformed("linkage-out-of-range",
-                     "`accept_linkage` must be above 0 and at most 1.");
+                     "`--accept-linkage` must be above 0 and at most 1.");
   }
   return absl::OkStatus();
 }
@@ -87,6 +87,34 @@ absl::Status PeopleUnknown(const std::string& population,
                    population, "."));
 }
 
+// Runs of a federation have its name, and no row says which data set of the
+// population they were about.
+absl::Status PeopleOfFederationUnknown(const std::string& population,
+                                       const std::string& federation) {
+  return Refusal(
+      absl::StatusCode::kNotFound, "people-missing",
+      absl::StrCat("The ledger has runs of the federation ", federation,
+                   " on population ", population,
+                   " and does not say on which of its people, so nobody can "
+                   "say whether they are in the table: publish a table drawn "
+                   "from a charged release, or give --void-guarantee ",
+                   population, "."));
+}
+
+// Populations that have runs of a federation, and its name: each such run has a
+// second one in the second account.
+std::set<std::pair<std::string, std::string>> FederatedIn(
+    const std::vector<LedgerRow>& rows) {
+  std::set<std::pair<std::string, std::string>> opened, federated;
+  for (const LedgerRow& row : rows)
+    if (row.kind == RowKind::kOpen) opened.emplace(row.population, row.dataset);
+  for (const auto& [population, name] : opened) {
+    if (opened.contains({OthersPopulation(population), name}))
+      federated.emplace(population, name);
+  }
+  return federated;
+}
+
 // Populations that have people of the draft. The people of every data set that
 // anything was released about must be known, but for the populations that are
 // given up.
@@ -95,6 +123,14 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
                                     const std::set<std::string>& given_up) {
   Overlaps overlaps;
   std::set<std::pair<std::string, std::string>> known;
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                         Ledger::ReadRows(options.ledger));
+  // Of data sets in partitions: who is in them.
+  std::map<std::pair<std::string, std::string>, Digest> people_of;
+  for (const LedgerRow& row : rows) {
+    if (row.kind == RowKind::kPartition)
+      people_of[{row.population, row.dataset}] = row.request_hash;
+  }
   DPNMF_ASSIGN_OR_RETURN(const std::vector<KnownDataset> datasets,
                          KnownDatasets(options.data_dir));
   for (const KnownDataset& one : datasets) {
@@ -104,7 +140,11 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
     // Nothing was ever released of these. One that was imported before people
     // had fingerprints cannot be brought up to date.
     if (one.removed && ReasonCode(read.status()) == "people-missing") continue;
-    known.emplace(population, name);
+    // A directory of other people says nothing of those that were read.
+    const auto in_ledger = people_of.find({population, name});
+    if (in_ledger == people_of.end() ||
+        in_ledger->second == one.stored.description.people)
+      known.emplace(population, name);
     if (given_up.contains(population)) continue;
     DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others, std::move(read));
     if (others.key_check != people.key_check) {
@@ -121,8 +161,10 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
     overlap.shared.rows += shared.rows;
     overlap.datasets.push_back(name);
   }
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
-                         Ledger::ReadRows(options.ledger));
+  for (const auto& [population, federation] : FederatedIn(rows)) {
+    if (!given_up.contains(population))
+      return PeopleOfFederationUnknown(population, federation);
+  }
   for (const LedgerRow& row : rows) {
     if (row.kind == RowKind::kOpen && !given_up.contains(row.population) &&
         !known.contains({row.population, row.dataset})) {
@@ -132,18 +174,21 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
   return overlaps;
 }
 
-absl::Status Capped(const std::string& population, const Overlap& overlap) {
+absl::Status Capped(const std::string& population, const Overlap& overlap,
+                    bool is_void) {
   return Refused(
       "population-capped",
       absl::StrCat(
           "Population ", population,
-          " has a cap, and people of this table are "
-          "in its data set ",
+          is_void ? " has a cap, which is void already, and people of this "
+                    "table are in its data set "
+                  : " has a cap, and people of this table are in its data set ",
           absl::StrJoin(overlap.datasets, ", "), " (", overlap.shared.ids,
           " ids and ", overlap.shared.rows,
           " fingerprints of rows are the same): publish a table drawn from a "
-          "charged release; or give its guarantee up for ever with "
-          "--void-guarantee ",
+          "charged release; or ",
+          is_void ? "have this table recorded, too, with --void-guarantee "
+                  : "give its guarantee up for ever with --void-guarantee ",
           population,
           overlap.shared.ids > 0
               ? "."
@@ -279,8 +324,11 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
                          OverlapsOf(options, *draft.people, given_up));
   std::vector<std::string> accepted;
   for (const auto& [population, overlap] : overlaps) {
-    if (!others.contains(population) || overlap.shared.ids > 0)
-      return Capped(population, overlap);
+    if (!others.contains(population) || overlap.shared.ids > 0) {
+      DPNMF_ASSIGN_OR_RETURN(const Position position,
+                             ledger->PositionOf(population));
+      return Capped(population, overlap, position.void_since.has_value());
+    }
     accepted.push_back(population);
   }
   for (const std::string& population : others) {

@@ -48,6 +48,14 @@ class CommandReader {
     if (good_) std::memcpy(&value, bytes.data(), sizeof value);
     return value;
   }
+  // A word that says no more than T holds.
+  template <typename T>
+  T Narrow() {
+    const auto value = static_cast<std::int64_t>(Integer());
+    good_ = good_ && value >= std::numeric_limits<T>::min() &&
+            value <= std::numeric_limits<T>::max();
+    return good_ ? static_cast<T>(value) : T{};
+  }
   double Real() { return std::bit_cast<double>(Integer()); }
   std::string_view Text() { return Take(Integer()); }
   template <typename T>
@@ -81,7 +89,8 @@ std::string BytesOf(const RankCommand& command) {
   writer.Add(command.number);
   writer.Add(command.deadline_ms);
   writer.Add(std::string_view(command.dataset));
-  writer.AddArray(std::span<const std::uint8_t>(command.fingerprint));
+  for (const Digest& digest : {command.fingerprint, command.layout})
+    writer.AddArray(std::span<const std::uint8_t>(digest));
   writer.Add(std::string_view(command.release));
   writer.Add(command.entries);
   writer.Add(command.coefficients);
@@ -114,23 +123,24 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   command.number = reader.Integer();
   command.deadline_ms = reader.Integer();
   command.dataset = reader.Text();
-  const auto fingerprint = reader.Array<std::uint8_t>();
-  if (fingerprint.size() != command.fingerprint.size()) return std::nullopt;
-  std::copy(fingerprint.begin(), fingerprint.end(),
-            command.fingerprint.begin());
+  for (Digest* const digest : {&command.fingerprint, &command.layout}) {
+    const auto bytes_of = reader.Array<std::uint8_t>();
+    if (bytes_of.size() != digest->size()) return std::nullopt;
+    std::copy(bytes_of.begin(), bytes_of.end(), digest->begin());
+  }
   command.release = reader.Text();
   command.entries = reader.Integer();
   command.coefficients = reader.Integer();
   command.forget = reader.Array<std::uint64_t>();
   RunParameters& parameters = command.parameters;
-  parameters.rank = static_cast<std::uint32_t>(reader.Integer());
-  parameters.outliers = reader.Integer() != 0;
+  parameters.rank = reader.Narrow<std::uint32_t>();
+  parameters.outliers = reader.Narrow<bool>();
   parameters.lambda = reader.Real();
   parameters.outlier_bound = reader.Real();
-  parameters.inner_iterations = static_cast<std::uint32_t>(reader.Integer());
+  parameters.inner_iterations = reader.Narrow<std::uint32_t>();
   RunPlan& plan = command.plan;
-  plan.coefficient_bits = static_cast<int>(reader.Integer());
-  plan.data_bits = static_cast<int>(reader.Integer());
+  plan.coefficient_bits = reader.Narrow<int>();
+  plan.data_bits = reader.Narrow<int>();
   plan.coefficient_bound = reader.Real();
   plan.data_bound = reader.Real();
   const std::uint64_t rows = reader.Integer(), columns = reader.Integer();
@@ -148,8 +158,17 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
 }
 
 std::uint64_t LinearCheck(std::span<const std::uint64_t> words) {
+  // Four words at a time: Horner's rule would wait for each product.
+  constexpr std::uint64_t kSecond = kCheckFactor * kCheckFactor,
+                          kThird = kSecond * kCheckFactor,
+                          kFourth = kThird * kCheckFactor;
   std::uint64_t check = 0;
-  for (const std::uint64_t word : words) check = (check + word) * kCheckFactor;
+  std::size_t i = 0;
+  for (; i + 4 <= words.size(); i += 4) {
+    check = (check + words[i]) * kFourth + words[i + 1] * kThird +
+            words[i + 2] * kSecond + words[i + 3] * kCheckFactor;
+  }
+  for (; i < words.size(); ++i) check = (check + words[i]) * kCheckFactor;
   return check;
 }
 

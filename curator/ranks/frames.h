@@ -30,6 +30,7 @@ struct RankCommand {
   std::uint64_t deadline_ms = 0;      // until the ranks give up
   std::string dataset;                // its name
   Digest fingerprint{};               // keyed; that of its dataset.json
+  Digest layout{};                    // Dataset::private_layout
   std::string release;                // ReleaseKind::name
   std::uint64_t entries = 0;          // of all parts of the sums
   std::uint64_t coefficients = 0;     // names the run's H

@@ -23,13 +23,13 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/read_file.h"
 #include "common/nmf/noised_matrix.h"
-#include "common/privacy/integer_root.h"
 #include "curator/data/description.h"
+#include "curator/ranks/frames.h"
+#include "curator/ranks/rank_answer.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -39,12 +39,6 @@ using std::chrono::steady_clock;
 constexpr auto kStartLimit = std::chrono::seconds(60);
 constexpr auto kFirstPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(30);
-
-absl::Status RanksFailed() {
-  return Refusal(absl::StatusCode::kUnavailable, "ranks-failed",
-                 "The sums of the round were not computed, and nothing was "
-                 "charged: ask for the round again.");
-}
 
 absl::Status RanksMissing(const std::string& problem) {
   return Refusal(absl::StatusCode::kUnavailable, "ranks-missing",
@@ -251,34 +245,6 @@ absl::StatusOr<pid_t> Spawn(std::vector<std::string> arguments,
       absl::StrCat("cannot run ", arguments[0], ": ", std::strerror(error)));
 }
 
-// ---- Answers
-
-absl::Status AnswerMalformed() {
-  return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                 "The sums of the ranks do not fit the run's plan, and nothing "
-                 "was charged.");
-}
-
-// Nothing of an earlier answer is left, and the other end is open.
-bool IsQuiet(int socket) {
-  char byte;
-  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-         (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-// Of what is refused, for the operator's log alone.
-const char* ProblemOf(const std::vector<std::uint64_t>& answer,
-                      const RankCommand& command, std::uint64_t people) {
-  if (answer[0] != kAnswerMagic || answer[1] != command.number ||
-      answer.back() != kAnswerEnd || answer[4] != command.entries)
-    return "the answer belongs to another command";
-  const auto entries = std::span(answer).subspan(kAnswerHead, command.entries);
-  if (LinearCheck(entries) != answer[kAnswerHead + command.entries])
-    return "the check of the sums is wrong";
-  if (answer[3] != people) return "the ranks do not hold all people once";
-  return nullptr;
-}
-
 }  // namespace
 
 bool IsOfOneMachine(const RankJobOptions& options) {
@@ -296,6 +262,11 @@ std::vector<std::string> DefaultMpiRun(const RankJobOptions& options) {
     command.insert(command.end(),
                    {"--mca", "pml", "ob1", "--mca", "btl", "self,vader",
                     "--mca", "oob_tcp_if_include", "lo"});
+  } else {
+    // A daemon behind a link that is cut ends within a minute, not in eight.
+    command.insert(command.end(), {"--mca", "oob_tcp_keepalive_time", "30",
+                                   "--mca", "oob_tcp_keepalive_intvl", "10",
+                                   "--mca", "oob_tcp_keepalive_probes", "3"});
   }
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
   return command;
@@ -322,28 +293,6 @@ absl::Status CheckHosts(const RankJobOptions& options) {
     if (!words.empty() && !IsThisMachine(words[0]))
       return PrivateNetworkMissing(absl::StatusCode::kInvalidArgument);
   }
-  return absl::OkStatus();
-}
-
-absl::Status CheckPart(const PartPlan& part, std::uint64_t most_people,
-                       std::uint64_t people,
-                       std::span<const std::int64_t> sums) {
-  const std::uint64_t of_a_person =
-      part.whole_sensitivity
-          ? FloorRoot(Uint128{part.left_norm_steps} * part.right_norm_steps)
-          : FloorRoot(part.left_norm_steps) * FloorRoot(part.right_norm_steps);
-  if (Uint128{most_people} * of_a_person >= Uint128{1} << 62 ||
-      people > most_people) {
-    return Refusal(absl::StatusCode::kInternal, "sums-overflow",
-                   "The sums over all people could leave the range of exact "
-                   "sums.");
-  }
-  if (sums.size() != EntryCount(part.rows, part.columns, part.symmetric))
-    return AnswerMalformed();
-  const auto most = static_cast<std::int64_t>(people * of_a_person);
-  if (std::any_of(sums.begin(), sums.end(),
-                  [most](std::int64_t sum) { return sum < 0 || sum > most; }))
-    return AnswerMalformed();
   return absl::OkStatus();
 }
 
@@ -519,29 +468,10 @@ void RankJob::Forget(std::uint64_t era, std::uint64_t name) {
   if (era == era_) forget_.push_back(name);
 }
 
-absl::StatusOr<std::vector<std::uint64_t>> RankJob::Ask(
-    int socket, const RankCommand& command) {
-  const SteadyTime deadline =
-      steady_clock::now() + options_.deadline + options_.slack;
-  const std::string bytes = BytesOf(command);
-  const std::uint64_t length = bytes.size();
-  std::vector<std::uint64_t> answer(AnswerWords(command.entries));
-  const bool complete =
-      IsQuiet(socket) &&
-      SendAll(socket, std::as_bytes(std::span(&length, 1)), deadline) ==
-          Transfer::kDone &&
-      SendAll(socket, std::as_bytes(std::span(bytes)), deadline) ==
-          Transfer::kDone &&
-      ReceiveAll(socket, std::as_writable_bytes(std::span(answer)), deadline) ==
-          Transfer::kDone;
-  if (!complete) return RanksFailed();
-  return answer;
-}
-
 bool RankJob::Computes(const ReleaseKind& kind, const Dataset& data) {
   const DatasetDescription& facts = data.description();
   return kind.by_ranges && !facts.classes.has_value() &&
-         !facts.ratings.has_value() && !facts.sums_bits.has_value();
+         !facts.ratings.has_value() && !facts.sums.has_value();
 }
 
 absl::StatusOr<RoundSums> RankJob::Sums(
@@ -549,13 +479,14 @@ absl::StatusOr<RoundSums> RankJob::Sums(
     const RoundContext& context, const std::vector<PartPlan>& parts,
     std::unique_ptr<RemoteCoefficients>* h) {
   const DatasetDescription& data = context.data.description();
-  const std::uint64_t people = context.data.private_user_count();
+  const std::uint64_t people = context.data.private_whole_count();
   RankCommand command;
   command.dataset = data.name;
   DPNMF_ASSIGN_OR_RETURN(
       const StoredDescription stored,
       ReadDescription(DatasetDirectory(options_.data_dir, data.name)));
   command.fingerprint = stored.fingerprint;
+  command.layout = context.data.private_layout();
   command.deadline_ms = static_cast<std::uint64_t>(options_.deadline.count());
   command.release = std::string(kind.name);
   for (const PartPlan& part : parts)
@@ -586,10 +517,12 @@ absl::StatusOr<RoundSums> RankJob::Sums(
   }
   if (*h == nullptr)
     *h = std::make_unique<RemoteCoefficients>(this, era, command.coefficients);
-  const auto answer = Ask(socket, command);
-  const char* const problem = !answer.ok()
+  const auto answer =
+      AskRanks(socket, command,
+               steady_clock::now() + options_.deadline + options_.slack);
+  const char* const problem = !answer.has_value()
                                   ? "it gave no whole answer in time"
-                                  : ProblemOf(*answer, command, people);
+                                  : ProblemOfAnswer(*answer, command, people);
   {
     MutexLock lock(&mutex_);
     in_use_ = false;
@@ -601,19 +534,10 @@ absl::StatusOr<RoundSums> RankJob::Sums(
     eventfd_write(wake_, 1);
     return RanksFailed();
   }
-  // Ranks that say that they failed are well: the others keep their H.
-  if ((*answer)[2] != 0) return RanksFailed();
+  DPNMF_ASSIGN_OR_RETURN(
+      RoundSums sums,
+      SumsOfAnswer(*answer, parts, LargestUserCount(FactsOf(data)), people));
   DPNMF_RETURN_IF_ERROR(context.execution.CheckNotStopped());
-  RoundSums sums;
-  auto next = answer->begin() + kAnswerHead;
-  for (const PartPlan& part : parts) {
-    const auto entries = static_cast<std::ptrdiff_t>(
-        EntryCount(part.rows, part.columns, part.symmetric));
-    sums.parts.emplace_back(next, next + entries);
-    next += entries;
-    DPNMF_RETURN_IF_ERROR(CheckPart(part, LargestUserCount(FactsOf(data)),
-                                    people, sums.parts.back()));
-  }
   return sums;
 }
 

@@ -2,11 +2,9 @@
 // add up exact sums. The curator's ledger, gate, noise and wire stay in the
 // curator's process, which loads nothing of MPI.
 //
-// The job is trusted with the data and believed nothing: an answer counts only
-// if it came in time, whole, with its check, for this command, from all ranks
-// and about all people, and if no sum is more than so many people can add. On
-// anything else the round is refused before it is charged, every process of the
-// job is killed, and a new job begins.
+// The job is trusted with the data and believed nothing: rank_answer.h says
+// which answers count. On anything else the round is refused before it is
+// charged, every process of the job is killed, and a new job begins.
 #ifndef DPNMF_CURATOR_RANKS_RANK_JOB_H_
 #define DPNMF_CURATOR_RANKS_RANK_JOB_H_
 
@@ -29,7 +27,6 @@
 #include "curator/data/dataset.h"
 #include "curator/gate/round_sums.h"
 #include "curator/mechanism/mechanism.h"
-#include "curator/ranks/frames.h"
 
 namespace dpnmf::curator {
 
@@ -68,15 +65,6 @@ std::string LoopbackOf(const std::string& program);
 // machine than this one and the options do not say that the network is private;
 // NOT_FOUND or UNAVAILABLE if it cannot be read.
 absl::Status CheckHosts(const RankJobOptions& options);
-
-// No entry of a part is negative, or more than `people` can add, and
-// `most_people` could not reach 2^62. By Cauchy and Schwarz, and since the gate
-// lets through no entry above floor(c 2^q), a person adds at most floor(sqrt
-// left) floor(sqrt right), or of a part that states its whole sensitivity
-// floor(sqrt(left right)). INTERNAL "sums-overflow", "sums-malformed".
-absl::Status CheckPart(const PartPlan& part, std::uint64_t most_people,
-                       std::uint64_t people,
-                       std::span<const std::int64_t> sums);
 
 // Thread-safe.
 class RankJob {
@@ -142,8 +130,6 @@ class RankJob {
   void Keep();
   void AwaitTrouble(int socket, std::optional<std::chrono::milliseconds> limit);
   void Forget(std::uint64_t era, std::uint64_t name);
-  absl::StatusOr<std::vector<std::uint64_t>> Ask(int socket,
-                                                 const RankCommand& command);
 
   const RankJobOptions options_;
   Mutex turn_;  // held while a round is computed

@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@
 #include "curator/ranks/frames.h"
 #include "curator/ranks/patient_mpi.h"
 #include "curator/ranks/share_sums.h"
+#include "curator/ranks/wake_socket.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -84,12 +86,14 @@ Announcement NextFromCurator(int curator, std::string* command) {
   return {.signal = Signal::kCommand, .length = length};
 }
 
-void Serve(int rank, int curator, ShareSums* share) {
+void Serve(int rank, int curator, const WakeSocket& wake, ShareSums* share) {
+  // Kept from round to round: most rounds are as large as the one before.
+  std::vector<std::uint64_t> room;
+  std::string bytes;
   for (;;) {
-    std::string bytes;
     Announcement announcement;
     if (rank == 0) announcement = NextFromCurator(curator, &bytes);
-    const SteadyTime silence = steady_clock::now() + kSilence;
+    const Patience silence{steady_clock::now() + kSilence, wake};
     Broadcast(
         std::span(reinterpret_cast<char*>(&announcement), sizeof announcement),
         silence);
@@ -102,7 +106,7 @@ void Serve(int rank, int curator, ShareSums* share) {
     const SteadyTime deadline =
         steady_clock::now() + milliseconds(command->deadline_ms);
     std::vector<std::uint64_t> words = share->Words(*command);
-    AddUp(words, deadline);
+    AddUp(words, &room, {deadline, wake});
     if (rank != 0) continue;
     const std::vector<std::uint64_t> answer = AnswerOf(command->number, words);
     if (SendAll(curator, std::as_bytes(std::span(answer)), deadline) !=
@@ -150,7 +154,9 @@ int Run(int argc, char** argv) {
       argv[2],
       {static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(ranks)},
       std::atoi(argv[3]));
-  Serve(rank, curator, &share);
+  const WakeSocket wake(std::filesystem::path(argv[1]).parent_path().string(),
+                        rank);
+  Serve(rank, curator, wake, &share);
   MPI_Finalize();
   return 0;
 }

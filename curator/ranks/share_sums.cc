@@ -17,6 +17,13 @@ absl::Status NoSuchSums() {
                  "curator, and nothing was charged.");
 }
 
+absl::Status NotTheCurators(const std::string& directory) {
+  return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
+                 "The data set at " + directory +
+                     " is not the curator's: copy the curator's data set "
+                     "there.");
+}
+
 // Of what ReleaseKindOf would stop the process for.
 const ReleaseKind* KindNamed(const std::string& release) {
   for (const Mechanism* mechanism : Mechanisms().rows()) {
@@ -39,13 +46,15 @@ absl::StatusOr<const Dataset*> ShareSums::Find(const RankCommand& command) {
   if (dataset == nullptr) {
     DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
                            ReadDescription(directory));
-    if (stored.fingerprint != command.fingerprint) {
-      return Refusal(absl::StatusCode::kDataLoss, "dataset-damaged",
-                     "The data set at " + directory +
-                         " is not the curator's: copy the curator's data set "
-                         "there.");
-    }
+    if (stored.fingerprint != command.fingerprint)
+      return NotTheCurators(directory);
     DPNMF_ASSIGN_OR_RETURN(dataset, Dataset::OpenShare(directory, share_));
+  }
+  // Shares of two cuts could have somebody twice. The right data set may be
+  // copied there before the next command.
+  if (dataset->private_layout() != command.layout) {
+    dataset.reset();
+    return NotTheCurators(directory);
   }
   return dataset.get();
 }
@@ -63,7 +72,7 @@ absl::StatusOr<RoundSums> ShareSums::Compute(const RankCommand& command) {
 }
 
 std::vector<std::uint64_t> ShareSums::Words(const RankCommand& command) {
-  std::vector<std::uint64_t> words(kEntries + command.entries + 1);
+  std::vector<std::uint64_t> words;
   absl::StatusOr<RoundSums> sums = NoSuchSums();
   try {
     sums = Compute(command);
@@ -82,16 +91,16 @@ std::vector<std::uint64_t> ShareSums::Words(const RankCommand& command) {
                  std::string(sums.status().message()).c_str());
     // Its people's H may have moved or not: the run begins anew.
     coefficients_.erase(command.coefficients);
+    words.resize(kEntries + command.entries + 1);
     words[kFailed] = 1;
     return words;
   }
+  words.reserve(kEntries + entries + 1);
+  words.resize(kEntries);
   words[kPeople] = datasets_.at(command.dataset)->private_user_count();
-  std::size_t at = kEntries;
-  for (const auto& part : sums->parts) {
-    for (const std::int64_t sum : part)
-      words[at++] = static_cast<std::uint64_t>(sum);
-  }
-  words[at] = LinearCheck(std::span(words).subspan(kEntries, entries));
+  for (const auto& part : sums->parts)
+    words.insert(words.end(), part.begin(), part.end());
+  words.push_back(LinearCheck(std::span(words).subspan(kEntries)));
   return words;
 }
 

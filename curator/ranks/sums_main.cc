@@ -12,13 +12,18 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/feature_rows.h"
 #include "common/base/parallel.h"
 #include "common/base/read_file.h"
 #include "common/cli/program.h"
+#include "common/privacy/stored_sums.h"
 #include "curator/factor/moments.h"
+#include "curator/import/formats.h"
+#include "curator/import/input_file.h"
 #include "curator/import/people_sums.h"
 
 namespace dpnmf::curator {
@@ -30,6 +35,7 @@ struct SumsFlags {
   std::string adjacency = "replace_one";
   std::string normalise = "l2";
   double column_bound = 1;
+  std::string rows;
   std::string key;
   std::optional<int> id_column;
   std::string columns;
@@ -69,6 +75,42 @@ absl::StatusOr<FingerprintKey> KeyOf(const std::string& path) {
   return key;
 }
 
+// The rows of S_G: none for all features.
+absl::StatusOr<std::vector<std::uint32_t>> RowsOf(const SumsFlags& flags) {
+  if (flags.rows.empty() && flags.features <= kMaxMomentRows)
+    return std::vector<std::uint32_t>();
+  if (flags.rows.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   absl::StrCat("More than ", kMaxMomentRows,
+                                " features need --rows FILE: the features of "
+                                "the second moment, from 0."));
+  }
+  DPNMF_ASSIGN_OR_RETURN(std::vector<std::uint32_t> rows,
+                         ReadFeatureRows(flags.rows, kMaxMomentRows));
+  if (AreRowsOfSums(rows, flags.features)) return rows;
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "feature-rows-malformed",
+      rows.back() >= flags.features
+          ? absl::StrCat("'", flags.rows, "' names feature ", rows.back(),
+                         "; the last one is ", flags.features - 1, ".")
+          : absl::StrCat("'", flags.rows,
+                         "' names all features: leave out --rows."));
+}
+
+absl::StatusOr<LoadedMatrix> LoadPeople(const std::string& path,
+                                        const SumsFlags& flags) {
+  LoadOptions load;
+  {
+    DPNMF_ASSIGN_OR_RETURN(const auto input, InputFile::Open(path));
+    DPNMF_ASSIGN_OR_RETURN(load.format, DetectMatrixFormat(input.get()));
+  }
+  load.header = false;
+  if (load.format->has_fields) load.label_columns = flags.id_column.value_or(0);
+  load.id_column = flags.id_column;
+  load.columns = flags.columns;
+  return LoadMatrix(path, true, load);
+}
+
 absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key, KeyOf(flags.key));
   PeopleSums sums;
@@ -82,19 +124,17 @@ absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
   facts.users = flags.users_count;
   facts.adjacency = AdjacencyOfName(flags.adjacency).value();
   facts.column_bound = flags.column_bound;
-  facts.max_rank = facts.max_rounds = 1;
-  DPNMF_ASSIGN_OR_RETURN(sums.bits, BitsOfSums(facts));
+  facts.max_rank = 1;
+  facts.max_rounds = 2;
+  DPNMF_ASSIGN_OR_RETURN(sums.moment_rows, RowsOf(flags));
+  const std::uint64_t rows =
+      MomentRowsOf({.rows = sums.moment_rows}, flags.features);
+  DPNMF_ASSIGN_OR_RETURN(sums.bits, BitsOfSums(facts, rows));
 
   DPNMF_ASSIGN_OR_RETURN(const std::string input, HeldInput());
-  LoadOptions load;
-  load.header = false;
-  load.label_columns = flags.id_column.value_or(0);
-  load.id_column = flags.id_column;
-  load.columns = flags.columns;
-  absl::StatusOr<LoadedMatrix> matrix = LoadMatrix(input, true, load);
+  absl::StatusOr<LoadedMatrix> matrix = LoadPeople(input, flags);
   if (ReasonCode(matrix.status()) == "input-empty") {  // a part of nobody
-    sums.sums.resize(flags.features +
-                     flags.features * (flags.features + 1) / 2);
+    sums.sums.resize(CountOfSums(flags.features, rows));
     return sums;
   }
   if (!matrix.ok()) return matrix.status();
@@ -116,7 +156,8 @@ absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
                                                       sums.bits, execution));
   DPNMF_ASSIGN_OR_RETURN(
       const auto moments,
-      ComputeMoments(*data, {}, sums.column_bound, sums.bits, execution));
+      ComputeMoments(*data, sums.moment_rows, sums.column_bound, sums.bits,
+                     execution));
   sums.sums.assign(mean.begin(), mean.end());
   sums.sums.insert(sums.sums.end(), moments.begin(), moments.end());
   SealPart(&sums);
@@ -140,8 +181,12 @@ Command PeopleToSums() {
       .summary = "Sums over the people on standard input, one on each line",
       .flags =
           {Flag("--features", &flags->features,
-                "Entries of each person (D), at most 1024",
-                {.range = {1, 1024}, .required = true}),
+                "Entries of each person (D); more than 1024 need --rows",
+                {.range = {1, kMostSumsFeatures}, .required = true}),
+           Flag("--rows", &flags->rows,
+                "The features of the second moment, fewer than all and at most "
+                "1024, from 0, one on each line, as for dpnmf train [all]",
+                {.value = "FILE"}),
            Flag("--users-count", &flags->users_count,
                 "N of all parts together; N0 under add_remove_one",
                 {.required = true}),

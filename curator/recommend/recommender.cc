@@ -36,25 +36,25 @@ absl::Status CheckColumns(const ItemModel& model) {
 }
 
 // The profile's mean is the sum over own items j of
-//   covariance x_j y_j / s^2,   y_j = rating_j - base_j,
-// so j adds (x_i' covariance x_j / s^2) y_j to the prediction of item i. Of a
+//   covariance x_j y_j / s_j^2,   y_j = rating_j - base_j,
+// so j adds (x_i' covariance x_j / s_j^2) y_j to the prediction of item i. Of a
 // non-negative model: over the parts that the person has, with y_j less what
 // the others take away everywhere.
 std::vector<Contribution> Reasons(const ItemModel& model,
                                   const Profile& profile, const RatedItems& own,
                                   const std::vector<double>& ratings,
                                   std::int32_t item) {
-  const double s = model.residual_stddev;
-  const Eigen::VectorXd weights = CovarianceWithin(profile) *
-                                  model.loadings.row(item).transpose() /
-                                  (s * s);
+  const Eigen::VectorXd weights =
+      CovarianceWithin(profile) * model.loadings.row(item).transpose();
   std::vector<Contribution> all(own.items.size());
   for (std::size_t j = 0; j < all.size(); ++j) {
     const std::int32_t rated = own.items[j];
     double y = ratings[j] - model.base(rated);
     for (const Eigen::Index k : profile.at_bound)
       y -= model.loadings(rated, k) * profile.mean(k);
-    all[j] = {rated, ratings[j], model.loadings.row(rated).dot(weights) * y};
+    all[j] = {rated, ratings[j],
+              model.loadings.row(rated).dot(weights) * y /
+                  RatingVariance(model, rated)};
   }
   const std::size_t count = std::min(kMostReasons, all.size());
   std::partial_sort(all.begin(),

@@ -1,7 +1,6 @@
 #include "curator/recommend/token.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <span>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/system_seconds.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "nlohmann/json.hpp"
@@ -90,12 +90,6 @@ std::optional<TokenClaims> ClaimsOf(const Json& json) {
   if (!person || !audience || !nonce || !has_time) return std::nullopt;
   return TokenClaims{std::move(*person), std::move(*audience),
                      expires->get<std::int64_t>(), std::move(*nonce)};
-}
-
-std::int64_t SystemSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 }  // namespace

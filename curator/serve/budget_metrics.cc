@@ -4,6 +4,20 @@
 
 namespace dpnmf::curator {
 
+namespace {
+
+// Nothing is shown of what cannot be read.
+void ShowReadings(const Budget& budget, const PopulationPolicy& policy,
+                  const std::string& name, Metrics* metrics) {
+  const auto spent = Spent(budget, policy.conversion, policy.delta);
+  const auto largest =
+      LargestRun(RoomOf(budget), policy.conversion, policy.delta);
+  if (!spent.ok() || !largest.ok()) return;
+  metrics->SetBudget(name, policy.epsilon, *spent, *largest);
+}
+
+}  // namespace
+
 void ShowBudget(const Ledger& ledger, const std::string& population,
                 Metrics* metrics) {
   if (metrics == nullptr) return;
@@ -12,12 +26,12 @@ void ShowBudget(const Ledger& ledger, const std::string& population,
   metrics->SetVoidSince(population, position->void_since.value_or(0));
   const auto policy = ledger.Policy(population);
   if (!policy.ok()) return;
-  const Budget budget = position->budget();
-  const auto spent = Spent(budget, policy->conversion, policy->delta);
-  const auto largest =
-      LargestRun(RoomOf(budget), policy->conversion, policy->delta);
-  if (!spent.ok() || !largest.ok()) return;
-  metrics->SetBudget(population, policy->epsilon, *spent, *largest);
+  ShowReadings(position->budget(), *policy, population, metrics);
+  // A name has no slash.
+  for (const PartitionPosition& one : position->partitions) {
+    ShowReadings({position->cap, one.charged, one.reserved}, *policy,
+                 population + "/" + one.name, metrics);
+  }
 }
 
 void ShowBudgets(const Ledger& ledger, const Catalog& catalog,

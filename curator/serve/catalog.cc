@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/import/feature_weights.h"
 #include "curator/import/item_table.h"
 
 namespace dpnmf::curator {
@@ -22,11 +23,17 @@ absl::Status CheckName(const Dataset& dataset, const std::string& name,
                    "data directory."));
 }
 
-// The names of the features, in the place of items.
+// The names and the weights of the features, in the place of items.
 absl::StatusOr<ItemList> ReadNames(const std::string& directory,
                                    const DatasetDescription& description) {
   ItemList names;
   DPNMF_ASSIGN_OR_RETURN(names.ids, ReadFeatureNames(directory, description));
+  DPNMF_ASSIGN_OR_RETURN(names.weights,
+                         ReadFeatureWeights(directory, description));
+  if (names.ids.empty()) {
+    for (std::uint64_t i = 1; i <= description.features; ++i)
+      names.ids.push_back(absl::StrCat(i));
+  }
   names.names.resize(names.ids.size());
   names.features.resize(static_cast<Eigen::Index>(names.ids.size()), 0);
   return names;
@@ -34,7 +41,8 @@ absl::StatusOr<ItemList> ReadNames(const std::string& directory,
 
 absl::StatusOr<ItemList> ReadItems(const std::string& directory,
                                    const DatasetDescription& description) {
-  if (description.named_features) return ReadNames(directory, description);
+  if (!description.ratings.has_value())
+    return ReadNames(directory, description);
   DPNMF_ASSIGN_OR_RETURN(ItemTable table,
                          ReadItemTable(directory, description));
   ItemList items;
@@ -85,6 +93,15 @@ absl::Status Catalog::CheckIsNoAlias(const std::string& name) const {
                               name, ": give the data set another name."));
 }
 
+absl::Status Catalog::CheckIsNew(const std::string& name) const {
+  DPNMF_RETURN_IF_ERROR(CheckIsNoAlias(name));
+  if (!Has(name)) return absl::OkStatus();
+  return Refusal(absl::StatusCode::kAlreadyExists, "dataset-exists",
+                 absl::StrCat("The server serves a data set named ", name,
+                              ", whose directory was moved away since: put it "
+                              "back, and choose another --name."));
+}
+
 bool Catalog::Has(const std::string& name) const {
   const MutexLock lock(&state_->mutex);
   return state_->datasets.contains(name);
@@ -111,7 +128,8 @@ absl::Status Catalog::Add(const std::string& data_dir,
   const DatasetDescription& description = dataset->description();
   const std::string name = description.name;
   std::optional<ItemList> items;
-  if (description.ratings.has_value() || description.named_features) {
+  if (description.ratings.has_value() || description.named_features ||
+      description.weighted_features) {
     DPNMF_ASSIGN_OR_RETURN(
         items, ReadItems(DatasetDirectory(data_dir, name), description));
   }

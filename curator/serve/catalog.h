@@ -34,6 +34,9 @@ class Catalog {
   // FAILED_PRECONDITION "federation-name-taken" if a data set of this name
   // would hide behind an alias.
   absl::Status CheckIsNoAlias(const std::string& name) const;
+  // The same; ALREADY_EXISTS "dataset-exists" if there is a data set of this
+  // name: whatever happens to its directory, it stays what is served.
+  absl::Status CheckIsNew(const std::string& name) const;
   // The data sets below DATA_DIR that the catalog does not have, in order.
   // Errors as Open and CheckIsNoAlias; none is added then.
   absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> OpenNew(

@@ -96,8 +96,9 @@ bool ReadLine(int descriptor, int stop, Clock::time_point until,
         ::recv(descriptor, buffer, sizeof(buffer), MSG_DONTWAIT);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) return false;
+    const std::size_t held = line->size();
     line->append(buffer, static_cast<std::size_t>(count));
-    const std::size_t end = line->find('\n');
+    const std::size_t end = line->find('\n', held);
     if (end != std::string::npos) {
       line->resize(end);
       return true;
@@ -295,9 +296,12 @@ absl::StatusOr<json> AskControl(const std::string& data_dir,
     if (answer.contains("ok")) return answer["ok"];
     const json& error = answer.at("error");
     const int kind = error.at("status").get<int>();
-    if (kind < 1 || kind > 16) return ControlFailed();
-    return Refusal(static_cast<absl::StatusCode>(kind),
-                   error.at("code").get<std::string>(),
+    const std::string code = error.at("code").get<std::string>();
+    constexpr const char* kOfCodes = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    if (kind < 1 || kind > 16 || code.empty() || code.size() > 64 ||
+        code.find_first_not_of(kOfCodes) != std::string::npos)
+      return ControlFailed();
+    return Refusal(static_cast<absl::StatusCode>(kind), code,
                    error.at("message").get<std::string>());
   } catch (const json::exception&) {
     return ControlFailed();

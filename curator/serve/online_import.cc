@@ -38,6 +38,12 @@ absl::StatusOr<PopulationPolicy> PolicyIn(const json& request) {
     return PolicyMalformed();
   policy.adjacency = *adjacency;
   policy.conversion = *conversion;
+  if (request.contains("partitions")) {
+    const auto partitions =
+        ParsePartitions(request.at("partitions").get<std::string>());
+    if (!partitions.has_value()) return PolicyMalformed();
+    policy.partitions = *partitions;
+  }
   return policy;
 }
 
@@ -55,7 +61,7 @@ absl::StatusOr<json> Check(const OnlineImports& context, const json& request) {
       const std::unique_ptr<Dataset> dataset,
       Dataset::Open(DatasetDirectory(context.data_dir, draft)));
   DPNMF_RETURN_IF_ERROR(
-      context.catalog->CheckIsNoAlias(dataset->description().name));
+      context.catalog->CheckIsNew(dataset->description().name));
   if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*dataset));
   return json::object();
 }
@@ -73,6 +79,16 @@ absl::StatusOr<json> Declare(const OnlineImports& context,
                    AuditSync::kDurable));
   }
   DPNMF_RETURN_IF_ERROR(context.ledger->DeclarePopulation(policy));
+  if (request.contains("partition")) {
+    const std::string dataset = request.at("dataset").get<std::string>();
+    const auto people = DigestOfHex(request.at("people").get<std::string>());
+    if (!people.has_value()) return PolicyMalformed();
+    // Its people are served: the ledger's word about them does not change.
+    DPNMF_RETURN_IF_ERROR(context.catalog->CheckIsNew(dataset));
+    DPNMF_RETURN_IF_ERROR(context.ledger->AssignPartition(
+        policy.population, dataset,
+        {request.at("partition").get<std::string>(), *people}));
+  }
   ShowBudget(*context.ledger, policy.population, context.metrics);
   return json::object();
 }
@@ -107,6 +123,7 @@ absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
 
 std::vector<std::string> NamesIn(const json& reply, const char* field) {
   std::vector<std::string> names;
+  if (!reply.is_object()) return names;  // of another version
   for (const json& name : reply.value(field, json::array()))
     names.push_back(name.is_string() ? name.get<std::string>() : "");
   return names;
@@ -135,16 +152,23 @@ absl::Status CheckOnlineDraft(const std::string& data_dir,
 
 absl::Status DeclareOnline(const std::string& data_dir,
                            const PopulationPolicy& policy,
-                           const std::string& by) {
-  return AskControl(data_dir,
-                    {{"request", "declare"},
-                     {"population", policy.population},
-                     {"adjacency", std::string(NameOf(policy.adjacency))},
-                     {"conversion", std::string(NameOf(policy.conversion))},
-                     {"epsilon", policy.epsilon},
-                     {"delta", policy.delta},
-                     {"by", by}})
-      .status();
+                           const std::string& by, const std::string& dataset,
+                           const AssignedPartition& assigned) {
+  json request = {{"request", "declare"},
+                  {"population", policy.population},
+                  {"adjacency", std::string(NameOf(policy.adjacency))},
+                  {"conversion", std::string(NameOf(policy.conversion))},
+                  {"epsilon", policy.epsilon},
+                  {"delta", policy.delta},
+                  {"by", by}};
+  if (policy.partitions.any())
+    request["partitions"] = TextOf(policy.partitions);
+  if (!assigned.partition.empty()) {
+    request["dataset"] = dataset;
+    request["partition"] = assigned.partition;
+    request["people"] = HexOf(assigned.people);
+  }
+  return AskControl(data_dir, request).status();
 }
 
 absl::StatusOr<ReloadedOnline> ReloadOnline(const std::string& data_dir,

@@ -46,15 +46,19 @@ ControlHandlers OnlineImportHandlers(const OnlineImports& context);
 
 // Asks a server whether it would serve the data set in `draft`, a directory
 // beside the data sets. Errors of AskControl, Dataset::Open,
-// Catalog::CheckIsNoAlias and `check`.
+// Catalog::CheckIsNew and `check`.
 absl::Status CheckOnlineDraft(const std::string& data_dir,
                               const std::string& draft);
 
-// Asks a server to declare the population, in the name of `by`. Errors of
-// AskControl and DeclarePopulation.
+// Asks a server to declare the population, in the name of `by`, and with a
+// partition to put the data set into it. Errors of AskControl,
+// DeclarePopulation and AssignPartition; ALREADY_EXISTS "dataset-exists" if the
+// server has a data set of that name.
 absl::Status DeclareOnline(const std::string& data_dir,
                            const PopulationPolicy& policy,
-                           const std::string& by);
+                           const std::string& by,
+                           const std::string& dataset = {},
+                           const AssignedPartition& assigned = {});
 
 // Names of data sets.
 struct ReloadedOnline {

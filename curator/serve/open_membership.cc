@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/ledger/others_account.h"
 
 namespace dpnmf::curator {
 
@@ -29,8 +30,15 @@ absl::StatusOr<std::unique_ptr<Membership>> OpenMembership(
   DPNMF_RETURN_IF_ERROR(membership->CheckData(description));
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          ledger->Policy(description.population));
-  DPNMF_RETURN_IF_ERROR(
-      ledger->DeclarePopulation(membership->OthersPolicy(policy)));
+  if (policy.partitions.any()) {
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "federation-partitioned",
+        absl::StrCat("The people of population ", description.population,
+                     " are partitioned, and the accounts of a federation are "
+                     "of all people: use a population without partitions."));
+  }
+  DPNMF_RETURN_IF_ERROR(DeclareOthers(
+      description.population, membership->OthersPolicy(policy), ledger));
   if (!catalog->AddAlias(membership->name(), name)) {
     return Refusal(absl::StatusCode::kFailedPrecondition,
                    "federation-name-taken",

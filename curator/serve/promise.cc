@@ -1,5 +1,8 @@
 #include "curator/serve/promise.h"
 
+#include <string>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/ledger/ledger_row.h"
@@ -7,9 +10,23 @@
 namespace dpnmf::curator {
 
 PopulationPolicy PromiseOf(const DatasetDescription& description) {
-  return {description.population, description.adjacency, description.conversion,
-          description.epsilon, description.delta};
+  return {description.population, description.adjacency,
+          description.conversion, description.epsilon,
+          description.delta,      description.partitions};
 }
+
+namespace {
+
+// Short, for it may be sent to a peer: without the names of partitions.
+std::string ShortText(PopulationPolicy policy) {
+  const PeoplePartitions partitions = std::exchange(policy.partitions, {});
+  const std::string text = PolicyText(policy);
+  if (!partitions.any()) return text;
+  return absl::StrCat(text, " with ", partitions.names.size(),
+                      " partitions by ", partitions.by);
+}
+
+}  // namespace
 
 absl::Status CheckPromise(const DatasetDescription& description,
                           const PopulationPolicy& policy) {
@@ -18,10 +35,10 @@ absl::Status CheckPromise(const DatasetDescription& description,
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "population-differs",
       absl::StrCat("The data set ", description.name, " was imported under ",
-                   PolicyText(own), ", and the ledger has population ",
-                   policy.population, " under ", PolicyText(policy),
-                   ": import the data set again, with the population's "
-                   "values."));
+                   ShortText(own), ", and the ledger has population ",
+                   policy.population, " under ", ShortText(policy),
+                   ": import the data set again, under another name and with "
+                   "the population's values."));
 }
 
 absl::Status CheckPromiseIn(const Ledger& ledger, const Dataset& dataset) {
@@ -34,7 +51,34 @@ absl::Status CheckPromiseIn(const Ledger& ledger, const Dataset& dataset) {
                      ", which the data set ", description.name,
                      " belongs to: restore the ledger."));
   }
-  return CheckPromise(description, *policy);
+  DPNMF_RETURN_IF_ERROR(CheckPromise(description, *policy));
+  return CheckPartitionIn(ledger, description.name, description);
+}
+
+absl::Status CheckSamePartition(const DatasetDescription& description,
+                                const AssignedPartition& in_ledger) {
+  if (in_ledger == AssignedPartition{description.partition, description.people})
+    return absl::OkStatus();
+  const auto named = [](const std::string& partition) {
+    return partition.empty() ? std::string("no partition")
+                             : absl::StrCat("partition ", partition);
+  };
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "partition-differs",
+      absl::StrCat("The data set ", description.name, " was imported into ",
+                   named(description.partition), ", and the ledger has ",
+                   in_ledger.partition == description.partition
+                       ? std::string("other people under this name")
+                       : "it in " + named(in_ledger.partition),
+                   ": restore the ledger and the data set that belong "
+                   "together."));
+}
+
+absl::Status CheckPartitionIn(const Ledger& ledger, const std::string& name,
+                              const DatasetDescription& description) {
+  DPNMF_ASSIGN_OR_RETURN(const AssignedPartition assigned,
+                         ledger.PartitionOf(description.population, name));
+  return CheckSamePartition(description, assigned);
 }
 
 absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger) {

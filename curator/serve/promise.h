@@ -19,13 +19,24 @@ namespace dpnmf::curator {
 PopulationPolicy PromiseOf(const DatasetDescription& description);
 
 // FAILED_PRECONDITION "population-differs" unless the relation, the conversion,
-// epsilon and delta are those of `policy`, bit for bit. Every number in the
+// epsilon, delta and the partitions of people are those of `policy`, bit for
+// bit. Every number in the
 // sentence was declared; it may be sent to a peer.
 absl::Status CheckPromise(const DatasetDescription& description,
                           const PopulationPolicy& policy);
 
-// CheckPromise of a data set against its population's policy; DATA_LOSS
-// "population-unknown" if the ledger has none: it could not be charged.
+// FAILED_PRECONDITION "partition-differs" unless the ledger books runs on a
+// data set of that name to the partition that the data set was imported into,
+// with the people that are in it. `name` is what a run calls it.
+absl::Status CheckPartitionIn(const Ledger& ledger, const std::string& name,
+                              const DatasetDescription& description);
+// The same, of what the ledger has.
+absl::Status CheckSamePartition(const DatasetDescription& description,
+                                const AssignedPartition& in_ledger);
+
+// CheckPromise and CheckPartitionIn of a data set against its population's
+// policy; DATA_LOSS "population-unknown" if the ledger has none: it could not
+// be charged.
 absl::Status CheckPromiseIn(const Ledger& ledger, const Dataset& dataset);
 // The same for each data set.
 absl::Status CheckPromises(const Catalog& catalog, const Ledger& ledger);

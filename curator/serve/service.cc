@@ -82,9 +82,9 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
     DPNMF_ASSIGN_OR_RETURN(
         const PopulationPolicy policy,
         options_.context.ledger->Policy(description.population));
-    DPNMF_ASSIGN_OR_RETURN(
-        const Position position,
-        options_.context.ledger->PositionOf(description.population));
+    DPNMF_ASSIGN_OR_RETURN(const Position position,
+                           options_.context.ledger->PositionFor(
+                               description.population, description.name));
     DPNMF_ASSIGN_OR_RETURN(*reply.add_datasets(),
                            DescriptionOf(*dataset, policy, position));
   }
@@ -125,9 +125,12 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
                          ledger.Policy(population));
   DPNMF_ASSIGN_OR_RETURN(const auto identity_cap, IdentityCap(grant, policy));
   DPNMF_ASSIGN_OR_RETURN(const Position position,
-                         ledger.PositionOf(population));
+                         ledger.PositionFor(population, request.dataset()));
   DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
                          ledger.PositionOf(population, grant.identity));
+  DPNMF_ASSIGN_OR_RETURN(
+      const IdentityPosition own_here,
+      ledger.PositionFor(population, request.dataset(), grant.identity));
   DPNMF_ASSIGN_OR_RETURN(
       const std::vector<LedgerRow> rows,
       ledger.ChargesOf(population, grant.identity, request.after_sequence(),
@@ -138,8 +141,10 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   *reply.mutable_position() = ToProto(population, position);
   if (identity_cap.has_value()) {
     *reply.mutable_position()->mutable_own_limit() =
-        ToProto(*identity_cap, own);
+        ToProto(*identity_cap, own_here);
   }
+  if (policy.partitions.any())
+    *reply.mutable_own_charged_here() = dpnmf::ToProto(own_here.charged);
   *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
   *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
   reply.set_own_charge_count(own.charge_count);

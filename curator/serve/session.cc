@@ -100,6 +100,9 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          context_.ledger->Policy(run.facts.population));
   DPNMF_RETURN_IF_ERROR(CheckPromise(run.dataset->description(), policy));
+  // What is read is what is charged, by whatever name the run has it.
+  DPNMF_RETURN_IF_ERROR(CheckPartitionIn(*context_.ledger, parameters.dataset,
+                                         run.dataset->description()));
   // Every price of the run follows from the ledger's promise.
   run.facts.adjacency = policy.adjacency;
   run.facts.conversion = policy.conversion;
@@ -142,6 +145,14 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   if (run.federated)
     DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, grant, in_ledger));
   DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened, in_ledger);
+  // From its first run on the ledger's word about a data set is final: nothing
+  // has come between the check above and the booking.
+  if (const absl::Status still = CheckPartitionIn(
+          *context_.ledger, parameters.dataset, run.dataset->description());
+      !still.ok()) {
+    context_.ledger->CloseRun(run.identity, run_id).IgnoreError();
+    return still;
+  }
   run.run_lock->holder = number_;
   OpenedSession session{run.plan, run.facts, opened.next_round};
   run_ = std::move(run);
@@ -167,8 +178,10 @@ absl::Status Session::CheckRound(std::uint32_t round, const RoundInput& input) {
     return Refusal(absl::StatusCode::kInvalidArgument, "numbers-malformed",
                    "`numbers` must be finite.");
   }
-  return ReleaseKindOf(run_->plan.StageOf(round).release)
-      .check(input, run_->parameters, run_->facts);
+  const std::string& release = run_->plan.StageOf(round).release;
+  DPNMF_RETURN_IF_ERROR(
+      ReleaseKindOf(release).check(input, run_->parameters, run_->facts));
+  return CheckDataHoldsRound(run_->dataset->description(), release, input);
 }
 
 std::vector<PartPlan> Session::PartsOf(std::uint32_t round,
@@ -230,10 +243,13 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
       execution.stop = std::move(stop);
       const RoundContext context{data, parameters, plan, execution,
                                  &coefficients};
-      DPNMF_ASSIGN_OR_RETURN(
-          sums, ranks != nullptr && RankJob::Computes(kind, data)
-                    ? ranks->Sums(kind, input, context, parts, &remote)
-                    : kind.sums(input, context));
+      if (ranks != nullptr && RankJob::Computes(kind, data)) {
+        DPNMF_ASSIGN_OR_RETURN(
+            sums, ranks->Sums(kind, input, context, parts, &remote));
+        return absl::OkStatus();
+      }
+      DPNMF_RETURN_IF_ERROR(CheckHasColumns(data));
+      DPNMF_ASSIGN_OR_RETURN(sums, kind.sums(input, context));
       return absl::OkStatus();
     }
   };
@@ -255,6 +271,11 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
   return std::move(work->sums);
 }
 
+absl::Status Session::TakenOver() {
+  return Refusal(absl::StatusCode::kAborted, "run-taken-over",
+                 "A later stream has taken over this run: continue there.");
+}
+
 void Session::BeginAnew() {
   run_->coefficients.reset();
   run_->remote.reset();
@@ -273,10 +294,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   }
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
-  if (run_->run_lock->holder != number_) {
-    return Refusal(absl::StatusCode::kAborted, "run-taken-over",
-                   "A later stream has taken over this run: continue there.");
-  }
+  if (run_->run_lock->holder != number_) return TakenOver();
   const RoundRequest request = RequestOf(round, input);
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));

@@ -185,6 +185,8 @@ class Session {
   OfferedRound RoundOffered(std::uint32_t round, const Digest& request) const;
 
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
+  // ABORTED "run-taken-over".
+  static absl::Status TakenOver();
   // H is a function of the rounds that were released (docs/privacy.md, theorem
   // 1): what an unfinished one did to it goes, here and at the ranks.
   void BeginAnew();

@@ -35,11 +35,6 @@ absl::Status FederatedSessionNotOpened() {
                  "for a round.");
 }
 
-absl::Status FederatedRunTakenOver() {
-  return Refusal(absl::StatusCode::kAborted, "run-taken-over",
-                 "A later stream has taken over this run: continue there.");
-}
-
 }  // namespace
 
 absl::Status Session::PlanFederated(const RunParameters& parameters,
@@ -117,7 +112,7 @@ absl::StatusOr<FederationOffer> Session::Offer(std::uint32_t round,
   if (!federated()) return FederatedSessionNotOpened();
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
-  if (run_->run_lock->holder != number_) return FederatedRunTakenOver();
+  if (run_->run_lock->holder != number_) return TakenOver();
   const Membership& membership = *context_.membership;
   const RoundRequest request = RequestOf(round, input);
   // A round that is charged there belongs to this very W, whatever became of it
@@ -152,7 +147,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Contribute(
   if (!federated()) return FederatedSessionNotOpened();
   DPNMF_RETURN_IF_ERROR(CheckRound(round, input));
   MutexLock lock(&run_->run_lock->busy);
-  if (run_->run_lock->holder != number_) return FederatedRunTakenOver();
+  if (run_->run_lock->holder != number_) return TakenOver();
   const Membership& membership = *context_.membership;
   RoundRequest request = RequestOf(round, input);
   const Digest asked = request.request_hash;

@@ -2,7 +2,6 @@
 
 #include "common/base/error.h"
 #include "common/federation/offer_wire.h"
-#include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
 #include "curator/serve/wire.h"
@@ -178,7 +177,8 @@ std::optional<Digest> TrainStream::DigestOf(
   const DatasetFacts& facts = session_.facts();
   const v1::RunParameters parameters = ToProto(session_.parameters());
   const v1::StagePlan stage = ToProto(session_.StageOf(released.round), facts);
-  return DigestOfRelease({&parameters, &stage, facts.users, input_.rows},
+  return DigestOfRelease({&parameters, &stage, facts.users, input_.rows,
+                          input_.numbers, &input_.w},
                          released.parts);
 }
 
@@ -213,12 +213,15 @@ absl::StatusOr<v1::TrainReply> TrainStream::OpenedReply(
 absl::StatusOr<v1::LedgerPosition> TrainStream::LedgerPosition() const {
   const Ledger& ledger = *options_.context.ledger;
   const std::string& population = session_.population();
+  const std::string& dataset = session_.facts().name;
   DPNMF_ASSIGN_OR_RETURN(const Position position,
-                         ledger.PositionOf(population));
+                         ledger.PositionFor(population, dataset));
   v1::LedgerPosition message = ToProto(population, position);
+  message.clear_partitions();  // of GetLedger alone: there may be many
   if (session_.identity_cap().has_value()) {
-    DPNMF_ASSIGN_OR_RETURN(const IdentityPosition own,
-                           ledger.PositionOf(population, session_.identity()));
+    DPNMF_ASSIGN_OR_RETURN(
+        const IdentityPosition own,
+        ledger.PositionFor(population, dataset, session_.identity()));
     *message.mutable_own_limit() = ToProto(*session_.identity_cap(), own);
   }
   return message;

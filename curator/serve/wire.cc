@@ -38,6 +38,14 @@ v1::LedgerPosition ToProto(const std::string& population,
   SetBytes(position.head, message.mutable_head());
   if (position.void_since.has_value())
     message.set_void_since(*position.void_since);
+  message.set_partition(position.partition);
+  for (const PartitionPosition& one : position.partitions) {
+    v1::PartitionPosition& partition = *message.add_partitions();
+    partition.set_name(one.name);
+    *partition.mutable_charged() = ToProto(one.charged);
+    *partition.mutable_reserved() = ToProto(one.reserved);
+    *partition.mutable_left() = ToProto(one.left);
+  }
   return message;
 }
 
@@ -70,6 +78,7 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
   v1::Dataset message;
   message.set_name(description.name);
   message.set_population(description.population);
+  message.set_partition(description.partition);
   message.set_features(facts.features);
   message.set_users(facts.users);
   message.set_normalisation(description.normalisation == Normalisation::kL2
@@ -89,6 +98,7 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
     scale.set_item_features(facts.ratings->item_features);
   }
   message.set_named_features(description.named_features);
+  message.set_weighted_features(description.weighted_features);
   if (facts.classes.has_value()) {
     v1::Classes& classes = *message.mutable_classes();
     for (const std::string& name : facts.classes->names)
@@ -101,6 +111,8 @@ absl::StatusOr<v1::Dataset> DescriptionOf(const Dataset& dataset,
     message.mutable_range()->set_high(facts.range->high);
     message.mutable_range()->set_integers(facts.range->integers);
   }
+  if (description.sums.has_value())
+    *message.mutable_sums() = ToProto(*description.sums);
   return message;
 }
 

@@ -1,14 +1,17 @@
 // A release that another analyst has paid for: who may add what.
 #include "analyst/added_release.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "analyst/mechanism/mechanism.h"
 #include "analyst/paid_release.h"
 #include "analyst/sent_release.h"
 #include "common/base/error.h"
 #include "common/wire/receipt.h"
+#include "common/wire/release.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 #include "tests/analyst/paid_run.h"
@@ -104,6 +107,101 @@ TEST_F(AddedReleaseTest, IsARunThatCostsNothingAndIsRefitted) {
   EXPECT_TRUE(other_.store()->Mirror("people")->charges.empty());
   EXPECT_TRUE(other_.store()->Receipts("", v1::Receipt(), 10)->empty());
   EXPECT_TRUE(nobody_.Requests().empty());
+}
+
+// What the second was asked for is not in the file: it follows from the first.
+TEST_F(AddedReleaseTest, OfTwoSecondMomentsIsFittedAsItsPayerFitsIt) {
+  Trust();
+  for (const std::uint32_t rows : {0u, 4u}) {
+    SCOPED_TRACE(rows);
+    const v1::Run paid = payer_.Train(2, rows, "aimed");
+    ASSERT_EQ(paid.state(), v1::RUN_STATE_COMPLETED) << paid.error();
+    Messages messages = Sent(paid.run_id(), &payer_);
+    const auto added = AddTo(&other_, messages);
+    ASSERT_TRUE(added.ok()) << added.status();
+    EXPECT_EQ(other_.Await(added->run_id()).state(), v1::RUN_STATE_COMPLETED);
+    EXPECT_EQ(other_.W(added->run_id()), payer_.W(paid.run_id()));
+    EXPECT_EQ(other_.store()->ReadLearner(added->run_id())->memory,
+              payer_.store()->ReadLearner(paid.run_id())->memory);
+    // A refit of either has both releases too, and can be handed on.
+    const std::string mine = payer_.Refit(paid.run_id(), 3)->run_id();
+    const std::string theirs = other_.Refit(added->run_id(), 3)->run_id();
+    payer_.Await(mine);
+    other_.Await(theirs);
+    EXPECT_EQ(other_.W(theirs), payer_.W(mine));
+    EXPECT_EQ(Sent(theirs, &other_).size(), messages.size());
+    // The second without the first: as if nothing had been taken out of v.
+    const int of_first = rows == 0 ? 0 : 1;
+    const auto first =
+        std::find_if(messages.begin(), messages.end(),
+                     [&, seen = 0](const v1::ReleaseReply& message) mutable {
+                       return message.has_round() && seen++ == of_first;
+                     });
+    auto end = first + 1;
+    while (end != messages.end() && !end->has_round()) ++end;
+    messages.erase(first, end);
+    EXPECT_EQ(Refused(messages), "release-missing");
+  }
+}
+
+// Whoever paid may have asked for something else: the receipt is of what was
+// asked for.
+TEST_F(AddedReleaseTest, ASecondMomentOfOtherDirectionsOrScaleIsRefused) {
+  Trust();
+  const v1::Run paid = payer_.Train(2, 0, "aimed");
+  Messages messages = Sent(paid.run_id(), &payer_);
+  CarriedRoundsReader reader(1000);
+  for (const v1::ReleaseReply& message : messages) {
+    if (message.has_header() || message.has_items()) continue;
+    ASSERT_TRUE(reader.Add(message).ok());
+  }
+  const CarriedRound second = reader.Take().at(1);
+  const v1::Run& run = messages[0].header().run();
+  const LearnerState state = *payer_.store()->ReadLearner(paid.run_id());
+  const RoundInput asked = RequestOf(
+      {state.memory.at(kAimDirections), state.memory.at(kAimNumbers)(0),
+       state.memory.at(kAimNumbers)(1)},
+      {0, 1, 2, 3, 4, 5}, 6);
+  const auto refused_if = [&](const RoundInput& other) {
+    const Digest digest = DigestOfRelease(
+        {&run.specification().parameters(), &run.plan().stages(1), 40,
+         other.rows, other.numbers, &other.w},
+        second.parts);
+    v1::Receipt receipt = second.receipt;
+    receipt.set_release_sha256(digest.data(), digest.size());
+    Sign(*curator_.key, &receipt);
+    *RoundOf(&messages, 1)->mutable_receipt() = receipt;
+    return ReasonCode(Taken(messages).status());
+  };
+  EXPECT_EQ(refused_if(asked), "");
+  RoundInput other = asked;
+  other.numbers[0] *= 2;
+  EXPECT_EQ(refused_if(other), "release-differs");
+  other = asked;
+  other.w(0, 0) += 0.125;
+  EXPECT_EQ(refused_if(other), "release-differs");
+  other = asked;
+  other.numbers.clear();
+  EXPECT_EQ(refused_if(other), "release-differs");
+}
+
+// Its round was not kept as it came by an earlier version.
+TEST_F(AddedReleaseTest, OfTwoSecondMomentsIsNotSentWithoutTheSecond) {
+  const v1::Run paid = payer_.Train(2, 0, "aimed");
+  RunRecord record = *payer_.store()->Get(paid.run_id());
+  const LearnerState state = *payer_.store()->ReadLearner(paid.run_id());
+  record.run.set_run_id(std::string(32, 'a'));
+  NewRun kept{record, state, {.dataset = curator_.dataset()}};
+  for (const v1::ReleaseReply& message : Sent(paid.run_id(), &payer_)) {
+    if (message.has_round() && message.round().round() == 2) break;
+    if (!message.has_header()) kept.facts.release.push_back(message);
+  }
+  ASSERT_TRUE(payer_.store()->Add(kept.record, kept.state, kept.facts).ok());
+  EXPECT_EQ(
+      ReasonCode(
+          FindRelease(std::string(32, 'a'), false, payer_.store()).status()),
+      "release-unsigned");
+  EXPECT_TRUE(FindRelease(std::string(32, 'a'), true, payer_.store()).ok());
 }
 
 TEST_F(AddedReleaseTest, NeedsTheKeyThatTheAnalystHolds) {

@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "gtest/gtest.h"
+#include "tests/common/base/scratch_directory.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -88,7 +89,8 @@ TEST(ClientList, AnOperatorEndsAllRunsAnAnalystItsOwnAnAuditorNone) {
 }
 
 TEST(ClientList, IsReadAgainWhenItChangesAndRefusesAllWhileItIsBroken) {
-  const std::string path = ::testing::TempDir() + "clients-reload.json";
+  const ScratchDirectory scratch;
+  const std::string path = scratch.PathOf("clients.json");
   const auto put = [&](const std::string& text) {
     const std::string next = path + ".new";
     std::ofstream(next) << text;

@@ -90,6 +90,7 @@ v1::Dataset FakeCurator::dataset() const {
   dataset.set_normalisation(v1::NORMALISATION_L2);
   dataset.set_column_bound(1);
   dataset.set_named_features(named_features);
+  dataset.set_weighted_features(weighted_features);
   dataset.set_max_rank(64);
   dataset.set_max_rounds(1000);
   v1::Guarantee& guarantee = *dataset.mutable_guarantee();
@@ -281,7 +282,8 @@ absl::StatusOr<RoundResult> FakeCurator::Round(const std::string& run_id,
     DPNMF_ASSIGN_OR_RETURN(const RunParameters decoded, FromProto(parameters));
     const v1::RunParameters canonical = ToProto(decoded);
     const v1::StagePlan planned = ToProto(stage, facts);
-    release = DigestOfRelease({&canonical, &planned, facts.users, input.rows},
+    release = DigestOfRelease({&canonical, &planned, facts.users, input.rows,
+                               input.numbers, &input.w},
                               result.parts);
   }
   AddReceipt(run_id, round, release, &result);
@@ -299,6 +301,15 @@ std::vector<NoisedMatrix> FakeCurator::PartsOf(
     for (int i = 0; input.rows.empty() && i < v_.rows(); ++i) rows.push_back(i);
     const Eigen::MatrixXd on_rows = v_(rows, Eigen::all);
     return {Lattice(stage.parts[0], on_rows * on_rows.transpose())};
+  }
+  if (stage.release == "aimed") {
+    const std::vector<int> rows(input.rows.begin(), input.rows.end());
+    const Eigen::MatrixXd u = input.w(rows, Eigen::all);
+    Eigen::MatrixXd z = v_(rows, Eigen::all);
+    z -= u * (u.transpose() * z).eval();
+    z *= input.numbers[0];
+    for (auto column : z.colwise()) column /= std::max(1.0, column.norm());
+    return {Lattice(stage.parts[0], z * z.transpose())};
   }
   const Eigen::MatrixXd h = Coefficients(v_, input.w);
   const Eigen::MatrixXd a = h * h.transpose();

@@ -46,6 +46,7 @@ class FakeCurator : public CuratorConnection {
 
   // Whether the data set says that its features have names. Set before use.
   bool named_features = false;
+  bool weighted_features = false;
   // The page that begins there. Set before use.
   std::function<absl::StatusOr<v1::ListItemsReply>(std::uint64_t first)> items;
 

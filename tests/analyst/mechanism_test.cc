@@ -207,6 +207,31 @@ TEST(Moments, AreKeptWhenLearningIsBrokenOff) {
   EXPECT_TRUE(UpdateFromMoments({Part("G", g)}, facts, &state).ok());
 }
 
+// A run that is ended between the charge and the update keeps both releases.
+TEST(Aimed, IsKeptWhenLearningIsBrokenOff) {
+  const ReleaseKind& aimed = *FindReleaseKind("aimed");
+  LearnerState state;
+  state.w = Uniform(4, 2, 1);
+  const Eigen::MatrixXd g = Eigen::Vector4d(0.9, 0.2, 0.1, 0.1).asDiagonal();
+  const Eigen::MatrixXd z = 0.5 * Eigen::MatrixXd::Identity(4, 4);
+  state.memory["G"] = g;
+  RoundFacts facts;
+  facts.moment_rows = 4;
+  facts.of_moments = {0.01, 0.015};
+  facts.noise["Z"] = {0.01, 0.015};
+  LearnerState learnt = state;
+  ASSERT_TRUE(aimed.update({Part("Z", z)}, facts, &learnt).ok());
+  facts.stopped = [] { return true; };
+  EXPECT_EQ(ReasonCode(aimed.update({Part("Z", z)}, facts, &state)),
+            "cancelled");
+  EXPECT_EQ(state.memory.at("G"), g);
+  ASSERT_TRUE(state.memory.contains("aimed"));
+  EXPECT_EQ(state.memory.at("aimed"), z);
+  // With what was asked for, as where learning went on: a fit adds its share.
+  EXPECT_EQ(learnt.memory.erase("explained share"), 1u);
+  EXPECT_EQ(state.memory, learnt.memory);
+}
+
 TEST(Statistics, AnAverageOfAnotherShapeBeginsAnew) {
   LearnerState state;
   state.w = Uniform(3, 2, 1);

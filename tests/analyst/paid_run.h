@@ -39,11 +39,16 @@ class PaidRuns {
   RunStore* store() { return store_.get(); }
   RunManager* manager() { return manager_.get(); }
 
-  // A run of moments on `rows` features (0: all), to its end.
+  // A run of moments (or aimed) on `rows` features (0: all), to its end.
   v1::Run Train(std::uint32_t rank, std::uint32_t rows = 0,
                 const std::string& mechanism = "moments") {
-    v1::RunSpecification specification = FakeSpecification(
-        rank, rows == 0 || mechanism != "moments" ? 1 : 2, mechanism);
+    const bool is_aimed = mechanism == "aimed";
+    v1::RunSpecification specification =
+        FakeSpecification(rank,
+                          is_aimed                              ? 0
+                          : rows == 0 || mechanism != "moments" ? 1
+                                                                : 2,
+                          mechanism);
     specification.mutable_parameters()->set_moment_rows(rows);
     const auto planned = PlanWithCurator(specification, curator_);
     EXPECT_TRUE(planned.ok()) << planned.status();

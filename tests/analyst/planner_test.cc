@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/base/error.h"
+#include "common/nmf/defaults.h"
 #include "common/wire/convert.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
@@ -47,6 +48,104 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
   EXPECT_EQ(reply.epsilons_after().rdp(), reply.plan().epsilons().rdp());
   EXPECT_EQ(curator_.charges(), 0u);
   EXPECT_EQ(curator_.reserved(), MuSquared());
+}
+
+// Of public facts alone: those of the data set, and the request.
+TEST_F(PlannerTest, AutoChoosesByPublicFactsAndSaysWhy) {
+  v1::Dataset dataset = curator_.dataset();
+  v1::RunSpecification specification = FakeSpecification(3, 0, "auto");
+  const auto chosen = [&] {
+    return WithDefaults(specification, dataset).parameters().mechanism();
+  };
+  EXPECT_EQ(chosen(), "aimed");
+  const auto planned = PlanWithCurator(specification, &curator_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_NE(planned->reply.reason().find("Two noised second moments"),
+            std::string::npos)
+      << planned->reply.reason();
+  EXPECT_EQ(planned->reply.specification().parameters().mechanism(), "aimed");
+  EXPECT_EQ(planned->reply.specification().parameters().rounds(), 2u);
+  dataset.set_users(100'000'000);
+  EXPECT_EQ(chosen(), "moments");
+  dataset = curator_.dataset();
+  dataset.set_partition("north");
+  EXPECT_EQ(chosen(), "moments");
+  dataset = curator_.dataset();
+  dataset.mutable_federation()->set_members(2);
+  EXPECT_EQ(chosen(), "moments");
+  dataset = curator_.dataset();
+  specification.mutable_parameters()->set_outliers(true);
+  EXPECT_EQ(chosen(), "statistics");
+  specification.mutable_parameters()->set_outliers(false);
+  specification.mutable_learner()->add_rows(1);
+  EXPECT_EQ(chosen(), "moments");
+  specification = FakeSpecification(3, 5, "auto");
+  EXPECT_EQ(chosen(), "statistics");
+  dataset.mutable_ratings()->set_high_units(50'000);
+  EXPECT_EQ(chosen(), "ratings");
+}
+
+// Before anything is opened: a curator learns the rows of a run with its second
+// round alone.
+TEST_F(PlannerTest, OfStoredSumsOnlyTheirMomentsArePlanned) {
+  v1::Dataset dataset = curator_.dataset();
+  ASSERT_EQ(dataset.features(), 6u);
+  const v1::LedgerPosition position = curator_.GetLedger("toy", 0)->position();
+  v1::RunSpecification specification = FakeSpecification(2, 0, "auto");
+  const auto planned = [&] {
+    return PlanFor(specification, dataset, position);
+  };
+  const auto code = [&] { return ReasonCode(planned().status()); };
+  const auto rows_of = [&] {
+    const auto rows = planned()->reply.specification().learner().rows();
+    return std::vector<std::uint32_t>(rows.begin(), rows.end());
+  };
+  specification.mutable_parameters()->set_mechanism("moments");
+  const int bits = planned()->reply.plan().data_bits();
+
+  dataset.mutable_sums()->set_bits(bits);
+  specification.mutable_parameters()->set_mechanism("auto");
+  ASSERT_TRUE(planned().ok()) << planned().status();
+  EXPECT_EQ(planned()->reply.specification().parameters().mechanism(),
+            "moments");
+  EXPECT_NE(planned()->reply.reason().find("no people"), std::string::npos);
+  EXPECT_TRUE(rows_of().empty());
+  specification.mutable_parameters()->set_moment_rows(2);
+  EXPECT_EQ(code(), "sums-only");
+
+  dataset.mutable_sums()->add_rows(1);
+  dataset.mutable_sums()->add_rows(4);
+  const std::vector<std::uint32_t> expected = {1, 4};
+  for (const std::uint32_t asked : {0u, 2u}) {
+    specification.mutable_parameters()->set_moment_rows(asked);
+    ASSERT_TRUE(planned().ok()) << planned().status();
+    const v1::RunParameters run = planned()->reply.specification().parameters();
+    EXPECT_EQ(run.mechanism(), "moments");
+    EXPECT_EQ(run.moment_rows(), 2u);
+    EXPECT_EQ(run.rounds(), 2u);
+    EXPECT_EQ(rows_of(), expected);
+  }
+  for (const auto& [mechanism, rounds] :
+       {std::pair("statistics", 4u), std::pair("gradient", 4u),
+        std::pair("aimed", 0u), std::pair("objective", 1u)}) {
+    specification = FakeSpecification(2, rounds, mechanism);
+    EXPECT_EQ(code(), "sums-only") << mechanism;
+  }
+  specification = FakeSpecification(2, 3, "moments");
+  EXPECT_EQ(code(), "sums-only") << "rounds of statistics";
+  specification = FakeSpecification(2, 0, "moments");
+  specification.mutable_parameters()->set_moment_rows(3);
+  EXPECT_EQ(code(), "sums-only");
+  specification.mutable_parameters()->set_moment_rows(0);
+  specification.mutable_learner()->add_rows(1);
+  specification.mutable_learner()->add_rows(5);
+  EXPECT_EQ(code(), "sums-only");
+  EXPECT_NE(planned().status().message().find("--rows FILE"),
+            std::string::npos);
+  specification.mutable_learner()->set_rows(1, 4);
+  EXPECT_EQ(code(), "");
+  dataset.mutable_sums()->set_bits(bits - 1);
+  EXPECT_EQ(code(), "sums-only");
 }
 
 TEST_F(PlannerTest, ForecastsWithoutAskingForMore) {
@@ -217,6 +316,25 @@ TEST_F(PlannerTest, RefusesWhatNoCuratorWouldAccept) {
              static_cast<v1::Initialisation>(9));
        },
        "initialisation-unknown"},
+      {[](auto* s) {
+         s->mutable_learner()->set_loss(static_cast<v1::Loss>(9));
+       },
+       "loss-unknown"},
+      {[](auto* s) { s->mutable_learner()->set_sparseness(kNan); },
+       "sparseness-out-of-range"},
+      {[](auto* s) {
+         s->mutable_learner()->set_loss(v1::LOSS_KL);
+         s->mutable_learner()->set_sparseness(0.5);
+       },
+       "loss-sparse"},
+      // FakeSpecification is of statistics.
+      {[](auto* s) { s->mutable_learner()->set_loss(v1::LOSS_KL); },
+       "loss-unused"},
+      {[](auto* s) {
+         s->mutable_parameters()->set_mechanism("moments");
+         s->mutable_learner()->set_sparseness(0.5);
+       },
+       "loss-unused"},  // rounds of statistics follow
   };
   for (const Case& test : cases) {
     v1::RunSpecification specification = FakeSpecification(3, 5);

@@ -10,6 +10,7 @@
 #include "analyst/standard_errors.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
+#include "common/nmf/fit_law.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 #include "tests/analyst/paid_run.h"
@@ -241,6 +242,18 @@ TEST_F(RefitTest, ChildrenOutliveTheirParentAndAreRefittedThemselves) {
   EXPECT_EQ(runs_.Await(grandchild->run_id()).state(), v1::RUN_STATE_COMPLETED);
 }
 
+TEST_F(RefitTest, RunsSayWhatTheirPartsExplain) {
+  const v1::Run parent = runs_.Train(2);
+  ASSERT_TRUE(parent.has_explained());
+  EXPECT_GT(parent.explained(), 0);
+  EXPECT_LE(parent.explained(), 1);
+  const v1::Run child = runs_.Await(runs_.Refit(parent.run_id(), 5)->run_id());
+  ASSERT_TRUE(child.has_explained());
+  EXPECT_GT(child.explained(), parent.explained());  // with more parts
+  const v1::Run rounds = runs_.Train(2, 0, "statistics");
+  EXPECT_FALSE(rounds.has_explained());
+}
+
 TEST_F(RefitTest, IsRefusedWhereThereIsNothingToFitOrTheRequestIsNone) {
   const std::string other = runs_.Train(2, 0, "statistics").run_id();
   EXPECT_EQ(ReasonCode(runs_.Refit(other, 3).status()), "release-missing");
@@ -287,6 +300,53 @@ TEST_F(RefitTest, ItsStandardErrorsAreThoseOfTheRelease) {
 }
 
 // A request by id is answered once, whatever became of its run.
+TEST_F(RefitTest, AnotherLawIsAnotherChildOfTheSameRelease) {
+  const v1::Run parent = runs_.Train(2);
+  StopCurator();
+  const auto refit = [&](const std::string& id, v1::Loss loss,
+                         std::optional<double> sparseness) {
+    v1::Refit request;
+    request.set_run_id(id);
+    request.mutable_learner()->set_seed(7);
+    request.mutable_learner()->set_loss(loss);
+    if (sparseness.has_value())
+      request.mutable_learner()->set_sparseness(*sparseness);
+    auto child = runs_.manager()->PrepareRefit(request);
+    if (!child.ok()) return absl::StatusOr<v1::Run>(child.status());
+    return runs_.manager()->Refit(*std::move(child), std::nullopt, kPaidClient);
+  };
+  const auto w_of = [&](const absl::StatusOr<v1::Run>& run) {
+    EXPECT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(runs_.Await(run->run_id()).state(), v1::RUN_STATE_COMPLETED);
+    return runs_.W(run->run_id());
+  };
+  const auto plain = refit(parent.run_id(), v1::LOSS_UNSPECIFIED, {});
+  const auto squared = refit(parent.run_id(), v1::LOSS_SQUARED, {});
+  const auto divergent = refit(parent.run_id(), v1::LOSS_KL, {});
+  const auto sparse = refit(parent.run_id(), v1::LOSS_UNSPECIFIED, 0.6);
+  // The same request, by whatever name the default has.
+  EXPECT_EQ(plain->run_id(), squared->run_id());
+  const Eigen::MatrixXd w = w_of(divergent);
+  EXPECT_NE(w, w_of(plain));
+  EXPECT_GT(w.minCoeff(), 0);
+  const Eigen::MatrixXd sparse_w = w_of(sparse);
+  for (const auto part : sparse_w.colwise())
+    EXPECT_GE(SparsenessOf(part), 0.6 - 1e-4);
+  // A child of a child has its law unless another is asked for.
+  EXPECT_EQ(refit(divergent->run_id(), v1::LOSS_UNSPECIFIED, {})->run_id(),
+            divergent->run_id());
+  EXPECT_EQ(refit(divergent->run_id(), v1::LOSS_SQUARED, {})->run_id(),
+            plain->run_id());
+  EXPECT_EQ(refit(sparse->run_id(), v1::LOSS_KL, {})->run_id(),
+            divergent->run_id());
+  EXPECT_EQ(ReasonCode(refit(sparse->run_id(), v1::LOSS_KL, 0.5).status()),
+            "loss-sparse");
+  EXPECT_EQ(
+      ReasonCode(refit(parent.run_id(), static_cast<v1::Loss>(9), {}).status()),
+      "loss-unknown");
+  EXPECT_EQ(asked_, 0);
+}
+
 TEST_F(RefitTest, ARequestByIdHasOneRun) {
   const auto start = [&](const std::string& id, const std::string& digest,
                          const std::string& client) {

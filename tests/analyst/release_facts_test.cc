@@ -1,5 +1,8 @@
 #include "analyst/release_facts.h"
 
+#include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "common/base/error.h"
@@ -87,6 +90,68 @@ TEST(WriteRankChoice, SendsProgressThenRanksThenTheChoice) {
   EXPECT_TRUE(replies[5].has_choice());
   EXPECT_GT(replies[5].choice().expected(), 3u);
   EXPECT_FALSE(replies[5].choice().sentence().empty());
+}
+
+TEST(WriteRankChoice, SendsTheLargestRowsOfEachPartIfTheyAreWanted) {
+  const ReleasedRun released = RunOfThreeParts();
+  v1::ChooseRankRequest request;
+  for (const std::uint32_t rank : {2, 3}) request.add_ranks(rank);
+  request.set_seeds(2);
+  request.set_words(4);
+  std::vector<v1::ChooseRankReply> replies;
+  const auto chosen = WriteRankChoice(
+      released.run, released.state, request, [] { return false; },
+      [&](const v1::ChooseRankReply& reply) {
+        replies.push_back(reply);
+        return true;
+      });
+  ASSERT_TRUE(chosen.ok()) << chosen;
+  double progress = 0;
+  std::map<std::uint32_t, v1::RankWords> words;
+  for (const v1::ChooseRankReply& reply : replies) {
+    EXPECT_GE(reply.has_progress() ? reply.progress() : 1, progress);
+    if (reply.has_progress()) progress = reply.progress();
+    if (reply.has_words()) words[reply.words().rank()] = reply.words();
+  }
+  EXPECT_DOUBLE_EQ(progress, 1);
+  EXPECT_TRUE(replies.back().has_choice());
+  ASSERT_EQ(words.size(), 2u);
+  ASSERT_EQ(words[3].parts_size(), 3);
+  // Row i is of part i mod 3.
+  std::set<std::uint64_t> seen;
+  for (const v1::RankWords::Part& part : words[3].parts()) {
+    ASSERT_EQ(part.rows_size(), 4);
+    for (const std::uint64_t row : part.rows())
+      EXPECT_EQ(row % 3, part.rows(0) % 3);
+    seen.insert(part.rows(0) % 3);
+  }
+  EXPECT_EQ(seen.size(), 3u);
+  request.set_words(101);
+  EXPECT_EQ(ReasonCode(WriteRankChoice(
+                released.run, released.state, request, [] { return false; },
+                [](const v1::ChooseRankReply&) { return true; })),
+            "words-out-of-range");
+}
+
+TEST(WriteRankChoice, WordsAreThoseOfTheRunsLaw) {
+  ReleasedRun released = RunOfThreeParts();
+  released.run.mutable_specification()->mutable_learner()->set_sparseness(0.95);
+  v1::ChooseRankRequest request;
+  for (const std::uint32_t rank : {2, 3}) request.add_ranks(rank);
+  request.set_seeds(2);
+  request.set_words(7);
+  int parts = 0;
+  const auto chosen = WriteRankChoice(
+      released.run, released.state, request, [] { return false; },
+      [&](const v1::ChooseRankReply& reply) {
+        for (const v1::RankWords::Part& part : reply.words().parts()) {
+          EXPECT_LT(part.rows_size(), 7);
+          ++parts;
+        }
+        return true;
+      });
+  ASSERT_TRUE(chosen.ok()) << chosen;
+  EXPECT_EQ(parts, 5);
 }
 
 TEST(WriteRankChoice, EndsOnceNobodyListens) {

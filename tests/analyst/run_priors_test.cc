@@ -81,8 +81,8 @@ MatrixXd KeptColumns(SentPrior sent, const std::vector<std::string>& names,
   LearnerState state = StateOf(features);
   std::vector<SentPrior> all;
   all.push_back(std::move(sent));
-  const absl::Status kept =
-      KeepPriors(std::move(all), names, std::nullopt, nullptr, &state);
+  const absl::Status kept = KeepPriors(std::move(all), {.names = names},
+                                       std::nullopt, nullptr, &state);
   EXPECT_TRUE(kept.ok()) << kept;
   std::vector<int> rows;
   for (int i = 0; i < features; ++i) rows.push_back(i);
@@ -262,13 +262,13 @@ TEST(KeepPriors, MatchesFeaturesByName) {
   LearnerState state = StateOf(3);
   EXPECT_EQ(ReasonCode(KeepPriors(
                 {SentOf(v1::PRIOR_KIND_COLUMNS, columns, {"x", "y", "z"})},
-                {"a", "b", "c"}, std::nullopt, nullptr, &state)),
+                {.names = {"a", "b", "c"}}, std::nullopt, nullptr, &state)),
             "prior-features-differ");
   // Without names on both sides the numbers of features must agree.
   LearnerState larger = StateOf(4);
   EXPECT_EQ(ReasonCode(KeepPriors({SentOf(v1::PRIOR_KIND_COLUMNS, columns)},
-                                  {"a", "b", "c", "d"}, std::nullopt, nullptr,
-                                  &larger)),
+                                  {.names = {"a", "b", "c", "d"}}, std::nullopt,
+                                  nullptr, &larger)),
             "prior-features-differ");
 }
 
@@ -301,7 +301,8 @@ TEST(KeepPriors, PutsAMomentWhereItsNamesAre) {
   moment << 2, 1, 1, 3;
   LearnerState state = StateOf(3);
   ASSERT_TRUE(KeepPriors({SentOf(v1::PRIOR_KIND_MOMENT, moment, {"c", "a"})},
-                         {"a", "b", "c"}, std::nullopt, nullptr, &state)
+                         {.names = {"a", "b", "c"}}, std::nullopt, nullptr,
+                         &state)
                   .ok());
   MatrixXd expected(3, 3);
   expected << 3, 0, 1, 0, 0, 0, 1, 0, 2;
@@ -324,6 +325,39 @@ TEST(KeepPriors, ScalesColumnsAsTheDataSetDoes) {
   expected << 1.2, 1, 1.6, 0;
   EXPECT_LT(((*PriorsOf(state, {0, 1}))->front().columns - expected).norm(),
             1e-15);
+}
+
+// As import does with the columns of the data set.
+TEST(KeepPriors, WeighsColumnsAsTheDataSetDoes) {
+  v1::Dataset dataset;
+  dataset.set_normalisation(v1::NORMALISATION_L2);
+  dataset.set_weighted_features(true);
+  MatrixXd columns = MatrixXd::Zero(30, 2);
+  columns(0, 0) = 3;
+  columns(1, 0) = 2;
+  columns(2, 1) = 7;
+  FeatureFacts features;
+  features.weights.assign(30, 1);
+  features.weights[1] = 2;
+  features.weights[2] = 0;
+  SentPrior sparse = SentOf(v1::PRIOR_KIND_COLUMNS, columns);
+  sparse.entries.resize(3, 3);
+  sparse.entries << 0, 0, 3, 1, 0, 2, 2, 1, 7;
+  sparse.header.set_sparse(true);
+  sparse.header.set_nonzeros(3);
+  MatrixXd expected = MatrixXd::Zero(3, 2);
+  expected(0, 0) = 0.6;
+  expected(1, 0) = 0.8;
+  for (const SentPrior& sent :
+       {SentOf(v1::PRIOR_KIND_COLUMNS, columns), sparse}) {
+    LearnerState state = StateOf(30);
+    ASSERT_TRUE(KeepPriors({sent}, features, dataset, nullptr, &state).ok());
+    const auto kept = PriorsOf(state, {0, 1, 2});
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    EXPECT_LT(((*kept)->front().columns - expected).norm(), 1e-15);
+    EXPECT_EQ(ReasonCode(KeepPriors({sent}, {}, dataset, nullptr, &state)),
+              "weights-missing");
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/run_program.h"
+#include "tests/common/base/scratch_directory.h"
 
 namespace dpnmf::analyst {
 namespace {
@@ -34,8 +35,8 @@ TEST(ServerBinary, UsageErrorsHaveNameCodeAndHint) {
        "There is no flag `--lsten` (did you mean `--listen`?); see "
        "'dpnmf-analyst serve --help'."},
       {"serve --log-level loud",
-       "--log-level must be trace, debug, info, warn, warning, error or off; "
-       "see 'dpnmf-analyst serve --help'."},
+       "--log-level must be info, warn, error or off; see 'dpnmf-analyst serve "
+       "--help'."},
   }};
   for (const auto& [arguments, sentence] : wrong) {
     const Outcome outcome = RunBinary(arguments);
@@ -48,7 +49,8 @@ TEST(ServerBinary, AddressesThatAreNoneAreRefusedBeforeAnythingIsOpened) {
   for (const char* flags :
        {"--curator foo", "--curator localhost:99999", "--curator localhost:0",
         "--curator localhost:1 --listen foo",
-        "--curator localhost:1 --listen 127.0.0.1:70000"}) {
+        "--curator localhost:1 --listen 127.0.0.1:70000",
+        "--curator localhost:1 --metrics-listen 127.0.0.1:70000"}) {
     const Outcome outcome = RunBinary(std::string("serve ") + flags + kFiles);
     EXPECT_EQ(outcome.exit_code, kExitUsage) << flags;
     EXPECT_THAT(outcome.text, AllOf(StartsWith("dpnmf-analyst: `--"),
@@ -62,7 +64,8 @@ TEST(ServerBinary, AddressesThatAreNoneAreRefusedBeforeAnythingIsOpened) {
 }
 
 TEST(ServerBinary, TheEnvironmentWinsOverTheFile) {
-  const std::string config = ::testing::TempDir() + "dpnmf_analyst.toml";
+  const ScratchDirectory scratch;
+  const std::string config = scratch.PathOf("dpnmf_analyst.toml");
   std::ofstream(config) << "[serve]\nlisten = \"foo\"\n"
                            "curator = \"localhost:1\"\n";
   const std::string arguments = DPNMF_ANALYST_PROGRAM " --config " + config +
@@ -78,7 +81,8 @@ TEST(ServerBinary, TheEnvironmentWinsOverTheFile) {
 }
 
 TEST(ServerBinary, AKeyThatNoFlagIsCalledIsRefused) {
-  const std::string config = ::testing::TempDir() + "dpnmf_analyst_key.toml";
+  const ScratchDirectory scratch;
+  const std::string config = scratch.PathOf("dpnmf_analyst.toml");
   std::ofstream(config) << "[serve]\nclinets = \"clients.json\"\n";
   const Outcome outcome = RunBinary("--config " + config + " serve");
   EXPECT_EQ(outcome.exit_code, kExitUsage);

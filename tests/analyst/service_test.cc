@@ -273,6 +273,33 @@ TEST_F(ServiceTest, NamesOfFeaturesAreFetchedOnceAndComeWithTheModel) {
   EXPECT_EQ(asked, 1);
 }
 
+TEST_F(ServiceTest, WeightsOfFeaturesComeWithTheModel) {
+  ItemList list;
+  const std::uint64_t features = curator_.dataset().features();
+  for (std::uint64_t i = 1; i <= features; ++i) {
+    list.ids.push_back(std::to_string(i));
+    list.weights.push_back(static_cast<double>(i) / 4);
+  }
+  list.names.resize(features);
+  list.features.resize(static_cast<Eigen::Index>(features), 0);
+  curator_.weighted_features = true;
+  curator_.items = [&](std::uint64_t first) { return ItemPage(list, first); };
+  const v1::Run run = Start(FakeSpecification(3, 2));
+  EXPECT_EQ(Watch(run.run_id()).back().state(), v1::RUN_STATE_COMPLETED);
+  EXPECT_TRUE(StoredNames(run.run_id(), store_.get()).empty());
+  v1::GetModelRequest request;
+  request.set_run_id(run.run_id());
+  request.set_feature_names(true);
+  const auto context = AsAlice();
+  const auto reader = stub_->GetModel(context.get(), request);
+  std::vector<double> weights;
+  for (v1::ModelReply reply; reader->Read(&reply);)
+    weights.insert(weights.end(), reply.items().weights().begin(),
+                   reply.items().weights().end());
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(weights, list.weights);
+}
+
 TEST_F(ServiceTest, ARunGoesOnWithoutNamesThatAreMalformed) {
   curator_.named_features = true;
   const std::function<void(v1::ListItemsReply*)> spoils[] = {
@@ -390,6 +417,30 @@ TEST_F(ImpatientServiceTest, AnUploadThatDoesNotMoveIsCancelled) {
   const auto writer = stub_->AddRelease(context.get(), &run);
   EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_TRUE(store_->List()->empty());
+}
+
+TEST_F(ImpatientServiceTest, AStartThatDoesNotMoveIsCancelled) {
+  for (const bool begun : {false, true}) {
+    const auto context = AsAlice();
+    context->set_deadline(std::chrono::system_clock::now() +
+                          std::chrono::minutes(1));
+    v1::Run run;
+    const auto writer = stub_->StartRun(context.get(), &run);
+    v1::StartRunRequest request;
+    *request.mutable_specification() = FakeSpecification(3, 2);
+    if (begun) writer->Write(request);
+    EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    EXPECT_TRUE(store_->List()->empty());
+  }
+}
+
+TEST_F(ImpatientServiceTest, ARefitThatDoesNotMoveIsCancelled) {
+  const auto context = AsAlice();
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::minutes(1));
+  v1::Run run;
+  const auto writer = stub_->RefitRun(context.get(), &run);
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
 TEST_F(ServiceTest, ARequestIdIsOneRunForItsClient) {

@@ -94,7 +94,7 @@ void CuratorProcess::Serve() {
                  analyst = certificates_->Issue("analyst", "--dns analyst");
   MustRun(absl::StrCat(
       Sandboxed("serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 "
-                "--log-level debug --audit-log " +
+                "--log-level info --audit-log " +
                 directory_ + "/home/audit.jsonl --allow " + allow +
                 TlsFlags(server)),
       " > ", log, " 2>&1 & echo $! > ", directory_, "/pid"));

@@ -1,11 +1,11 @@
 // Membership, audited, for every kind of release beside A and B alone: second
 // moments, a mean and then second moments, the objective, statistics with
-// outliers, classes, gradients. The sums are those of the product's mechanisms,
-// the noise is FillGaussian's with the plan's sigmas.
+// outliers, what moments leave, classes, gradients. The sums are those of the
+// product's mechanisms, the noise is FillGaussian's with the plan's sigmas.
 //
 // Every verdict accuses a sound mechanism with probability at most 1e-7
-// (MuLowerBound; rules fixed before the plays); 7 claims of the product, all
-// with fixed seeds.
+// (MuLowerBound; rules fixed before the plays), all with fixed seeds.
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -72,6 +72,22 @@ Kind MeanAndMoments() {
   rows.rows = {0, 1};
   return KindOf("mean, then moments on two rows", parameters,
                 {RoundInput(), rows});
+}
+
+// The targets are orthogonal to what is taken out, and long enough for the gate
+// to cut them.
+Kind Aimed() {
+  RunParameters parameters;
+  parameters.mechanism = "aimed";
+  parameters.moment_rows = kAttackFeatures;
+  parameters.share_of_moments = 0.3;
+  parameters.share_of_mean = 0.1;
+  RoundInput aim;
+  aim.w = Eigen::MatrixXd::Zero(kAttackFeatures, 1);
+  aim.w(kAttackFeatures - 1, 0) = 0.7;
+  aim.numbers = {2};
+  return KindOf("moments, then what they leave", parameters,
+                {RoundInput(), aim});
 }
 
 // One target is what the dictionary explains, the other is not at all.
@@ -182,9 +198,38 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AuditOfKinds,
                          ::testing::Values(KindCase{"Moments", Moments},
                                            KindCase{"MeanAndMoments",
                                                     MeanAndMoments},
+                                           KindCase{"Aimed", Aimed},
                                            KindCase{"Objective", Objective},
                                            KindCase{"Outliers", Outliers}),
                          TestName);
+
+// The first round is sound: a fault of the second alone is seen.
+TEST(AuditOfAimed, SeesItsSecondRoundWithHalvedNoise) {
+  const Kind kind = Aimed();
+  LinearGame game = GameOf(kind, kind.plan);
+  for (std::size_t i = game.stddevs.size() / 2; i < game.stddevs.size(); ++i)
+    game.stddevs[i] /= 2;
+  EXPECT_GT(Surely("twin: halved noise of what is left", kind.plan,
+                   Play(game, kPlays, 33'000'000'000)),
+            MuOf(kind.plan));
+}
+
+TEST(AuditOfAimed, SeesItsSecondRoundNotClipped) {
+  const Kind kind = Aimed();
+  RunPlan loose = kind.plan;
+  loose.data_bound = 16;
+  LinearGame game = GameOf(kind, kind.plan, 4);
+  const LinearGame twin = GameOf(kind, loose, 4);
+  for (int world = 0; world < 2; ++world) {
+    // Z has as many entries as G.
+    const auto half = static_cast<std::ptrdiff_t>(game.stddevs.size() / 2);
+    std::copy(twin.sums[world].begin() + half, twin.sums[world].end(),
+              game.sums[world].begin() + half);
+  }
+  EXPECT_GT(Surely("twin: what is left not clipped", kind.plan,
+                   Play(game, kPlays, 34'000'000'000)),
+            MuOf(kind.plan));
+}
 
 // G with the sigma off the diagonal on it too.
 TEST(AuditOfMoments, SeesADiagonalNoisedLikeTheRest) {

@@ -2,7 +2,8 @@
 # tests/containers/run.sh [--with ENGINE]: tests the README's deployment section in
 # real containers, and the incidents of an operator: kill and restart of either
 # side, a network partition, an upgrade during a run, a rolled-back volume, renewed
-# and revoked certificates. ENGINE is a program that gets a build command and a run
+# and revoked certificates; then, with the same images, three curators of one
+# federation (federation.sh). ENGINE is a program that gets a build command and a run
 # command and runs both with a Docker engine; the default is the machine's engine.
 set -euo pipefail
 case "${1:-}" in -h | --help)
@@ -66,8 +67,8 @@ past() { [ "$(rounds_of "$1")" -gt "$2" ]; }
 is() { [ "$(state_of "$1")" = "$2" ]; }
 ledger() { docker exec "$(container curator)" dpnmf-curator ledger "$@" --data-dir /var/lib/dpnmf --anchor-dir /var/lib/dpnmf-anchor; }
 charges() { ledger show --last 100000 --format json | grep -c '"kind": "charge"'; }
-agrees() { client budget --dataset digits --format json | grep -q '"agree": true'; }
-log_has() { docker-compose logs "$1" 2>&1 | grep -q -- "$2"; }
+agrees() { client budget --dataset digits --format json | grep '"agree": true' >/dev/null; }
+log_has() { docker-compose logs "$1" 2>&1 | grep -- "$2" >/dev/null; }
 
 # Starts a run of $long rounds that costs a share of the budget; sets $run.
 long=1000 # the most that a run may have
@@ -107,18 +108,35 @@ hardened() {
     shift
   done
 }
+no_build_in() { # IMAGE...
+  local image
+  for image in "$@"; do
+    docker run --rm --network=none --entrypoint /bin/sh "$image" -c \
+      '! test -e /src && ! command -v g++ && ! command -v ccache' || return 1
+  done
+}
 # The curator's metrics must be reachable on the operator's network only.
 page() { # NETWORK HOST PORT
   docker run --rm --network "$1" --entrypoint /bin/bash dpnmf-curator -c \
     'exec 3<>/dev/tcp/'"$2/$3"' && printf "GET /metrics HTTP/1.0\r\n\r\n" >&3 && cat <&3'
 }
-page_shows() { page "$1" "$2" "$3" | grep -q "$4"; }
+# grep reads all: to the writer of a pipe that is closed early, pipefail is a failure.
+page_shows() { page "$1" "$2" "$3" | grep "$4" >/dev/null; }
 stranger() { # COMMAND of the client's program, as a client of our CA that is on no list
   DPNMF_CLIENT=mallory deploy/client.sh "$@"
 }
 health_as() { # NAME: the analyst's health service, asked by that name
   docker run --rm --network dpnmf-clients --user 0 -v "$DPNMF_SECRETS/$1:/run/secrets:ro" dpnmf-analyst \
     --health --listen analyst:7432
+}
+
+# The certificate that the curator shows is the one in its secrets.
+serves_given() {
+  local address served
+  address=$(docker inspect -f '{{(index .NetworkSettings.Networks "dpnmf-between").IPAddress}}' "$(container curator)")
+  # Without a certificate of our own the handshake fails, after the curator has shown its own.
+  served=$(timeout 20 openssl s_client -connect "$address:7431" </dev/null 2>/dev/null | openssl x509 -noout -serial) || true
+  [ -n "$served" ] && [ "$served" = "$(openssl x509 -noout -serial -in "$DPNMF_SECRETS/curator/tls.crt")" ]
 }
 
 scenario() {
@@ -136,6 +154,7 @@ scenario() {
   expect "not root, read-only root, no capabilities, no new privileges" hardened 10001:10001 10002:10002
   expect "the analyst's image has nothing of the curator" \
     docker run --rm --entrypoint /bin/sh dpnmf-analyst -c '! test -e /usr/bin/dpnmf-curator && ! grep -q dpnmf7curator /usr/bin/dpnmf-analyst'
+  expect "no image has the sources, the compiler or its cache" no_build_in dpnmf-curator dpnmf-analyst
   expect "dpnmf-lab in the curator's image" \
     docker run --rm --network=none --entrypoint /usr/bin/dpnmf-lab dpnmf-curator --version
   expect "the curator's metrics on its operator's network" page_shows dpnmf-curator-operator curator-metrics 9431 'reading="spent"'
@@ -182,8 +201,9 @@ scenario() {
 
   # Certificates.
   started=$(docker inspect -f '{{.State.StartedAt}}' "$(container curator)")
+  expect "the curator serves its certificate" await serves_given
   expect "renew the curator's certificate" deploy/certs.sh issue "$DPNMF_SECRETS" curator --dns curator --dns localhost --ip 127.0.0.1
-  sleep 3
+  expect "the curator serves the renewed certificate" await serves_given
   expect "trained with the renewed certificate" client train --dataset digits --rank 4 --epsilon 0.1 --wait
   [ "$(docker inspect -f '{{.State.StartedAt}}' "$(container curator)")" = "$started" ] || fail "the curator was restarted"
   expect "revoke the client" deploy/certs.sh revoke "$DPNMF_SECRETS" "$DPNMF_SECRETS/alice/tls.crt"
@@ -224,11 +244,12 @@ scenario() {
 case "${1:-}" in
   --build) build ;;
   --scenario) scenario ;;
-  --with) "$2" "DOCKER_BUILDKIT=0 '$top/tests/containers/run.sh' --build-host" "'$top/tests/containers/run.sh' --scenario" ;;
+  --scenarios) "$top/tests/containers/run.sh" --scenario && "$top/tests/containers/federation.sh" ;;
+  --with) "$2" "DOCKER_BUILDKIT=0 '$top/tests/containers/run.sh' --build-host" "'$top/tests/containers/run.sh' --scenarios" ;;
   --build-host) # inside ENGINE: its containers have no network of their own
     docker() { if [ "$1" = build ]; then shift; command docker build --network=host -q "$@"; else command docker "$@"; fi; }
     export -f docker
     build ;;
-  "") build && scenario ;;
-  *) sed -n '2,7p' "$0" >&2; exit 2 ;;
+  "") build && "$top/tests/containers/run.sh" --scenarios ;;
+  *) sed -n '2,8p' "$0" >&2; exit 2 ;;
 esac

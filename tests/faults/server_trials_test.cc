@@ -162,7 +162,7 @@ class ServerTrial {
     const auto records = servers_.store().List();
     if (!records.ok()) return false;
     for (const analyst::RunRecord& record : *records)
-      if (!analyst::IsFinal(record.run.state())) return false;
+      if (!IsFinal(record.run.state())) return false;
     return true;
   }
 

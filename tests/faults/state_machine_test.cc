@@ -142,9 +142,11 @@ TEST(LedgerStateMachine,
       charged += run.charged * kCost;
       if (run.open && !run.closed) reserved += (kRounds - run.charged) * kCost;
     }
-    ASSERT_EQ(people.charged, Units(charged));
-    ASSERT_EQ(people.reserved, Units(reserved));
-    ASSERT_LE(people.charged.units() + people.reserved.units(),
+    ASSERT_EQ(people.accounts.size(), 1u);
+    const curator::BookedAccount& account = people.accounts.front();
+    ASSERT_EQ(account.charged, Units(charged));
+    ASSERT_EQ(account.reserved, Units(reserved));
+    ASSERT_LE(account.charged.units() + account.reserved.units(),
               people.cap.units());
     for (const LedgerRow& asked : RowsToTry()) {
       ++tried;
@@ -220,15 +222,14 @@ bool Ending(const World& w) {
 }
 
 void Store(World* w, v1::RunState asked) {
-  if (!analyst::IsFinal(w->stored))
-    w->stored = analyst::NextState(w->stored, asked);
+  if (!IsFinal(w->stored)) w->stored = analyst::NextState(w->stored, asked);
 }
 
 void Refuse(World* w, const analyst::Refused& refused) {
   const v1::RunState next = analyst::StateAtRefusal(refused);
   if (next != v1::RUN_STATE_CANCELLED) w->error = true;
   Store(w, next);
-  w->at = analyst::IsFinal(w->stored) ? At::kEnded : At::kAway;
+  w->at = IsFinal(w->stored) ? At::kEnded : At::kAway;
 }
 
 // The stream breaks: what was under way may still arrive.
@@ -270,7 +271,7 @@ void StepLearner(const World& w, Worlds* next) {
   World n = w;
   switch (w.at) {
     case At::kAway:
-      if (analyst::IsFinal(w.stored)) return;
+      if (IsFinal(w.stored)) return;
       n.at = At::kAsked;
       n.untouched = false;
       next->push_back(n);
@@ -372,9 +373,9 @@ void Cancel(const World& w, Worlds* next) {
   if (w.cancels == 0) return;
   World n = w;
   --n.cancels;
-  if (!analyst::IsFinal(w.stored) && w.stored != v1::RUN_STATE_CANCELLING) {
+  if (!IsFinal(w.stored) && w.stored != v1::RUN_STATE_CANCELLING) {
     Store(&n, analyst::StateAtCancel(w.untouched));
-    if (analyst::IsFinal(n.stored)) n.at = At::kEnded;
+    if (IsFinal(n.stored)) n.at = At::kEnded;
   }
   if (w.at != At::kAway && w.at != At::kEnded) n.told = true;
   if (n.stored == v1::RUN_STATE_CANCELLED) n.told_client_cancelled = true;
@@ -401,7 +402,7 @@ void EndProcess(const World& w, Worlds* next) {
   if (w.late == 0 && w.at == At::kRound)
     n.late = 2, n.late_round = w.done + 1, n.late_holds = true;
   if (w.late == 0 && w.at == At::kClosing) n.late = 3, n.late_holds = true;
-  n.at = analyst::IsFinal(w.stored) ? At::kEnded : At::kAway;
+  n.at = IsFinal(w.stored) ? At::kEnded : At::kAway;
   n.untouched = false;
   n.told = false;
   n.next_round = 1;
@@ -425,7 +426,7 @@ std::string Violation(const World& w) {
     return "a cancel was reported, and then the run was something else";
   // A run that has ended holds no reservation, but for an Open of an earlier
   // stream that arrives late.
-  const bool ended = analyst::IsFinal(w.stored);
+  const bool ended = IsFinal(w.stored);
   if (ended && w.ledger == 1 && w.late == 0)
     return "the run has ended and its reservation was not returned";
   if (w.closed_by_operator && w.ledger != 2)
@@ -458,7 +459,7 @@ Checked CheckFrom(const World& first) {
       checked.violation = violation + ": " + Describe(w);
       return checked;
     }
-    if (analyst::IsFinal(w.stored)) good.push_back(here);
+    if (IsFinal(w.stored)) good.push_back(here);
     Worlds next;
     StepLearner(w, &next);
     Arrive(w, &next);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "gtest/gtest.h"
+#include "tests/integration/loopback_server.h"
 
 namespace dpnmf::faults {
 namespace {
@@ -30,20 +31,6 @@ class HeldStream : public analyst::RunStream {
   const std::shared_ptr<analyst::CuratorConnection> connection_;
   const std::unique_ptr<analyst::RunStream> stream_;
 };
-
-// Loopback: a call on an in-process channel whose server is gone crashes in
-// gRPC 1.51.
-std::unique_ptr<grpc::Server> Serve(grpc::Service* service,
-                                    std::string* address) {
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                           &port);
-  builder.RegisterService(service);
-  auto server = builder.BuildAndStart();
-  *address = "127.0.0.1:" + std::to_string(port);
-  return server;
-}
 
 void Shutdown(std::unique_ptr<grpc::Server>* server) {
   (*server)->Shutdown(std::chrono::system_clock::now());
@@ -116,7 +103,7 @@ void TwoServers::StartCurator() {
   options.receipts = &*receipts_;
   service_ = std::make_unique<curator::CuratorServiceImpl>(options);
   std::string address;
-  server_ = Serve(service_.get(), &address);
+  server_ = ServeOnLoopback(service_.get(), &address);
   line_.Connect(analyst::ConnectCurator(
       analyst::CuratorChannel(address, grpc::InsecureChannelCredentials()),
       kSilence));
@@ -154,7 +141,7 @@ void TwoServers::StartAnalyst() {
        [](const grpc::ServerContextBase&) {
          return std::vector<std::string>{"dns:client"};
        }});
-  analyst_server_ = Serve(analyst_service_.get(), &analyst_address_);
+  analyst_server_ = ServeOnLoopback(analyst_service_.get(), &analyst_address_);
 }
 
 std::unique_ptr<v1::AnalystService::Stub> TwoServers::Client() const {

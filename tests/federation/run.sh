@@ -95,6 +95,18 @@ start_analyst() {
 }
 alice() { dpnmf --server "127.0.0.1:$analyst_port" $(tls alice) "$@" >"$work/out" 2>&1; }
 says() { grep -q -- "$1" "$work/out"; }
+# PID...: until none is there, for half a minute each; then it is a failure of the test.
+await_gone() {
+  local one
+  for one in "$@"; do
+    for _ in $(seq 600); do
+      kill -0 "$one" 2>/dev/null || continue 2
+      sleep 0.05
+    done
+    no "process $one does not end"
+    return 1
+  done
+}
 # The analyst's connections wait a little before they try a curator again.
 reachable() { for _ in $(seq 150); do alice budget --federation hospitals && return 0; sleep 0.1; done; return 1; }
 agrees() { alice budget --federation hospitals --format json && says '"agree": true'; }
@@ -147,7 +159,7 @@ check "what is no plain sum is refused" says federation-mechanism
 
 # --- A curator that is away: nothing is spent, and the run goes on later.
 kill -TERM "${pid[c]}"
-while kill -0 "${pid[c]}" 2>/dev/null; do sleep 0.05; done
+await_gone "${pid[c]}"
 before=$(charges a group-a)
 alice train --federation hospitals --rank 2 --epsilon 0.5
 check "with one curator away no run starts" says unreachable
@@ -167,13 +179,13 @@ for who in a b c; do
   for kill in 1 2 3 4; do
     sleep 0.$((RANDOM % 50 + 10))
     kill -KILL "${pid[$who]}" 2>/dev/null
-    while kill -0 "${pid[$who]}" 2>/dev/null; do sleep 0.02; done
+    await_gone "${pid[$who]}"
     [ "$(value "$id" rounds_done)" = 250 ] || hits=$((hits + 1))
     start_curator $who || no "curator $who comes back"
   done
   if [ $who = b ]; then
     kill -KILL $analyst_pid
-    while kill -0 $analyst_pid 2>/dev/null; do sleep 0.02; done
+    await_gone $analyst_pid
     start_analyst || no "the analyst comes back"
   fi
   reachable || no "the curators are back"
@@ -186,11 +198,12 @@ for who in a b c; do
   check "mirror and ledgers agree after the kills of $who" agrees
 done
 echo "$hits of 12 kills met a run in its middle; $(cat "$work"/?.log | grep -c "is lost") answers were of lost rounds"
+check "a kill met a run in its middle" test $hits -gt 0
 for who in a b c; do check "ledger of $who" verified $who; done
 
 # --- Somebody has another federation.json.
 kill -TERM "${pid[a]}"
-while kill -0 "${pid[a]}" 2>/dev/null; do sleep 0.05; done
+await_gone "${pid[a]}"
 cp "$work/federation.json" "$work/right.json"
 refused() { # WHAT CODE: federation.json as it stands
   timeout 20 dpnmf-curator serve $(dirs a) --allow "$work/allow.json" $(tls curator) --federation "$work/federation.json" \
@@ -220,7 +233,7 @@ check "and charge nothing" none
 
 # --- Two curators: nothing is won, and the plan says so.
 kill -TERM $analyst_pid "${pid[@]}" 2>/dev/null
-for one in $analyst_pid "${pid[@]}"; do while kill -0 "$one" 2>/dev/null; do sleep 0.05; done; done
+await_gone $analyst_pid "${pid[@]}"
 federation pair 1 "${entry[a]}, ${entry[b]}" >"$work/federation.json"
 rm -rf "$work/state"
 if start_curator a && start_curator b && start_analyst; then

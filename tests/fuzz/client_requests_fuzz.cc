@@ -1,14 +1,23 @@
 // A client of the analyst's service that sends anything: every call, any
 // messages, any order of W_0's chunks, listed or not. Answered, or refused with
 // a documented code and one sentence; what is started is what was asked for.
+#include <sched.h>
+
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "analyst/planner.h"
+#include "analyst/run_priors.h"
 #include "analyst/sent_release.h"
 #include "analyst/service.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/wire/matrix_stream.h"
+#include "common/wire/prior.h"
 #include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
@@ -24,9 +33,17 @@ constexpr char kClients[] = R"({"clients": [
   {"identity": "dns:alice.client", "roles": ["analyst"]},
   {"identity": "dns:audit.client", "roles": ["auditor"]}]})";
 
+// Calls from this one on bring priors.
+constexpr int kWithPriors = 240;
+
 // One of each for the process. Who calls is what the input says.
 struct World {
   World() : fake(analyst::FakeData(kFeatures, 20)) {
+    // Fits of such small matrices start more threads than they have work for.
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(std::max(0, sched_getcpu())), &one);
+    sched_setaffinity(0, sizeof one, &one);
     store = analyst::RunStore::Open(files.directory()).value();
     manager = analyst::RunManager::Create(store.get(), &fake, {}).value();
     Pay();
@@ -242,6 +259,168 @@ void FuzzAdd(FuzzInput* bytes, World* world) {
          "a changed release became a run of its own");
 }
 
+// ------------------------------------------------------------------ priors
+
+// A prior as a client sends it, or nearly so.
+struct OnePrior {
+  v1::Prior header;
+  std::vector<std::string> names;
+  Eigen::MatrixXd entries;
+  bool whole = true;  // all of its messages are sent
+};
+
+constexpr int kMostColumns = 5;
+
+Eigen::MatrixXd EntriesOf(FuzzInput* bytes, Eigen::Index rows,
+                          Eigen::Index columns) {
+  const std::uint8_t kind = bytes->Byte();
+  Eigen::MatrixXd entries(rows, columns);
+  for (double& entry : entries.reshaped())
+    entry = kind >= 192 ? bytes->Double() : bytes->Byte() / 128.0;
+  return entries;
+}
+
+OnePrior PriorOf(FuzzInput* bytes, const World& world) {
+  constexpr v1::PriorKind kKinds[] = {
+      v1::PRIOR_KIND_COLUMNS, v1::PRIOR_KIND_DICTIONARY, v1::PRIOR_KIND_MOMENT,
+      v1::PRIOR_KIND_RUN, v1::PRIOR_KIND_UNSPECIFIED};
+  OnePrior prior;
+  const v1::PriorKind kind = kKinds[bytes->Byte() % std::size(kKinds)];
+  prior.header.set_kind(kind);
+  prior.header.set_source("p.npy");
+  if (kind == v1::PRIOR_KIND_RUN) {
+    prior.header.set_run_id(bytes->Byte() < 192 ? world.paid : "none");
+    return prior;
+  }
+  const auto rows = static_cast<Eigen::Index>(
+      bytes->Byte() < 224 ? kFeatures : bytes->Byte() % 9);
+  const Eigen::Index columns =
+      kind == v1::PRIOR_KIND_MOMENT ? rows : 1 + bytes->Byte() % kMostColumns;
+  prior.header.mutable_shape()->set_rows(static_cast<std::uint64_t>(rows));
+  prior.header.mutable_shape()->set_columns(
+      static_cast<std::uint64_t>(columns));
+  prior.header.set_sparse(kind == v1::PRIOR_KIND_COLUMNS && bytes->Bit());
+  prior.entries = EntriesOf(bytes, rows, columns);
+  if (prior.header.sparse()) {
+    prior.entries.resize(1 + bytes->Byte() % 4, 3);
+    for (Eigen::Index i = 0; i < prior.entries.rows(); ++i) {
+      prior.entries.row(i) << bytes->Byte() % (kFeatures + 1),
+          bytes->Byte() % (kMostColumns + 1), bytes->Double();
+      // A matrix with more columns than are worth anything.
+      if (bytes->Byte() >= 240)
+        prior.header.mutable_shape()->set_columns(bytes->LongWord());
+    }
+    prior.header.set_nonzeros(static_cast<std::uint64_t>(prior.entries.rows()));
+  }
+  if (bytes->Byte() >= 192) {
+    prior.header.set_named(true);
+    for (Eigen::Index i = 0; i < rows; ++i)
+      prior.names.push_back(bytes->Byte() < 224 ? "f" + std::to_string(i)
+                                                : std::string(bytes->Bytes(2)));
+  }
+  prior.header.set_sha256(bytes->Byte() < 240
+                              ? HashOfPrior(prior.names, prior.entries)
+                              : std::string(32, 'x'));
+  prior.whole = bytes->Byte() < 240;
+  if (bytes->Byte() >= 224) Merge(bytes, &prior.header);
+  return prior;
+}
+
+template <typename Request>
+void AddPrior(const OnePrior& prior, std::vector<Request>* requests) {
+  if (!prior.names.empty()) {
+    requests->emplace_back();
+    requests->back().mutable_prior_features()->mutable_names()->Add(
+        prior.names.begin(), prior.names.end());
+  }
+  if (!prior.whole || prior.entries.size() == 0) return;
+  WriteChunks(prior.entries, [&](const v1::RealChunk& chunk) {
+    requests->emplace_back();
+    *requests->back().mutable_prior() = chunk;
+    return true;
+  });
+}
+
+// What is kept is what a fit may be given, and not more than was sent.
+void DemandKept(const std::string& run_id, std::uint64_t numbers,
+                World* world) {
+  const auto state = world->store->ReadLearner(run_id);
+  Demand(state.ok(), "a run that cannot be read");
+  std::vector<int> rows(kFeatures);
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto kept = analyst::PriorsOf(*state, rows);
+  Demand(kept.ok(), "priors that cannot be read");
+  if (*kept == nullptr) return Count("no priors");
+  const absl::Status sound = CheckPriors(**kept, kFeatures);
+  Demand(sound.ok(), "unsound priors: " + sound.ToString());
+  Count("priors");
+  const auto people = analyst::PeopleOf(*state);
+  Demand(people.ok() && static_cast<std::uint64_t>(people->cols()) <=
+                            numbers + kMostEmptyColumns,
+         "more columns than anybody sent");
+}
+
+// W of a run that has ended, if it has one.
+void DemandFitted(const std::string& run_id, World* world) {
+  const absl::Status watched = world->manager->Watch(
+      run_id, 0, [](const v1::RunEvent&) { return true; },
+      [] { return false; });
+  Demand(watched.ok(), "a run that does not end");
+  const auto run = world->manager->Get(run_id);
+  Demand(run.ok(), "a run that is gone");
+  Count("fit " + v1::RunState_Name(run->state()));
+  if (run->state() != v1::RUN_STATE_COMPLETED) return;
+  const auto model = world->store->ReadModel(run_id);
+  Demand(model.ok() && model->w.allFinite() && model->w.minCoeff() >= 0,
+         "a W that is not feasible");
+}
+
+// A start or a refit with up to three priors.
+void FuzzPriors(FuzzInput* bytes, World* world) {
+  std::vector<OnePrior> priors;
+  std::uint64_t numbers = 0;
+  const bool starts = bytes->Byte() >= 192;
+  for (int left = 1 + bytes->Byte() % 3; left > 0; --left) {
+    priors.push_back(PriorOf(bytes, *world));
+    numbers += static_cast<std::uint64_t>(priors.back().entries.size());
+  }
+  grpc::ClientContext context;
+  v1::Run run;
+  grpc::Status ended;
+  const auto send = [&](const auto& writer, const auto& requests) {
+    for (const auto& request : requests)
+      if (!writer->Write(request)) break;
+    writer->WritesDone();
+    return writer->Finish();
+  };
+  if (starts) {
+    std::vector<v1::StartRunRequest> requests(1);
+    v1::RunSpecification& specification = *requests[0].mutable_specification();
+    specification = analyst::FakeSpecification(
+        kRank, 1, bytes->Byte() < 224 ? "moments" : "gradient");
+    for (const OnePrior& prior : priors) {
+      *requests[0].mutable_specification()->add_priors() = prior.header;
+      AddPrior(prior, &requests);
+    }
+    ended = send(world->stub->StartRun(&context, &run), requests);
+  } else {
+    std::vector<v1::RefitRunRequest> requests(1);
+    requests[0].mutable_refit()->set_run_id(world->paid);
+    requests[0].mutable_refit()->set_rank(1 + bytes->Below(3));
+    for (const OnePrior& prior : priors) {
+      *requests[0].mutable_refit()->add_priors() = prior.header;
+      AddPrior(prior, &requests);
+    }
+    ended = send(world->stub->RefitRun(&context, &run), requests);
+  }
+  if (!ended.ok()) Count(ReasonCode(FromGrpc(ended)));
+  if (!Answered(starts ? "start with priors" : "refit with priors", ended))
+    return;
+  world->last_run = run.run_id();
+  DemandKept(run.run_id(), numbers, world);
+  if (!starts) DemandFitted(run.run_id(), world);
+}
+
 void FuzzPaid(int call, FuzzInput* bytes, World* world) {
   const std::string run_id = bytes->Byte() < 192
                                  ? world->paid
@@ -278,6 +457,7 @@ void FuzzPaid(int call, FuzzInput* bytes, World* world) {
 void FuzzCall(FuzzInput* bytes, World* world) {
   grpc::ClientContext context;
   const int kind = bytes->Byte();
+  if (kind >= kWithPriors) return FuzzPriors(bytes, world);
   if (kind >= 192) return FuzzPaid(kind % 5, bytes, world);
   const int call = kind % 8;
   const std::string run_id = bytes->Byte() < 192
@@ -344,6 +524,40 @@ std::vector<std::string> FuzzSeeds() {
     seeds.push_back(Seed({caller, 193, 0, 0, 193, 0, 1}) + rest);
     seeds.push_back(Seed({caller, 194, 0, 5, 1, 0, 0, 0, 0, 0, 0, 0, 1}));
   }
+  // Priors of each kind, refitted and started with; of special numbers, with
+  // names, and of two at once.
+  for (const int starts : {0, 192}) {
+    const auto seed = [&](const std::string& priors) {
+      seeds.push_back(Seed({0, kWithPriors, starts}) + priors);
+    };
+    const std::string ones(40, 64), end = Seed({0, 0, 0, 0, 2});
+    seed(Seed({0, 0, 0, 1, 0, 0}) + ones.substr(0, 12) + end);
+    seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) + end);
+    seed(Seed({0, 2, 0, 0}) + ones.substr(0, 36) + end);
+    seed(Seed({0, 3, 0, 2}));
+    seed(Seed({0, 4, 0, 1, 0}) + ones.substr(0, 12) + end);
+    seed(Seed({1, 3, 0, 1, 0, 1, 0}) + ones.substr(0, 12) + end);
+    // Entries of 1.8e308 and of 1e300: 8 and 10 of the special doubles.
+    for (const char special : {8, 10, 2, 3, 5}) {
+      seed(Seed({0, 0, 0, 1, 0, 192}) + std::string(12, special) + end);
+      seed(Seed({0, 1, 0, 1, 192}) + std::string(12, special) + end);
+      seed(Seed({0, 2, 0, 192}) + std::string(36, special) + end);
+    }
+    // Triples; one of them past the shape; and of far too many columns.
+    const std::string sparse = Seed({0, 0, 0, 1, 1, 0}) + ones.substr(0, 12);
+    seed(sparse + Seed({1, 2, 1, 18, 0, 0, 0, 17, 0}) + end);
+    seed(sparse + Seed({0, 6, 1, 18, 0}) + end);
+    seed(sparse + Seed({0, 2, 5, 18, 0}) + end);
+    seed(sparse + Seed({0, 2, 1, 18, 255, 0, 0, 0, 1, 0, 0, 0, 0}) + end);
+    // Of three features; of a run that takes none.
+    seed(Seed({0, 1, 228, 1, 0}) + ones.substr(0, 6) + end);
+    seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) + Seed({0, 0, 0, 0, 255}));
+    // Names, which the data set does not have; another digest; no entries.
+    seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) +
+         Seed({192, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2}));
+    seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) + Seed({0, 255, 0, 0, 2}));
+    seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) + Seed({0, 0, 255, 0, 2}));
+  }
   return seeds;
 }
 
@@ -351,11 +565,17 @@ std::vector<std::string> ExpectedOutcomes() {
   std::vector<std::string> outcomes;
   for (const std::string call :
        {"start", "watch", "model", "plan", "cancel", "budget", "run", "refit",
-        "add", "choose", "release", "synthesise"}) {
+        "add", "choose", "release", "synthesise", "start with priors",
+        "refit with priors"}) {
     // No run that is asked for its model has learnt anything, but for refits.
     if (call != "model") outcomes.push_back(call + " answered");
     outcomes.push_back(call + " refused");
   }
+  for (const char* what :
+       {"priors", "fit RUN_STATE_COMPLETED", "prior-differs",
+        "prior-shape-invalid", "prior-not-finite", "prior-too-large",
+        "prior-kind-unknown", "prior-features-differ", "prior-unused"})
+    outcomes.push_back(what);
   return outcomes;
 }
 

@@ -92,7 +92,7 @@ void FuzzRatings(FuzzInput* bytes, const OneFile& files) {
   options.drop_unlisted = (flags & 4) != 0;
   options.keep_times = (flags & 8) != 0;
   if ((flags & 16) != 0) options.users_count = 2;
-  int told = 0;
+  std::size_t told = 0;
   options.refused = [&](const absl::Status& status) {
     DemandRefusal(status);
     Demand(++told <= curator::kShownRefusals, "too many sentences");

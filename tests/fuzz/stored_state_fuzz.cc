@@ -1,6 +1,8 @@
 // What lies on the disks of both parties, damaged: stored releases, data sets,
 // and the analyst's runs. Refused with DATA_LOSS or another code, or read as
 // what it says; never more than the files hold.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 
@@ -11,6 +13,7 @@
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
+#include "curator/data/shards.h"
 #include "curator/gate/release_store.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
@@ -133,6 +136,80 @@ void FuzzDataset(FuzzInput* bytes, const OneFile& files) {
     }
     Count(std::isnan(sum) ? "NaN in V" : "column");
   }
+}
+
+// -------------------------------------- a data set in two ranges of columns
+
+// First bytes from this one on are of such a data set.
+constexpr int kInShards = 240;
+
+std::vector<std::string> ShardFiles() {
+  const curator::Shards shards = {.columns = {1, kUsers - 1}};
+  std::vector<std::string> files = {curator::ShardsJson(shards)};
+  float entry = 0;
+  for (const std::uint64_t count : shards.columns) {
+    std::vector<float> values(kFeatures * count);
+    for (float& value : values) value = entry += 0.03125f;
+    files.push_back(ArrayFile<float>("<f4", {kFeatures, count}, values));
+  }
+  return files;
+}
+
+// The shares of any number of ranks are the people, each once and in order.
+void DemandShares(const std::string& directory, const curator::Dataset& all) {
+  for (const std::uint64_t count : {1, 2, 3}) {
+    std::uint64_t at = 0;
+    for (std::uint64_t index = 0; index < count; ++index) {
+      const auto share = curator::Dataset::OpenShare(directory, {index, count});
+      Demand(share.ok(), "a share of a sound data set is refused");
+      for (std::uint64_t n = 0; n < (*share)->private_user_count(); ++n, ++at) {
+        const auto own = (*share)->DenseColumn(n), whole = all.DenseColumn(at);
+        Demand(std::equal(own.begin(), own.end(), whole.begin(), whole.end(),
+                          [](float a, float b) {
+                            return std::bit_cast<std::uint32_t>(a) ==
+                                   std::bit_cast<std::uint32_t>(b);
+                          }),
+               "a share of other people");
+      }
+    }
+    Demand(at == all.private_user_count(), "people who are in no share");
+  }
+}
+
+// Which file, its content in place of the good one.
+void FuzzShards(FuzzInput* bytes) {
+  constexpr const char* kFiles[] = {"shards.json", "values.0.npy",
+                                    "values.1.npy"};
+  static const OneFile files;
+  static const std::vector<std::string> good = ShardFiles();
+  static const std::string described =
+      files.Write("dataset.json", ToJson(Described(false)));
+  const std::uint8_t damaged = bytes->Byte() % std::size(kFiles);
+  const std::string content(bytes->Rest());
+  for (std::size_t i = 0; i < std::size(kFiles); ++i)
+    files.Write(kFiles[i], damaged == i ? content : good[i]);
+  const auto shards = curator::ReadShards(files.directory());
+  if (Read("shards", shards)) {
+    files.Write("shards.json", curator::ShardsJson(*shards));
+    const curator::Shards again =
+        curator::ReadShards(files.directory()).value();
+    Demand(again.columns == shards->columns && again.parts == shards->parts &&
+               again.nonzeros == shards->nonzeros,
+           "shards that are not read back");
+  }
+  const auto data = curator::Dataset::Open(files.directory());
+  if (!Read("data set in shards", data)) return;
+  if (!shards->parts.empty()) return;  // its columns are elsewhere
+  std::uint64_t people = 0;
+  for (const std::uint64_t count : shards->columns) people += count;
+  Demand(people == kUsers && (*data)->private_user_count() == kUsers,
+         "other people than the declared ones");
+  for (std::size_t i = 1; i < std::size(kFiles); ++i) {
+    const auto header = ParseNpyHeader(damaged == i ? content : good[i]);
+    Demand(header.ok() && header->shape.back() == shards->columns.at(i - 1),
+           "a shard of another size than shards.json says");
+  }
+  DemandShares(files.directory(), **data);
 }
 
 // ---------------------------------------------------- the analyst's runs
@@ -280,6 +357,25 @@ std::vector<std::string> FuzzSeeds() {
                          std::vector<float>(kFeatures * kUsers, std::nanf("")));
     seeds.push_back(Seed({1, 0, 0}, nan));
   }
+  const std::vector<std::string> shards = ShardFiles();
+  for (int i = 0; i < static_cast<int>(shards.size()); ++i)
+    seeds.push_back(Seed({kInShards, i}, shards[static_cast<std::size_t>(i)]));
+  for (const std::uint64_t count : {2, 4}) {
+    seeds.push_back(
+        Seed({kInShards, 2},
+             ArrayFile<float>("<f4", {kFeatures, count},
+                              std::vector<float>(kFeatures * count, 0.25f))));
+  }
+  for (const char* columns :
+       {"[1, 2]", "[1, 3, 0]", "[3, 1]", "[]", "[1, -3]", "[1, 3.0]",
+        "[1, 18446744073709551615]", "[[1], 3]"})
+    seeds.push_back(Seed(
+        {kInShards, 0},
+        std::string("{\"format_version\": 1, \"columns\": ") + columns + "}"));
+  for (const char* version : {"2", "1.5", "true"})
+    seeds.push_back(Seed({kInShards, 0}, std::string("{\"format_version\": ") +
+                                             version +
+                                             ", \"columns\": [1, 3]}"));
   v1::RunSpecification specification;
   specification.mutable_parameters()->set_rounds(2);
   const Eigen::MatrixXd w = Eigen::MatrixXd::Constant(3, 2, 0.5);
@@ -305,8 +401,9 @@ std::vector<std::string> FuzzSeeds() {
 
 std::vector<std::string> ExpectedOutcomes() {
   std::vector<std::string> outcomes = {"column", "NaN in V"};
-  for (const std::string what : {"release", "data set", "run", "learner",
-                                 "input", "model", "events", "mirror"}) {
+  for (const std::string what :
+       {"release", "data set", "run", "learner", "input", "model", "events",
+        "mirror", "shards", "data set in shards"}) {
     outcomes.push_back(what + " read");
     outcomes.push_back(what + " refused");
   }
@@ -323,6 +420,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       FuzzRelease, FuzzDataset, FuzzRuns};
   static const OneFile files;
   FuzzInput bytes(data, size);
-  kStores[bytes.Byte() % std::size(kStores)](&bytes, files);
+  const std::uint8_t kind = bytes.Byte();
+  if (kind >= kInShards) {
+    FuzzShards(&bytes);
+  } else {
+    kStores[kind % std::size(kStores)](&bytes, files);
+  }
   return 0;
 }

@@ -5,12 +5,6 @@
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
-curator_flags() { echo --data-dir "$data" --anchor-dir "$work/anchor" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 # Other people: a population has its own.
 for file in strangers weak; do awk -F, -v OFS=, -v add=${#file} '{ $1 += add; print }' "$work/people.csv" >"$work/$file.csv"; done
 cp "$work/people.csv" "$work/group.csv"
@@ -55,6 +49,7 @@ exits 0 "the first run is done" as alice watch "$run"
 printf '%s\n' 1,0 1,0 1,0 1,0 0,1 0,1 0,1 0,1 >"$work/W.csv"
 exits 0 "H beside the server" dpnmf-curator transform --data-dir "$data" --name others --model "$work/W.csv" --output "$work/H.csv"
 [ "$(wc -l <"$work/H.csv")" = 301 ] || fail "H has another number of people"
+grep -q '"event":"transform-asked".*"dataset":"others"' "$data/audit.jsonl" || fail "H is not in the audit log"
 agrees
 grep -q '"event":"dataset-added".*"dataset":"others"' "$data/audit.jsonl" || fail "no entry of the audit log"
 

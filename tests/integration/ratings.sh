@@ -5,13 +5,6 @@
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
-curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
-curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 
 # 400 people, 40 items of two kinds; a person likes one of them. Generated here.
 ratings() { # MOST
@@ -79,6 +72,12 @@ says ratings
 exits 0 "watch" as alice watch "$id"
 says "output items.npz"
 exits 7 "standard errors" as alice model "$id" --output "$work/W.npy" --errors "$work/E.npy"
+exits 7 "a refit" as alice refit "$id"
+says "is on ratings and holds no release of second moments"
+exits 2 "a flag without effect" as alice plan --dataset films --epsilon 1 --outliers on
+says flag-unused
+exits 0 "a forecast of noise" as alice plan --dataset films --epsilon 0.01
+says "more noise than there are people"
 # The model as people use it, and lists on the curator's machine.
 exits 0 "items" as alice model "$id" --output "$work/items.npz"
 says "40 items"

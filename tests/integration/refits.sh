@@ -5,15 +5,6 @@
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
-
-curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
-state=state
-curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/$state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 ledger_bytes() { find "$data/ledger" "$work/anchor" -type f | sort | xargs sha256sum; }
 # The ids that a command has printed.
 ids() { grep -oE '^[0-9a-f]{32}' "$work/out"; }
@@ -67,6 +58,23 @@ exits 2 "other features" as alice refit "$paid" --prior "$work/paid.npy,$work/pe
 says prior-features-differ
 cp "$work/people.csv" "$work/copy.csv"
 
+# With a declared order of the features.
+exits 0 "an order" as alice refit "$paid" --rank 2 --seed 3 --feature-order linear --wait
+ordered=$(ids)
+[ "$ordered" != "$paid" ] && [ "$ordered" != "$1" ] || fail "an order makes no other run"
+exits 0 "without the order" as alice refit "$ordered" --rank 2 --seed 3 --feature-order none --wait
+model "$(ids)" unordered.npy
+cmp -s "$work/paid.npy" "$work/unordered.npy" || fail "without its order a fit has other bits"
+exits 2 "a width that divides nothing" as alice refit "$paid" --image-width 999
+says image-width-invalid
+exits 2 "an order that nobody knows" as alice refit "$paid" --feature-order spiral
+says feature-order-unknown
+printf '0 1\n1,2\n' > "$work/graph.txt"
+exits 0 "a graph" as alice refit "$paid" --rank 2 --seed 3 --feature-order "graph:$work/graph.txt" --wait
+printf '0 1\n1\n' > "$work/graph.txt"
+exits 2 "an edge with one end" as alice refit "$paid" --feature-order "graph:$work/graph.txt"
+says feature-graph-invalid
+
 # Killed with fits under way; they are made when the server is back.
 exits 0 "more refits" as alice refit "$paid" --rank 3:6 --seed 4
 killed=$(ids)
@@ -115,5 +123,5 @@ state=state
 start_analyst || fail "the first analyst is back"
 as alice budget --dataset people --format json
 says '"agree": true'
-says '"own_charge_count": "2"'
+says '"own_charge_count": "3"'
 echo "refits passed"

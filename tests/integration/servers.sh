@@ -1,7 +1,8 @@
-# What operations.sh and processes.sh share: both servers on loopback over mutual
+# What tests with both servers share: both servers on loopback over mutual
 # TLS, with a data set's file and certificates in $work. Sourced with the
-# arguments SOURCE BIN. The script defines curator_flags and analyst_flags, which
-# print the flags of `serve` besides --listen.
+# arguments SOURCE BIN. A script may define curator_flags and analyst_flags again,
+# which print the flags of `serve` besides --listen, and write other lists of who
+# may do what.
 source=$1
 PATH=$2:$PATH
 # In memory if there is a gigabyte: each of a thousand charges is synced several times.
@@ -12,6 +13,15 @@ else
 fi
 data=$work/data
 curator_pid= analyst_pid= curator_port=0 analyst_port=0
+# $state: the analyst's directory below $work.
+state=state
+curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
+curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
+analyst_flags() {
+  echo --state-dir "$work/$state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
+}
+echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
+echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
 finish() {
   kill -KILL $curator_pid $analyst_pid 2>/dev/null
   wait 2>/dev/null

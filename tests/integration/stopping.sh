@@ -5,14 +5,6 @@
 set -uo pipefail
 . "${BASH_SOURCE%/*}/servers.sh"
 
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' > "$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' > "$work/clients.json"
-
-curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
-curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 # Ends PID with SIGTERM within 60 s.
 ends() { # PID WHAT
   kill -TERM "$1"

@@ -330,7 +330,7 @@ TEST_F(TwoPartiesWithoutNoise, ARunOfObjectiveReleasesTheLossOfItsDictionary) {
   EXPECT_NEAR(run.objective().value(), expected, 1e-6);
 }
 
-TEST_F(TwoParties, AutoIsMomentsUnlessRoundsAreAskedFor) {
+TEST_F(TwoParties, AutoIsTwoMomentsUnlessRoundsAreAskedFor) {
   v1::RunSpecification specification;
   *specification.mutable_parameters() = ToProto(curator::SmallRun());
   specification.mutable_parameters()->set_mechanism("auto");
@@ -340,9 +340,9 @@ TEST_F(TwoParties, AutoIsMomentsUnlessRoundsAreAskedFor) {
         ->reply.specification()
         .parameters();
   };
-  EXPECT_EQ(chosen().mechanism(), "moments");
+  EXPECT_EQ(chosen().mechanism(), "aimed");
   EXPECT_EQ(chosen().moment_rows(), kFeatures);
-  EXPECT_EQ(chosen().rounds(), 1u);
+  EXPECT_EQ(chosen().rounds(), 2u);
   specification.mutable_parameters()->set_rounds(7);
   EXPECT_EQ(chosen().mechanism(), "statistics");
   specification.mutable_parameters()->set_rounds(0);

@@ -18,7 +18,7 @@
 #include "curator/serve/session.h"
 #include "gtest/gtest.h"
 #include "tests/common/base/added_row.h"
-#include "tests/curator/serve/curator_fixture.h"
+#include "tests/mechanism/analyst_fixture.h"
 
 namespace dpnmf {
 namespace {
@@ -33,7 +33,7 @@ using curator::kUsers;
 constexpr char kName[] = "totals";
 
 // A person adds an integer of [0, m] to `total`: Delta = m steps under either
-// relation. `columns` is S_v: Theorem "Sensitivity of G and of the mean".
+// relation. `columns` is S_v: theorem 4a of docs/privacy.md.
 std::vector<StageDraft> Stages(MuSquared whole, int bits,
                                const RunParameters& parameters,
                                const DatasetFacts& facts) {
@@ -163,24 +163,8 @@ DatasetFacts Facts() {
   return facts;
 }
 
-class AddedMechanism : public CuratorFixture {
+class AddedMechanism : public AnalystFixture {
  protected:
-  AddedMechanism() {
-    connection_ = analyst::ConnectCurator(server_->InProcessChannel({}),
-                                          std::chrono::seconds(60));
-    store_ = analyst::RunStore::Open(directory_ + "/analyst").value();
-    analyst::RunManager::Settings settings;
-    settings.learner.first_pause = settings.learner.longest_pause =
-        std::chrono::milliseconds(1);
-    manager_ =
-        analyst::RunManager::Create(store_.get(), connection_.get(), settings)
-            .value();
-  }
-  ~AddedMechanism() override {
-    manager_.reset();
-    connection_.reset();
-  }
-
   // Before the parties' threads, and gone after them.
   struct Rows {
     AddedRow<Mechanism> row{&Mechanisms(), &kPublic};
@@ -189,9 +173,6 @@ class AddedMechanism : public CuratorFixture {
     AddedRow<analyst::Mechanism> at_analyst{&analyst::Mechanisms(),
                                             &kAtAnalyst};
   };
-  std::unique_ptr<analyst::CuratorConnection> connection_;
-  std::unique_ptr<analyst::RunStore> store_;
-  std::unique_ptr<analyst::RunManager> manager_;
 };
 
 TEST_F(AddedMechanism, RunsFromItsDescriptorToAPaidRelease) {
@@ -205,12 +186,7 @@ TEST_F(AddedMechanism, RunsFromItsDescriptorToAPaidRelease) {
   const RunPlan plan = PlanRun(FromProto(filled).value(), facts).value();
   const std::string id =
       manager_->Start(planned, std::nullopt, "dns:alice")->run_id();
-  ASSERT_TRUE(manager_
-                  ->Watch(
-                      id, 0, [](const v1::RunEvent&) { return true; },
-                      [] { return false; })
-                  .ok());
-  const v1::Run run = manager_->Get(id).value();
+  const v1::Run run = Await(id);
   ASSERT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
 
   // Both sides planned the same, and the ledger has been paid just that.

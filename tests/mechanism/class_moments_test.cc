@@ -18,7 +18,7 @@
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 #include "tests/curator/factor/contribution_checks.h"
-#include "tests/curator/serve/curator_fixture.h"
+#include "tests/mechanism/analyst_fixture.h"
 
 namespace dpnmf {
 namespace {
@@ -287,26 +287,13 @@ TEST(ClassMomentsPlan, ChargesOnePriceForTheWholeBlock) {
 
 // ------------------------------------------------------------- over the wire
 
-class ClassMomentsRun : public curator::CuratorFixture {
+class ClassMomentsRun : public AnalystFixture {
  protected:
   ClassMomentsRun() {
     std::vector<std::unique_ptr<curator::Dataset>> datasets;
     datasets.push_back(Labelled());
     datasets.push_back(curator::PlantedDataset("hidden", "others"));
     catalog_ = curator::Catalog::FromDatasets(std::move(datasets));
-    connection_ = analyst::ConnectCurator(server_->InProcessChannel({}),
-                                          std::chrono::seconds(60));
-    store_ = analyst::RunStore::Open(directory_ + "/analyst").value();
-    analyst::RunManager::Settings settings;
-    settings.learner.first_pause = settings.learner.longest_pause =
-        std::chrono::milliseconds(1);
-    manager_ =
-        analyst::RunManager::Create(store_.get(), connection_.get(), settings)
-            .value();
-  }
-  ~ClassMomentsRun() override {
-    manager_.reset();
-    connection_.reset();
   }
 
   // The planted data set; people have the label of their part, two of them.
@@ -332,10 +319,6 @@ class ClassMomentsRun : public curator::CuratorFixture {
     *specification.mutable_parameters() = ToProto(parameters);
     return specification;
   }
-
-  std::unique_ptr<analyst::CuratorConnection> connection_;
-  std::unique_ptr<analyst::RunStore> store_;
-  std::unique_ptr<analyst::RunManager> manager_;
 };
 
 TEST_F(ClassMomentsRun, RunsFromThePlanToAPaidRelease) {
@@ -346,12 +329,7 @@ TEST_F(ClassMomentsRun, RunsFromThePlanToAPaidRelease) {
   EXPECT_EQ(planned.dataset.classes().sizes_size(), 0);
   const std::string id =
       manager_->Start(planned, std::nullopt, "dns:alice")->run_id();
-  ASSERT_TRUE(manager_
-                  ->Watch(
-                      id, 0, [](const v1::RunEvent&) { return true; },
-                      [] { return false; })
-                  .ok());
-  const v1::Run run = manager_->Get(id).value();
+  const v1::Run run = Await(id);
   ASSERT_EQ(run.state(), v1::RUN_STATE_COMPLETED) << run.error();
   EXPECT_EQ(ledger_->PositionOf("people").value().charged.UnitsText(),
             run.plan().cost().units());

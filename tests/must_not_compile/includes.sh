@@ -5,54 +5,63 @@
 set -u
 cd "$1" || exit 2
 bad=0
-# forbid PATTERN FOLDER... : no line of the folders may match.
+# forbid PATTERN PATH... : no line of the files may match. A path that is not there
+# (a folder has got another name) and a pattern that is none are failures too.
 forbid() {
-  local pattern=$1
+  local pattern=$1 path status=0
   shift
-  if grep -rnE --include='*.h' --include='*.cc' "$pattern" "$@"; then
-    bad=1
-  fi
+  for path in "$@"; do
+    [ -e "$path" ] || { echo "there is no $path"; bad=1; }
+  done
+  grep -rnE --include='*.h' --include='*.cc' "$pattern" "$@" || status=$?
+  [ $status = 1 ] || bad=1
 }
 forbid '^#include "\.\./' common curator analyst tests bench
 forbid '^#include "(curator|analyst)/' common
 forbid '^#include "analyst/' curator
 forbid '^#include "curator/' analyst
 forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/privacy common/nmf \
-  curator/data curator/import curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
+  curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
+  curator/publish curator/recommend/recommender.h curator/recommend/recommender.cc \
   curator/lab/evaluate curator/lab/factorize curator/serve/session.h curator/serve/session.cc
 # dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
-forbid '^#include "curator/(noise|ledger|gate|mechanism|serve|maintenance|commands)/' curator/lab
+forbid '^#include "curator/(noise|ledger|gate|mechanism|ranks|federation|serve|recommend|maintenance|publish|commands)/' curator/lab
 outside_lab=$(ls -d curator/*/ | grep -v '^curator/lab/$')
 forbid '^#include "curator/lab/' $outside_lab
 # Rooms of the curator, from the bottom up: none includes one above it.
-forbid '^#include "curator/(import|factor|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/data
-forbid '^#include "curator/(factor|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/import
-forbid '^#include "curator/(import|mechanism|noise|ledger|gate|serve|maintenance|commands)/' curator/factor
+top='serve|recommend|maintenance|publish|commands|web|lab'
+forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/data
+forbid "^#include \"curator/(draft|factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/import
+forbid "^#include \"curator/(factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/draft
+forbid "^#include \"curator/(import|draft|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/factor
 forbid '^#include "curator/[a-mo-z]' curator/noise
-forbid '^#include "curator/(import|factor|mechanism|noise|gate|serve|maintenance|commands)/' curator/ledger
-forbid '^#include "curator/(import|mechanism|federation|serve|maintenance|commands)/' curator/gate
+forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|gate|federation|$top)/" curator/ledger
+forbid "^#include \"curator/(import|draft|mechanism|ranks|federation|$top)/" curator/gate
 # What curators sign and how they mask knows neither sums nor the gate.
-forbid '^#include "curator/(import|factor|gate|mechanism|serve|maintenance|commands)/' curator/federation
+forbid "^#include \"curator/(import|draft|factor|gate|mechanism|ranks|$top)/" curator/federation
 forbid '^#include [<"](grpc|google/protobuf)' common/federation curator/federation
-forbid '^#include "curator/(import|serve|maintenance|commands)/' curator/mechanism
-forbid '^#include "curator/ranks/' curator/data curator/import curator/factor curator/noise curator/ledger \
-  curator/gate curator/mechanism curator/lab
-forbid '^#include "curator/(noise|ledger|serve|maintenance|commands)/' curator/ranks
+forbid "^#include \"curator/(import|draft|ranks|federation|$top)/" curator/mechanism
+forbid "^#include \"curator/(draft|noise|ledger|federation|$top)/" curator/ranks
 # MPI is in the program of a rank alone; the curator loads nothing of it.
 forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst \
   $(ls -d curator/*/ | grep -v '^curator/ranks/$') $(ls curator/ranks/* | grep -v "/ranks_main.cc$\|/patient_mpi.h$")
-# The items of a stored data set are read with the importer's item_table alone.
-forbid '^#include "curator/(import/([^i]|i[^t])|(maintenance|commands|recommend)/)' curator/serve
+# The items of a stored data set are read with the importer's item_table, the
+# weights of its features with its feature_weights, and nothing else of it.
+forbid '^#include "curator/(import/([^if]|i[^t]|f[^e])|(draft|maintenance|publish|commands|recommend|web)/)' curator/serve
 # Lists are a function of the model and one record: nothing of the ledger, the
 # gate or the noise is near them.
-forbid '^#include "curator/(import|factor|mechanism|noise|ledger|gate|maintenance|commands)/' curator/recommend
+forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|maintenance|publish|commands)/' \
+  curator/recommend
+# What publishes a table reads drafts, the ledger and stored releases: it computes and draws nothing.
+forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|serve|recommend|maintenance|commands|web|lab)/' \
+  curator/publish
 # The operator's page knows the curator by its control socket alone, and no other room
 # of the curator knows a web page.
 forbid '^#include "curator/([^sw]|serve/([^c]|c[^o]))' curator/web
 forbid '^#include "(common|curator)/web/' $(ls -d curator/*/ | grep -v '^curator/web/$')
 # People's lists have no place in the analyst's programs.
 forbid 'dpnmf/recommend/' analyst common curator/lab
-forbid '^#include "curator/commands/' curator/maintenance
+forbid '^#include "curator/(publish|recommend|commands)/' curator/maintenance
 # The client sees nothing else of the analyst.
 forbid '^#include "analyst/([^c]|c[^l]|cl[^i]|client[^/])' analyst/client
 # A header has one text, with failpoints and without (cmake/Failpoints.cmake).
@@ -61,13 +70,18 @@ if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator
 fi
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
-  curator/noise curator/ledger curator/gate curator/mechanism curator/serve curator/commands
-# The walls hold only if the patterns can see: plant a line and look for it.
+  curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/serve curator/publish \
+  curator/commands
+# The walls hold only if they can see: what is planted must be found by forbid itself.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 echo '#include "curator/data/dataset.h"' > "$planted/planted.h"
-if ! grep -rqE --include='*.h' '^#include "curator/' "$planted"; then
-  echo "the check itself is blind"
+finds() { (bad=0; forbid "$@" >/dev/null 2>&1; [ $bad = 1 ]); }
+finds '^#include "curator/' "$planted" || { echo "the check is blind to a line"; bad=1; }
+finds '^#include "analyst/' "$planted/none" || { echo "the check is blind to a missing folder"; bad=1; }
+finds '^#include (' "$planted" || { echo "the check is blind to a broken pattern"; bad=1; }
+if finds '^#include "analyst/' "$planted"; then
+  echo "the check finds what is not there"
   bad=1
 fi
 exit $bad

@@ -84,6 +84,11 @@ class Servers:
             "--name", "people", "--population", "group", "--input", self.work / "people.csv", "--users", "rows",
             "--features", names, "--epsilon", 200, "--delta", 1e-6,
         )  # fmt: skip
+        weights = self._write("weights.txt", "".join(f"name {d},{1 + d / 4}\n" for d in range(8)))
+        self.import_with(
+            "--name", "weighted", "--population", "group", "--input", self.work / "people.csv", "--users", "rows",
+            "--features", names, "--feature-weights", weights, "--epsilon", 200, "--delta", 1e-6,
+        )  # fmt: skip
         labels = ["even" if n % 2 == 0 else "odd" for n in range(200)]
         rows = [",".join([*map(str, row), label]) for row, label in zip(people(200), labels)]
         self._write("labelled.csv", "".join(row + "\n" for row in rows))

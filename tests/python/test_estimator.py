@@ -11,13 +11,14 @@ import numpy as np
 import pandas
 import pytest
 import scipy.optimize
+import scipy.sparse
 import sklearn.base
 import sklearn.model_selection
 import sklearn.pipeline
 from servers import people
 from sklearn.exceptions import NotFittedError
 
-from dpnmf import InputError, NotFoundError, PrivateNMF, RunFailedError
+from dpnmf import InputError, NotFoundError, Prior, PrivateNMF, RunFailedError
 
 
 def estimator(client, **params):
@@ -171,6 +172,11 @@ def test_top_names_the_features(model):
 def test_plots(model):
     pictures = model.plot_parts(shape=(2, 4))
     assert [axis.get_title() for axis in pictures.axes] == ["part 0", "part 1"]
+    np.testing.assert_array_equal(pictures.axes[0].images[0].get_array(), model.components_[0].reshape(2, 4))
+    down = model.plot_parts(shape=(2, 4), order="column")
+    np.testing.assert_array_equal(down.axes[1].images[0].get_array(), model.components_[1].reshape(4, 2).T)
+    with pytest.raises(InputError, match="order-unknown"):
+        model.plot_parts(shape=(2, 4), order="F")
     bars = model.plot_parts(words=3, errors=True)
     assert len(bars.axes[0].patches) == 3
     with pytest.raises(InputError, match="shape-mismatch"):
@@ -248,3 +254,76 @@ def test_scikit_learn_is_not_needed(servers, model, monkeypatch):
     monkeypatch.setenv("DPNMF_CONFIG", str(servers.config))
     done = subprocess.run([sys.executable, "-c", WITHOUT_SKLEARN], capture_output=True, text=True)
     assert done.stdout.strip() == f"{model.run_id_} (1, 2)", done.stderr
+
+
+def test_own_people_are_weighted_as_the_data_set_is(client, servers, tmp_path):
+    weights = 1 + np.arange(8) / 4
+    assert client.dataset("weighted").weighted and not client.dataset("people").weighted
+    fitted = PrivateNMF(dataset="weighted", rank=2, epsilon=12, client=client, progress=False).fit()
+    own = people(50)
+    scaled = own * weights
+    scaled = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+    expected = np.array([scipy.optimize.nnls(fitted.components_.T, v)[0] for v in scaled])
+    assert np.allclose(fitted.transform(own), expected, atol=1e-6)
+    again = pickle.loads(pickle.dumps(fitted)).refit(rank=2)
+    assert np.allclose(again.transform(own), expected, atol=1e-6)
+    np.savetxt(tmp_path / "own.csv", own, fmt="%d", delimiter=",")
+    servers.command("transform", fitted.run_id_, "--input", tmp_path / "own.csv", "--output", tmp_path / "h.npy")
+    assert np.allclose(np.load(tmp_path / "h.npy"), expected, atol=1e-6)
+
+
+def test_weights_travel_with_a_release(client, tmp_path):
+    run = PrivateNMF(dataset="weighted", rank=2, epsilon=12, client=client, progress=False).fit().run_id_
+    client.export(run, moments=tmp_path / "g.npz")
+    assert np.array_equal(np.load(tmp_path / "g.npz")["weights"], 1 + np.arange(8) / 4)
+
+
+def test_a_prior_changes_the_fit_and_nothing_else(client, servers, model):
+    before = servers.charges("group")
+    public = people(40)
+    bent = model.refit(prior=public)
+    assert bent.run_.message.specification.priors[0].shape.rows == 8
+    assert bent.run_id_ != model.run_id_ and servers.charges("group") == before
+    assert model.refit(prior=public).run_id_ == bent.run_id_  # the same request
+    assert bent.refit(rank=3).run_.message.specification.priors[0].sha256  # it keeps its prior
+    assert not bent.refit(rank=3, prior="none").run_.message.specification.priors
+    by_name = Prior.people(pandas.DataFrame(public[:, ::-1], columns=[f"name {d}" for d in range(8)][::-1]))
+    turned = model.refit(prior=by_name)
+    assert np.allclose(turned.components_, bent.components_)  # matched by name
+    sparse = model.refit(prior=scipy.sparse.csr_matrix(public))
+    assert np.allclose(sparse.components_, bent.components_)
+    assert servers.charges("group") == before
+
+
+def test_a_prior_is_a_run_parts_or_a_moment(client, servers, model):
+    before = servers.charges("group")
+    parts = Prior.parts(model.components_)
+    for prior in (model.run_, f"run:{model.run_id_[:8]}", parts, [parts, model.run_], Prior.moment(np.eye(8))):
+        assert model.refit(rank=2, prior=prior).components_.shape == (2, 8)
+    assert servers.charges("group") == before
+    fresh = PrivateNMF(dataset="people", rank=2, epsilon=11, prior=parts, client=client, progress=False).fit()
+    assert fresh.run_.message.specification.priors and servers.charges("group") == before + 1
+    assert sklearn.base.clone(fresh).fit().run_id_ == fresh.run_id_
+    assert servers.charges("group") == before + 1
+
+
+@pytest.mark.parametrize(
+    "prior, code",
+    [
+        ("file.npy", "prior-kind-unknown"),
+        (-np.ones((3, 8)), "prior-negative"),
+        (np.full((3, 8), np.nan), "prior-not-finite"),
+        (np.ones(8), "prior-shape-invalid"),
+        (np.ones((3, 7)), "prior-features-differ"),
+        ("run:" + "0" * 32, "run-unknown"),
+    ],
+)
+def test_a_prior_that_is_none_is_refused(servers, model, prior, code):
+    before = servers.charges("group")
+    with pytest.raises(Exception) as refused:
+        model.refit(prior=prior)
+    assert refused.value.code == code
+    with pytest.raises(Exception) as refused:
+        Prior.people(np.ones((3, 8)), names=["one"])
+    assert refused.value.code == "prior-shape-invalid"
+    assert servers.charges("group") == before

@@ -182,6 +182,24 @@ def test_a_paid_release_is_found_whatever_the_rank(service):
     client._refuse_paid(Planned, client.runs())
 
 
+def test_two_paid_releases_are_found_whatever_the_rank(service, monkeypatch):
+    analyst, client = service
+    held = pb.Run()
+    held.CopyFrom(analyst.runs[PAID])
+    held.specification.parameters.mechanism = "aimed"
+    monkeypatch.setitem(analyst.runs, PAID, held)
+
+    class Planned:
+        accepted, message = True, pb.PlanRunReply()
+
+    Planned.message.specification.CopyFrom(held.specification)
+    Planned.message.specification.parameters.rank = 5
+    Planned.message.plan.stages.add(release="moments")
+    Planned.message.plan.stages.add(release="aimed")
+    with pytest.raises(StateError, match="release-paid"):
+        client._refuse_paid(Planned, client.runs())
+
+
 def test_parts_say_whether_they_are_noise(service):
     _, client = service
     parts = client.model(PAID, parts=True).parts

@@ -27,7 +27,7 @@ def test_the_notebook_runs(executed):
 def test_progress_and_pictures_are_shown(executed):
     data = [o.get("data", {}) for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     progress = [d["text/html"] for d in data if "<progress" in d.get("text/html", "")]
-    assert any('max="1" value="1"' in html and "completed 1/1" in html for html in progress)
+    assert any('max="2" value="2"' in html and "completed 2/2" in html for html in progress)
     assert any("image/png" in d for d in data)
     assert any("<table>" in d.get("text/html", "") for d in data)
 

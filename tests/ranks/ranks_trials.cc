@@ -7,13 +7,18 @@
 //                                                moments
 //   ranks_trials idle MPI_RUN PROGRAM WORK       waiting ranks use no processor
 //   ranks_trials machines MPI_RUN PROGRAM WORK   the same bits and faults on
-//   two
-//                                                machines
+//                                                two machines
+//   ranks_trials links MPI_RUN PROGRAM WORK SEED TRIALS
+//                                                the link between two machines
+//                                                is cut at random moments
+//   ranks_trials parts MPI_RUN PROGRAM WORK      the same bits of parts on two
+//                                                machines with their own disks
 //
 // Prints what is wrong, or nothing; exits with 1 if anything is.
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -23,6 +28,8 @@
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "curator/data/shards.h"
+#include "curator/import/part.h"
 #include "curator/ranks/rank_job.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
@@ -85,7 +92,7 @@ std::vector<RanksProcess> Named(const std::vector<RanksProcess>& all,
 struct Trials {
   std::vector<std::string> mpi_run;
   std::string program, work;
-  int wrong = 0;
+  std::atomic<int> wrong = 0;  // also from the thread that cuts
 
   void Wrong(const std::string& what) {
     std::cout << what << std::endl;
@@ -127,7 +134,12 @@ void Bits(const Scratch& scratch, Trials* trials) {
       all.push_back(*std::move(data));
     }
   }
-  for (const int ranks : {1, 2, 3, 4}) {
+  // Second moments of 80,200 entries, which go in three pieces.
+  ImportPeopleOf(scratch, data_dir, "wide", 60, 400, false, std::nullopt);
+  auto wide = Dataset::Open(DatasetDirectory(data_dir, "wide"));
+  if (!wide.ok()) return trials->Wrong("no wide data set");
+  all.push_back(*std::move(wide));
+  for (const int ranks : {1, 2, 3, 4, 7}) {
     for (const int threads : {1, 3}) {
       const auto job = RankJob::Start(trials->Options(ranks, threads));
       if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
@@ -274,6 +286,135 @@ void Machines(const Scratch& scratch, Trials* trials) {
   if (!NothingLeft()) trials->Wrong("a process is left");
 }
 
+// WORK/hosts as above; `WORK/link down` cuts the link between the two machines,
+// `WORK/link up` mends it. A cut costs rounds, never a wrong sum, and one new
+// job once the link is there again; what is cut off ends by itself.
+void Links(const Scratch& scratch, Trials* trials, unsigned seed, int count) {
+  ImportPeopleOf(scratch, trials->work + "/data", "l", 2000, 40, false,
+                 std::nullopt);
+  const auto data =
+      Dataset::Open(DatasetDirectory(trials->work + "/data", "l"));
+  if (!data.ok()) return trials->Wrong("no data set");
+  const AskedRun run = RunOf(**data, "statistics", true);
+  const AskedRound& round = run.rounds.front();
+  const auto right = InOneProcess(**data)(run, round);
+  RankJobOptions options = trials->Options(4, 1);
+  options.hosts = trials->work + "/hosts";
+  options.private_network = true;
+  options.deadline = std::chrono::seconds(4);
+  options.slack = std::chrono::seconds(2);
+  auto job = RankJob::Start(options);
+  if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
+  const auto link = [&](const char* state) {
+    if (std::system(absl::StrCat(trials->work, "/link ", state).c_str()) != 0)
+      trials->Wrong(absl::StrCat("the link cannot be set ", state));
+  };
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < count && trials->wrong == 0; ++trial) {
+    const std::uint64_t before = (*job)->jobs();
+    std::thread cutter([&, moment = random() % 20000] {
+      std::this_thread::sleep_for(std::chrono::microseconds(moment));
+      link("down");
+    });
+    bool failed = false;
+    while (!failed && trials->wrong == 0) {
+      const auto sums = InJob(**data, job->get())(run, round);
+      if (sums.ok() && sums->parts != right->parts)
+        trials->Wrong("a round gave other sums");
+      if (!sums.ok() && ReasonCode(sums.status()) != "ranks-failed")
+        trials->Wrong(std::string(sums.status().message()));
+      failed = !sums.ok();
+    }
+    cutter.join();
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 2000));
+    // Nobody asks meanwhile: what the cut left must be gone before the next.
+    link("up");
+    absl::StatusOr<RoundSums> sums = right;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      sums = InJob(**data, job->get())(run, round);
+      if (sums.ok()) break;
+    }
+    if (!sums.ok() || sums->parts != right->parts)
+      trials->Wrong("the round after a cut link is not right");
+    if ((*job)->jobs() != before + 1) {
+      trials->Wrong(
+          absl::StrCat("a cut link cost ", (*job)->jobs() - before, " jobs"));
+    }
+  }
+  // Cut once more, and never mended: the other machine's processes see to it.
+  link("down");
+  (*job).reset();
+  if (!NothingLeft()) {
+    for (const RanksProcess& left : ProcessesOfJobs())
+      trials->Wrong("left behind a cut link: " + left.name);
+  }
+  link("up");
+}
+
+// WORK/hosts as above; on the other machine WORK/other stands in the place of
+// WORK/data. Each has half of the parts, and nobody has all people but the
+// import that the sums are compared with.
+void Parts(const Scratch& scratch, Trials* trials) {
+  const std::string here = trials->work + "/data",
+                    there = trials->work + "/other",
+                    one = trials->work + "/one";
+  for (const std::string& place : {here, there, one}) {
+    std::filesystem::create_directories(place);
+    std::ofstream(place + "/fingerprint.key") << std::string(32, 'k');
+  }
+  ImportPeopleOf(scratch, one, "m", 533, 23, false, std::nullopt);
+  const auto whole = Dataset::Open(DatasetDirectory(one, "m"));
+  if (!whole.ok()) return trials->Wrong("no data set");
+  const std::uint64_t ends[] = {100, 101, 350, 533};
+  std::vector<std::string> lines =
+      absl::StrSplit(PeopleText(533, 23, false), '\n');
+  std::uint64_t first = 0;
+  for (const std::uint64_t end : ends) {
+    const bool is_here = first < 101;
+    ImportOptions options;
+    options.data_dir = is_here ? here : there;
+    std::string text;
+    for (std::uint64_t n = first; n < end; ++n)
+      absl::StrAppend(&text, lines[n], "\n");
+    options.input = scratch.Write("part.csv", text);
+    options.users_are_rows = true;
+    options.name = std::string("m");
+    options.population = std::string("p");
+    options.epsilon = 8;
+    options.delta = 1e-5;
+    options.shard_of = PartRange{first, end - first, 533};
+    const auto part = ImportPart(options);
+    if (!part.ok()) return trials->Wrong(std::string(part.status().message()));
+    if (!is_here) {
+      std::filesystem::copy(part->record, PartsDirectory(here, "m"));
+    }
+    first = end;
+  }
+  ImportOptions joined;
+  joined.data_dir = here;
+  joined.name = std::string("m");
+  absl::Status status = TakeDeclarationOfParts(&joined);
+  if (status.ok()) status = Import(joined).status();
+  if (!status.ok()) return trials->Wrong(std::string(status.message()));
+  const std::string own = DatasetDirectory(here, "m") + "/",
+                    copy = DatasetDirectory(there, "m") + "/";
+  std::filesystem::create_directories(copy);
+  for (const char* file : {"dataset.json", "shards.json"})
+    std::filesystem::copy(own + file, copy + file);
+  const auto parts = Dataset::Open(DatasetDirectory(here, "m"));
+  if (!parts.ok()) return trials->Wrong(std::string(parts.status().message()));
+
+  RankJobOptions options = trials->Options(4, 1);
+  options.hosts = trials->work + "/hosts";
+  options.private_network = true;
+  const auto job = RankJob::Start(options);
+  if (!job.ok()) return trials->Wrong(std::string(job.status().message()));
+  if (ExpectTheBitsOfOneProcess(
+          **whole, [&] { return InJob(**parts, job->get()); }) != kRounds ||
+      testing::Test::HasFailure())
+    trials->Wrong("parts on two machines have other bits");
+}
+
 int Run(int argc, char** argv) {
   if (argc < 5) return 2;
   const std::string what = argv[1];
@@ -284,9 +425,13 @@ int Run(int argc, char** argv) {
   if (what == "bits") Bits(scratch, &trials);
   if (what == "idle") Idle(scratch, &trials);
   if (what == "machines") Machines(scratch, &trials);
-  if (what == "faults" && argc == 7)
-    Faults(scratch, &trials, static_cast<unsigned>(std::atoi(argv[5])),
-           std::atoi(argv[6]));
+  if (what == "parts") Parts(scratch, &trials);
+  if (argc == 7) {
+    const auto seed = static_cast<unsigned>(std::atoi(argv[5]));
+    const int count = std::atoi(argv[6]);
+    if (what == "faults") Faults(scratch, &trials, seed, count);
+    if (what == "links") Links(scratch, &trials, seed, count);
+  }
   return trials.wrong == 0 ? 0 : 1;
 }
 

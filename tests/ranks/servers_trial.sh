@@ -4,13 +4,6 @@
 set -uo pipefail
 RANDOM=$3
 . "$1/tests/integration/servers.sh"
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
-curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
-curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 ranks=(--ranks 3 --threads 1 --ranks-seconds 3)
 # Ranks and mpirun of this data directory.
 job() { pgrep -f "dpnmf-ranks /.*/socket $data 1" || true; }
@@ -38,12 +31,26 @@ awk '{ sub(/^[^,]*,/, ""); print (NR % 2 ? "a," : "b,") NR "," $0 }' "$work/peop
 dpnmf-curator import --name labelled --population others --input "$work/labelled.csv" --users rows --label-columns 2 \
   --class-column 1 --classes a,b --epsilon 4 --delta 1e-6 "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import with classes"
 
+# The same people in three parts, of which this machine has all.
+first=1
+for last in 30 31 300; do
+  sed -n "${first},${last}p" "$work/people.csv" >"$work/part.csv"
+  dpnmf-curator import --name inparts --population group --input "$work/part.csv" --users rows --epsilon 4 \
+    --delta 1e-6 --shard-of "$first-$last/300" "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import of a part"
+  first=$((last + 1))
+done
+exits 2 "people with the same rows" dpnmf-curator join-parts --name inparts "${curator_dirs[@]}"
+says parts-duplicate
+exits 0 "join-parts" dpnmf-curator join-parts --name inparts --accept-equal-rows "${curator_dirs[@]}"
+
 # Refusals, before anything is served.
 printf 'localhost slots=2\nnode17 slots=2\n' >"$work/hosts"
 serve() { dpnmf-curator serve $(curator_flags) --listen 127.0.0.1:0 "$@"; }
 exits 2 "hosts beyond the machine" serve "${ranks[@]}" --hosts "$work/hosts"
 says private-network-missing
 exits 2 "hosts without ranks" serve --hosts "$work/hosts"
+exits 7 "parts without ranks" serve
+says ranks-needed
 exits 5 "a launcher that is not there" serve "${ranks[@]}" --mpi-run /nonexistent/mpirun
 says ranks-missing
 exits 5 "a launcher that starts nothing" serve "${ranks[@]}" --mpi-run /bin/true
@@ -58,6 +65,7 @@ outside=$(listens | grep -v '^0100007F:\|^00000000000000000000000001000000:')
 [ -z "$outside" ] || fail "the job listens beyond this machine: $outside"
 exits 0 "a run" as alice train --dataset people --rank 2 --rounds 5 --epsilon 0.5 --wait
 exits 0 "moments" as alice train --dataset people --mechanism moments --rank 2 --epsilon 0.5 --wait
+exits 0 "people in parts" as alice train --dataset inparts --rank 2 --rounds 3 --epsilon 0.5 --wait
 exits 0 "data with classes" as alice train --dataset labelled --rank 2 --rounds 2 --epsilon 0.5 --wait
 exits 0 "moments with classes" as alice train --dataset labelled --mechanism moments --rank 2 --epsilon 0.5 --wait
 charged() { dpnmf-curator ledger show "${curator_dirs[@]}" --format json | grep -c '"kind": "charge"'; }

@@ -17,6 +17,8 @@ namespace dpnmf::curator {
 // that what the limit law errs by at these sample sizes stays within the claim.
 inline constexpr double kFalseAlarm = 1e-8;
 
+inline constexpr std::uint64_t kTwo30 = std::uint64_t{1} << 30;
+
 struct Verdict {
   bool passes = false;
   std::string detail;  // statistic and critical value

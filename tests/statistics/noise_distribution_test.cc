@@ -22,7 +22,6 @@ void PrintTo(const GaussianCase& sigma, std::ostream* out) {
 namespace {
 
 constexpr std::uint64_t kSeed = 20160615;
-constexpr std::uint64_t kTwo30 = std::uint64_t{1} << 30;
 
 std::vector<std::int64_t> Draw(std::size_t size, std::uint64_t numerator,
                                std::uint64_t denominator = 1,

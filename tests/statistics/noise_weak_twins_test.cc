@@ -17,7 +17,6 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::size_t kSize = 4'000'000;
-constexpr std::uint64_t kTwo30 = std::uint64_t{1} << 30;
 constexpr double kSigma = 0x1p30;
 
 std::vector<std::int64_t> Sound(std::uint64_t numerator,

@@ -2,6 +2,7 @@
 add_executable(draw_noise draw_noise.cc)
 target_include_directories(draw_noise PRIVATE ${CMAKE_BINARY_DIR}/include/test)
 target_link_libraries(draw_noise PRIVATE dpnmf_noise dpnmf_base dpnmf_command_line)
+add_dependencies(sanitized_tests draw_noise)
 set_target_properties(draw_noise PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Sizes, scales, exact parsing and refusals.

@@ -10,7 +10,7 @@ import traceback
 import urllib.parse
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -83,7 +83,11 @@ def until(condition, what):
             return condition()
         except StaleElementReferenceException:
             return False
-    return WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(quiet, 'never: ' + what)
+    try:
+        return WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(quiet, 'never: ' + what)
+    except TimeoutException:
+        print(driver.current_url, driver.find_element('tag name', 'body').text, sep='\n')
+        raise
 
 
 def js(script, *arguments):
@@ -105,6 +109,7 @@ def text_of(css='main'):
 def press(css):
     """By keyboard: a view that still grows moves a button away between the pointer's steps.
     That the pointer reaches each button is part of audit.js."""
+    until(lambda: one(css).is_displayed() and one(css).is_enabled(), css + ' that can be pressed')
     one(css).send_keys(Keys.ENTER)
 
 

@@ -35,7 +35,7 @@ def started():
     return js('return location.hash').removeprefix('#/run/')
 
 
-def ended(state):
+def in_state(state):
     until(lambda: seen(f'.view[data-state={state}]'), 'the run ' + state)
 
 
@@ -158,7 +158,7 @@ def test_a_run_starts_after_the_question_and_ends():
     until(lambda: not seen('dialog'), 'the way back')
     check(js('return document.activeElement.id') == 'start', 'the focus is lost')
     runs['first'] = started()
-    ended('completed')
+    in_state('completed')
     until(lambda: seen('#parts[data-columns="2"] .part'), 'two parts')
     check('bare nuclei' in text_of('#parts'), 'the features have no names: ' + text_of('#parts'))
     shown('3 of 3', '#rounds')
@@ -166,6 +166,7 @@ def test_a_run_starts_after_the_question_and_ends():
 
 
 def test_parts_have_error_bars():
+    until(lambda: seen('#errors'), 'the parts of the run that has ended')  # they are fetched once more
     press('#errors')
     until(lambda: 'shown' in text_of('#errors') or seen('#parts .problem'), 'the standard errors')
     check(not seen('#parts .problem'), text_of('#parts'))
@@ -179,7 +180,7 @@ def test_parts_have_error_bars():
 def test_squares_are_pictures():
     planned('digits', 6, 6, 'statistics', 10)
     runs['digits'] = started()
-    ended('completed')
+    in_state('completed')
     until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
     inked = js('''const c = document.querySelector('canvas.picture'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
         return [c.width, c.height, new Set(Array.from({length: 64}, (_, i) => d[4 * i])).size];''')
@@ -187,16 +188,40 @@ def test_squares_are_pictures():
     looked_at('run')
 
 
+def test_pictures_are_transposed_and_this_is_remembered():
+    pixels = '''const c = document.querySelector('canvas.picture'), d = c.getContext('2d').getImageData(0, 0, 8, 8).data;
+        return Array.from({length: 64}, (_, i) => d[4 * i]);'''
+    rows = js(pixels)
+    columns = [rows[8 * (i % 8) + i // 8] for i in range(64)]
+    check(rows != columns, 'the first part is its own transpose')
+    press('#transpose')
+    until(lambda: js(pixels) == columns, 'the transposed picture')
+    check(one('#transpose').get_attribute('aria-pressed') == 'true', 'the button does not say that it is pressed')
+    go('#/runs')
+    until(lambda: not seen('canvas.picture'), 'the list of runs')
+    go('#/run/' + runs['digits'])
+    until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
+    check(js(pixels) == columns, 'the setting is forgotten')
+    one('[value=bars]').send_keys(Keys.SPACE)
+    until(lambda: not one('#transpose').is_displayed(), 'no button beside bars')
+    one('[value=pictures]').send_keys(Keys.SPACE)
+    press('#transpose')
+    until(lambda: js(pixels) == rows, 'the picture as it was')
+
+
 def test_a_run_is_cancelled_after_the_question():
-    planned('digits', 3, 4, 'statistics', 2000)  # more than a slow click
+    planned('digits', 3, 4, 'statistics', 20000)  # minutes: more than the slowest press
     started()
     until(lambda: seen('#cancel'), 'the button')
+    js('document.getElementById("cancel").focus()')
     until(lambda: int((text_of('#rounds') or '0').split()[0]) >= 2, 'two rounds')
+    in_state('running')
+    check(js('return document.activeElement.id') == 'cancel', 'a new state takes the focus from the button')
     press('#cancel')
     until(lambda: seen('dialog[open]'), 'the question')
     check('stays spent' in text_of('dialog'), 'the cost is not said')
     press('#dialog-yes')
-    ended('cancelled')
+    in_state('cancelled')
     go('#/runs')
     until(lambda: 'cancelled' in text_of('table'), 'the state in the list')
     check(len(seen('tbody tr')) == 3, 'runs are missing')
@@ -206,7 +231,7 @@ def test_a_run_is_cancelled_after_the_question():
 def test_two_runs_are_compared():
     planned('biopsies', 2, 0.5)
     other = started()
-    ended('completed')
+    in_state('completed')
     runs['paid'] = other
     go(f"#/compare/{runs['first']}/{other}")
     until(lambda: len(seen('#comparison tbody tr')) == 2, 'two pairs')
@@ -221,7 +246,7 @@ def test_two_runs_are_compared():
 def test_the_ledgers_agree_and_receipts_are_good():
     go('#/ledger?dataset=biopsies')
     shown('The mirror and the ledger of record agree', '#agreement')
-    shown('4 receipts; each is signed', '#signatures')
+    shown('5 receipts; each is signed', '#signatures')
     looked_at('ledger')
     cookie, key = session()
     reply, lines = page.ask('/api/receipts.jsonl?dataset=biopsies', Cookie=cookie, X_Dpnmf_Key=key)
@@ -232,15 +257,45 @@ def test_the_ledgers_agree_and_receipts_are_good():
     check(verified.returncode == 0, 'the saved receipts do not verify: ' + verified.stderr)
 
 
+def test_an_earlier_release_is_a_prior_of_a_run_and_of_a_refit():
+    go('#/plan?dataset=biopsies&rank=2&epsilon=0.5')
+    until(lambda: len(seen('#prior option')) > 1, 'an earlier run to choose')
+    listed = js('return [...document.querySelectorAll("#prior option")].map(o => o.value)')
+    check(listed[0] == '' and runs['paid'] in listed and runs['first'] not in listed, f'the priors are {listed}')
+    js('document.querySelector("details:has(#prior)").open = true')
+    one('#prior').send_keys(Keys.ARROW_DOWN)  # by keyboard, to the first release
+    chosen = one('#prior').get_attribute('value')
+    check(chosen in listed[1:], 'the keyboard chooses no prior')
+    until(lambda: json.loads(js('return document.querySelector(".view").dataset.planned') or '{}').get('prior') == chosen, 'the plan with the prior')
+    check(one('#start').is_enabled(), 'a run with a prior is refused: ' + text_of('#verdict'))
+    looked_at('prior')
+    second = started()
+    in_state('completed')
+    shown('Priors run ' + chosen[:12])
+    until(lambda: seen('#refit-prior'), 'the refit form')
+    until(lambda: len(seen('#refit-prior option')) > 2, 'releases to choose from')
+    js('const s = document.getElementById("refit-prior"); s.value = "none"')
+    press('#refit')
+    until(lambda: js('return location.hash') not in ('', '#/run/' + second) and seen('.view[data-state=completed]')
+          and 'Fitted to the release of' in text_of(), 'the child')
+    check('Priors' not in text_of(), 'the child has a prior')
+    shown("people's squared length")
+
+
 # ---- What servers of today do not show: replies are exchanged in the page
 
 
 @contextlib.contextmanager
 def exchanged(path, status, reply):
-    """Calls to `path` get `reply` in the place of the program's."""
+    """Calls to `path` get `reply` in the place of the program's; window.sent has their bodies."""
     js('''window.realFetch = window.realFetch || window.fetch;
-          window.fetch = (url, options) => String(url).startsWith(arguments[0])
-            ? Promise.resolve(new Response(arguments[2], {status: arguments[1]})) : window.realFetch(url, options);''',
+          window.sent = [];
+          const [path, status, reply] = arguments;
+          window.fetch = (url, options) => {
+            if (!String(url).startsWith(path)) return window.realFetch(url, options);
+            window.sent.push(options.body);
+            return Promise.resolve(new Response(reply, {status}));
+          };''',
        path, status, reply if isinstance(reply, str) else json.dumps(reply))
     try:
         yield
@@ -250,11 +305,50 @@ def exchanged(path, status, reply):
 
 def test_only_a_release_of_moments_is_offered_again():
     go('#/run/' + runs['first'])  # of statistics
-    ended('completed')
+    in_state('completed')
     until(lambda: seen('#errors'), 'the parts')
     check(not seen('#choose') and not seen('#refit'), 'a refit is offered that the server refuses')
     go('#/run/' + runs['paid'])
     until(lambda: seen('#choose') and seen('#refit'), 'the chooser')
+
+
+def test_what_has_gone_by_is_not_the_state_of_a_run():
+    # Its events come before W does, and the end after it.
+    past = {'event': {'cursor': '1', 'state': 'RUN_STATE_RUNNING', 'round': 1, 'rounds': 3}}
+    go('#/runs')
+    with exchanged('/api/watch', 200, f'data: {json.dumps(past)}\n\n'):
+        go('#/run/' + runs['first'])
+        until(lambda: seen('#errors'), 'the parts of a run that has ended')
+        check(one('.view').get_attribute('data-state') == 'completed' and not seen('#cancel'), 'the run goes on again')
+
+
+def test_what_a_quota_refuses_is_asked_again():
+    busy = {'error': {'code': 'too-many-calls', 'kind': 'UNAVAILABLE', 'message': 'This identity has 256 open calls.'}}
+    go('#/runs')
+    with exchanged('/api/model', 503, busy):
+        js('location.hash = arguments[0]', '#/run/' + runs['first'])
+        shown('takes no further call now', '#banner')
+    until(lambda: seen('#errors'), 'the parts')
+    until(lambda: not text_of('#banner'), 'the end of the trouble')
+
+
+def test_a_start_whose_answer_was_lost_is_the_same_run():
+    planned('biopsies', 2, 0.5)
+    lost = {'error': {'code': 'rpc-failed', 'kind': 'UNAVAILABLE', 'message': 'The connection was cut.'}}
+
+    def start(count):
+        press('#start')
+        until(lambda: seen('dialog[open]'), 'the question')
+        press('#dialog-yes')
+        until(lambda: js('return window.sent.length') == count and one('#start').is_enabled(), 'the refusal')
+        return json.loads(js('return window.sent.at(-1)'))['request_id']
+    with exchanged('/api/start', 503, lost):
+        first = start(1)
+        check(start(2) == first, 'the same form may be charged twice')
+        js('const e = document.getElementById("epsilon"); e.value = 0.25; e.dispatchEvent(new Event("input", {bubbles: true}))')
+        until(lambda: json.loads(js('return document.querySelector(".view").dataset.planned') or '{}').get('epsilon') == 0.25
+              and one('#start').is_enabled(), 'the plan of the other form')
+        check(start(3) != first, 'another form is taken for the same run')
 
 
 def test_what_the_analyst_does_not_offer_is_said():
@@ -274,10 +368,14 @@ def test_the_choice_of_the_rank_is_shown():
              for k in range(1, 9)]
     replies = [{'progress': .5}] + [{'facts': f} for f in facts] + \
         [{'choice': {'rank': 4, 'expected': 5, 'sentence': '4 parts are stable; more are noise.'}}]
-    with exchanged('/api/choose', 200, ''.join('data: ' + json.dumps({'reply': r}) + '\n\n' for r in replies)):
+    events = [{'coherence': {'rank': k, 'parts': k, 'umass': -1.5, 'npmi': k / 10 - .2}} for k in range(1, 9)]
+    events += [{'reply': r} for r in replies]
+    with exchanged('/api/choose', 200, ''.join('data: ' + json.dumps(e) + '\n\n' for e in events)):
         press('#choose')
         shown('4 parts are stable', '#choice')
-    until(lambda: seen('#choose-result canvas'), 'the plot')
+    until(lambda: len(seen('#choose-result canvas')) == 2, 'the plots')
+    js('document.querySelector("#choose-result details").open = true')
+    check('NPMI' in text_of('#choose-result table') and '-0.100' in text_of('#choose-result table').replace('−', '-'), 'the coherence is not in the table')
     check(one('#refit-rank').get_attribute('value') == '4', 'the advised rank is not offered')
     looked_at('choose')
 
@@ -318,6 +416,27 @@ def test_the_keyboard_reaches_everything():
 
 def test_nothing_comes_from_elsewhere():
     nothing_from_elsewhere(page)
+
+
+def test_the_report_of_an_evaluation_draws_its_parts():
+    programs = os.path.dirname(os.environ['DPNMF_WEB_PROGRAM'])
+    top = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + '/../..')
+    drawn = {}
+    driver = browsing.driver
+    first = driver.current_window_handle
+    driver.switch_to.new_window('tab')
+    for order in ('row', 'column'):
+        subprocess.run([programs + '/dpnmf-lab', 'evaluate', '--input', top + '/examples/digits/digits.csv.gz', '--users', 'rows',
+                        '--rank', '1', '--epsilon', '1', '--mechanism', 'none', '--repeats', '1', '--image-width', '8',
+                        '--image-order', order, '--output', f'{WORK}/{order}'], check=True, capture_output=True)
+        driver.get(f'file://{WORK}/{order}/report.html')
+        drawn[order] = js('''const pen = document.querySelector('canvas.parts').getContext('2d');
+            return Array.from({length: 64}, (_, i) => pen.getImageData(4 + 7 * (i % 8) + 3, 4 + 7 * Math.floor(i / 8) + 3, 1, 1).data[0]);''')
+    driver.close()
+    driver.switch_to.window(first)
+    rows = drawn['row']
+    check(len(set(rows)) > 8, f'the picture is {rows}')
+    check(drawn['column'] == [rows[8 * (i % 8) + i // 8] for i in range(64)] != rows, 'the picture is not filled by its columns')
 
 
 def test_a_server_that_is_gone_is_said():

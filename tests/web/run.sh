@@ -19,13 +19,6 @@ if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null ||
 fi
 . "$top/tests/integration/servers.sh" "$top" "$build/bin"
 
-echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["*"]}]}' >"$work/allow.json"
-echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >"$work/clients.json"
-curator_dirs=(--data-dir "$data" --anchor-dir "$work/anchor")
-curator_flags() { echo "${curator_dirs[@]}" --allow "$work/allow.json" $(tls curator); }
-analyst_flags() {
-  echo --state-dir "$work/state" --curator "127.0.0.1:$curator_port" --clients "$work/clients.json" $(tls analyst)
-}
 imported() { dpnmf-curator import "$@" "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import $2"; }
 
 # Images, a table whose columns have names, and people of an empty budget's kind.

@@ -84,8 +84,17 @@ class MatricesReader {
     if (!readers_.contains("G")) return ReleaseIncomplete();
     file.AddInteger("users",
                     static_cast<std::int64_t>(header_.dataset().users()));
-    if (names_.has_value() && names_->complete() && names_->next() > 0)
-      file.AddTexts("features", names_->Take().ids);
+    if (names_.has_value() && names_->complete() && names_->next() > 0) {
+      const ItemList features = names_->Take();
+      if (header_.dataset().named_features())
+        file.AddTexts("features", features.ids);
+      if (!features.weights.empty()) {
+        file.AddVector("weights",
+                       Eigen::Map<const Eigen::VectorXd>(
+                           features.weights.data(),
+                           static_cast<Eigen::Index>(features.weights.size())));
+      }
+    }
     return file.Take();
   }
 

@@ -8,8 +8,8 @@
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/follow.h"
 #include "analyst/client/model.h"
-#include "analyst/client/render/number.h"
 #include "analyst/client/run_id.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/wire/json.h"
 

@@ -82,10 +82,12 @@ absl::StatusOr<ExitCode> Export(const Session& session,
   for (const v1::Receipt& receipt : receipts) text += LineOf(receipt);
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(flags.output, text));
   const v1::ReceiptsReport report = ReportOf(receipts);
-  session.Print(report, absl::StrCat("wrote ", receipts.size(), " receipts to ",
-                                     flags.output,
-                                     "; 'dpnmf receipts verify' checks them\n",
-                                     VoidReceiptsText(report)));
+  session.Print(
+      report,
+      absl::StrCat("wrote ", receipts.size(),
+                   receipts.size() == 1 ? " receipt" : " receipts", " to ",
+                   flags.output, "; 'dpnmf receipts verify' checks them\n",
+                   VoidReceiptsText(report)));
   return kExitOk;
 }
 
@@ -113,11 +115,13 @@ absl::StatusOr<ExitCode> Verify(const Session& session,
   v1::ReceiptsReport report = ReportOf(receipts);
   report.set_ok(true);
   report.set_public_key(HexOf(key));
-  session.Print(report,
-                absl::StrCat("all ", receipts.size(),
-                             " receipts are signed by the curator's "
-                             "key ",
-                             HexOf(key), "\n", VoidReceiptsText(report)));
+  session.Print(
+      report,
+      absl::StrCat(receipts.size() == 1
+                       ? std::string("the receipt is")
+                       : absl::StrCat("all ", receipts.size(), " receipts are"),
+                   " signed by the curator's key ", HexOf(key), "\n",
+                   VoidReceiptsText(report)));
   return kExitOk;
 }
 

@@ -10,13 +10,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "analyst/client/commands/commands.h"
+#include "analyst/client/follow.h"
+#include "analyst/client/law_flags.h"
 #include "analyst/client/model_file.h"
+#include "analyst/client/order_flags.h"
 #include "analyst/client/prior_flags.h"
-#include "analyst/client/render/names.h"
-#include "analyst/client/render/progress.h"
 #include "analyst/client/render/text.h"
 #include "analyst/client/run_id.h"
-#include "analyst/client/watcher.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 
@@ -32,7 +32,10 @@ struct RefitFlags {
   std::string init = "random";
   std::uint64_t seed = 0;
   bool wait = false;
+  LawFlags law;
+  std::vector<std::string> join;
   PriorFlags of_priors;
+  OrderFlags of_order;
 };
 
 absl::Status RankMalformed() {
@@ -80,30 +83,12 @@ absl::StatusOr<std::vector<double>> StartOf(
   return std::vector<double>(w.data(), w.data() + w.size());
 }
 
-// The run as it ended; CANCELLED "interrupted".
 absl::StatusOr<v1::Run> Await(const Session& session,
                               const AnalystClient& client,
                               const std::string& run_id) {
-  Interrupt interrupt;
-  WatchCallbacks callbacks;
-  // On standard error: the output is for scripts.
-  ProgressPrinter printer(
-      session.environment().err,
-      !session.json() && session.environment().terminal_width > 0
-          ? ProgressStyle::kBar
-          : ProgressStyle::kJson,
-      session.environment().terminal_width, v1::CONVERSION_UNSPECIFIED);
-  callbacks.on_event = [](const v1::RunEvent&) {};
-  callbacks.on_learning = [&](double share) { printer.ShowLearning(share); };
-  callbacks.on_retry = [](const absl::Status&, absl::Duration) {};
-  DPNMF_ASSIGN_OR_RETURN(const WatchOutcome outcome,
-                         WatchToEnd(client, run_id, session.environment().retry,
-                                    callbacks, &interrupt));
-  printer.EndLine();
-  if (!outcome.interrupted) return outcome.run;
-  return Refusal(absl::StatusCode::kCancelled, "interrupted",
-                 "Stopped watching; the fits continue. 'dpnmf runs' shows "
-                 "them.");
+  return AwaitRun(session, client, run_id,
+                  "Stopped watching; the fits continue. 'dpnmf runs' shows "
+                  "them.");
 }
 
 std::string RefitText(const v1::ListRunsReply& reply, bool wait) {
@@ -128,7 +113,12 @@ absl::StatusOr<ExitCode> Refit(const Session& session,
   v1::Refit refit;
   DPNMF_ASSIGN_OR_RETURN(*refit.mutable_run_id(),
                          ResolveRunId(client, flags.run));
+  for (const std::string& joined : flags.join) {
+    DPNMF_ASSIGN_OR_RETURN(*refit.add_joined_run_ids(),
+                           ResolveRunId(client, joined));
+  }
   refit.mutable_learner()->set_seed(flags.seed);
+  SetLaw(flags.law, refit.mutable_learner());
   refit.mutable_learner()->set_initialisation(
       start.empty() ? v1::INITIALISATION_RANDOM : v1::INITIALISATION_PUBLIC);
   const bool alone = flags.of_priors.priors == std::vector<std::string>{"none"};
@@ -139,6 +129,8 @@ absl::StatusOr<ExitCode> Refit(const Session& session,
                                       return ResolveRunId(client, id);
                                     }));
   for (const PriorToSend& prior : priors) *refit.add_priors() = prior.header;
+  DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(flags.of_order));
+  if (order.has_value()) *refit.mutable_feature_order() = *order;
   v1::ListRunsReply runs;
   int ended = 0;  // of `runs`, from the first
   for (const std::uint32_t rank : ranks) {
@@ -184,8 +176,10 @@ Command RefitCommand(const Session* session) {
           "run. With --format json: the run, or\nwith several ranks a list of "
           "runs.\n\nExamples:\n  dpnmf refit 3f9a --rank 8 --wait\n  dpnmf "
           "refit 3f9a --rank 4:20 --seed 1\n  dpnmf refit 3f9a --prior "
-          "dictionary:signatures.csv\n\nWithout --prior a model has the priors "
-          "of RUN; `--prior none` leaves them out.",
+          "dictionary:signatures.csv\n  dpnmf refit 3f9a --loss kl\n\nWithout "
+          "--prior a model has the priors of RUN; `--prior none` leaves them "
+          "out.\nSo with the order of features and `--feature-order none`. "
+          "Without --loss\nand --sparse it is fitted as RUN was.",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--rank", &flags->rank,
@@ -197,10 +191,17 @@ Command RefitCommand(const Session* session) {
                      "Where the fit begins: random, or public:FILE (.npy or "
                      ".csv, D x K)",
                      {.value = "random|public:FILE", .shown = true}),
+                Flag("--join", &flags->join,
+                     "Further runs: W is fitted to the sum of all releases "
+                     "over people",
+                     {.value = "RUN,RUN"}),
                 Flag("--wait", &flags->wait,
                      "Wait for the ends; exit code 9 if one fails")},
       .run = [session, flags] { return Refit(*session, *flags); }};
   for (const Flag& flag : FlagsOfPriors(&flags->of_priors))
+    refit.flags.push_back(flag);
+  for (const Flag& flag : FlagsOfLaw(&flags->law)) refit.flags.push_back(flag);
+  for (const Flag& flag : FlagsOfOrder(&flags->of_order))
     refit.flags.push_back(flag);
   return refit;
 }

@@ -1,9 +1,15 @@
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "analyst/client/commands/commands.h"
+#include "analyst/client/commands/train_joint.h"
 #include "analyst/client/follow.h"
+#include "analyst/client/order_flags.h"
 #include "analyst/client/prior_flags.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/run_flags.h"
@@ -22,10 +28,16 @@ std::string StartedText(const v1::Run& run) {
                       id, "' shows it, 'dpnmf cancel ", id, "' ends it.\n");
 }
 
-// Before anything is spent. A plan that cannot be made is left to the start.
-void WarnIfTooSmall(const Session& session, const AnalystClient& client,
-                    const v1::RunSpecification& specification) {
+// Before anything is spent: why the mechanism was chosen, if none was asked
+// for, and a warning. A plan that cannot be made is left to the start.
+void NotePlan(const Session& session, const AnalystClient& client,
+              const v1::RunSpecification& specification) {
   const auto plan = client.PlanRun(specification);
+  if (plan.ok() && !plan->would_be_refused() && !plan->reason().empty()) {
+    *session.environment().err << "dpnmf: note: mechanism "
+                               << plan->specification().parameters().mechanism()
+                               << ": " << plan->reason() << '\n';
+  }
   if (plan.ok() && !plan->would_be_refused() && plan->forecast().too_small())
     *session.environment().err << "dpnmf: note: " << plan->forecast().sentence()
                                << '\n';
@@ -40,7 +52,12 @@ absl::Status NothingStarted(const absl::Status& status) {
 
 absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
                                const PriorFlags& of_priors,
+                               const OrderFlags& of_order,
                                const std::string& request_id, bool wait) {
+  if (std::isnan(flags.epsilon)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "--epsilon is required; see 'dpnmf train --help'.");
+  }
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   auto prepared_or = PrepareRun(client, flags);
   if (!prepared_or.ok()) return NothingStarted(prepared_or.status());
@@ -52,7 +69,10 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
                          }));
   for (const PriorToSend& prior : priors)
     *prepared.specification.add_priors() = prior.header;
-  WarnIfTooSmall(session, client, prepared.specification);
+  DPNMF_ASSIGN_OR_RETURN(const auto order, ReadOrder(of_order));
+  if (order.has_value())
+    *prepared.specification.mutable_feature_order() = *order;
+  NotePlan(session, client, prepared.specification);
   const auto run_or =
       client.StartRun(prepared.specification, prepared.dictionary, &priors);
   if (ReasonCode(run_or.status()) == "curator-unreachable")
@@ -75,7 +95,11 @@ absl::StatusOr<ExitCode> Train(const Session& session, const RunFlags& flags,
 
 Command TrainCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
+  // Not given: what is released already needs none.
+  flags->epsilon = std::numeric_limits<double>::quiet_NaN();
+  const auto datasets = std::make_shared<std::vector<std::string>>();
   const auto priors = std::make_shared<PriorFlags>();
+  const auto order = std::make_shared<OrderFlags>();
   const auto wait = std::make_shared<bool>(false);
   const auto request_id = std::make_shared<std::string>();
   Command train = {
@@ -90,12 +114,29 @@ Command TrainCommand(const Session* session) {
           "--epsilon 1 --wait\n  dpnmf train --dataset faces --rank 50 "
           "--epsilon 2 --outliers on\n  dpnmf train --dataset digits --rank 10 "
           "--epsilon 1 --init public:start.npy\n  dpnmf train --dataset digits "
-          "--rank 16 --epsilon 1 --prior consented.npy",
+          "--rank 16 --epsilon 1 --prior consented.npy\n  dpnmf train "
+          "--dataset faces "
+          "--rank 50 --epsilon 1 --image-width 19\n  dpnmf train --datasets "
+          "jan,feb,mar --rank 10 --epsilon 1 --wait",
       .flags = FlagsOfRun(flags.get()),
-      .run = [session, flags, priors, request_id, wait] {
-        return Train(*session, *flags, *priors, *request_id, *wait);
+      .run = [session, flags, datasets, priors, order, request_id, wait] {
+        if (!datasets->empty())
+          return TrainJointly(*session, *flags, *datasets, *priors, *order,
+                              *request_id, *wait);
+        return Train(*session, *flags, *priors, *order, *request_id, *wait);
       }};
+  for (Flag& flag : train.flags)
+    if (std::string_view(flag.name) == "--epsilon") flag.rules.required = false;
+  train.flags.push_back(
+      Flag("--datasets", datasets.get(),
+           "Instead: two or more data sets of different people, on the same "
+           "features; W is fitted to the sum of their releases of moments. "
+           "What is released already costs nothing; else a run of it is "
+           "started, and --epsilon is required",
+           {.value = "NAME,NAME"}));
   for (const Flag& flag : FlagsOfPriors(priors.get()))
+    train.flags.push_back(flag);
+  for (const Flag& flag : FlagsOfOrder(order.get()))
     train.flags.push_back(flag);
   train.flags.push_back(
       Flag("--request-id", request_id.get(),

@@ -2,10 +2,15 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "analyst/client/commands/commands.h"
+#include "analyst/client/input_stream.h"
 #include "analyst/client/model.h"
 #include "analyst/client/model_file.h"
 #include "analyst/client/run_id.h"
@@ -44,22 +49,94 @@ absl::StatusOr<v1::Dataset> DatasetOf(const AnalystClient& client,
                    "known."));
 }
 
-// One person a column, D rows; entries finite and not negative.
-absl::StatusOr<Eigen::MatrixXd> ReadPeople(const TransformFlags& flags,
-                                           Eigen::Index features) {
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd people, ReadMatrixFile(flags.input));
-  if (flags.users == "rows") people.transposeInPlace();
-  if (people.rows() != features) {
-    return Refusal(
-        absl::StatusCode::kInvalidArgument, "features-mismatch",
-        absl::StrCat("'", flags.input, "' has ", people.rows(),
-                     " features and the run ", features,
-                     "; give the same features in the same order, and check "
-                     "`--users`."));
+absl::Status FeaturesMismatch(const std::string& sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, "features-mismatch",
+                 sentence);
+}
+
+// People of the file, one a column, and what they lack and have too much.
+struct People {
+  Eigen::MatrixXd columns = {};
+  bool by_name = false;
+  std::vector<std::string> left_out = {};
+};
+
+// The rows of W, found by name: `names` are those of the file.
+absl::StatusOr<People> ByName(const Eigen::MatrixXd& columns,
+                              const std::vector<std::string>& names,
+                              const Model& model) {
+  std::unordered_map<std::string, Eigen::Index> places;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (places.emplace(names[i], static_cast<Eigen::Index>(i)).second) continue;
+    return FeaturesMismatch(absl::StrCat("The file has '", names[i],
+                                         "' twice; give each feature once."));
   }
-  for (Eigen::Index n = 0; n < people.cols(); ++n) {
-    for (Eigen::Index i = 0; i < people.rows(); ++i) {
-      if (people(i, n) >= 0 && std::isfinite(people(i, n))) continue;
+  People people{.by_name = true};
+  people.columns.resize(model.w.rows(), columns.cols());
+  for (Eigen::Index i = 0; i < model.w.rows(); ++i) {
+    const auto place = places.find(model.names[static_cast<std::size_t>(i)]);
+    if (place == places.end()) {
+      return FeaturesMismatch(absl::StrCat(
+          "The file lacks '", model.names[static_cast<std::size_t>(i)],
+          "', which is feature ", i + 1,
+          " of the run, and has others of the run's names; add "
+          "it, or leave out the names to give the features in "
+          "the run's order."));
+    }
+    people.columns.row(i) = columns.row(place->second);
+    places.erase(place);
+  }
+  for (const std::string& name : names)
+    if (places.contains(name)) people.left_out.push_back(name);
+  return people;
+}
+
+// 0, 1, 2, ... in the first line of the file, as pandas writes for columns that
+// have no names.
+bool BeginsWithNumbersOfColumns(const Eigen::MatrixXd& lines) {
+  if (lines.cols() < 3 || lines.rows() < 2) return false;
+  for (Eigen::Index j = 0; j < lines.cols(); ++j)
+    if (lines(0, j) != static_cast<double>(j)) return false;
+  return true;
+}
+
+// D rows; entries finite and not negative.
+absl::StatusOr<People> ReadPeople(const TransformFlags& flags,
+                                  const Model& model) {
+  DPNMF_ASSIGN_OR_RETURN(MatrixFile file, ReadMatrixAndNames(flags.input));
+  const bool rows = flags.users == "rows";
+  if (rows && InputTypeOf(flags.input) == ".csv" && file.column_names.empty() &&
+      BeginsWithNumbersOfColumns(file.entries)) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "input-ambiguous",
+        absl::StrCat("The first line of '", flags.input,
+                     "' is 0, 1, 2, ...: a header, as pandas writes it, or a "
+                     "person? Leave it out (header=False), or give the file as "
+                     ".npy."));
+  }
+  const std::vector<std::string>& names =
+      rows ? file.column_names : file.row_names;
+  if (rows) file.entries.transposeInPlace();
+  const std::unordered_set<std::string> known(model.names.begin(),
+                                              model.names.end());
+  People people;
+  if (std::any_of(names.begin(), names.end(),
+                  [&](const auto& name) { return known.contains(name); })) {
+    DPNMF_ASSIGN_OR_RETURN(people, ByName(file.entries, names, model));
+  } else {
+    people.columns = std::move(file.entries);
+  }
+  if (people.columns.rows() != model.w.rows()) {
+    return FeaturesMismatch(
+        absl::StrCat("'", flags.input, "' has ", people.columns.rows(),
+                     " features and the run ", model.w.rows(),
+                     "; give the same features in the same order, without "
+                     "columns of ids, and check `--users`."));
+  }
+  for (Eigen::Index n = 0; n < people.columns.cols(); ++n) {
+    for (Eigen::Index i = 0; i < people.columns.rows(); ++i) {
+      const double entry = people.columns(i, n);
+      if (entry >= 0 && std::isfinite(entry)) continue;
       return Refusal(absl::StatusCode::kInvalidArgument, "input-negative",
                      absl::StrCat("Feature ", i + 1, " of person ", n + 1,
                                   " is negative or not finite; correct it."));
@@ -68,14 +145,42 @@ absl::StatusOr<Eigen::MatrixXd> ReadPeople(const TransformFlags& flags,
   return people;
 }
 
+// "features by name; left out: id, age" as a line; empty where there is nothing
+// to say.
+std::string NamesText(const v1::TransformReport& report) {
+  if (!report.by_name()) return "";
+  if (report.left_out().empty()) return "features were found by name\n";
+  constexpr int kNamed = 5;
+  std::string text = "features were found by name; left out: ";
+  for (int i = 0; i < std::min(kNamed, report.left_out_size()); ++i)
+    absl::StrAppend(&text, i == 0 ? "" : ", ", report.left_out(i));
+  if (report.left_out_size() > kNamed)
+    absl::StrAppend(&text, " and ", report.left_out_size() - kNamed, " more");
+  return text + "\n";
+}
+
 // As the data set's columns were at import (docs/data.md).
-void NormaliseAs(const v1::Dataset& dataset, Eigen::MatrixXd* people) {
+absl::Status NormaliseAs(const v1::Dataset& dataset,
+                         const std::vector<double>& weights,
+                         Eigen::MatrixXd* people) {
+  if (dataset.weighted_features()) {
+    if (static_cast<Eigen::Index>(weights.size()) != people->rows()) {
+      return Refusal(
+          absl::StatusCode::kFailedPrecondition, "weights-missing",
+          "The features of the run's data set have weights, and the analyst's "
+          "server has not kept them: refit the run, or use the version of the "
+          "curator and of the analyst that this program has.");
+    }
+    people->array().colwise() *=
+        Eigen::Map<const Eigen::ArrayXd>(weights.data(), people->rows());
+  }
   const bool unit = dataset.normalisation() == v1::NORMALISATION_L2;
   for (Eigen::Index n = 0; n < people->cols(); ++n) {
     const double length = people->col(n).norm();
     const double most = unit ? 1 : dataset.column_bound();
     if (length > 0 && (unit || length > most)) people->col(n) *= most / length;
   }
+  return absl::OkStatus();
 }
 
 double MeanUnexplained(const Eigen::MatrixXd& people, const Eigen::MatrixXd& w,
@@ -102,9 +207,9 @@ absl::StatusOr<ExitCode> Transform(const Session& session,
   DPNMF_RETURN_IF_ERROR(CheckIsDictionary(model));
   DPNMF_ASSIGN_OR_RETURN(const v1::Dataset dataset,
                          DatasetOf(client, run_id, model));
-  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd people,
-                         ReadPeople(flags, model.w.rows()));
-  NormaliseAs(dataset, &people);
+  DPNMF_ASSIGN_OR_RETURN(People read, ReadPeople(flags, model));
+  Eigen::MatrixXd& people = read.columns;
+  DPNMF_RETURN_IF_ERROR(NormaliseAs(dataset, model.weights, &people));
   Eigen::MatrixXd h = Eigen::MatrixXd::Zero(model.w.cols(), people.cols());
   SweepNonNegative(model.w.transpose() * model.w, model.w.transpose() * people,
                    kTransformSweeps, DefaultThreads(), &h);
@@ -114,15 +219,17 @@ absl::StatusOr<ExitCode> Transform(const Session& session,
   report.set_rank(static_cast<std::uint32_t>(h.rows()));
   report.set_output(flags.output);
   report.set_mean_unexplained(MeanUnexplained(people, model.w, h));
+  report.set_by_name(read.by_name);
+  report.mutable_left_out()->Assign(read.left_out.begin(), read.left_out.end());
   if (flags.users == "rows") h.transposeInPlace();
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(
       flags.output, type == ".npy" ? NpyBytes(h) : CsvText(h)));
-  session.Print(report,
-                absl::StrFormat("wrote %s: H, %d people by %d parts; W leaves "
-                                "%.1f %% of a person's squared length "
-                                "unexplained, on average\n",
-                                report.output(), report.people(), report.rank(),
-                                100 * report.mean_unexplained()));
+  session.Print(report, absl::StrFormat(
+                            "%swrote %s: H, %d people by %d parts; W "
+                            "leaves %.1f %% of a person's squared length "
+                            "unexplained, on average\n",
+                            NamesText(report), report.output(), report.people(),
+                            report.rank(), 100 * report.mean_unexplained()));
   return kExitOk;
 }
 
@@ -135,14 +242,17 @@ Command TransformCommand(const Session* session) {
       .summary = "Express your own people in the parts of a run",
       .footer =
           "Computed on this machine: the file is sent nowhere, and nothing is "
-          "charged. Columns are\nnormalised as those of the run's data set; h "
-          ">= 0 minimises |v - W h|. The features must be\nthose of the data "
-          "set, in its order.\n\nExample:\n  dpnmf transform 3f9a --input "
-          "new.csv --output H.csv",
+          "charged. Columns are\nweighted and normalised as those of the run's "
+          "data set; h >= 0 minimises |v - W h|.\nFeatures with names in a "
+          "header of .csv that are the run's are found by name, and\nother "
+          "columns are left out; else the features must be those of the data "
+          "set, in its\norder.\n\nExample:\n  dpnmf transform 3f9a --input "
+          "new.csv.gz --output H.csv",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--input", &flags->input,
-                     "File of people, .npy or .csv with or without a header",
+                     "File of people: .npy, .mtx, or .csv with or without a "
+                     "header; also compressed, as .csv.gz",
                      {.value = "FILE", .required = true}),
                 Flag("--output,-o", &flags->output,
                      "File for H, .npy or .csv, turned as the input; replaced "

@@ -1,8 +1,11 @@
 #include "analyst/client/web/web.h"
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/client/coherence.h"
 #include "analyst/client/commands/commands.h"
 #include "analyst/client/interrupt.h"
 #include "common/base/error.h"
@@ -14,11 +17,14 @@ namespace {
 struct WebFlags {
   std::uint32_t port = 0;
   std::uint32_t image_width = 0;
+  std::string image_order = "row";
+  CoherenceFlags coherence;
 };
 
 absl::StatusOr<ExitCode> ServePage(const Session& session,
                                    const WebFlags& flags) {
   DPNMF_RETURN_IF_ERROR(session.Client().status());  // its flags and files
+  DPNMF_RETURN_IF_ERROR(CheckCoherenceFlags(flags.coherence));
   DPNMF_ASSIGN_OR_RETURN(const auto channel, session.environment().connect(
                                                  session.options().connection));
   DPNMF_ASSIGN_OR_RETURN(
@@ -26,7 +32,9 @@ absl::StatusOr<ExitCode> ServePage(const Session& session,
       web::WebPage::Open(flags.port, channel,
                          {.version = session.environment().version,
                           .server = session.options().connection.server,
-                          .image_width = flags.image_width}));
+                          .image_width = flags.image_width,
+                          .image_order = flags.image_order,
+                          .coherence = flags.coherence}));
   *session.environment().out
       << (session.json()
               ? absl::StrCat("{\"address\": \"", page->Address(), "\"}\n")
@@ -51,6 +59,19 @@ absl::StatusOr<ExitCode> ServePage(const Session& session,
 
 Command WebCommand(const Session* session) {
   const auto flags = std::make_shared<WebFlags>();
+  std::vector<Flag> all = {
+      Flag("--port", &flags->port, "Port on 127.0.0.1; 0 takes a free one",
+           {.range = {0, 65535}, .shown = true}),
+      Flag("--image-width", &flags->image_width,
+           "Pixels in a row of the picture of a part [a square, where the "
+           "features fill one]",
+           {.value = "N", .range = {1, 65536}}),
+      Flag("--image-order", &flags->image_order,
+           "Whether the features fill a picture row by row or column by "
+           "column, as in MATLAB",
+           {.one_of = "row|column", .shown = true})};
+  for (const Flag& flag : FlagsOfCoherence(&flags->coherence))
+    all.push_back(flag);
   return {
       .name = "web",
       .summary = "Show data sets, plans, runs and models in a browser",
@@ -58,13 +79,7 @@ Command WebCommand(const Session* session) {
           "The page is on 127.0.0.1 alone, and only for the browser that opens "
           "the printed\naddress, once. It may do what this certificate may do: "
           "start and cancel runs too.\n\nExample:\n  dpnmf web --port 8080",
-      .flags = {Flag("--port", &flags->port,
-                     "Port on 127.0.0.1; 0 takes a free one",
-                     {.range = {0, 65535}, .shown = true}),
-                Flag("--image-width", &flags->image_width,
-                     "Pixels in a row of the picture of a part [a square, "
-                     "where the features fill one]",
-                     {.value = "N", .range = {1, 65536}})},
+      .flags = std::move(all),
       .run = [session, flags] { return ServePage(*session, *flags); }};
 }
 

@@ -31,11 +31,6 @@ std::string NameOf(v1::RunState state) {
   return WithoutPrefix(v1::RunState_Name(state), "RUN_STATE_");
 }
 
-bool HasEnded(v1::RunState state) {
-  return state == v1::RUN_STATE_COMPLETED || state == v1::RUN_STATE_CANCELLED ||
-         state == v1::RUN_STATE_FAILED;
-}
-
 std::string ShortRunId(std::string_view run_id) {
   return std::string(run_id.substr(0, 12));
 }

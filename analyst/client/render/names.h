@@ -16,9 +16,6 @@ std::string NameOf(v1::Adjacency adjacency);
 std::string NameOf(v1::Normalisation normalisation);
 std::string NameOf(v1::RunState state);
 
-// COMPLETED, CANCELLED or FAILED.
-bool HasEnded(v1::RunState state);
-
 // The first 12 of a run's 32 digits, enough to name it to a person.
 std::string ShortRunId(std::string_view run_id);
 

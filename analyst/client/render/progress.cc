@@ -10,6 +10,7 @@
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "common/wire/json.h"
+#include "common/wire/run_state.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -82,7 +83,7 @@ double ProgressPrinter::SecondsLeft(const v1::RunEvent& event) {
     round_seconds_.push_back(event.round_seconds());
     if (round_seconds_.size() > kRoundsAveraged) round_seconds_.pop_front();
   }
-  if (round_seconds_.empty() || HasEnded(event.state())) return -1;
+  if (round_seconds_.empty() || IsFinal(event.state())) return -1;
   const double total =
       std::accumulate(round_seconds_.begin(), round_seconds_.end(), 0.0);
   const double rounds_left =

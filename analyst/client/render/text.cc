@@ -14,7 +14,6 @@
 #include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/render/table.h"
-#include "analyst/client/run_id.h"
 #include "common/base/view.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/mechanism/mechanism.h"
@@ -119,6 +118,12 @@ void AddSpecificationLines(const v1::RunSpecification& specification,
   add("share_of_a", "share of A", FormatNumber(parameters.share_of_a()));
   add("initialisation", "first dictionary",
       InitialisationText(specification.learner()));
+  if (specification.learner().loss() == v1::LOSS_KL)
+    lines->push_back({"loss", "kl"});
+  if (specification.learner().sparseness() > 0) {
+    lines->push_back({"least sparseness",
+                      FormatNumber(specification.learner().sparseness())});
+  }
 }
 
 // Noise of the means themselves (the sums divided by N), as it is drawn.
@@ -134,14 +139,15 @@ std::string NoiseText(const v1::RunPlan& plan) {
   for (const v1::StagePlan& stage : plan.stages()) {
     for (const v1::PartPlan& part : stage.parts()) {
       const bool first = &part == &stage.parts(0);
-      table.AddRow({first ? stage.release() : "",
-                    first ? absl::StrCat(stage.rounds()) : "", part.name(),
-                    ShapeText(part.shape()), FormatNumber(part.stddev()),
-                    part.diagonal_stddev() > 0
-                        ? FormatNumber(part.diagonal_stddev())
-                        : "-",
-                    FormatNumber(part.l2_sensitivity()),
-                    absl::StrCat("2^", part.step_exponent())});
+      table.AddRow(
+          {first ? stage.release() : "",
+           first ? absl::StrCat(stage.rounds()) : "", part.name(),
+           ShapeText(part.shape()), FormatNumber(part.stddev()),
+           part.diagonal_stddev() > 0 ? FormatNumber(part.diagonal_stddev())
+                                      : "-",
+           part.l2_sensitivity() > 0 ? FormatNumber(part.l2_sensitivity())
+                                     : "-",
+           absl::StrCat("2^", part.step_exponent())});
     }
   }
   return absl::StrCat(
@@ -166,6 +172,14 @@ void AddOwnLimitRow(const v1::LedgerPosition& position, Table* table) {
                  FormatDown(RoomOf(*own).ToDouble())});
 }
 
+// Whose budget it is.
+std::string AccountOf(const v1::LedgerPosition& position) {
+  return absl::StrCat("population ", position.population(),
+                      position.partition().empty()
+                          ? std::string()
+                          : absl::StrCat(", partition ", position.partition()));
+}
+
 std::string PlanBudgetText(const v1::PlanRunReply& reply) {
   const v1::LedgerPosition& position = reply.position();
   Table table({{""}, {"MU^2", Align::kRight}});
@@ -187,10 +201,9 @@ std::string PlanBudgetText(const v1::PlanRunReply& reply) {
       CostWithText(position, reply.plan().cost())};
   AddEpsilonCells(reply.epsilons_after(), &cells);
   after.AddRow(cells);
-  return absl::StrCat("budget of population ", position.population(), "\n",
-                      table.Render(kIndent),
-                      "total after the run (a reading)\n",
-                      after.Render(kIndent));
+  return absl::StrCat(
+      "budget of ", AccountOf(position), "\n", table.Render(kIndent),
+      "total after the run (a reading)\n", after.Render(kIndent));
 }
 
 std::string HexOf(const std::string& bytes) {
@@ -257,12 +270,30 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
   table.AddRow(cap);
   table.AddRow(CostRow("charged, all (a reading)", record.charged(),
                        reply.charged_epsilons()));
-  table.AddRow(CostRow("charged, own (a reading)", reply.own_charged(),
+  table.AddRow(CostRow("charged, own (a reading)",
+                       reply.has_own_charged_here() ? reply.own_charged_here()
+                                                    : reply.own_charged(),
                        reply.own_epsilons()));
   table.AddRow({"reserved", FormatUp(record.reserved().value())});
   table.AddRow({"left", FormatDown(record.left().value())});
   AddOwnLimitRow(record, &table);
   return table.Render(kIndent);
+}
+
+// Of a population with partitions of people: each has the whole cap.
+std::string PartitionsText(const v1::LedgerPosition& position) {
+  if (position.partitions().empty()) return "";
+  Table table({{"PARTITION"},
+               {"CHARGED MU^2", Align::kRight},
+               {"RESERVED", Align::kRight},
+               {"LEFT", Align::kRight}});
+  for (const v1::PartitionPosition& partition : position.partitions()) {
+    table.AddRow({partition.name(), FormatUp(partition.charged().value()),
+                  FormatUp(partition.reserved().value()),
+                  FormatDown(partition.left().value())});
+  }
+  return absl::StrCat("partitions of the people; each has the whole cap\n",
+                      table.Render(kIndent), "\n");
 }
 
 std::string RdpCurveText(const v1::GetBudgetReply& reply) {
@@ -313,7 +344,9 @@ std::string ColumnsText(const v1::Dataset& dataset) {
         " to ", FormatNumber(kRatingUnit * dataset.ratings().high_units()));
   }
   return absl::StrCat(
-      NameOf(dataset.normalisation()), dataset.sparse() ? ", sparse" : "",
+      NameOf(dataset.normalisation()),
+      dataset.weighted_features() ? ", weighted" : "",
+      dataset.sparse() ? ", sparse" : "", dataset.has_sums() ? ", sums" : "",
       dataset.has_classes()
           ? absl::StrCat(", ", dataset.classes().names_size(), " classes")
           : "");
@@ -334,8 +367,11 @@ std::string DatasetsText(const v1::ListDatasetsReply& reply) {
                {"GUARANTEE (OF THE CAP)"}});
   for (const v1::Dataset& dataset : reply.datasets()) {
     table.AddRow(
-        {dataset.name(), dataset.population(), absl::StrCat(dataset.features()),
-         absl::StrCat(dataset.users()),
+        {dataset.name(),
+         dataset.partition().empty()
+             ? dataset.population()
+             : absl::StrCat(dataset.population(), "/", dataset.partition()),
+         absl::StrCat(dataset.features()), absl::StrCat(dataset.users()),
          absl::StrCat(ColumnsText(dataset),
                       dataset.is_public() ? ", public" : ""),
          FormatNumber(dataset.column_bound()), absl::StrCat(dataset.max_rank()),
@@ -364,6 +400,8 @@ namespace {
 
 // Of a run that was fitted here: to what.
 std::string OriginText(const v1::Run& run, const std::string& otherwise) {
+  if (run.joined_size() > 0)
+    return absl::StrCat("sum of ", run.joined_size(), " runs");
   if (!run.parent().empty())
     return absl::StrCat("refit of ", ShortRunId(run.parent()));
   return run.added() ? "added release" : otherwise;
@@ -410,7 +448,19 @@ std::string RunText(const v1::Run& run) {
   const std::string origin = OriginText(run, "");
   if (!origin.empty())
     lines.push_back({"origin", absl::StrCat(origin, "; nothing is charged")});
+  for (const v1::JoinedRun& joined : run.joined()) {
+    lines.push_back(
+        {"parent", absl::StrCat(ShortRunId(joined.run_id()), " on ",
+                                joined.dataset(), " of population ",
+                                joined.population(), ", N ", joined.users())});
+  }
   lines.push_back({"rounds done", absl::StrCat(run.rounds_done())});
+  if (run.has_explained()) {
+    lines.push_back(
+        {"explains", absl::StrFormat("%.0f %% of people's squared length, "
+                                     "estimated from the release",
+                                     100 * run.explained())});
+  }
   AddSpecificationLines(run.specification(), &lines);
   lines.push_back(
       {"asked for", absl::StrCat("epsilon ", FormatUp(parameters.epsilon()),
@@ -496,8 +546,10 @@ static std::string MembersText(const v1::GetBudgetReply& reply) {
 
 std::string BudgetText(const v1::GetBudgetReply& reply) {
   const v1::Guarantee& guarantee = reply.guarantee();
-  const Lines lines = {
-      {"population", reply.record().population()},
+  Lines lines = {{"population", reply.record().population()}};
+  if (!reply.record().partition().empty())
+    lines.push_back({"partition", reply.record().partition()});
+  const Lines readings = {
       {"guarantee (the cap's)", GuaranteeText(guarantee)},
       {"largest run",
        absl::StrCat("epsilon ",
@@ -509,10 +561,12 @@ std::string BudgetText(const v1::GetBudgetReply& reply) {
                     SpentAndReservedText(reply.record(), guarantee.conversion(),
                                          guarantee.delta()),
                     " of ", FormatUp(guarantee.epsilon()))}};
+  lines.insert(lines.end(), readings.begin(), readings.end());
   const std::string curve = RdpCurveText(reply);
   return absl::StrCat(KeyValueText(lines), "\n", BudgetCostsText(reply), "\n",
-                      MembersText(reply), RecordsText(reply),
-                      AgreementText(reply), curve.empty() ? "" : "\n", curve);
+                      PartitionsText(reply.record()), MembersText(reply),
+                      RecordsText(reply), AgreementText(reply),
+                      curve.empty() ? "" : "\n", curve);
 }
 
 std::string AccountText(const v1::AccountReport& report) {

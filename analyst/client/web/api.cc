@@ -15,11 +15,11 @@
 #include "analyst/client/matched_parts.h"
 #include "analyst/client/model.h"
 #include "analyst/client/render/names.h"
-#include "analyst/client/render/number.h"
 #include "analyst/client/render/readings.h"
 #include "analyst/client/run_flags.h"
 #include "analyst/client/run_id.h"
 #include "analyst/client/web/assets.h"
+#include "common/base/digits.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/base/trace.h"
@@ -136,6 +136,17 @@ class Fields {
   absl::Status status_;
 };
 
+// An earlier run whose release W is fitted with, besides; of nothing: none.
+absl::Status AddRunAsPrior(const AnalystClient& client, const std::string& run,
+                           google::protobuf::RepeatedPtrField<v1::Prior>* to) {
+  if (run.empty()) return absl::OkStatus();
+  v1::Prior& prior = *to->Add();
+  prior.set_kind(v1::PRIOR_KIND_RUN);
+  DPNMF_ASSIGN_OR_RETURN(*prior.mutable_run_id(), ResolveRunId(client, run));
+  prior.set_source(prior.run_id());
+  return absl::OkStatus();
+}
+
 // The form, checked as the flags of `plan` and `train` are. It names no file.
 absl::StatusOr<PreparedRun> PreparedOf(const AnalystClient& client,
                                        Fields* fields) {
@@ -150,8 +161,11 @@ absl::StatusOr<PreparedRun> PreparedOf(const AnalystClient& client,
   flags.seed = fields->Whole("seed").value_or(0);
   flags.hopeless = fields->Flag("hopeless");
   const std::string request_id = fields->Text("request_id");
+  const std::string prior = fields->Text("prior");
   DPNMF_RETURN_IF_ERROR(fields->status());
   DPNMF_ASSIGN_OR_RETURN(PreparedRun run, PrepareRun(client, flags));
+  DPNMF_RETURN_IF_ERROR(
+      AddRunAsPrior(client, prior, run.specification.mutable_priors()));
   run.specification.set_request_id(request_id);
   return run;
 }
@@ -215,7 +229,8 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
   if (name == "GET /api/facts")
     return Json(json{{"version", facts_.version},
                      {"server", facts_.server},
-                     {"image_width", facts_.image_width}}
+                     {"image_width", facts_.image_width},
+                     {"image_order", facts_.image_order}}
                     .dump());
   if (name == "GET /api/overview") return Overview();
   if (name == "GET /api/budget") {
@@ -373,7 +388,14 @@ absl::StatusOr<HttpReply> Api::Refit(const std::string& body) const {
   refit.set_rank(fields.Whole("rank").value_or(0));
   refit.mutable_learner()->set_initialisation(v1::INITIALISATION_RANDOM);
   refit.mutable_learner()->set_seed(fields.Whole("seed").value_or(0));
+  // Nothing: those of the run.
+  const std::string prior = fields.Text("prior");
+  refit.set_without_priors(prior == "none");
   DPNMF_RETURN_IF_ERROR(fields.status());
+  if (!refit.without_priors()) {
+    DPNMF_RETURN_IF_ERROR(
+        AddRunAsPrior(client_, prior, refit.mutable_priors()));
+  }
   DPNMF_ASSIGN_OR_RETURN(const auto run, client_.RefitRun(refit, {}));
   return Json(ToJsonLine(run));
 }
@@ -387,11 +409,19 @@ HttpReply Api::Watch(const std::string& run_id,
   }};
 }
 
-HttpReply Api::Choose(const std::string& run_id) const {
+absl::StatusOr<HttpReply> Api::Choose(const std::string& run_id) const {
   v1::ChooseRankRequest request;
   request.set_run_id(run_id);
-  return {.events = [this, request](EventWriter* writer) {
-    live_.ChooseRank(request, writer);
+  std::shared_ptr<const PublicText> text;
+  if (facts_.coherence.any()) {
+    DPNMF_ASSIGN_OR_RETURN(const cli::Model model, client_.GetModel(run_id));
+    DPNMF_ASSIGN_OR_RETURN(PublicText loaded,
+                           PublicText::Load(facts_.coherence, model.names));
+    text = std::make_shared<const PublicText>(std::move(loaded));
+    request.set_words(facts_.coherence.words);
+  }
+  return HttpReply{.events = [this, request, text](EventWriter* writer) {
+    live_.ChooseRank(request, text.get(), writer);
   }};
 }
 

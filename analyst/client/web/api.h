@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyst/client/client.h"
+#include "analyst/client/coherence.h"
 #include "analyst/client/web/live.h"
 #include "common/web/http_server.h"
 
@@ -19,6 +20,10 @@ struct ApiFacts {
   // Pixels in a row of a part's picture; 0: a part is a picture if its entries
   // fill a square.
   std::uint32_t image_width = 0;
+  // "row" or "column": along what the pixels of a picture follow one another.
+  std::string image_order = "row";
+  // Public text by which the chooser of the rank computes coherence.
+  CoherenceFlags coherence = {};
 };
 
 // Thread-safe.
@@ -43,7 +48,7 @@ class Api {
                                      bool as_lines) const;
   absl::StatusOr<HttpReply> Refit(const std::string& body) const;
   HttpReply Watch(const std::string& run_id, const std::string& after) const;
-  HttpReply Choose(const std::string& run_id) const;
+  absl::StatusOr<HttpReply> Choose(const std::string& run_id) const;
   HttpReply Stream(void (LiveCalls::*call)(const std::string&, EventWriter*)
                        const,
                    const std::string& run_id) const;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analyst/client/client.h"
+#include "analyst/client/coherence.h"
 #include "common/base/error.h"
 #include "common/base/trace.h"
 #include "common/web/reply.h"
@@ -66,14 +67,23 @@ void LiveCalls::Watch(const std::string& run_id, std::uint64_t cursor,
 }
 
 void LiveCalls::ChooseRank(const v1::ChooseRankRequest& request,
-                           EventWriter* writer) const {
+                           const PublicText* text, EventWriter* writer) const {
   const TraceScope trace(NewTrace());
   grpc::ClientContext context;
   SendTrace(&context);
   v1::AnalystService::Stub stub(channel_);
   const auto reader = stub.ChooseRank(&context, request);
+  const auto wanted = [&](const v1::ChooseRankReply& reply) {
+    if (!reply.has_words()) return true;
+    if (text != nullptr) {
+      writer->Send(absl::StrCat(
+          "{\"coherence\":", ToJsonLine(text->CoherenceOf(reply.words())),
+          "}"));
+    }
+    return false;
+  };
   SendEnd(Forward<v1::ChooseRankReply>("reply", &context, reader.get(), writer,
-                                       Any<v1::ChooseRankReply>),
+                                       wanted),
           writer);
 }
 

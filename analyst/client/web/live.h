@@ -16,6 +16,10 @@ namespace grpc {
 class Channel;
 }
 
+namespace dpnmf::cli {
+class PublicText;  // analyst/client/coherence.h
+}
+
 namespace dpnmf::cli::web {
 
 // Errors are as ErrorJson (common/web/reply.h) has them; the kind is
@@ -29,8 +33,9 @@ class LiveCalls {
   // then {"run": ...}; or {"error": ...}. A reader that goes ends the call.
   void Watch(const std::string& run_id, std::uint64_t cursor,
              EventWriter* writer) const;
-  // Each reply as {"reply": ...}, then {"end": true}; or {"error": ...}.
-  void ChooseRank(const v1::ChooseRankRequest& request,
+  // Each reply as {"reply": ...}, but the words of a rank as {"coherence": ...}
+  // by `text`, if it is not null; then {"end": true}; or {"error": ...}.
+  void ChooseRank(const v1::ChooseRankRequest& request, const PublicText* text,
                   EventWriter* writer) const;
   // The pieces of the standard errors of W, and what is known of each part (not
   // sent by an analyst's server that does not know it), each as {"reply": ...};

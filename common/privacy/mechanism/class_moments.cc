@@ -29,8 +29,8 @@ absl::Status CheckClasses(const RunParameters&, const DatasetFacts& facts) {
 }
 
 // All blocks stand side by side, both triangles of each: (D + 1) x C (D + 1).
-// A person's share has the length |z|^2 <= Q_z (docs/privacy.md, Theorem
-// "Classes").
+// A person's share has the length |z|^2 <= Q_z (docs/privacy.md,
+// theorem 4c).
 std::vector<StageDraft> Stages(MuSquared whole, int bits, const RunParameters&,
                                const DatasetFacts& facts) {
   const std::uint64_t norm = ClassBoundsOf(facts, bits).whole;

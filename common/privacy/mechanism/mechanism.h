@@ -106,12 +106,19 @@ MuSquared Less(MuSquared whole, MuSquared part);
 
 // A sum over people of products x y', |x| and |y| at most c, on the lattice
 // 4^-bits: rows x columns, 2 c^2 c^2 under replace one (docs/privacy.md,
-// Theorems "Sensitivity of A", "of B", "of G and of the mean").
+// theorems 3, 4 and 4a).
 PartDraft PartOfProducts(std::string name, std::uint64_t rows,
                          std::uint64_t columns, bool symmetric, int bits,
                          MuSquared allowance, const DatasetFacts& facts);
 // m^2, m the largest entry of a quantised vector.
 Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
+
+// Of `moments` and `aimed`: moment_rows and the two shares. moments.cc.
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts);
+// S_v, published as "mean". moments.cc.
+StageDraft StageOfMean(MuSquared allowance, int bits,
+                       const DatasetFacts& facts);
 
 // Rounds of A (K x K) and B (D x K), published as `release`.
 StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,

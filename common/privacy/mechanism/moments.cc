@@ -10,23 +10,8 @@
 #include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf {
-namespace {
-
-bool SelectsRows(const RunParameters& parameters, const DatasetFacts& facts) {
-  return parameters.moment_rows < facts.features;
-}
-
-// Before the rounds of statistics.
-std::uint32_t RoundsOfMoments(const RunParameters& parameters,
-                              const DatasetFacts& facts) {
-  return SelectsRows(parameters, facts) ? 2 : 1;
-}
-
-RoundsRange Rounds(const RunParameters& parameters, const DatasetFacts& facts) {
-  return {.least = RoundsOfMoments(parameters, facts)};
-}
-
-absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts) {
   const std::uint64_t most =
       std::min<std::uint64_t>(facts.features, kMaxMomentRows);
   if (!(parameters.moment_rows >= 1 && parameters.moment_rows <= most)) {
@@ -41,8 +26,8 @@ absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
   return CheckShare("share_of_mean", parameters.share_of_mean);
 }
 
-// On the lattice 2^-bits; 2 c^2 under replace one (docs/privacy.md, Theorem
-// "Sensitivity of G and of the mean").
+// On the lattice 2^-bits; 2 c^2 under replace one (docs/privacy.md,
+// theorem 4a).
 StageDraft StageOfMean(MuSquared allowance, int bits,
                        const DatasetFacts& facts) {
   const PartPlan mean{
@@ -55,6 +40,22 @@ StageDraft StageOfMean(MuSquared allowance, int bits,
   return {.release = "mean",
           .rounds = 1,
           .parts = {{mean, allowance, LargestProductSteps(bits, facts)}}};
+}
+
+namespace {
+
+bool SelectsRows(const RunParameters& parameters, const DatasetFacts& facts) {
+  return parameters.moment_rows < facts.features;
+}
+
+// Before the rounds of statistics.
+std::uint32_t RoundsOfMoments(const RunParameters& parameters,
+                              const DatasetFacts& facts) {
+  return SelectsRows(parameters, facts) ? 2 : 1;
+}
+
+RoundsRange Rounds(const RunParameters& parameters, const DatasetFacts& facts) {
+  return {.least = RoundsOfMoments(parameters, facts)};
 }
 
 std::vector<StageDraft> Stages(MuSquared whole, int bits,
@@ -87,7 +88,9 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
 bool Uses(std::string_view field, const RunParameters& parameters,
           const DatasetFacts& facts) {
   if (IsOneOf(field, {"rounds", "moment_rows", "share_of_mean"})) return true;
-  if (parameters.rounds <= RoundsOfMoments(parameters, facts)) return false;
+  const bool is_alone = parameters.rounds <= RoundsOfMoments(parameters, facts);
+  if (IsOneOf(field, {"loss", "sparseness"})) return is_alone;
+  if (is_alone) return false;
   return field == "share_of_moments" ||
          (field != "initialisation" && StatisticsUse(field, parameters, facts));
 }
@@ -98,7 +101,7 @@ extern const Mechanism kMomentsMechanism = {
     .name = "moments",
     .summary = "one noised second moment",
     .rounds = Rounds,
-    .check = Check,
+    .check = CheckMoments,
     .stages = Stages,
     .uses = Uses,
     .forecast_by = ForecastBy::kSecondMoment,

@@ -2,10 +2,11 @@
 // order; `shares` gives each its part of the cost, and a kind without a share
 // is left out:
 //
-//   items        (x, y) of own mean and variance; sums of w m and of w t by
-//   item co-ratings   sum of m m' / n on M items profiles     sum of h h' +
-//   posterior covariance: all rounds that are left residuals    sum of z z' on
-//   M items corrections  sum of z h', and of h h'
+// * items: (x, y) of own mean and variance; by item the sums of w m and of w t
+// * co-ratings: the sum of m m' / n on M items
+// * profiles: the sum of h h' + posterior covariance; all rounds that are left
+// * residuals: the sum of z z' on M items
+// * corrections: the sums of z h' and of h h'
 //
 // Sensitivities: docs/privacy.md, "Ratings"; bounds: common/privacy/
 // ratings_bounds.h.
@@ -87,7 +88,7 @@ absl::Status Check(const RunParameters& parameters, const DatasetFacts& facts) {
   return absl::OkStatus();
 }
 
-// Theorem "Own means".
+// Theorem 11.
 PartDraft OwnMeans(const ItemsLattice& lattice, MuSquared allowance,
                    Adjacency adjacency) {
   return {.part = {.name = "mean",
@@ -101,7 +102,7 @@ PartDraft OwnMeans(const ItemsLattice& lattice, MuSquared allowance,
           .largest_entry = static_cast<Uint128>(lattice.most)};
 }
 
-// Theorem "Items".
+// Theorem 12.
 PartDraft Items(const ItemsLattice& lattice, MuSquared allowance,
                 Adjacency adjacency, std::uint64_t features) {
   return {.part = {.name = "items",
@@ -118,8 +119,8 @@ PartDraft Items(const ItemsLattice& lattice, MuSquared allowance,
               {lattice.most, lattice.largest_rating, lattice.mask_step}))};
 }
 
-// A sum of positive semidefinite matrices of length at most `norm`: Theorem
-// "Sums of positive semidefinite matrices".
+// A sum of positive semidefinite matrices of length at most `norm`: theorem
+// 13.
 PartDraft Semidefinite(std::string name, std::uint64_t rows, int bits,
                        std::uint64_t norm, MuSquared allowance) {
   return {.part = {.name = std::move(name),
@@ -133,8 +134,8 @@ PartDraft Semidefinite(std::string name, std::uint64_t rows, int bits,
           .largest_entry = norm};
 }
 
-// A sum of z g' with signs, |z|^2 <= z_norm and |g|^2 <= g_norm: Theorem
-// "Corrections". Replacing a person moves it by twice what one adds.
+// A sum of z g' with signs, |z|^2 <= z_norm and |g|^2 <= g_norm: theorem
+// 14. Replacing a person moves it by twice what one adds.
 PartDraft SignedProducts(std::uint64_t rows, std::uint64_t columns, int z_bits,
                          int g_bits, std::uint64_t z_norm, std::uint64_t g_norm,
                          MuSquared allowance, Adjacency adjacency) {

@@ -13,6 +13,8 @@ export class Refusal extends Error {
   }
   // The analyst's server is of a version without the call.
   get isUnknownCall() { return this.kind === 'UNIMPLEMENTED'; }
+  // A limit on calls or messages, which others of the session use up now.
+  get isBusy() { return this.code === 'too-many-calls' || this.code === 'too-many-messages'; }
   get isUnreachable() { return this.kind === 'UNAVAILABLE' || this.kind === 'DEADLINE_EXCEEDED'; }
 }
 

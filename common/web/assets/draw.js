@@ -172,6 +172,12 @@ export function imageWidth(model, wanted) {
   return side > 1 && side * side === model.rows ? side : 0;
 }
 
+// Whether entries run down the columns of a picture, as in MATLAB, and not along
+// its rows: as this browser was told of the data set, else as declared.
+const ORDER = 'dpnmf-image-order ';
+export const runsDown = (facts, dataset) => (localStorage.getItem(ORDER + dataset) || facts.image_order) === 'column';
+export const setRunsDown = (dataset, down) => localStorage.setItem(ORDER + dataset, down ? 'column' : 'row');
+
 // Rows of the largest entries above 0, the largest first; of equal ones the first.
 export function largest(part, most) {
   return Array.from(part.keys()).filter((row) => part[row] > 0)
@@ -186,17 +192,19 @@ const topText = (model, k) => {
 const mix = (from, to, share) => from.map((one, i) => Math.round(one + share * (to[i] - one)));
 const rgb = (name) => colour(name).match(/[0-9a-f]{2}/gi).map((pair) => parseInt(pair, 16));
 
-// 0 is paper, the largest entry full ink.
-export function picture(model, k, width) {
+// 0 is paper, the largest entry full ink. `down`: as runsDown.
+export function picture(model, k, width, down) {
   const part = partOf(model, k);
-  const canvas = h('canvas', {class: 'picture', role: 'img', width, height: model.rows / width,
+  const height = model.rows / width;
+  const place = (i) => down ? (i % height) * width + Math.floor(i / height) : i;
+  const canvas = h('canvas', {class: 'picture', role: 'img', width, height,
     'aria-label': `Picture of part ${k + 1}: ${topText(model, k)}`});
   return drawn(canvas, () => {
     const high = part.reduce((a, b) => Math.max(a, b), 0) || 1;
     const [paper, ink] = [rgb('tile'), rgb('tile-ink')];
     const context = canvas.getContext('2d');
-    const image = context.createImageData(width, model.rows / width);
-    part.forEach((value, i) => image.data.set([...mix(paper, ink, Math.max(0, value) / high), 255], 4 * i));
+    const image = context.createImageData(width, height);
+    part.forEach((value, i) => image.data.set([...mix(paper, ink, Math.max(0, value) / high), 255], 4 * place(i)));
     context.putImageData(image, 0, 0);
   });
 }

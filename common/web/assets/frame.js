@@ -18,6 +18,7 @@ function trouble(error) {
   if (!error) return fill(banner);
   const title = error.kind === 'PAGE_ENDED' ? 'This page has lost its program.'
     : error.kind === 'SESSION' ? 'This page is of an earlier session.'
+    : error.isBusy ? `${page.server} takes no further call now.`
     : error.isUnreachable ? `${page.server} cannot be reached.` : null;
   if (!title) return;
   if (banner.textContent !== title + ' ' + error.message) fill(banner, h('div', {class: 'banner'}, h('strong', {}, title), ' ', error.message));

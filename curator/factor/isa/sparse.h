@@ -161,14 +161,45 @@ void AddExactOuterProduct(const std::int32_t* rows, const double* l,
   }
 }
 
+// kVectors vectors of columns, which stay in registers. Rows lie far apart:
+// those of later nonzeros are asked for early.
+template <int kVectors>
+DPNMF_INLINE void AddToRows(const std::int32_t* rows, const float* values,
+                            std::size_t count, const double* y,
+                            std::size_t columns, double* sums) {
+  constexpr std::size_t kAhead = 8;
+  Lanes factor[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) factor[j] = Load(y + j * kLaneCount);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double* const later =
+        sums +
+        static_cast<std::size_t>(rows[i + kAhead < count ? i + kAhead : i]) *
+            columns;
+    double* const to = sums + static_cast<std::size_t>(rows[i]) * columns;
+    const Lanes value = Broadcast(values[i]);
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) {
+      __builtin_prefetch(later + j * kLaneCount, 1);
+      Store(MultiplyAdd(value, factor[j], Load(to + j * kLaneCount)),
+            to + j * kLaneCount);
+    }
+  }
+}
+
 void AddOuterProduct(const std::int32_t* rows, const float* values,
                      std::size_t count, const double* y, std::size_t columns,
                      double* sums) {
-  for (std::size_t i = 0; i < count; ++i) {
-    double* const to = sums + static_cast<std::size_t>(rows[i]) * columns;
-    const double value = values[i];
-    for (std::size_t j = 0; j < columns; ++j)
-      to[j] = MultiplyAdd(value, y[j], to[j]);
+  std::size_t j = 0;
+  for (; j + 4 * kLaneCount <= columns; j += 4 * kLaneCount)
+    AddToRows<4>(rows, values, count, y + j, columns, sums + j);
+  for (; j + kLaneCount <= columns; j += kLaneCount)
+    AddToRows<1>(rows, values, count, y + j, columns, sums + j);
+  for (; j < columns; ++j) {
+    for (std::size_t i = 0; i < count; ++i) {
+      double* const to = sums + static_cast<std::size_t>(rows[i]) * columns + j;
+      *to = MultiplyAdd(static_cast<double>(values[i]), y[j], *to);
+    }
   }
 }
 

@@ -93,8 +93,12 @@ class RatingsJudge {
         attacker_(attacker),
         options_(options),
         draws_(options.seed) {
-    for (std::size_t person = 0; person < original.people(); ++person)
-      raters_ += original.indptr[person + 1] > original.indptr[person] ? 1 : 0;
+    for (std::size_t person = 0; person < original.people(); ++person) {
+      const auto count = static_cast<int>(original.indptr[person + 1] -
+                                          original.indptr[person]);
+      raters_ += count > 0 ? 1 : 0;
+      most_ratings_ = std::max(most_ratings_, count);
+    }
     targets_ = Raters(original);
   }
 
@@ -123,6 +127,7 @@ class RatingsJudge {
     for (const std::optional<double>& known_days : days)
       for (const double error : {0.0, kRatingError})
         for (const int count : kKnownRatings) {
+          if (count > most_ratings_) continue;  // nobody has so many
           const Knowledge knowledge = {
               .count = count, .error = error, .days = known_days};
           DPNMF_RETURN_IF_ERROR(AttackWith(
@@ -296,6 +301,7 @@ class RatingsJudge {
   const AttackOptions& options_;
   Draws draws_;
   std::int64_t raters_ = 0;
+  int most_ratings_ = 0;  // of one person
   std::vector<int> targets_;
   AttackReport report_;
 };

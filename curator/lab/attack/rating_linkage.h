@@ -22,12 +22,13 @@ struct RatingsAttacker {
   const RatingTable* outsiders = nullptr;  // not owned
 };
 
-// All attacks know 1, 2, 4, 8, 16, 32 and all ratings of a person, drawn from
-// its ratings (all of them if it has fewer), exactly and up to +- 1 unit of the
-// scale. People without a rating are not attacked. Options: seed, people,
-// threads, progress, stop; publish and outsiders are not read.
-// `linked_all_known` and `linked_4_known` are those of the stronger attack that
-// knows ratings exactly, with dates where they are known.
+// All attacks know 1, 2, 4, 8, 16, 32 (while anybody has so many) and all
+// ratings of a person, drawn from its ratings (all of them if it has fewer),
+// exactly and up to +- 1 unit of the scale. People without a rating are not
+// attacked. Options: seed, people, threads, progress, stop; publish and
+// outsiders are not read. `linked_all_known` and `linked_4_known` are those of
+// the stronger attack that knows ratings exactly, with dates where they are
+// known.
 //
 // Membership: the attacker knows all ratings of a person; the score is that of
 // the best row as a share of what a row with exactly these ratings would have.

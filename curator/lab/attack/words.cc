@@ -64,9 +64,10 @@ std::vector<std::string> InWords(const AttackReport& report) {
       strongest = &one;
   if (strongest != nullptr)
     words.push_back(absl::StrCat(
-        "The strongest linkage, with ", strongest->knows, " known, finds ",
-        WithInterval(strongest->linked), " of ", strongest->linked.of,
-        " people; guessing finds ",
+        "The strongest linkage, with ", strongest->knows,
+        strongest->knows.find(',') == std::string::npos ? "" : ",",
+        " known, finds ", WithInterval(strongest->linked), " of ",
+        strongest->linked.of, " people; guessing finds ",
         absl::StrFormat("%.2g %%.", 100 * strongest->chance.value)));
   if (report.linked_4_known.has_value())
     words.push_back(absl::StrCat("Who knows 4 values of a person finds ",

@@ -69,6 +69,45 @@ RowSumsFunction RowSumsOf(Index width) {
   }
 }
 
+// Of one row r: *rated = sum r_j b_j, *gram = sum b_j b_j'; returns sum r_j^2.
+template <int kWidth>
+double GramOfRow(const SparseRatings& ratings, Index row,
+                 const RowMatrix& basis, double* rated, double* gram) {
+  using Row = Eigen::Array<double, kWidth, 1>;
+  const Index width = basis.cols();
+  Row rated_sum = Row::Zero(width);
+  Eigen::Map<Eigen::Array<double, kWidth, kWidth>> products(gram, width, width);
+  products.setZero();
+  double squares = 0;
+  for (std::size_t at = ratings.Begin(row); at < ratings.Begin(row + 1); ++at) {
+    const Row b = Eigen::Map<const Row>(
+        basis.data() + Index{ratings.indices[at]} * width, width);
+    const double r = ratings.values[at];
+    rated_sum += r * b;
+    for (Index c = 0; c < width; ++c) products.col(c) += b[c] * b;
+    squares += r * r;
+  }
+  Eigen::Map<Row>(rated, width) = rated_sum;
+  return squares;
+}
+
+using GramOfRowFunction = double (*)(const SparseRatings&, Index,
+                                     const RowMatrix&, double*, double*);
+GramOfRowFunction GramOfRowOf(Index width) {
+  switch (width) {
+    case 4:
+      return GramOfRow<4>;
+    case 8:
+      return GramOfRow<8>;
+    case 12:
+      return GramOfRow<12>;
+    case 16:
+      return GramOfRow<16>;
+    default:
+      return GramOfRow<Eigen::Dynamic>;
+  }
+}
+
 int LabelOf(const Labels& labels, Index row) {
   return labels.empty() ? kNoLabel : labels[static_cast<std::size_t>(row)];
 }
@@ -195,25 +234,60 @@ AuxRun FitAuxNmf(const SparseRatings& ratings, const SparseRatings& by_item,
   return run;
 }
 
+// Rows are independent of each other for a fixed basis. Of its ratings a row
+// needs G = sum b_j b_j' and sum r_j b_j alone, which are summed once: x G
+// stands for the predictions, and |r - x B'|^2 is |r|^2 - 2 x.(sum r_j b_j) +
+// x G x'.
 RowsRun FitRows(const SparseRatings& rows, const RowMatrix& basis,
                 double ratings_weight, double labels_weight,
                 const Labels& labels, int rounds, RowMatrix start) {
+  const RowMatrix padded = Padded(basis);
+  const Index width = padded.cols();
+  const GramOfRowFunction gram_of_row = GramOfRowOf(width);
   RowsRun run;
   run.x = std::move(start);
-  RowMatrix before;
-  for (int round = 0; round <= rounds; ++round) {
-    Step step =
-        StepOfRows(rows, basis, ratings_weight, labels_weight, labels, run.x);
-    const double objective = ratings_weight * step.squares +
-                             labels_weight * LabelLoss(run.x, labels);
-    if (round > 0 && !(objective <= run.objective.back())) {
-      run.x = std::move(before);
-      run.undone = true;
-      break;
+  run.objective.assign(static_cast<std::size_t>(rounds) + 1, 0.0);
+  Eigen::MatrixXd gram(width, width);
+  Eigen::VectorXd rated(width), predicted(width);
+  Eigen::VectorXd own = Eigen::VectorXd::Zero(width), next = own;
+  for (Index row = 0; row < run.x.rows(); ++row) {
+    const double squares =
+        gram_of_row(rows, row, padded, rated.data(), gram.data());
+    const int label = LabelOf(labels, row);
+    const double weight = label == kNoLabel ? 0 : labels_weight;
+    // The row's part of L; sets `predicted`.
+    const auto loss_of = [&](const Eigen::VectorXd& x) {
+      predicted.noalias() = gram * x;
+      const double off = squares - 2 * x.dot(rated) + x.dot(predicted);
+      const double from_label =
+          label == kNoLabel ? 0 : x.squaredNorm() - 2 * x[label] + 1;
+      return ratings_weight * std::max(off, 0.0) + weight * from_label;
+    };
+    own.head(run.x.cols()) = run.x.row(row).transpose();
+    double loss = loss_of(own);
+    run.objective[0] += loss;
+    bool ended = false;
+    for (int round = 1; round <= rounds; ++round) {
+      if (!ended) {
+        for (Index c = 0; c < run.x.cols(); ++c) {
+          const double numerator =
+              ratings_weight * rated[c] + (label == c ? weight : 0);
+          const double denominator =
+              ratings_weight * predicted[c] + weight * own[c];
+          next[c] =
+              denominator > 0 ? own[c] * (numerator / denominator) : own[c];
+        }
+        const double stepped = loss_of(next);
+        ended = !(stepped <= loss);
+        if (!ended) {
+          own.swap(next);
+          loss = stepped;
+        }
+      }
+      run.objective[static_cast<std::size_t>(round)] += loss;
     }
-    run.objective.push_back(objective);
-    if (round == rounds) break;
-    before = std::exchange(run.x, std::move(step.x));
+    run.undone = run.undone || ended;
+    run.x.row(row) = own.head(run.x.cols()).transpose();
   }
   return run;
 }

@@ -62,8 +62,9 @@ AuxRun FitAuxNmf(const SparseRatings& ratings, const SparseRatings& by_item,
                  const std::function<bool()>& stop = {});
 
 struct RowsRun {
-  RowMatrix x;  // rows x k
-  std::vector<double> objective;
+  RowMatrix x;                    // rows x k
+  std::vector<double> objective;  // L at the start and after each round
+  // A round raised a row's part of L: it was undone and ended this row.
   bool undone = false;
 };
 

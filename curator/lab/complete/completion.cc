@@ -1,7 +1,6 @@
 #include "curator/lab/complete/completion.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -12,29 +11,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
+#include "curator/lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 absl::Status CheckNotNegative(const SparseRatings& ratings) {
   if (ratings.values.empty() ||
       !(*std::min_element(ratings.values.begin(), ratings.values.end()) < 0))
     return absl::OkStatus();
-  return Wrong("complete-ratings-negative",
-               "A non-negative factorisation takes no rating below 0: add a "
-               "constant to all ratings of the file.");
+  return BadInput("complete-ratings-negative",
+                  "A non-negative factorisation takes no rating below 0: add a "
+                  "constant to all ratings of the file.");
 }
 
 MatrixXd Scaled(const MatrixXd& features, const Side& side) {
@@ -54,9 +46,9 @@ absl::StatusOr<MatrixXd> FeaturesOfFit(const Auxiliary& auxiliary,
     return name.find('=') != std::string::npos;
   };
   const auto differ = [](const std::string& name, const char* what) {
-    return Wrong("complete-features-differ",
-                 absl::StrCat("The feature \"", name, "\" ", what,
-                              " the fit; give the columns of the fit."));
+    return BadInput("complete-features-differ",
+                    absl::StrCat("The feature \"", name, "\" ", what,
+                                 " the fit; give the columns of the fit."));
   };
   const std::vector<std::string>& given = auxiliary.feature_names;
   for (const std::string& name : given) {
@@ -82,7 +74,7 @@ absl::StatusOr<MatrixXd> FeaturesOfFit(const Auxiliary& auxiliary,
 
 absl::Status CheckClusterCount(const char* what, int clusters, Index rows) {
   if (clusters >= 1 && clusters <= rows) return absl::OkStatus();
-  return Wrong(
+  return BadInput(
       "complete-clusters",
       absl::StrCat("`--clusters` asks for ", clusters, " clusters of the ",
                    rows, " ", what, "; ask for 1 to ", rows, "."));
@@ -102,11 +94,12 @@ absl::StatusOr<Side> MakeSide(const char* what, std::vector<std::string> ids,
     words.erase("");
     side.label_words.assign(words.begin(), words.end());
     if (weight > 0 && static_cast<int>(words.size()) != clusters) {
-      return Wrong("complete-labels",
-                   absl::StrCat("There are ", words.size(), " labels of ", what,
-                                " and ", clusters,
-                                " clusters; ask for as many clusters as there "
-                                "are labels."));
+      return BadInput(
+          "complete-labels",
+          absl::StrCat("There are ", words.size(), " labels of ", what, " and ",
+                       clusters,
+                       " clusters; ask for as many clusters as there "
+                       "are labels."));
     }
     if (static_cast<int>(words.size()) > clusters) return side;
     for (const std::string& word : auxiliary.labels) {
@@ -120,10 +113,11 @@ absl::StatusOr<Side> MakeSide(const char* what, std::vector<std::string> ids,
   }
   if (!auxiliary.has_features()) {
     if (!(weight > 0)) return side;
-    return Wrong("complete-clusters-missing",
-                 absl::StrCat("The clusters of ", what,
-                              " have a weight above 0: give their features or "
-                              "their labels, or the weight 0."));
+    return BadInput(
+        "complete-clusters-missing",
+        absl::StrCat("The clusters of ", what,
+                     " have a weight above 0: give their features or "
+                     "their labels, or the weight 0."));
   }
   side.feature_names = auxiliary.feature_names;
   side.feature_low = auxiliary.features.colwise().minCoeff().transpose();
@@ -150,10 +144,11 @@ absl::StatusOr<Labels> LabelsOfNew(const Auxiliary& auxiliary,
       const auto at =
           std::find(side->label_words.begin(), side->label_words.end(), word);
       if (at == side->label_words.end()) {
-        return Wrong("complete-labels",
-                     absl::StrCat("The label \"", word,
-                                  "\" was not there at the fit; fit again with "
-                                  "it, or give another."));
+        return BadInput(
+            "complete-labels",
+            absl::StrCat("The label \"", word,
+                         "\" was not there at the fit; fit again with "
+                         "it, or give another."));
       }
       labels[i] = static_cast<int>(at - side->label_words.begin());
     }
@@ -203,7 +198,7 @@ absl::StatusOr<FitOutcome> FitCompletion(const CompletionInput& input,
                                          const std::function<bool()>& stop) {
   DPNMF_RETURN_IF_ERROR(CheckAuxWeights(options.weights));
   DPNMF_RETURN_IF_ERROR(CheckNotNegative(input.ratings));
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   FitOutcome outcome;
   Completion& completion = outcome.completion;
   completion.weights = options.weights;
@@ -216,7 +211,7 @@ absl::StatusOr<FitOutcome> FitCompletion(const CompletionInput& input,
       completion.items,
       MakeSide("items", input.items, input.of_items, options.item_clusters,
                options.weights.items, draws));
-  outcome.cluster_seconds = SecondsSince(begin);
+  outcome.cluster_seconds = watch.Seconds();
   completion.ratings = input.ratings;
   AuxFactors start;
   start.u = UniformMatrix(input.ratings.rows(), options.people_clusters, draws);
@@ -230,7 +225,7 @@ absl::StatusOr<FitOutcome> FitCompletion(const CompletionInput& input,
                 LabelsFor(options.weights.items, completion.items),
                 options.weights, options.rounds, std::move(start), stop);
   if (stop && stop()) {
-    return Refusal(absl::StatusCode::kCancelled, "interrupted",
+    return Refusal(absl::StatusCode::kCancelled, "cancelled",
                    "The fit was interrupted; nothing was written.");
   }
   completion.factors = std::move(run.factors);
@@ -244,7 +239,7 @@ absl::StatusOr<FitOutcome> FitCompletion(const CompletionInput& input,
                    &completion.factors.v);
   completion.fitted_people = input.ratings.rows();
   completion.fitted_items = input.ratings.columns;
-  outcome.seconds = SecondsSince(begin);
+  outcome.seconds = watch.Seconds();
   return outcome;
 }
 
@@ -274,7 +269,7 @@ Completion Refitted(const Completion& completion, Draws* draws) {
 absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
                                          Completion* completion) {
   DPNMF_RETURN_IF_ERROR(CheckNotNegative(rows.ratings));
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   Side& side = completion->people;
   std::unordered_map<std::string_view, Index> known;
   for (std::size_t i = 0; i < side.ids.size(); ++i)
@@ -291,11 +286,12 @@ absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
       continue;
     }
     if (!completion->ratings.IsEmptyRow(found->second)) {
-      return Wrong("complete-row-known",
-                   absl::StrCat("\"", rows.ids[i],
-                                "\" has ratings in the model already: an "
-                                "update adds new ones alone; leave it out, or "
-                                "fit again with all ratings."));
+      return BadInput(
+          "complete-row-known",
+          absl::StrCat("\"", rows.ids[i],
+                       "\" has ratings in the model already: an "
+                       "update adds new ones alone; leave it out, or "
+                       "fit again with all ratings."));
     }
     places.push_back(found->second);
   }
@@ -331,20 +327,23 @@ absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
     from[static_cast<std::size_t>(places[i])] = static_cast<Index>(i);
     factors.u.row(places[i]) = run.x.row(static_cast<Index>(i));
   }
-  SparseRatings ratings;
-  ratings.columns = completion->ratings.columns;
-  for (std::size_t row = 0; row < from.size(); ++row) {
+  SparseRatings filled;
+  filled.columns = completion->ratings.columns;
+  const bool in_place = outcome.filled == 0;  // nothing stands before them
+  SparseRatings& ratings = in_place ? completion->ratings : filled;
+  for (std::size_t row = in_place ? static_cast<std::size_t>(old_count) : 0;
+       row < from.size(); ++row) {
     if (from[row] < 0) {
       ratings.AppendRow(completion->ratings, static_cast<Index>(row));
     } else {
       ratings.AppendRow(rows.ratings, from[row]);
     }
   }
-  completion->ratings = std::move(ratings);
+  if (!in_place) completion->ratings = std::move(filled);
   outcome.cold =
       FillColdRows(completion->ratings, side.labels, completion->weights.people,
                    old_count, &factors.u);
-  outcome.seconds = SecondsSince(begin);
+  outcome.seconds = watch.Seconds();
   return outcome;
 }
 
@@ -392,10 +391,10 @@ absl::StatusOr<RefitAdvice> AdviseRefit(const NewRows& rows, Draws* draws,
   }
   DPNMF_ASSIGN_OR_RETURN(const UpdateOutcome updated,
                          UpdateRows(learnt, draws, &completion));
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   const Completion refitted = Refitted(completion, draws);
   RefitAdvice advice;
-  advice.refit_seconds = SecondsSince(begin);
+  advice.refit_seconds = watch.Seconds();
   advice.update_seconds = updated.seconds;
   std::unordered_map<std::string_view, Index> places;
   for (std::size_t i = 0; i < completion.people.ids.size(); ++i)

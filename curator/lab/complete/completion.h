@@ -81,7 +81,7 @@ struct FitOutcome {
 // "complete-clusters-missing": a weight is above 0 where neither features nor
 // labels are known; "complete-labels": not as many different labels as
 // clusters, where the weight is above 0; "complete-ratings-negative".
-// CANCELLED "interrupted".
+// CANCELLED "cancelled".
 absl::StatusOr<FitOutcome> FitCompletion(
     const CompletionInput& input, const CompletionOptions& options,
     Draws* draws, const std::function<bool()>& stop = {});

@@ -1,27 +1,22 @@
 #include "curator/lab/complete/experiment.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Eigen::Index;
-
-double SecondsFrom(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 absl::Status CheckNotStopped(const std::function<bool()>& stop) {
   if (!stop || !stop()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kCancelled, "interrupted",
+  return Refusal(absl::StatusCode::kCancelled, "cancelled",
                  "The experiment was interrupted; nothing was written.");
 }
 
@@ -98,9 +93,9 @@ absl::StatusOr<ExperimentPoint> GrowAux(const Growth& growth, int split,
   for (Index row = first; row < growth.input.ratings.rows(); row += step) {
     const NewRows rows = RowsOf(
         growth.input, row, std::min(row + step, growth.input.ratings.rows()));
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     DPNMF_RETURN_IF_ERROR(UpdateRows(rows, &draws, &fit.completion).status());
-    point.update_seconds += SecondsFrom(start);
+    point.update_seconds += watch.Seconds();
   }
   point.method = "aux-nmf";
   point.measures =
@@ -115,7 +110,7 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
   const SparseRatings& all = growth.input.ratings;
   const Index first = FirstRows(growth, split);
   SparseRatings seen = lab::RowRange(all, 0, first);
-  Clock::time_point start = Clock::now();
+  Stopwatch watch;
   // Items are rows when the table grows by columns: an SVD of the transpose.
   TruncatedSvd svd;
   const int most = static_cast<int>(std::min(first, all.columns));
@@ -129,11 +124,11 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
     DPNMF_ASSIGN_OR_RETURN(
         svd, MeanImputedSvd(seen, ColumnMeans(seen), std::min(rank, most)));
   }
-  point.fit_seconds = SecondsFrom(start);
+  point.fit_seconds = watch.Seconds();
   for (Index row = first; row < all.rows(); row += step) {
     const SparseRatings rows =
         lab::RowRange(all, row, std::min(row + step, all.rows()));
-    start = Clock::now();
+    watch = Stopwatch();
     Eigen::MatrixXd full;
     if (growth.by_columns) {
       const SparseRatings by_person = lab::Transposed(rows);
@@ -143,7 +138,7 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
       full = Imputed(rows, ColumnMeans(seen));
     }
     svd = UpdatedByRows(svd, full);
-    point.update_seconds += SecondsFrom(start);
+    point.update_seconds += watch.Seconds();
   }
   point.method = "svd";
   point.measures = Measure(all, growth.test, RowsOf(svd));

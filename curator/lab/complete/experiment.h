@@ -30,7 +30,7 @@ struct GridPoint {
 // Each setting from the same start and the same clusters, learnt from the
 // ratings less a drawn share, and judged on that share: the publication judges
 // its settings on the test ratings, which then say too little about others.
-// CANCELLED "interrupted".
+// CANCELLED "cancelled".
 absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
     const CompletionInput& input, const CompletionOptions& options,
     double holdout, Draws* draws, const std::function<bool()>& stop,
@@ -58,7 +58,7 @@ struct ExperimentPoint {
 
 // "whole": table III. "split": figures 3 to 5, at each split. "weights": tables
 // IV to VI, at 40 %. Each from one start. INVALID_ARGUMENT of FitCompletion and
-// MeanImputedSvd; CANCELLED "interrupted".
+// MeanImputedSvd; CANCELLED "cancelled".
 absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     const CompletionInput& input, const SparseRatings& test,
     const ExperimentOptions& options, Draws* draws,

@@ -13,6 +13,7 @@
 #include "curator/import/input_file.h"
 #include "curator/import/item_table.h"
 #include "curator/import/ratings.h"
+#include "curator/lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -22,10 +23,6 @@ using Ids = std::vector<std::string>;
 using Places = std::unordered_map<std::string_view, Index>;
 
 constexpr double kUnitsOfOne = 1e4;
-
-absl::Status BadInput(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 Places PlacesOf(const Ids& ids) {
   Places places;
@@ -156,6 +153,7 @@ absl::StatusOr<LoadedRatings> Load(const std::string& path, const Ids& items,
   RatingsOptions options;
   options.scale = scale;
   options.add_items = add_items;
+  options.has_unlisted_flag = false;
   options.interrupted = stop;
   return LoadRatings(path, TableOf(items), options);
 }

@@ -1,19 +1,13 @@
 #include "curator/lab/complete/private_rows.h"
 
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 #include "curator/lab/ratings/private_run.h"
 
 namespace dpnmf::curator::lab {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
-
 absl::StatusOr<std::vector<CompletionResult>> PrivateResults(
     const LoadedCompletion& loaded, const PrivateRowsOptions& options,
     Draws* draws, const std::function<bool()>& stop) {
@@ -36,7 +30,7 @@ absl::StatusOr<std::vector<CompletionResult>> PrivateResults(
   execution.stop = stop;
   for (const double epsilon : options.epsilon) {
     for (const bool whole : {false, true}) {
-      const Clock::time_point begin = Clock::now();
+      const Stopwatch watch;
       PrivateRunOptions run;
       run.epsilon = epsilon;
       run.delta = options.delta;
@@ -55,8 +49,7 @@ absl::StatusOr<std::vector<CompletionResult>> PrivateResults(
             const auto person = static_cast<std::size_t>(row);
             return recommender(person, table.Of(person)).ratings;
           });
-      result.seconds =
-          std::chrono::duration<double>(Clock::now() - begin).count();
+      result.seconds = watch.Seconds();
       results.push_back(std::move(result));
     }
   }

@@ -6,16 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/lab/tables/bad_input.h"
 
 namespace dpnmf::curator::lab {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-
-absl::Status Wrong(std::string_view code, std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
-}
 
 const DistortMethod* MethodOfName(std::string_view name) {
   for (const DistortMethod& method : DistortMethods())
@@ -40,17 +37,19 @@ absl::Status CheckNumbers(const DistortOptions& options) {
        options.nmf.iterations >= 1},
       {"value difference at which to stop", options.nmf.stop_at_vd.value_or(1),
        options.nmf.stop_at_vd.value_or(1) > 0},
-      {"number of components kept",
-       static_cast<double>(options.kept.value_or(0)),
-       !options.kept.has_value() ||
-           (*options.kept >= 1 && *options.kept <= options.rank)},
   };
   for (const auto& number : kNumbers) {
     if (number.sound && std::isfinite(number.value)) continue;
-    return Wrong("distort-parameter",
-                 absl::StrCat("The ", number.what, " cannot be ", number.value,
-                              "; give a number in its range (dpnmf-lab distort "
-                              "--help)."));
+    return BadInput("distort-parameter",
+                    absl::StrCat("The ", number.what, " is ", number.value,
+                                 "; give a finite number above 0."));
+  }
+  if (options.kept.has_value() &&
+      !(*options.kept >= 1 && *options.kept <= options.rank)) {
+    return BadInput(
+        "distort-parameter",
+        absl::StrCat(*options.kept, " components cannot be kept of a rank of ",
+                     options.rank, "; keep 1 to the rank."));
   }
   return absl::OkStatus();
 }
@@ -205,15 +204,15 @@ absl::StatusOr<std::vector<const DistortMethod*>> DistortMethodsOf(
       for (const DistortMethod& other : DistortMethods())
         if (!other.transposed)
           absl::StrAppend(&known, std::string(other.name), ", ");
-      return Wrong("distort-method-unknown",
-                   absl::StrCat("There is no method `", name, "`; give ", known,
-                                "or all."));
+      return BadInput("distort-method-unknown",
+                      absl::StrCat("There is no method `", name, "`; give ",
+                                   known, "or all."));
     }
     add_with_twin(*method);
   }
   if (chosen.empty()) {
-    return Wrong("distort-method-unknown",
-                 "No method is named; give --method all, or some of them.");
+    return BadInput("distort-method-unknown",
+                    "No method is named; give --method all, or some of them.");
   }
   return chosen;
 }
@@ -255,29 +254,30 @@ absl::Status CheckDistort(const MatrixXd& a,
                           const DistortOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckNumbers(options));
   if (!(a.cwiseAbs().maxCoeff() > 0)) {
-    return Wrong("distort-all-zero",
-                 "All numbers of the table are 0; give a table with entries.");
+    return BadInput(
+        "distort-all-zero",
+        "All numbers of the table are 0; give a table with entries.");
   }
   for (const DistortMethod* method : methods) {
     if (method->core == DistortCore::kNoise) continue;
     const Index most = std::min(a.rows(), a.cols());
     if (options.rank < 1 || options.rank > most) {
-      return Wrong("rank-out-of-range",
-                   absl::StrCat("The rank is ", options.rank,
-                                " and a table of ", a.rows(), " people and ",
-                                a.cols(), " columns has ranks of 1 to ", most,
-                                "; give --rank in this range."));
+      return BadInput("rank-out-of-range",
+                      absl::StrCat("The rank is ", options.rank,
+                                   " and a table of ", a.rows(), " people and ",
+                                   a.cols(), " columns has ranks of 1 to ",
+                                   most, "; give --rank in this range."));
     }
     if (method->core == DistortCore::kNmf && a.minCoeff() < 0) {
-      return Wrong("distort-negative",
-                   "The table has negative numbers, which no product of "
-                   "non-negative factors has; give a table without, or "
-                   "methods other than NMF.");
+      return BadInput("distort-negative",
+                      "The table has negative numbers, which no product of "
+                      "non-negative factors has; give a table without, or "
+                      "methods other than NMF.");
     }
     if (method->transposed && a.rows() < a.cols()) {
-      return Wrong("distort-as-published",
-                   "The published error needs at least as many people as "
-                   "columns; leave out --as-published.");
+      return BadInput("distort-as-published",
+                      "The published error needs at least as many people as "
+                      "columns; leave out --as-published.");
     }
   }
   return absl::OkStatus();

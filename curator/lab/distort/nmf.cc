@@ -1,26 +1,22 @@
 #include "curator/lab/distort/nmf.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "common/base/stopwatch.h"
+
 namespace dpnmf::curator::lab {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Clock = std::chrono::steady_clock;
 
 // Rows that are worked on together: some columns of them stay in the cache.
 constexpr Index kRows = 128;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double DotOf(const double* a, const double* b, Index count) {
   return Eigen::Map<const Eigen::VectorXd>(a, count).dot(
@@ -212,7 +208,7 @@ class Iterations {
   // `wtw` and `atw` are those of w.
   bool Ends(double projected_gradient) {
     result_.last_gradient = projected_gradient;
-    result_.seconds = SecondsSince(start_);
+    result_.seconds = watch_.Seconds();
     const auto end = [this](NmfStop why) {
       result_.stop = why;
       return true;
@@ -256,7 +252,7 @@ class Iterations {
   const MatrixXd& a_;
   const NmfOptions& options_;
   const double squared_a_;
-  const Clock::time_point start_ = Clock::now();
+  const Stopwatch watch_;
   NmfResult result_;
 
  public:

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 #include "curator/lab/evaluate/page.h"
 #include "curator/lab/evaluate/seeded_noise.h"
 
@@ -65,7 +65,7 @@ class DistortStudent {
   absl::StatusOr<DistortOutcome> Run(const DistortMethod& method,
                                      const DistortStudy& study,
                                      MatrixXd* values) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     DistortOutcome outcome;
     outcome.method = &method;
     outcome.options = OptionsFor(method);
@@ -93,9 +93,7 @@ class DistortStudent {
         outcome.sparseness_h = Sparseness(factors.right);
       }
     }
-    const std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - start;
-    outcome.seconds = seconds.count();
+    outcome.seconds = watch.Seconds();
     return outcome;
   }
 

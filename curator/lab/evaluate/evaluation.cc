@@ -56,20 +56,21 @@ absl::Status CheckAgainstData(const EvaluateOptions& options,
   if (!(options.rank >= 1 &&
         static_cast<std::uint64_t>(options.rank) <= most)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
-                   absl::StrCat("`rank` must be from 1 to ", most,
+                   absl::StrCat("`--rank` must be from 1 to ", most,
                                 ", the least of D, N and 1024."));
   }
   const auto width = static_cast<std::uint64_t>(options.image_width);
   if (width > 0 && data.features() % width != 0) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "evaluate-option-out-of-range",
-                   absl::StrCat("`image-width` must divide D, which is ",
+                   absl::StrCat("`--image-width` must divide D, which is ",
                                 data.features(), "."));
   }
   return absl::OkStatus();
 }
 
-std::vector<Setting> SettingsOf(const EvaluateOptions& options) {
+std::vector<Setting> SettingsOf(const EvaluateOptions& options,
+                                std::uint64_t users, std::uint64_t features) {
   std::vector<Setting> settings;
   const auto add = [&](Setting setting) {
     const bool on = setting.outliers;
@@ -87,7 +88,8 @@ std::vector<Setting> SettingsOf(const EvaluateOptions& options) {
       }
       for (const double epsilon : options.epsilon) {
         setting.epsilon = epsilon;
-        settings.push_back(setting);
+        if (IsAsked(options, setting.method, epsilon, users, features))
+          settings.push_back(setting);
       }
     }
   };
@@ -140,11 +142,12 @@ class Evaluator {
  public:
   Evaluator(const EvaluateOptions& options, const EvaluateHooks& hooks,
             const Data& data, std::shared_ptr<const std::vector<Prior>> priors,
-            Evaluation* evaluation)
+            std::shared_ptr<const FeatureOrder> order, Evaluation* evaluation)
       : options_(options),
         hooks_(hooks),
         given_(data.given.get()),
         priors_(std::move(priors)),
+        order_(std::move(order)),
         people_(priors_ != nullptr && given_.features() > kMostMomentRows
                     ? std::make_shared<const PublicPeople>(PeopleOf(*priors_))
                     : nullptr),
@@ -154,7 +157,8 @@ class Evaluator {
   }
 
   absl::Status Run() {
-    const std::vector<Setting> settings = SettingsOf(options_);
+    const std::vector<Setting> settings =
+        SettingsOf(options_, evaluation_->users, evaluation_->features);
     for (std::uint32_t repeat = 1; repeat <= options_.repeats; ++repeat) {
       for (const Setting& setting : settings) {
         evaluation_->planned +=
@@ -186,7 +190,9 @@ class Evaluator {
     trial.threads = options_.threads;
     trial.stop = hooks_.stop;
     trial.priors = priors_;
+    trial.order = order_;
     trial.people = people_;
+    trial.law = options_.law;
     return trial;
   }
 
@@ -228,6 +234,7 @@ class Evaluator {
   const DataView given_;
   std::unique_ptr<DataView> spoilt_;
   const std::shared_ptr<const std::vector<Prior>> priors_;
+  const std::shared_ptr<const FeatureOrder> order_;
   const std::shared_ptr<const PublicPeople> people_;
   Evaluation* evaluation_;
 };
@@ -378,8 +385,13 @@ absl::StatusOr<Evaluation> Evaluate(const EvaluateOptions& options,
                                       evaluation.features));
     priors = std::make_shared<const std::vector<Prior>>(std::move(loaded));
   }
-  const absl::Status done =
-      Evaluator(options, hooks, data, std::move(priors), &evaluation).Run();
+  DPNMF_ASSIGN_OR_RETURN(
+      std::shared_ptr<const FeatureOrder> order,
+      LoadOrder(options.feature_order, options.image_width,
+                options.image_by_columns, evaluation.features));
+  const absl::Status done = Evaluator(options, hooks, data, std::move(priors),
+                                      std::move(order), &evaluation)
+                                .Run();
   if (!done.ok() && !(absl::IsCancelled(done) && hooks.stop && hooks.stop()))
     return done;
   return evaluation;

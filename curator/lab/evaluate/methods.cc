@@ -10,12 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/nmf/aim.h"
 #include "common/nmf/defaults.h"
 #include "common/nmf/dictionary.h"
 #include "common/nmf/gradient_update.h"
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/run_plan.h"
+#include "curator/factor/aimed_moments.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
 #include "curator/lab/evaluate/noised_mean.h"
@@ -68,6 +70,16 @@ SeededNoise NoiseOf(const Trial& trial) {
                       trial.outliers ? 1 : 0, trial.epsilon, trial.rounds)));
 }
 
+Eigen::MatrixXf DenseOf(const DataView& v) {
+  Eigen::MatrixXf dense = Eigen::MatrixXf::Zero(v.features(), v.users());
+  for (Index n = 0; n < v.users(); ++n) {
+    v.ForNonzeros(n, [&](Index row, double value) {
+      dense(row, n) = static_cast<float>(value);
+    });
+  }
+  return dense;
+}
+
 // Adds the objective of W to the curve where the round is one of its points.
 class CurveDrawer {
  public:
@@ -76,7 +88,11 @@ class CurveDrawer {
 
   void Add(std::uint32_t round, const MatrixXd& w, Learned* learned) {
     if (!IsCurveRound(round, rounds_)) return;
-    learned->objective = Objective(place_.clean, w, place_.trial.threads, &h_);
+    learned->objective =
+        place_.trial.law.loss == Loss::kKullbackLeibler
+            ? DivergenceOf(DenseOf(place_.clean), w, place_.trial.threads,
+                           place_.trial.stop)
+            : Objective(place_.clean, w, place_.trial.threads, &h_);
     learned->curve.push_back({round, learned->objective});
   }
 
@@ -102,10 +118,11 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
   run.outlier_bound = trial.outlier_bound;
   run.inner_iterations = kDefaultInnerIterations;
   run.share_of_a = kDefaultShareOfA;
-  if (mechanism == "moments") {
+  if (mechanism == "moments" || mechanism == "aimed") {
     run.moment_rows = static_cast<std::uint32_t>(
         std::min<Index>(place.v.features(), kMaxMomentRows));
-    run.share_of_moments = kDefaultShareOfMoments;
+    run.share_of_moments = mechanism == "aimed" ? kDefaultShareOfFirstMoments
+                                                : kDefaultShareOfMoments;
     DPNMF_ASSIGN_OR_RETURN(
         const MuSquared cost,
         LargestCost(trial.conversion, trial.epsilon, trial.delta));
@@ -120,16 +137,40 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
 
 // --- moments
 
+// The second release of `aimed`, and both as one.
+absl::StatusOr<NoisedMoments> AddAimed(const Workplace& place,
+                                       const RunPlan& plan,
+                                       const NoisedMean& noised,
+                                       const std::vector<int>& rows,
+                                       const std::vector<std::uint32_t>& chosen,
+                                       const NoisedMoments& first) {
+  const PartPlan& part = plan.stages.back().parts[0];
+  DPNMF_ASSIGN_OR_RETURN(const Aim aim,
+                         AimOf(first, plan.data_bound, place.trial.rank,
+                               place.trial.stop, place.trial.threads));
+  MatrixXd directions =
+      MatrixXd::Zero(place.v.features(), aim.directions.cols());
+  directions(rows, Eigen::all) = aim.directions;
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::vector<std::int64_t> sums,
+      ComputeAimedMoments(place.v.data(), {&directions, aim.scale, chosen},
+                          plan.data_bound, plan.data_bits, place.execution()));
+  return WithAimed(first, aim,
+                   noised.Part(part, static_cast<Index>(rows.size()), sums),
+                   noised.Stddev(part));
+}
+
 absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
                                     const NoisedMean& noised) {
   const Execution execution = place.execution();
-  const StagePlan& last = plan.stages.back();
+  const bool is_aimed = place.trial.method == Method::kAimed;
+  const StagePlan& last = plan.stages[plan.stages.size() - (is_aimed ? 2 : 1)];
   std::vector<int> rows(last.parts[0].rows);
   std::iota(rows.begin(), rows.end(), 0);
   VectorXd mean = VectorXd::Zero(place.v.features());
   double stddev_of_mean = 0;
   std::vector<std::uint32_t> chosen;  // empty: all
-  if (plan.stages.size() > 1) {
+  if (&last != &plan.stages[0]) {
     const PartPlan& part = plan.stages[0].parts[0];
     DPNMF_ASSIGN_OR_RETURN(const std::vector<std::int64_t> sums,
                            ComputeMean(place.v.data(), plan.data_bound,
@@ -147,10 +188,22 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
   moments.g = noised.Part(last.parts[0], static_cast<Index>(rows.size()), sums);
   moments.stddev_off = noised.Stddev(last.parts[0]);
   moments.stddev_diagonal = noised.DiagonalStddev(last.parts[0]);
+  if (is_aimed) {
+    DPNMF_ASSIGN_OR_RETURN(
+        moments, AddAimed(place, plan, noised, rows, chosen, moments));
+  }
   if (place.trial.priors != nullptr) {
     moments.priors = std::make_shared<const std::vector<Prior>>(
         PriorsOnRows(*place.trial.priors, rows));
   }
+  if (place.trial.order != nullptr) {
+    moments.order = std::make_shared<const OrderOnRows>(
+        OrderOnRows{*place.trial.order,
+                    static_cast<std::uint64_t>(place.v.features()), rows});
+  }
+  if (plan.stages.size() > 1)
+    moments.mean = MeanOnRows(mean, stddev_of_mean, rows);
+  moments.largest_trace = plan.data_bound * plan.data_bound;
   DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
                          DenoiseMoments(moments, {}, place.trial.threads));
   DPNMF_RETURN_IF_ERROR(execution.CheckNotStopped());
@@ -159,6 +212,7 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
   options.seed = place.trial.seed;
   options.threads = place.trial.threads;
   options.stop = place.trial.stop;
+  options.law = place.trial.law;
   DPNMF_ASSIGN_OR_RETURN(MatrixXd w, FitDictionary(denoised, options));
   if (static_cast<Index>(rows.size()) == place.v.features()) return w;
   return LiftDictionaryWith(place.people(), w, rows, mean, stddev_of_mean,
@@ -170,7 +224,9 @@ absl::StatusOr<Learned> LearnMoments(const Workplace& place) {
   Stopwatch watch;
   const bool all = place.v.features() <= kMaxMomentRows;
   DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
-                         PlanOf(place, "moments", all ? 1 : 2));
+                         place.trial.method == Method::kAimed
+                             ? PlanOf(place, "aimed", all ? 2 : 3)
+                             : PlanOf(place, "moments", all ? 1 : 2));
   SeededNoise noise = NoiseOf(place.trial);
   DPNMF_ASSIGN_OR_RETURN(
       learned.w, FitMoments(place, plan, NoisedMean(place.users(), &noise)));
@@ -411,6 +467,14 @@ absl::StatusOr<Learned> LearnWithoutPrivacy(const Workplace& place) {
   if (&place.v != &place.clean) learned.curve.clear();
   learned.w = std::move(result.w);
   learned.seconds = result.seconds;
+  if (!place.trial.law.is_plain()) {
+    constexpr int kIterations = 1000;
+    Eigen::MatrixXf w = learned.w.cast<float>(), h;
+    FitByLaw(DenseOf(place.v), place.trial.law, kIterations,
+             place.trial.threads, place.trial.stop, &w, &h);
+    learned.w = w.cast<double>();
+    learned.curve.clear();  // they are squares
+  }
   const auto last = static_cast<std::uint32_t>(result.iterations);
   while (!learned.curve.empty() && learned.curve.back().round >= last)
     learned.curve.pop_back();
@@ -421,6 +485,7 @@ absl::StatusOr<Learned> LearnWithoutPrivacy(const Workplace& place) {
 absl::StatusOr<Learned> LearnBy(const Workplace& place) {
   switch (place.trial.method) {
     case Method::kMoments:
+    case Method::kAimed:
       return LearnMoments(place);
     case Method::kStatistics:
       return LearnStatistics(place);
@@ -447,6 +512,8 @@ std::string_view NameOf(Method method) {
   switch (method) {
     case Method::kMoments:
       return "moments";
+    case Method::kAimed:
+      return "aimed";
     case Method::kStatistics:
       return "statistics";
     case Method::kGradient:
@@ -494,6 +561,13 @@ absl::StatusOr<Learned> Learn(const DataView& v, const DataView& clean,
                               const Trial& trial) {
   const Workplace place{v, clean, trial};
   DPNMF_RETURN_IF_ERROR(place.execution().CheckNotStopped());
+  if (!trial.law.is_plain() &&
+      v.features() * v.users() > kMostDivergentEntries) {
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "evaluate-option-out-of-range",
+                   "`--loss kl` and `--sparse` are evaluated on matrices of at "
+                   "most 1e8 entries.");
+  }
   DPNMF_ASSIGN_OR_RETURN(Learned learned, LearnBy(place));
   DPNMF_RETURN_IF_ERROR(place.execution().CheckNotStopped());
   for (Index k = 0; k < learned.w.cols(); ++k) {

@@ -13,6 +13,8 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/nmf/feature_order.h"
+#include "common/nmf/fit_law.h"
 #include "common/nmf/prior.h"
 #include "common/privacy/accounting.h"
 #include "curator/data/dataset.h"
@@ -22,6 +24,7 @@ namespace dpnmf::curator::lab {
 
 enum class Method {
   kMoments,      // one noised second moment, W fitted to it
+  kAimed,        // two, the second of what the first leaves
   kStatistics,   // rounds of noised A and B, averaged
   kGradient,     // rounds of noised W A - B, A and B fitted to them
   kPaper,        // the published algorithm, W_0 random
@@ -31,8 +34,8 @@ enum class Method {
   kPrior,        // parts of the priors alone (PartsOfPriors)
   kNone          // no privacy
 };
-// "moments", "statistics", "gradient", "paper", "paper-nndsvd", "nndsvd",
-// "mean", "prior", "none".
+// "moments", "aimed", "statistics", "gradient", "paper", "paper-nndsvd",
+// "nndsvd", "mean", "prior", "none".
 std::string_view NameOf(Method method);
 
 // Whether it has an epsilon, rounds of its own, a residual R.
@@ -53,10 +56,14 @@ struct Trial {
   std::uint64_t seed = 1;  // of the noise and of W_0
   int threads = 1;
   std::function<bool()> stop = {};  // asked now and then
-  // What is public, on all D features; null: nothing. Of kMoments and kPrior.
+  // What is public, on all D features; null: nothing. Of kMoments, kAimed and
+  // kPrior.
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
+  // What is declared about the features; null: nothing. Of kMoments, kAimed.
+  std::shared_ptr<const FeatureOrder> order = nullptr;
   // Their columns, if D > kMostMomentRows; null: none.
   std::shared_ptr<const PublicPeople> people = nullptr;
+  FitLaw law = {};  // of kMoments, kAimed and kNone; its loss measures all
 };
 
 struct CurvePoint {
@@ -72,6 +79,9 @@ struct Learned {
   double seconds = 0;  // without those for objectives
 };
 
+// Entries of V that DivergenceOf is computed of at most.
+inline constexpr Eigen::Index kMostDivergentEntries = 100'000'000;
+
 // Learns from `v` and measures on `clean` (the same object, or the data before
 // outliers were added): 1/(2N) |V - W H|^2 with the best H >= 0.
 // Moments and statistics: replace one, the conversion named, columns of length
@@ -80,6 +90,9 @@ struct Learned {
 // (paper.h), symmetric noise in A, one projected gradient step of size 1/|A|_F
 // a round; its H step is this program's (docs/decisions/0003-h-step.md), which
 // gets nearer to the optimum than as many projected gradient steps.
+// With the loss kl the objective is DivergenceOf (common/nmf/fit_law.h), of at
+// most kMostDivergentEntries entries of V: INVALID_ARGUMENT
+// "evaluate-option-out-of-range".
 // Errors of PlanRun; CANCELLED "cancelled".
 absl::StatusOr<Learned> Learn(const DataView& v, const DataView& clean,
                               const Trial& trial);

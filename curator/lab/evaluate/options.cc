@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/defaults.h"
+#include "common/nmf/mechanism_choice.h"
+#include "common/privacy/accounting.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -20,9 +22,9 @@ absl::Status OutOfRange(std::string_view sentence) {
                  "evaluate-option-out-of-range", sentence);
 }
 
-constexpr std::array<std::string_view, 9> kMechanisms = {
-    "auto",         "moments", "statistics", "gradient", "paper",
-    "paper-nndsvd", "mean",    "none",       "all"};
+constexpr std::array<std::string_view, 10> kMechanisms = {
+    "auto",  "moments",      "aimed", "statistics", "gradient",
+    "paper", "paper-nndsvd", "mean",  "none",       "all"};
 
 bool Names(const EvaluateOptions& options, std::string_view mechanism) {
   return std::find(options.mechanisms.begin(), options.mechanisms.end(),
@@ -35,14 +37,14 @@ absl::Status CheckMechanisms(const EvaluateOptions& options) {
         kMechanisms.end()) {
       return Invalid(
           "mechanism-unknown",
-          absl::StrCat(
-              "`mechanism` must be auto, moments, statistics, gradient, paper, "
-              "paper-nndsvd, mean, none or all, not \"",
-              mechanism, "\"."));
+          absl::StrCat("`--mechanism` must be auto, moments, aimed, "
+                       "statistics, gradient, "
+                       "paper, paper-nndsvd, mean, none or all, not \"",
+                       mechanism, "\"."));
     }
   }
   if (options.mechanisms.empty()) {
-    return Invalid("mechanism-unknown", "`mechanism` needs a value.");
+    return Invalid("mechanism-unknown", "`--mechanism` needs a value.");
   }
   if (Names(options, "paper-nndsvd") && !options.is_public) {
     return Refusal(
@@ -63,12 +65,12 @@ absl::Status CheckOutliers(const EvaluateOptions& options) {
   const double lambda = options.lambda.value_or(0);
   if (!(lambda >= 0 && lambda <= 1e6)) {
     return Invalid("lambda-out-of-range",
-                   "`lambda` must be from 0 to 1e6, in units of the data.");
+                   "`--lambda` must be from 0 to 1e6, in units of the data.");
   }
   const double bound = options.outlier_bound.value_or(1);
   if (!(bound > 0 && bound <= 1e6)) {
     return Invalid("outlier-bound-out-of-range",
-                   "`outlier_bound` must be above 0 and at most 1e6.");
+                   "`--outlier-bound` must be above 0 and at most 1e6.");
   }
   return absl::OkStatus();
 }
@@ -77,17 +79,17 @@ absl::Status CheckOutliers(const EvaluateOptions& options) {
 
 absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta) {
   if (epsilons.empty()) {
-    return Invalid("epsilon-out-of-range", "`epsilon` needs a value.");
+    return Invalid("epsilon-out-of-range", "`--epsilon` needs a value.");
   }
   for (const double epsilon : epsilons) {
     if (!(epsilon > 0 && epsilon <= 1000)) {
       return Invalid("epsilon-out-of-range",
-                     "Each `epsilon` must be above 0 and at most 1000.");
+                     "Each `--epsilon` must be above 0 and at most 1000.");
     }
   }
   if (!(delta > 0 && delta < 1)) {
     return Invalid("delta-out-of-range",
-                   "`delta` must be above 0 and below 1.");
+                   "`--delta` must be above 0 and below 1.");
   }
   return absl::OkStatus();
 }
@@ -99,15 +101,21 @@ absl::Status CheckEvaluateOptions(const EvaluateOptions& options) {
   for (const std::uint32_t rounds : options.rounds) {
     if (!(rounds >= 1 && rounds <= 10'000)) {
       return Invalid("rounds-out-of-range",
-                     "Each of `rounds` must be from 1 to 10,000.");
+                     "Each of `--rounds` must be from 1 to 10,000.");
     }
   }
+  DPNMF_RETURN_IF_ERROR(CheckFitLaw(options.law));
+  if (!options.law.is_plain() && options.outliers != OutlierChoice::kOff) {
+    return Invalid("loss-unused",
+                   "`--loss` and `--sparse` are of fits without outliers: "
+                   "leave one of the two out.");
+  }
   if (!(options.repeats >= 1 && options.repeats <= 1000))
-    return OutOfRange("`repeats` must be from 1 to 1000.");
+    return OutOfRange("`--repeats` must be from 1 to 1000.");
   if (!(options.threads >= 1 && options.threads <= 1024))
-    return OutOfRange("`threads` must be from 1 to 1024.");
+    return OutOfRange("`--threads` must be from 1 to 1024.");
   if (!(options.image_width >= 0))
-    return OutOfRange("`image-width` must be positive and divide D.");
+    return OutOfRange("`--image-width` must be positive and divide D.");
   return absl::OkStatus();
 }
 
@@ -124,6 +132,7 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
   add(Names(options, "mean") || all, Method::kMean);
   add(!options.priors.empty(), Method::kPrior);
   add(Names(options, "moments") || all || (automatic && off), Method::kMoments);
+  add(Names(options, "aimed") || all || (automatic && off), Method::kAimed);
   add(Names(options, "statistics") || all || (automatic && on),
       Method::kStatistics);
   add(Names(options, "gradient") || all, Method::kGradient);
@@ -133,6 +142,23 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
   add(nndsvd, Method::kPaperNndsvd);
   add(nndsvd, Method::kNndsvd);
   return methods;
+}
+
+bool IsAsked(const EvaluateOptions& options, Method method, double epsilon,
+             std::uint64_t users, std::uint64_t features) {
+  if ((method != Method::kMoments && method != Method::kAimed) ||
+      Names(options, "all") || Names(options, NameOf(method)))
+    return true;
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(options.conversion, epsilon, options.delta);
+  const MechanismChoice choice = ChooseMechanism(
+      {.users = static_cast<double>(users),
+       .features = static_cast<double>(features),
+       .rank = static_cast<double>(options.rank),
+       .mu_squared = cost.ok() ? cost->ToDouble() : 0,
+       .has_order = options.image_width > 0 || !options.feature_order.empty(),
+       .has_priors = !options.priors.empty()});
+  return choice.mechanism == NameOf(method);
 }
 
 std::vector<std::uint32_t> RoundsOf(const EvaluateOptions& options,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/nmf/fit_law.h"
 #include "curator/import/load.h"
 #include "curator/lab/evaluate/methods.h"
 
@@ -23,8 +24,8 @@ struct EvaluateOptions {
   std::vector<double> epsilon;    // overall; each in (0, 1000]
   double delta = 1e-5;
   Conversion conversion = Conversion::kGaussian;  // of our mechanisms
-  // "auto", "moments", "statistics", "gradient", "paper", "paper-nndsvd",
-  // "mean", "none", "all".
+  // "auto", "moments", "aimed", "statistics", "gradient", "paper",
+  // "paper-nndsvd", "mean", "none", "all".
   std::vector<std::string> mechanisms = {"all"};
   std::uint32_t repeats = 3;  // 1 to 1000
   std::uint64_t seed = 1;
@@ -36,7 +37,12 @@ struct EvaluateOptions {
   bool is_public = false;
   std::string array;       // as in LoadOptions
   std::string vocabulary;  // a file with a word for each feature, or empty
-  int image_width = 0;     // 0: no pictures; else divides D
+  // 0: no pictures; else divides D, and moments are fitted to a grid of pixels.
+  int image_width = 0;
+  // Features fill a picture column by column, not row by row.
+  bool image_by_columns = false;
+  // "linear", "circular" or "graph:FILE" (LoadOrder); empty: none.
+  std::string feature_order;
   // T of statistics and of the published algorithm. Empty: 30 of statistics;
   // 2, 10 and 50 of the published.
   std::vector<std::uint32_t> rounds;
@@ -44,6 +50,9 @@ struct EvaluateOptions {
   // With it moments are fitted to both, and the parts of the priors alone are
   // measured.
   std::vector<std::string> priors;
+  // By what W of moments and of `none` is fitted. With kl all objectives are
+  // the mean divergence of a person (DivergenceOf of common/nmf/fit_law.h).
+  FitLaw law;
   int threads = 1;
   std::string save_models;  // directory, or empty
   std::string output;       // directory
@@ -57,15 +66,22 @@ absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta);
 // Checks what can be checked before the file is read. INVALID_ARGUMENT
 // "epsilon-out-of-range", "delta-out-of-range", "rounds-out-of-range",
 // "mechanism-unknown", "outliers-off", "lambda-out-of-range",
-// "outlier-bound-out-of-range", "evaluate-option-out-of-range";
+// "outlier-bound-out-of-range", "evaluate-option-out-of-range",
+// "loss-unused" (with outliers), those of CheckFitLaw;
 // FAILED_PRECONDITION "evaluate-public-missing" for `paper-nndsvd` without
 // is_public.
 absl::Status CheckEvaluateOptions(const EvaluateOptions& options);
 
 // The methods meant, in one order, each once. "auto" is what an analyst gets
-// that names no mechanism: moments, and statistics where outliers are on. "all"
-// has the two W_0 of V with is_public alone.
+// that names no mechanism: moments or aimed (IsAsked), and statistics where
+// outliers are on. "all" has the two W_0 of V with is_public alone.
 std::vector<Method> MethodsOf(const EvaluateOptions& options);
+
+// Whether a method of MethodsOf is meant at this epsilon, on N users and D
+// features: one that "auto" alone brings in is meant where ChooseMechanism of
+// common/nmf/mechanism_choice.h says so.
+bool IsAsked(const EvaluateOptions& options, Method method, double epsilon,
+             std::uint64_t users, std::uint64_t features);
 
 // T of a method; {0} where it has none.
 std::vector<std::uint32_t> RoundsOf(const EvaluateOptions& options,

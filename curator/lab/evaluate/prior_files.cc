@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/feature_graph.h"
 #include "common/nmf/column_fit.h"
 #include "curator/import/load.h"
 
@@ -17,6 +18,7 @@ using Eigen::MatrixXd;
 
 constexpr std::string_view kDictionaryPrefix = "dictionary:";
 constexpr std::string_view kMomentPrefix = "moment:";
+constexpr std::string_view kGraphPrefix = "graph:";
 
 MatrixXd DenseOf(const LoadedMatrix& matrix) {
   const auto rows = static_cast<Index>(matrix.features);
@@ -88,6 +90,37 @@ absl::StatusOr<std::vector<Prior>> LoadPriors(
   }
   DPNMF_RETURN_IF_ERROR(CheckPriors(priors, static_cast<Index>(features)));
   return priors;
+}
+
+absl::StatusOr<std::shared_ptr<const FeatureOrder>> LoadOrder(
+    const std::string& text, int image_width, bool by_columns,
+    std::uint64_t features) {
+  auto order = std::make_shared<FeatureOrder>();
+  if (image_width > 0 && text.empty()) {
+    order->kind = FeatureOrder::Kind::kGrid;
+    // Pixels of a line that follow one another: a picture that is filled by its
+    // columns has as many as rows.
+    const auto width = static_cast<std::uint64_t>(image_width);
+    order->width =
+        by_columns && features % width == 0 ? features / width : width;
+  } else if (text.empty()) {
+    return std::shared_ptr<const FeatureOrder>();
+  } else if (text == "linear") {
+    order->kind = FeatureOrder::Kind::kLinear;
+  } else if (text == "circular") {
+    order->kind = FeatureOrder::Kind::kCircular;
+  } else if (text.starts_with(kGraphPrefix)) {
+    order->kind = FeatureOrder::Kind::kGraph;
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> ends,
+                           ReadFeatureGraph(text.substr(kGraphPrefix.size())));
+    for (std::size_t i = 0; i + 1 < ends.size(); i += 2)
+      order->edges.push_back({ends[i], ends[i + 1]});
+  } else {
+    return Refusal(absl::StatusCode::kInvalidArgument, "feature-order-unknown",
+                   "`--feature-order` must be linear, circular or graph:FILE.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckFeatureOrder(*order, features));
+  return std::shared_ptr<const FeatureOrder>(std::move(order));
 }
 
 PublicPeople PeopleOf(const std::vector<Prior>& priors) {

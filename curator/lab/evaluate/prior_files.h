@@ -4,11 +4,13 @@
 #define DPNMF_CURATOR_LAB_EVALUATE_PRIOR_FILES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/nmf/feature_order.h"
 #include "common/nmf/moments.h"
 #include "common/nmf/prior.h"
 
@@ -21,6 +23,14 @@ namespace dpnmf::curator::lab {
 // INVALID_ARGUMENT "features-mismatch" and those of CheckPriors.
 absl::StatusOr<std::vector<Prior>> LoadPriors(
     const std::vector<std::string>& texts, bool users_are_rows,
+    std::uint64_t features);
+
+// "linear", "circular" or "graph:FILE" (ReadFeatureGraph), or with a width
+// above 0 the grid of pictures that features fill row by row or `by_columns`;
+// null: none of them. INVALID_ARGUMENT "feature-order-unknown", those of
+// ReadFeatureGraph and CheckFeatureOrder.
+absl::StatusOr<std::shared_ptr<const FeatureOrder>> LoadOrder(
+    const std::string& text, int image_width, bool by_columns,
     std::uint64_t features);
 
 // The columns of all priors that have some.

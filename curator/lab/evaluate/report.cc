@@ -120,8 +120,12 @@ Json JsonOf(const EvaluateOptions& options) {
           {"outlier_experiment", options.outlier_experiment},
           {"public", options.is_public},
           {"image_width", options.image_width},
+          {"image_order", options.image_by_columns ? "column" : "row"},
+          {"feature_order", options.feature_order},
           {"rounds", rounds},
           {"priors", options.priors},
+          {"loss", std::string(NameOf(options.law.loss))},
+          {"sparseness", options.law.sparseness},
           {"threads", options.threads}};
 }
 

@@ -1,13 +1,13 @@
 #include "curator/lab/factorize/factorize.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/stopwatch.h"
 #include "curator/lab/factorize/passes.h"
 #include "curator/lab/factorize/start.h"
 
@@ -93,29 +93,29 @@ absl::Status CheckOptions(const Dataset& data,
   if (!(options.rank >= 1 &&
         static_cast<std::uint64_t>(options.rank) <= largest)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
-                   absl::StrCat("`rank` must be from 1 to ", largest,
+                   absl::StrCat("`--rank` must be from 1 to ", largest,
                                 ", the smaller of features and users."));
   }
   if (!(options.iterations >= 1)) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "factorize-option-out-of-range",
-                   "`iterations` must be at least 1.");
+                   "`--iterations` must be at least 1.");
   }
   if (!(options.threads >= 1)) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "factorize-option-out-of-range",
-                   "`threads` must be at least 1.");
+                   "`--threads` must be at least 1.");
   }
   if (options.seconds.has_value() && !(*options.seconds > 0)) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "factorize-option-out-of-range",
-                   "`seconds` must be above 0.");
+                   "`--seconds` must be above 0.");
   }
   if (options.target_objective.has_value() &&
       !(*options.target_objective >= 0)) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "factorize-option-out-of-range",
-                   "`target-objective` must be 0 or more.");
+                   "`--target-objective` must be 0 or more.");
   }
   return absl::OkStatus();
 }
@@ -182,16 +182,11 @@ std::string_view NameOf(FactorizeStop stop) {
 absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
                                           const FactorizeOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckOptions(data, options));
-  const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start)
-        .count();
-  };
+  const Stopwatch watch;
   FactorizePasses passes(data, options.rank, options.threads);
   RowMatrix w = StartOf(data, options, &passes), best = w;
   FactorizeResult result;
-  result.start_seconds = elapsed();
+  result.start_seconds = watch.Seconds();
   const double squared_norm = passes.SquaredNorm();
   const SweepCounts sweeps = SweepsFor(data, options.rank);
   Extrapolation extrapolation;
@@ -199,9 +194,9 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
   result.objective = std::numeric_limits<double>::infinity();
   for (std::optional<FactorizeStop> stop; !stop.has_value();) {
     const Eigen::MatrixXd gram = passes.Gram(w);
-    const double before = elapsed();
+    const double before = watch.Seconds();
     passes.UpdateH(w, gram, sweeps.h);
-    result.users_seconds += elapsed() - before;
+    result.users_seconds += watch.Seconds() - before;
     const double objective =
         Objective(passes, data.private_user_count(), squared_norm, w, gram);
     ++result.iterations;
@@ -217,7 +212,7 @@ absl::StatusOr<FactorizeResult> Factorize(const Dataset& data,
     } else {
       extrapolation.ObjectiveRose(&w);
     }
-    result.seconds = elapsed();
+    result.seconds = watch.Seconds();
     if (options.progress) {
       options.progress({result.iterations, result.objective, result.seconds});
     }

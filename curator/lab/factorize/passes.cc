@@ -104,17 +104,6 @@ void AddToMoments(UserRange users, const double* x, BlockWork* work,
   }
 }
 
-void AddSquares(UserRange users, const double* c, int rank,
-                std::vector<double>* squares) {
-  for (int user = 0; user < users.count; ++user) {
-    const double* const from = c + LaneOf(user, rank);
-    for (int k = 0; k < rank; ++k) {
-      const double x = from[k * kStripUsers];
-      (*squares)[2 * k + (x < 0 ? 1 : 0)] += x * x;
-    }
-  }
-}
-
 }  // namespace
 
 FactorizePasses::FactorizePasses(const Dataset& data, int rank, int threads)
@@ -143,56 +132,17 @@ double FactorizePasses::SquaredNorm() const {
   return total;
 }
 
-void FactorizePasses::UsersPass(const RowMatrix& w, const Eigen::MatrixXd& gram,
-                                int sweeps, bool linear,
-                                std::vector<double>* squares) {
-  const PackedDictionary packed(w.view(), w.rows, gram, data_.sparse());
-  const int rank = w.columns;
-  std::vector<std::vector<double>> share_squares(threads_);
-  ForShares(
-      (users_ + kBlockUsers - 1) / kBlockUsers, threads_,
-      [&](int share, std::uint64_t first_block, std::uint64_t end_block) {
-        RowMatrix &a = share_a_[share], &b = share_b_[share];
-        a = RowMatrix(rank, rank);
-        if (b.rows != w.rows || b.columns != rank) {
-          b = RowMatrix(w.rows, rank);
-        } else {
-          std::fill(b.values.begin(), b.values.end(), 0.0);
-        }
-        share_squares[share].assign(2 * rank, 0.0);
-        BlockWork work{data_, packed, sweeps};
-        for (std::uint64_t at = first_block; at < end_block; ++at) {
-          const std::uint64_t first = at * kBlockUsers;
-          const UserRange users{first, static_cast<int>(std::min<std::uint64_t>(
-                                           kBlockUsers, users_ - first))};
-          CorrelateBlock(users, &work);
-          if (linear) {
-            AddSquares(users, work.block.c.data(), rank, &share_squares[share]);
-            AddToMoments(users, work.block.c.data(), &work, &a, &b);
-            continue;
-          }
-          const std::size_t size = users.strips() * StripSize(rank);
-          double* const h = h_.data() + first / kStripUsers * StripSize(rank);
-          work.block.h.assign(h, h + size);
-          SweepBlock(packed, sweeps, users.strips(), &work.block);
-          std::copy_n(work.block.h.data(), size, h);
-          AddToMoments(users, h, &work, &a, &b);
-        }
-      });
-  Collect();
-  if (squares == nullptr) return;
-  squares->assign(2 * rank, 0.0);
-  for (const auto& part : share_squares) {
-    for (int i = 0; i < 2 * rank; ++i) (*squares)[i] += part[i];
+RowMatrix& FactorizePasses::ClearedB(int columns, int share) {
+  RowMatrix& b = share_b_[share];
+  if (b.values.empty() || b.columns != columns) {
+    b = RowMatrix(static_cast<int>(data_.features()), columns);
+  } else {
+    std::fill(b.values.begin(), b.values.end(), 0.0);
   }
+  return b;
 }
 
-void FactorizePasses::Collect() {
-  for (int share = 1; share < threads_; ++share) {
-    for (std::size_t i = 0; i < share_a_[0].values.size(); ++i)
-      share_a_[0].values[i] += share_a_[share].values[i];
-  }
-  a_ = Mirrored(share_a_[0]);
+void FactorizePasses::CollectB() {
   ForShares(share_b_[0].values.size(), threads_,
             [&](int, std::uint64_t first, std::uint64_t end) {
               double* const to = share_b_[0].values.data();
@@ -206,13 +156,57 @@ void FactorizePasses::Collect() {
 
 void FactorizePasses::UpdateH(const RowMatrix& w, const Eigen::MatrixXd& gram,
                               int sweeps) {
-  UsersPass(w, gram, sweeps, /*linear=*/false, nullptr);
+  const PackedDictionary packed(w.view(), w.rows, gram, data_.sparse());
+  ForShares(
+      (users_ + kBlockUsers - 1) / kBlockUsers, threads_,
+      [&](int share, std::uint64_t first_block, std::uint64_t end_block) {
+        RowMatrix& a = share_a_[share] = RowMatrix(rank_, rank_);
+        RowMatrix& b = ClearedB(rank_, share);
+        BlockWork work{data_, packed, sweeps};
+        for (std::uint64_t at = first_block; at < end_block; ++at) {
+          const std::uint64_t first = at * kBlockUsers;
+          const UserRange users{first, static_cast<int>(std::min<std::uint64_t>(
+                                           kBlockUsers, users_ - first))};
+          CorrelateBlock(users, &work);
+          const std::size_t size = users.strips() * StripSize(rank_);
+          double* const h = h_.data() + first / kStripUsers * StripSize(rank_);
+          work.block.h.assign(h, h + size);
+          SweepBlock(packed, sweeps, users.strips(), &work.block);
+          std::copy_n(work.block.h.data(), size, h);
+          AddToMoments(users, h, &work, &a, &b);
+        }
+      });
+  for (int share = 1; share < threads_; ++share) {
+    for (std::size_t i = 0; i < share_a_[0].values.size(); ++i)
+      share_a_[0].values[i] += share_a_[share].values[i];
+  }
+  a_ = Mirrored(share_a_[0]);
+  CollectB();
 }
 
-void FactorizePasses::Project(const RowMatrix& w,
-                              std::vector<double>* squares) {
-  UsersPass(w, Eigen::MatrixXd::Identity(w.columns, w.columns), 0,
-            /*linear=*/true, squares);
+void FactorizePasses::Multiply(const RowMatrix& x) {
+  const auto columns = static_cast<std::size_t>(x.stride);
+  ForShares(users_, threads_,
+            [&](int share, std::uint64_t first, std::uint64_t end) {
+              RowMatrix& b = ClearedB(x.columns, share);
+              for (std::uint64_t user = first; user < end; ++user) {
+                AddOuterProduct(data_.SparseColumnOf(user),
+                                {x.Row(static_cast<int>(user)), columns},
+                                b.values.data());
+              }
+            });
+  CollectB();
+}
+
+RowMatrix FactorizePasses::TransposeMultiply(const RowMatrix& y) const {
+  RowMatrix product(static_cast<int>(users_), y.columns);
+  ForShares(users_, threads_, [&](int, std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t user = first; user < end; ++user) {
+      SparseProduct(y.view(), data_.SparseColumnOf(user),
+                    product.Row(static_cast<int>(user)));
+    }
+  });
+  return product;
 }
 
 void FactorizePasses::UpdateW(int sweeps, RowMatrix* w) const {

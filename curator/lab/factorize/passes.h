@@ -46,10 +46,11 @@ class FactorizePasses {
   // H steps for all users from the h of before, then A = HH' and B = VH' (sums
   // over users, not means).
   void UpdateH(const RowMatrix& w, const Eigen::MatrixXd& gram, int sweeps);
-  // A = CC' and B = VC' for C = W'V, whatever the signs; H stays as it is. Adds
-  // to squares, if not null, the squares of the positive entries of each row of
-  // C (2 k) and those of the negative ones (2 k + 1).
-  void Project(const RowMatrix& w, std::vector<double>* squares);
+  // Of sparse data, whatever the signs; A and H stay as they are.
+  // B = V X; x: N rows.
+  void Multiply(const RowMatrix& x);
+  // V'Y, of N rows; y: D rows.
+  RowMatrix TransposeMultiply(const RowMatrix& y) const;
 
   const Eigen::MatrixXd& a() const { return a_; }
   const RowMatrix& b() const { return b_; }
@@ -63,9 +64,9 @@ class FactorizePasses {
   int threads() const { return threads_; }
 
  private:
-  void UsersPass(const RowMatrix& w, const Eigen::MatrixXd& gram, int sweeps,
-                 bool linear, std::vector<double>* squares);
-  void Collect();
+  // Zeros, D x columns.
+  RowMatrix& ClearedB(int columns, int share);
+  void CollectB();
 
   const Dataset& data_;
   int rank_, threads_;

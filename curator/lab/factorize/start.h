@@ -15,9 +15,9 @@ namespace dpnmf::curator::lab {
 RowMatrix StartFromColumns(const Dataset& data, int rank, std::uint64_t seed);
 
 // NNDSVD (Boutsidis and Gallopoulos 2008): of each pair of singular vectors the
-// sign part of larger product. The vectors by subspace iteration from a random
-// start (Halko, Martinsson and Tropp 2011). For sparse data, where means of
-// columns lead to worse optima. Columns of length 1.
+// sign part of larger product. The vectors by block Lanczos from a random start
+// (Golub and Underwood 1977; Musco and Musco 2015). For sparse data, where
+// means of columns lead to worse optima. Columns of length 1.
 RowMatrix StartFromSingularVectors(FactorizePasses* passes, int features,
                                    std::uint64_t users, int rank,
                                    std::uint64_t seed);

@@ -110,6 +110,7 @@ class Evaluator {
   }
 
   absl::Status Run() {
+    DPNMF_RETURN_IF_ERROR(CheckPlans());
     const std::vector<StudyPlan> study =
         options_.published_study ? StudyPlans() : std::vector<StudyPlan>();
     std::size_t trials = 0;
@@ -127,6 +128,21 @@ class Evaluator {
   }
 
  private:
+  // What the private runs refuse is refused before the first trial. People who
+  // are held out make N smaller than it is here.
+  absl::Status CheckPlans() const {
+    if (std::find(methods_.begin(), methods_.end(), RatingsMethod::kRatings) ==
+        methods_.end())
+      return absl::OkStatus();
+    PrivateRunOptions run = options_.run;
+    run.users = data_.users;
+    for (const double epsilon : options_.epsilon) {
+      run.epsilon = epsilon;
+      DPNMF_RETURN_IF_ERROR(CheckPrivateRun(data_.table, run));
+    }
+    return absl::OkStatus();
+  }
+
   std::uint64_t SeedOf(std::uint32_t repeat, const char* purpose) const {
     return SeedFor(options_.seed, absl::StrCat(purpose, " ", repeat));
   }

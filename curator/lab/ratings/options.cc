@@ -37,14 +37,14 @@ absl::Status CheckMethods(const EvaluateRatingsOptions& options) {
     if (!known) {
       return Refusal(
           absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-          absl::StrCat("`methods` must be ratings, bias, popularity, als, "
+          absl::StrCat("`--methods` must be ratings, bias, popularity, als, "
                        "ease, published, mean or all, not \"",
                        method, "\"."));
     }
   }
   if (options.methods.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                   "`methods` needs a value.");
+                   "`--methods` needs a value.");
   }
   if (options.by == HoldOutBy::kPerson &&
       (Names(options, "published") || options.published_study)) {
@@ -83,11 +83,11 @@ absl::Status CheckEvaluateRatingsOptions(
   DPNMF_RETURN_IF_ERROR(ParseRatingRange(options.rating_range).status());
   DPNMF_RETURN_IF_ERROR(CheckMethods(options));
   if (!(options.holdout > 0 && options.holdout < 1))
-    return OutOfRange("`holdout` must be above 0 and below 1.");
+    return OutOfRange("`--holdout` must be above 0 and below 1.");
   if (!(options.repeats >= 1 && options.repeats <= 1000))
-    return OutOfRange("`repeats` must be from 1 to 1000.");
+    return OutOfRange("`--repeats` must be from 1 to 1000.");
   if (!(options.threads >= 1 && options.threads <= 1024))
-    return OutOfRange("`threads` must be from 1 to 1024.");
+    return OutOfRange("`--threads` must be from 1 to 1024.");
   return absl::OkStatus();
 }
 

@@ -145,6 +145,13 @@ absl::StatusOr<RatingsFacts> FactsFor(const DatasetDescription& description,
 
 }  // namespace
 
+absl::Status CheckPrivateRun(const RatingTable& ratings,
+                             const PrivateRunOptions& options) {
+  return FactsFor(DescriptionOf(ratings, options.adjacency, options.users), {},
+                  options, {})
+      .status();
+}
+
 NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
                     SeededNoise* noise) {
   NoisedMatrix matrix;

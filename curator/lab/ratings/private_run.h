@@ -53,6 +53,11 @@ struct PrivateRun {
 NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
                     SeededNoise* noise);
 
+// Whether there is a plan for the ratings of options.users people. Errors of
+// PlanRun.
+absl::Status CheckPrivateRun(const RatingTable& ratings,
+                             const PrivateRunOptions& options);
+
 // item_features: D x p. The noise of a release is drawn once, for the weighted
 // sum over all groups. With weights below 1 the learner counts sum of weights
 // people. Errors of PlanRun, RatingsInput and RatingsUpdate; CANCELLED

@@ -50,9 +50,8 @@ bool IsRelevant(const RatingScale& scale, std::int32_t units) {
   return 4 * above >= 3 * range;
 }
 
-absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(const RatingTable& table,
-                                                   Adjacency adjacency,
-                                                   std::uint64_t users) {
+DatasetDescription DescriptionOf(const RatingTable& table, Adjacency adjacency,
+                                 std::uint64_t users) {
   DatasetDescription description;
   description.name = "evaluation";
   description.population = "evaluation";
@@ -62,8 +61,14 @@ absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(const RatingTable& table,
   description.conversion = Conversion::kGaussian;
   description.sparse = true;
   description.ratings = table.scale;
-  return Dataset::FromRatings(std::move(description), table.indptr, table.items,
-                              table.units);
+  return description;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(const RatingTable& table,
+                                                   Adjacency adjacency,
+                                                   std::uint64_t users) {
+  return Dataset::FromRatings(DescriptionOf(table, adjacency, users),
+                              table.indptr, table.items, table.units);
 }
 
 }  // namespace dpnmf::curator::lab

@@ -53,6 +53,10 @@ std::vector<std::int64_t> CountsOf(const RatingTable& table);
 // (4 of 1 to 5), in exact integers.
 bool IsRelevant(const RatingScale& scale, std::int32_t units);
 
+// What ToDataset declares.
+DatasetDescription DescriptionOf(const RatingTable& table, Adjacency adjacency,
+                                 std::uint64_t users);
+
 // The table as a data set of the relation; N is `users` (the number of people
 // unless the relation is add_remove_one).
 absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(const RatingTable& table,

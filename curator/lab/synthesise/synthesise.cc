@@ -162,7 +162,7 @@ absl::StatusOr<SynthesisMeasure> MeasureSynthesis(
       DPNMF_ASSIGN_OR_RETURN(const Table published, publish(table));
       DPNMF_ASSIGN_OR_RETURN(trial.accuracy,
                              TrainedAccuracy(published, table, gamma));
-      if (options.membership) {
+      if (options.attack) {
         AttackOptions attack;
         attack.seed = draws.Bits();
         attack.threads = options.threads;
@@ -170,11 +170,12 @@ absl::StatusOr<SynthesisMeasure> MeasureSynthesis(
         attack.publish = [&](const std::vector<int>& rows) {
           return publish(RowsOfTable(table, rows));
         };
-        DPNMF_ASSIGN_OR_RETURN(const AttackReport report,
+        DPNMF_ASSIGN_OR_RETURN(AttackReport report,
                                Attack(table, published, attack));
         trial.membership_auc = report.membership_auc;
+        if (repeat == 1) trial.attacks = std::move(report);
       }
-      measure.trials.push_back(trial);
+      measure.trials.push_back(std::move(trial));
     }
   }
   return measure;

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/privacy/run_plan.h"
 #include "curator/draft/class_release.h"
-#include "curator/lab/attack/figures.h"
+#include "curator/lab/attack/attack.h"
 #include "curator/lab/tables/draws.h"
 #include "curator/lab/tables/table.h"
 
@@ -43,6 +43,8 @@ struct SynthesisTrial {
   int repeat = 0;
   double accuracy = 0;  // learnt from synthetic, tested on real people
   std::optional<Share> membership_auc = std::nullopt;
+  // All attacks on the table, of the first release of each epsilon alone.
+  std::optional<AttackReport> attacks = std::nullopt;
 };
 
 struct SynthesisOptions {
@@ -50,7 +52,7 @@ struct SynthesisOptions {
   double delta = 1e-5;
   int repeats = 10;
   double gamma = 0;  // 0: DefaultGamma
-  bool membership = true;
+  bool attack = true;
   int threads = 1;
   std::optional<std::uint64_t> seed;
   std::function<bool()> stop;  // asked before every trial

@@ -7,13 +7,13 @@
 #include <unordered_set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/csv.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
-#include "curator/import/formats.h"
 #include "curator/import/input_file.h"
 #include "curator/import/npy_matrix.h"
 
@@ -84,7 +84,10 @@ absl::Status CheckPlace(const InputFile& input, std::string_view code,
   return input.RefuseAt(
       code, 0, 0,
       absl::StrCat("`", std::string(flag), " ", *place, "` is not in 1 to ",
-                   width, ", the number of fields"));
+                   width, ", the number of fields",
+                   width == 1 ? "; fields are separated by tabs, commas, "
+                                "semicolons or blanks"
+                              : "; correct the number, or leave the flag out"));
 }
 
 absl::Status CheckPlaces(const InputFile& input, const TableOptions& options,
@@ -180,6 +183,15 @@ class TextTableReader {
     // A line of a column may begin with the column's name.
     const bool named = !options_.users_are_rows && words == 1 && word == 0;
     if (words == 0 || named) return false;
+    // Decimal commas in a file of semicolons.
+    if (fields_[word].find(';') != std::string_view::npos) {
+      return input_.Refuse(
+          "input-not-a-number", word + 1,
+          absl::StrCat(Quoted(fields_[word]),
+                       " is not a number; where semicolons separate the "
+                       "fields, write decimal numbers with a point and no "
+                       "comma in the first line"));
+    }
     return input_.Refuse(
         "input-ambiguous", word + 1,
         absl::StrCat(Quoted(fields_[word]),
@@ -202,6 +214,11 @@ class TextTableReader {
     double* number = lines_.Add(width);
     for (std::size_t i = first; i < fields_.size(); ++i) {
       if (skip_labels && IsLabel(i)) continue;
+      if (fields_[i].empty()) {
+        return input_.Refuse("input-not-a-number", i + 1,
+                             "the field is empty; write a number, or leave "
+                             "out the person or the column");
+      }
       if (const auto problem =
               ParseNumber(fields_[i], options_.refuse_negative, number++)) {
         return input_.Refuse(problem->code, i + 1, problem->sentence);
@@ -350,8 +367,9 @@ absl::StatusOr<Table> ReadNpyTable(InputFile* input,
   return table;
 }
 
-absl::Status CheckLabels(const InputFile& input, const Table& table) {
-  if (!table.classes.empty() &&
+absl::Status CheckLabels(const InputFile& input, const TableOptions& options,
+                         const Table& table) {
+  if (options.one_class_is_refused && !table.classes.empty() &&
       std::equal(table.classes.begin() + 1, table.classes.end(),
                  table.classes.begin())) {
     return input.RefuseAt(
@@ -373,6 +391,55 @@ absl::Status CheckLabels(const InputFile& input, const Table& table) {
 
 }  // namespace
 
+absl::Status SetFields(const std::string& path, const FieldFlags& flags,
+                       TableOptions* options) {
+  const struct {
+    const char* flag;
+    const char* code;
+    const std::string& text;
+    std::optional<int>& place;
+  } kFields[] = {{"--class-column", "class-column-out-of-range",
+                  flags.class_column, options->class_column},
+                 {"--id-column", "id-column-out-of-range", flags.id_column,
+                  options->id_column}};
+  for (const auto& field : kFields) {
+    field.place.reset();
+    if (field.text.empty()) continue;
+    if (int number = 0; absl::SimpleAtoi(field.text, &number)) {
+      field.place = number;
+      continue;
+    }
+    DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
+                           InputFile::Open(path));
+    const auto refuse = [&](std::string_view problem) {
+      return input->RefuseAt(field.code, 0, 0,
+                             absl::StrCat("`", field.flag, " ", field.text,
+                                          "` ", std::string(problem)));
+    };
+    if (!options->users_are_rows)
+      return refuse("needs people in rows; give the number of the line");
+    if (options->header == false)
+      return refuse("needs a header; give the number of the field");
+    std::string_view line;
+    std::vector<std::string_view> names;
+    DPNMF_ASSIGN_OR_RETURN(const bool any, input->ReadLine(&line));
+    if (any) SplitFields(line, GuessSeparator(line), &names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (FieldText(line, names[i]) != field.text) continue;
+      if (field.place.has_value())
+        return refuse("is the name of two fields; give the number of one");
+      field.place = static_cast<int>(i) + 1;
+    }
+    if (!field.place.has_value()) {
+      return refuse(
+          "is neither a number nor the name of a field in the first line; give "
+          "the field's number, from 1");
+    }
+    options->header = true;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Table> ReadTable(const std::string& path,
                                 const TableOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(
@@ -387,6 +454,10 @@ absl::StatusOr<Table> ReadTable(const std::string& path,
   absl::StatusOr<Table> table;
   if (beginning.starts_with("\x93NUMPY")) {
     table = ReadNpyTable(input.get(), options);
+  } else if (beginning.find('\0') != std::string_view::npos) {
+    return input->RefuseAt("input-unreadable", 0, 0,
+                           "the file is neither text nor .npy; write the table "
+                           "as CSV in UTF-8, or as .npy");
   } else {
     const std::string_view first_line =
         beginning.substr(0, beginning.find_first_of("\r\n"));
@@ -394,7 +465,7 @@ absl::StatusOr<Table> ReadTable(const std::string& path,
                 .Read();
   }
   DPNMF_RETURN_IF_ERROR(table.status());
-  DPNMF_RETURN_IF_ERROR(CheckLabels(*input, *table));
+  DPNMF_RETURN_IF_ERROR(CheckLabels(*input, options, *table));
   return table;
 }
 

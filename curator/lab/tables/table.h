@@ -34,17 +34,32 @@ struct TableOptions {
   // columns) with the class, and the one with the id.
   std::optional<int> class_column;
   std::optional<int> id_column;
-  bool refuse_negative = false;  // for factorisations into parts
+  bool one_class_is_refused = true;  // where classes are learnt
+  bool refuse_negative = false;      // for factorisations into parts
   LoadProgress progress;
   std::function<bool()> interrupted;  // as in LoadOptions
 };
 
-// CSV, TSV, blank-separated text and .npy; also with gzip. Memory: twice the
-// table. Classes and ids may be words; those of .npy are the shortest decimal
-// form of the numbers. Errors and codes of LoadMatrix; the
+// What --class-column and --id-column say: nothing, a field's number from 1, or
+// its name in the first line.
+struct FieldFlags {
+  std::string class_column, id_column;
+};
+
+// Sets class_column and id_column, and `header` where a name was given.
+// INVALID_ARGUMENT "class-column-out-of-range", "id-column-out-of-range": no
+// field of the first line has that name, or two have, or there are none to look
+// at (people in columns, `header` false). Errors of InputFile.
+absl::Status SetFields(const std::string& path, const FieldFlags& flags,
+                       TableOptions* options);
+
+// CSV, TSV, text separated by semicolons or blanks, and .npy; also with gzip.
+// Memory: twice the table. Classes and ids may be words; those of .npy are the
+// shortest decimal form of the numbers. Errors and codes of LoadMatrix; the
 // sentence names file, line and column. INVALID_ARGUMENT
 // "class-column-out-of-range", "id-column-out-of-range", "classes-one" (all
-// people have one label), "table-ids-repeated".
+// people have one label), "table-ids-repeated", "input-unreadable" (an archive
+// or anything else that is no text).
 absl::StatusOr<Table> ReadTable(const std::string& path,
                                 const TableOptions& options);
 

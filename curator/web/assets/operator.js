@@ -30,7 +30,7 @@ function view(title, lead, content) {
 // ---- Budgets
 
 const kindOf = (one) => [one.ratings ? 'ratings' : one.normalisation === 'l2' ? 'length 1' : `length up to ${short(one.column_bound)}`,
-  one.sparse ? 'sparse' : null, one.public ? 'public' : null, one.classes ? plural(one.classes.length, 'class').replace('classs', 'classes') : null]
+  one.weighted ? 'weighted' : null, one.sparse ? 'sparse' : null, one.sums ? 'sums' : null, one.public ? 'public' : null, one.classes ? plural(one.classes.length, 'class').replace('classs', 'classes') : null]
   .filter(Boolean).join(', ');
 
 function population(one, status) {
@@ -43,12 +43,19 @@ function population(one, status) {
     gauge(one, one.reading),
     open.length === 0 ? null : h('p', {class: 'note'}, `${plural(open.length, 'open run')}; if nothing is returned, ${one.reading.spent_and_reserved} will be spent. `,
       h('a', {href: '#/runs'}, 'See the runs')),
+    !one.partitions ? null : table('Partitions of population ' + one.name + ', each with the whole cap', [
+      {title: 'Partition', of: (part) => h('strong', {}, part.name)},
+      {title: 'Spent, epsilon', number: true, of: (part) => part.reading.spent},
+      {title: 'Spent and reserved', number: true, of: (part) => part.reading.spent_and_reserved},
+      {title: 'Largest run', number: true, of: (part) => part.reading.largest_run},
+    ], one.partitions),
     own.length === 0 ? empty('No data set', 'No data set of this population is served.') : table('Data sets of population ' + one.name, [
       {title: 'Data set', of: (dataset) => h('strong', {}, dataset.name)},
       {title: 'Features', number: true, of: (dataset) => whole(dataset.features)},
       {title: 'People, as declared', number: true, of: (dataset) => whole(dataset.users)},
       {title: 'Columns', of: kindOf},
-    ], own));
+      one.partitions ? {title: 'Partition', of: (dataset) => dataset.partition || 'all'} : null,
+    ].filter(Boolean), own));
 }
 
 const budgets = view('Budgets',

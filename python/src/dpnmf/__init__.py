@@ -23,6 +23,7 @@ from dpnmf.errors import (
     StateError,
     UnavailableError,
 )
+from dpnmf.priors import Prior
 from dpnmf.v1 import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "NotFoundError",
+    "Prior",
     "PrivateNMF",
     "RunFailedError",
     "StateError",

@@ -10,8 +10,11 @@ _SWEEPS = 300  # as `dpnmf transform`
 _CLOSE = 1e-12
 
 
-def normalised(people: Matrix, unit_length: bool, bound: float) -> Matrix:
-    """Rows scaled as the columns of the data set were at import (docs/data.md)."""
+def normalised(people: Matrix, unit_length: bool, bound: float, weights: Matrix | None = None) -> Matrix:
+    """Rows weighted and scaled as the columns of the data set were at import
+    (docs/data.md)."""
+    if weights is not None:
+        people = people * weights
     lengths = np.sqrt(np.einsum("nd,nd->n", people, people))
     most = 1.0 if unit_length else bound
     scale = np.ones_like(lengths)

@@ -97,11 +97,13 @@ def _messages(data: memoryview) -> Iterator[Any]:
 def write_moments(path: os.PathLike[str] | str, header: Any, replies: Iterable[Any]) -> None:
     """The members of docs/refit.md."""
     names: list[str] = []
+    weights: list[float] = []
     readers: dict[str, _matrices.Reader] = {}
     members: dict[str, Any] = {}
     for reply in replies:
         if reply.HasField("items"):
             names += (item.id for item in reply.items.items)
+            weights += reply.items.weights
             continue
         piece = reply.matrix
         if not reply.HasField("matrix") or len(readers) > 16:
@@ -117,6 +119,8 @@ def write_moments(path: os.PathLike[str] | str, header: Any, replies: Iterable[A
         matrix = reader.take()
         members[name] = matrix if name == "G" else matrix.ravel()
     members["users"] = np.array([header.dataset.users], dtype=np.int64)
-    if len(names) == header.dataset.features:
+    if weights:
+        members["weights"] = np.array(weights)
+    if len(names) == header.dataset.features and header.dataset.named_features:
         members["features"] = np.array([name.encode() for name in names])
     write(path, lambda file: np.savez(file, **members))

@@ -39,6 +39,9 @@ class RunOptions:
     step_size: float | None = None
     steps_per_round: int | None = None
     hopeless: bool = False
+    # Public knowledge that W is fitted with: a matrix of public people (a row
+    # each), a Prior, a Run, 'run:ID', or a list of these. Free.
+    prior: Any = None
 
 
 def options_of(options: dict[str, Any]) -> RunOptions:

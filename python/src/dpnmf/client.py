@@ -14,6 +14,7 @@ import numpy as np
 
 from dpnmf import _connection, _matrices, _releases, _request
 from dpnmf.errors import DpnmfError, InputError, NotFoundError, RunFailedError, StateError, UnavailableError
+from dpnmf.priors import Prior, priors_of
 from dpnmf.progress import Progress, progress_for
 from dpnmf.results import (
     Budget,
@@ -166,7 +167,16 @@ class Client:
         """The cost and a forecast of a run; free. Options: see `RunOptions`."""
         chosen = _request.options_of(options)
         specification = _request.specification_of(self.dataset(dataset), rank, epsilon, chosen)
+        specification.priors.extend(prior.header for prior in self._priors(chosen.prior))
         return self._plan(specification)
+
+    def _priors(self, given: Any) -> list[Prior]:
+        """With the whole ids of runs."""
+        priors = priors_of(given)
+        for prior in priors:
+            if prior.header.run_id:
+                prior.header.run_id = prior.header.source = self.run_id(prior.header.run_id)
+        return priors
 
     def _plan(self, specification: analyst_pb2.RunSpecification) -> Plan:
         return Plan(self._call("PlanRun", analyst_pb2.PlanRunRequest(specification=specification)))
@@ -192,6 +202,8 @@ class Client:
         chosen = _request.options_of(options)
         facts = self.dataset(dataset)
         specification = _request.specification_of(facts, rank, epsilon, chosen)
+        priors = self._priors(chosen.prior)
+        specification.priors.extend(prior.header for prior in priors)
         start = None
         if chosen.init is not None:
             start = _request.start_of(chosen.init, facts.features, specification.parameters.rank)
@@ -219,6 +231,8 @@ class Client:
             if start is not None:
                 for chunk in _matrices.chunks(start):
                     yield analyst_pb2.StartRunRequest(dictionary=chunk)
+            for prior in priors:
+                yield from prior.messages(analyst_pb2.StartRunRequest)
 
         return Run(self._send("StartRun", messages()))
 
@@ -236,10 +250,10 @@ class Client:
         return None
 
     def _refuse_paid(self, plan: Plan, runs: Runs) -> None:
-        """One second moment follows from neither rank nor seed."""
+        """Second moments follow from neither rank nor seed."""
         asked = plan.message.specification.parameters
         last = plan.message.plan.stages[-1].release if plan.message.plan.stages else ""
-        if asked.mechanism != "moments" or last != "moments":
+        if asked.mechanism not in ("moments", "aimed") or last != asked.mechanism:
             return
         for run in runs:
             held = analyst_pb2.RunSpecification()
@@ -369,19 +383,23 @@ class Client:
         rows, columns = header.shape.rows, header.shape.columns
         w, deviations = _matrices.Reader(rows, columns), _matrices.Reader(rows, columns)
         names: list[str] = []
+        weights: list[float] = []
         facts: list[Part] = []
         for reply in replies:
             kind = reply.WhichOneof("message")
             if kind == "items":
                 names += [item.id for item in reply.items.items]
+                weights += reply.items.weights
             elif kind == "dictionary":
                 w.add(reply.dictionary)
             elif kind == "standard_errors":
                 deviations.add(reply.standard_errors)
             elif kind == "parts":
                 facts += [Part(p.explained, p.reliability, p.noise) for p in reply.parts.parts]
-        if names and len(names) != rows or facts and len(facts) != columns:
+        if names and len(names) != rows or facts and len(facts) != columns or weights and len(weights) != rows:
             raise _matrices.malformed()
+        if header.dataset.weighted_features and not header.dataset.named_features:
+            names = []  # rows without names are listed by their numbers
         return Model(
             run_id=run_id,
             w=w.take(),
@@ -390,6 +408,7 @@ class Client:
             names=names or None,
             errors=deviations.take() if errors else None,
             parts=facts or None,
+            weights=np.asarray(weights) if weights else None,
             dataset=Dataset(header.dataset) if header.HasField("dataset") else None,
         )
 
@@ -440,11 +459,18 @@ class Client:
     # ---- What a release is worth, once paid: all free ----
 
     def refit(
-        self, run: Run | str, rank: int | None = None, *, seed: int = 0, init: Matrix | None = None
+        self,
+        run: Run | str,
+        rank: int | None = None,
+        *,
+        seed: int = 0,
+        init: Matrix | None = None,
+        prior: Any = None,
     ) -> Run:
         """Fits another model to the release that a run has paid for; never
         charged. The same request is the same run. `init`: a public first
-        dictionary, D x K."""
+        dictionary, D x K. `prior`: as for `train`; None: those of the run;
+        'none': without any."""
         refit = analyst_pb2.Refit(run_id=self.run_id(run))
         if rank is not None:
             refit.rank = _request.whole("rank", rank, 1, "rank-out-of-range")
@@ -453,11 +479,17 @@ class Client:
             analyst_pb2.INITIALISATION_RANDOM if init is None else analyst_pb2.INITIALISATION_PUBLIC
         )
 
+        refit.without_priors = isinstance(prior, str) and prior == "none"
+        priors = [] if refit.without_priors else self._priors(prior)
+        refit.priors.extend(one.header for one in priors)
+
         def messages() -> Iterator[Any]:
             yield analyst_pb2.RefitRunRequest(refit=refit)
             if init is not None:
                 for chunk in _matrices.chunks(init):
                     yield analyst_pb2.RefitRunRequest(dictionary=chunk)
+            for one in priors:
+                yield from one.messages(analyst_pb2.RefitRunRequest)
 
         return Run(self._send("RefitRun", messages()))
 

@@ -10,7 +10,7 @@ from dpnmf._base import BaseEstimator, NotFittedError, TransformerMixin
 from dpnmf._least_squares import least_squares, normalised
 from dpnmf._request import start_of
 from dpnmf.client import Client
-from dpnmf.errors import InputError
+from dpnmf.errors import InputError, StateError
 from dpnmf.results import Budget, Matrix, Plan, RankChoice, Run
 
 
@@ -28,6 +28,8 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     rank : K, the number of parts.
     epsilon : what the run may cost.
     delta, rounds, mechanism, seed, init, outliers, hopeless : see `RunOptions`.
+    prior : public knowledge that W is fitted with: a matrix of public people (a
+        row each), a `Prior`, a run, 'run:ID', or a list of these. Free.
     request_id : names the request; None: a hash of it. Another name is another
         run, which is charged.
     release : a run that has paid for a release. With it nothing is asked of the
@@ -61,6 +63,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         init: Matrix | None = None,
         outliers: bool = False,
         hopeless: bool = False,
+        prior: Any = None,
         request_id: str | None = None,
         release: str | None = None,
         client: Client | None = None,
@@ -77,6 +80,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.init = init
         self.outliers = outliers
         self.hopeless = hopeless
+        self.prior = prior
         self.request_id = request_id
         self.release = release
         self.client = client
@@ -111,7 +115,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if init is not None:
             paid = client.show(self.release)
             init = start_of(init, client.dataset(paid.dataset).features, self.rank or paid.rank)
-        run = client.refit(self.release, self.rank, seed=self.seed, init=init)
+        run = client.refit(self.release, self.rank, seed=self.seed, init=init, prior=self.prior)
         return self._take(client, client.wait(run, progress=self.progress))
 
     def plan(self) -> Plan:
@@ -131,13 +135,23 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             model.request_id = found.request_id or None
         return model._take(client, found)
 
-    def refit(self, rank: int | None = None, *, seed: int | None = None, init: Matrix | None = None) -> PrivateNMF:
-        """Another model of the release that this one has paid for; free."""
+    def refit(
+        self,
+        rank: int | None = None,
+        *,
+        seed: int | None = None,
+        init: Matrix | None = None,
+        prior: Any = None,
+    ) -> PrivateNMF:
+        """Another model of the release that this one has paid for; free. `prior`:
+        None: as this one; 'none': without any."""
         self._check_fitted()
+        if prior is None and self.release is not None:
+            prior = self.prior  # else the run keeps its own
         model = PrivateNMF(
             server=self.server, dataset=self.dataset, rank=self.rank if rank is None else rank,
             seed=self.seed if seed is None else seed, init=init, release=self.release or self.run_id_,
-            client=self.client, progress=self.progress,
+            prior=prior, client=self.client, progress=self.progress,
         )  # fmt: skip
         return model.fit()
 
@@ -147,7 +161,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._client().choose(self.run_id_, ranks, seeds=seeds)
 
     def _options(self) -> dict[str, Any]:
-        names = ("delta", "rounds", "mechanism", "seed", "init", "outliers", "hopeless")
+        names = ("delta", "rounds", "mechanism", "seed", "init", "outliers", "hopeless", "prior")
         return {name: getattr(self, name) for name in names}
 
     def _named_dataset(self) -> str:
@@ -172,6 +186,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_components_, self.n_features_in_ = self.components_.shape
         for stale in ("_std", "feature_names_in_"):
             self.__dict__.pop(stale, None)
+        self._weights = model.weights
         if model.names is not None:
             self.feature_names_in_ = np.asarray(model.names, dtype=object)
         return self
@@ -249,7 +264,13 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         if not (np.isfinite(people) & (people >= 0)).all():
             raise InputError("input-negative", "X has an entry that is negative or not finite; correct it.")
-        return normalised(people, self.dataset_.unit_length, self.dataset_.column_bound)
+        weights = getattr(self, "_weights", None)
+        if self.dataset_.weighted and weights is None:
+            raise StateError(
+                "weights-missing",
+                "The features of the data set have weights, and the analyst's server has not kept them: refit the run.",
+            )
+        return normalised(people, self.dataset_.unit_length, self.dataset_.column_bound, weights)
 
     # ---- To look at ----
 
@@ -264,17 +285,21 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return [f"x{d}" for d in range(self.n_features_in_)] if names is None else [str(n) for n in names]
 
-    def plot_parts(self, shape: tuple[int, int] | None = None, *, words: int = 10, errors: bool = False) -> Any:
+    def plot_parts(
+        self, shape: tuple[int, int] | None = None, *, order: str = "row", words: int = 10, errors: bool = False
+    ) -> Any:
         """Draws the parts with matplotlib and returns the figure.
 
-        shape: rows and columns of a picture of D pixels. Without it the largest
-        features of each part are bars, with two standard errors if `errors`.
+        shape: rows and columns of a picture of D pixels, which follow one another
+        along its rows or, with order="column", down its columns, as in MATLAB.
+        Without it the largest features of each part are bars, with two standard
+        errors if `errors`.
         """
         from dpnmf import plots
 
         self._check_fitted()
         if shape is not None:
-            return plots.pictures(self.components_, shape)
+            return plots.pictures(self.components_, shape, order)
         return plots.bars(self.components_, self._feature_names(), words, self.components_std_ if errors else None)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ from dpnmf.errors import InputError
 from dpnmf.results import Matrix, RankChoice
 
 _ACROSS = 6
+_NUMPY_ORDERS: dict[str, Literal["C", "F"]] = {"row": "C", "column": "F"}
 
 
 class Plot(Figure):  # type: ignore[misc]
@@ -33,16 +34,22 @@ def _panels(count: int, width: float, height: float) -> tuple[Plot, list[Any]]:
     return figure, list(axes[:count])
 
 
-def pictures(components: Matrix, shape: tuple[int, int]) -> Plot:
-    """Each part as a picture, white for 0, on a scale of its own."""
+def pictures(components: Matrix, shape: tuple[int, int], order: str = "row") -> Plot:
+    """Each part as a picture, white for 0, on a scale of its own.
+
+    order: "row" or "column", along what the pixels follow one another.
+    """
     rows, columns = shape
+    if order not in _NUMPY_ORDERS:
+        raise InputError("order-unknown", f'`order` is "{order}"; it must be "row" or "column".')
     if rows * columns != components.shape[1]:
         raise InputError(
             "shape-mismatch", f"`shape` is {rows} x {columns}, and the parts have {components.shape[1]} features."
         )
     figure, axes = _panels(len(components), 1.2, 1.35)
     for k, (axis, part) in enumerate(zip(axes, components)):
-        axis.imshow(part.reshape(rows, columns), cmap="gray_r", vmin=0, interpolation="nearest")
+        pixels = part.reshape(rows, columns, order=_NUMPY_ORDERS[order])
+        axis.imshow(pixels, cmap="gray_r", vmin=0, interpolation="nearest")
         axis.set_title(f"part {k}", fontsize=8)
         axis.set_xticks([])
         axis.set_yticks([])

@@ -101,6 +101,7 @@ class Dataset(_Shown):
         self.epsilon = message.guarantee.epsilon  # of the cap
         self.delta = message.guarantee.delta
         self.has_ratings = message.HasField("ratings")
+        self.weighted = message.weighted_features  # before columns are normalised
         self.max_rank = message.max_rank
 
     def _pairs(self) -> list[tuple[str, str]]:
@@ -113,7 +114,11 @@ class Datasets(Table[Dataset]):
 
     def _cells(self, row: Dataset) -> tuple[str, ...]:
         columns = "ratings" if row.has_ratings else "l2" if row.unit_length else "none"
-        extras = [w for w, yes in (("sparse", row.message.sparse), ("public", row.message.is_public)) if yes]
+        m = row.message
+        facts = (
+            ("weighted", row.weighted), ("sparse", m.sparse), ("sums", m.HasField("sums")), ("public", m.is_public),
+        )  # fmt: skip
+        extras = [w for w, yes in facts if yes]
         return (
             row.name, row.population, str(row.features), str(row.users), ", ".join([columns, *extras]),
             _text.near(row.column_bound), str(row.max_rank), guarantee_text(row.message.guarantee),
@@ -145,6 +150,9 @@ class Run(_Shown):
         self.started_by = message.started_by
         self.parent = message.parent  # "" unless it is a refit
         self.added = message.added
+        # Share of people's squared length that W explains, estimated from the
+        # release; None where it is not known. Client.show has it.
+        self.explained = message.explained if message.HasField("explained") else None
 
     @property
     def ended(self) -> bool:
@@ -160,6 +168,8 @@ class Run(_Shown):
             ("rounds", f"{self.rounds_done} of {self.rounds}"),
             ("mechanism", self.mechanism),
         ]
+        if self.explained is not None:
+            pairs.append(("explains", f"{100 * self.explained:.0f} % of people's squared length (an estimate)"))
         if self.parent:
             pairs.append(("fitted to the release of", f"{self.parent[:12]}; no charge"))
         elif self.added:
@@ -328,6 +338,7 @@ class Model:
     errors: Matrix | None = None  # D x K, standard errors by the known noise
     parts: list[Part] | None = None  # of the K columns
     dataset: Dataset | None = None  # as it was when the run was started
+    weights: Matrix | None = None  # of the D features, if the data set has them
 
 
 @dataclasses.dataclass(frozen=True)

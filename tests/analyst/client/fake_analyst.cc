@@ -200,6 +200,10 @@ grpc::Status FakeAnalyst::StartRun(
       last_dictionary.push_back(value);
   }
   *run = runs[0];
+  if (started.has_value()) {
+    *run = *started;
+    runs.push_back(*run);
+  }
   run->set_state(v1::RUN_STATE_QUEUED);
   run->set_rounds_done(0);
   return grpc::Status::OK;
@@ -320,13 +324,29 @@ grpc::Status FakeAnalyst::ChooseRank(
   v1::ChooseRankReply reply;
   reply.set_progress(0.5);
   writer->Write(reply);
-  for (const std::uint32_t rank : request->ranks()) {
+  std::vector<std::uint32_t> ranks(request->ranks().begin(),
+                                   request->ranks().end());
+  if (ranks.empty()) ranks = ranks_by_itself;
+  for (const std::uint32_t rank : ranks) {
     v1::RankFacts& facts = *reply.mutable_facts();
     facts.set_rank(rank);
     facts.set_stability(rank <= 3 ? 1 : 0.5);
     facts.set_stable_parts(std::min(rank, 3u));
     facts.set_held_out(0.25 * request->seeds());
     facts.set_explained(0.75);
+    writer->Write(reply);
+  }
+  // The first words are those of the first rows.
+  for (const std::uint32_t rank : ranks) {
+    if (request->words() == 0 || !knows_words) break;
+    v1::RankWords& words = *reply.mutable_words();
+    words.Clear();
+    words.set_rank(rank);
+    for (std::uint32_t k = 0; k < rank; ++k) {
+      v1::RankWords::Part& part = *words.add_parts();
+      part.add_rows(0);
+      part.add_rows(rank == 2 ? 1 : 2);
+    }
     writer->Write(reply);
   }
   reply.mutable_choice()->set_rank(3);
@@ -353,6 +373,7 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
   const Eigen::MatrixXd w = found == models.end() ? model : found->second;
   const auto item_model = items;
   const auto feature_names = names;
+  const auto feature_weights = weights;
   reply.mutable_header()->mutable_shape()->set_rows(
       static_cast<std::uint64_t>(w.rows()));
   reply.mutable_header()->mutable_shape()->set_columns(
@@ -371,10 +392,13 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
   }
   writer->Write(reply);
   if (request->feature_names()) {
-    WriteItemPages(feature_names, {}, [&](v1::ListItemsReply&& page) {
-      *reply.mutable_items() = std::move(page);
-      return writer->Write(reply);
-    });
+    WriteItemPages(
+        feature_names, {},
+        [&](v1::ListItemsReply&& page) {
+          *reply.mutable_items() = std::move(page);
+          return writer->Write(reply);
+        },
+        feature_weights);
   }
   WriteChunks(w, [&](const v1::RealChunk& chunk) {
     *reply.mutable_dictionary() = chunk;

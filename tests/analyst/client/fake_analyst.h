@@ -44,6 +44,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   // By run; of one that is not here, `model`.
   std::map<std::string, Eigen::MatrixXd> models;
   std::vector<std::string> names;       // of the rows of `model`
+  std::vector<double> weights;          // the same; may be empty
   std::optional<NamedItemModel> items;  // of a run on ratings
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
@@ -59,10 +60,14 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::vector<v1::Refit> refits;
   std::size_t most_runs = 100;
   bool knows_refits = true;  // else as a server of an earlier version
+  bool knows_words = true;   // the same
+  std::vector<std::uint32_t> ranks_by_itself;  // if ChooseRank names none
   // What GetRelease sends, and what AddRelease got.
   std::vector<v1::ReleaseReply> release, added;
   v1::GetReleaseRequest last_release;
 
+  // What StartRun starts, once; not set: as the first of `runs`.
+  std::optional<v1::Run> started;
   v1::RunSpecification last_specification;
   std::vector<double> last_dictionary;
   std::vector<std::uint64_t> watch_cursors;  // of each WatchRun

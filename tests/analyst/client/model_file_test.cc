@@ -1,11 +1,17 @@
 #include "analyst/client/model_file.h"
 
+#include <zlib.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/npy.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -29,6 +35,11 @@ class ModelFile : public ::testing::Test {
   }
   void Put(const std::string& name, const std::string& bytes) const {
     std::ofstream(Path(name), std::ios::binary) << bytes;
+  }
+  void PutGzip(const std::string& name, const std::string& bytes) const {
+    const gzFile file = gzopen(Path(name).c_str(), "wb");
+    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+    gzclose(file);
   }
   std::string Get(const std::string& name) const {
     std::stringstream bytes;
@@ -80,6 +91,85 @@ TEST_F(ModelFile, NpyAndCsvComeBackBitForBit) {
   EXPECT_EQ(*csv, Sample());
 }
 
+TEST_F(ModelFile, CompressedFilesAreReadByTheNameInFrontOfGz) {
+  PutGzip("w.npy.gz", NpyBytes(Sample()));
+  PutGzip("w.csv.gz", CsvText(Sample()));
+  PutGzip("w.mtx.GZ", MatrixMarketText(Sample()));
+  // By their first bytes, as the import has it.
+  PutGzip("w.csv", CsvText(Sample()));
+  Put("plain.csv.gz", CsvText(Sample()));
+  for (const char* name :
+       {"w.npy.gz", "w.csv.gz", "w.mtx.GZ", "w.csv", "plain.csv.gz"}) {
+    const auto read = ReadMatrixFile(Path(name));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status();
+    EXPECT_EQ(*read, Sample()) << name;
+  }
+}
+
+TEST_F(ModelFile, ACompressedFileThatIsCutOffIsRefusedAndNotShortened) {
+  std::string lines, matrix = "%%MatrixMarket matrix array real general\n";
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&lines, i * i % 977, "\n");
+  absl::StrAppend(&matrix, "20000 1\n", lines);
+  for (const auto& [name, text] :
+       {std::pair("w.csv.gz", lines), std::pair("w.mtx.gz", matrix)}) {
+    PutGzip(name, text);
+    const std::string whole = Get(name);
+    Put(name, whole.substr(0, whole.size() * 3 / 4));
+    EXPECT_EQ(ReasonCode(ReadMatrixFile(Path(name)).status()),
+              "input-unreadable")
+        << name;
+  }
+}
+
+TEST_F(ModelFile, WholeNumbersOfNumpyAreRead) {
+  const auto with = [&](const std::string& type, const std::string& data) {
+    NpyHeader header;
+    header.dtype = type;
+    header.shape = {1, 2};
+    Put("w.npy", NpyHeaderBytes(header) + data);
+    return ReadMatrixFile(Path("w.npy"));
+  };
+  Eigen::MatrixXd expected(1, 2);
+  expected << 1, 2;
+  using std::string_literals::operator""s;
+  const std::pair<const char*, std::string> files[] = {
+      {"<i8", "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0"s},
+      {"<u4", "\1\0\0\0\2\0\0\0"s},
+      {"<i2", "\1\0\2\0"s},
+      {"|u1", "\1\2"s}};
+  for (const auto& [type, data] : files) {
+    const auto read = with(type, data);
+    ASSERT_TRUE(read.ok()) << type << ": " << read.status();
+    EXPECT_EQ(*read, expected) << type;
+  }
+  EXPECT_EQ(ReasonCode(with("<c8", std::string(16, '\0')).status()),
+            "npy-malformed");
+}
+
+TEST_F(ModelFile, NamesOfRowsAndColumnsComeWithTheEntries) {
+  struct Case {
+    const char* text;
+    std::vector<std::string> columns, rows;
+  };
+  const std::vector<std::string> none;
+  const Case cases[] = {
+      {"1,2\n3,4\n", none, none},
+      {"a,b\n1,2\n", {"a", "b"}, none},
+      {"\xEF\xBB\xBF\"a, b\",c\r\n1,2\r\n", {"a, b", "c"}, none},
+      {"feature,part_1\nx,1\n\"y, z\",2\n", {"part_1"}, {"x", "y, z"}},
+      // As pandas writes its index.
+      {",a,b\n0,1,2\n1,3,4\n", {"a", "b"}, {"0", "1"}},
+      {"person,a\nann,1\nbob,2\n", {"a"}, {"ann", "bob"}}};
+  for (const Case& one : cases) {
+    Put("w.csv", one.text);
+    const auto file = ReadMatrixAndNames(Path("w.csv"));
+    ASSERT_TRUE(file.ok()) << one.text << file.status();
+    EXPECT_EQ(file->column_names, one.columns) << one.text;
+    EXPECT_EQ(file->row_names, one.rows) << one.text;
+    EXPECT_GE(file->entries(0, 0), 1) << one.text;
+  }
+}
+
 TEST_F(ModelFile, RefusesWhatItCannotRead) {
   const std::string npy = NpyBytes(Sample());
   Put("short.npy", npy.substr(0, npy.size() - 1));
@@ -99,6 +189,8 @@ TEST_F(ModelFile, RefusesWhatItCannotRead) {
   EXPECT_EQ(code("word.csv"), "csv-malformed");
   EXPECT_EQ(code("empty.csv"), "csv-malformed");
   EXPECT_EQ(code("w.txt"), "file-type-unknown");
+  Put("w.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n");
+  EXPECT_EQ(code("w.mtx"), "mtx-malformed");
   EXPECT_EQ(code("absent.npy"), "file-not-found");
 }
 

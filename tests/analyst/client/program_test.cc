@@ -212,6 +212,90 @@ TEST_F(Program, TransformFindsTheWeightsOfOwnPeople) {
   EXPECT_THAT(out_.str(), HasSubstr("3 people by 2 parts"));
 }
 
+TEST_F(Program, TransformWeighsFeaturesAsTheDataSetDoes) {
+  analyst().model = Eigen::MatrixXd::Identity(2, 2);
+  v1::Dataset dataset = SampleDataset("digits");
+  dataset.set_normalisation(v1::NORMALISATION_L2);
+  dataset.set_features(2);
+  dataset.set_weighted_features(true);
+  analyst().model_dataset = dataset;
+  std::ofstream(Path("new.csv")) << "3,2\n";
+  const auto transform = [&] {
+    return Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                Path("H.npy")});
+  };
+  EXPECT_NE(transform(), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[weights-missing]"));
+  analyst().names = {"1", "2"};
+  analyst().weights = {1, 2};
+  ASSERT_EQ(transform(), kExitOk) << err_.str();
+  const auto h = ReadMatrixFile(Path("H.npy"));
+  ASSERT_TRUE(h.ok()) << h.status();
+  EXPECT_NEAR((*h)(0, 0), 0.6, 1e-12);
+  EXPECT_NEAR((*h)(0, 1), 0.8, 1e-12);
+  // Rows without names have their numbers in their place.
+  ASSERT_EQ(Run({"top", "3f9a"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("#1 1.00"));
+}
+
+TEST_F(Program, TransformFindsFeaturesByName) {
+  analyst().model = Eigen::MatrixXd::Identity(2, 2);
+  analyst().model_dataset = SampleDataset("digits");
+  analyst().model_dataset->set_features(2);
+  analyst().names = {"age", "size"};
+  const auto transform = [&](const std::string& text,
+                             std::vector<std::string> flags = {}) {
+    std::ofstream(Path("new.csv")) << text;
+    std::vector<std::string> arguments = {
+        "transform", "3f9a",        "--input",  Path("new.csv"),
+        "--output",  Path("H.npy"), "--format", "json"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return Run(arguments);
+  };
+  Eigen::MatrixXd expected(2, 2);
+  expected << 0, 1, 1, 0;
+  // In another order, with ids and more than the run knows.
+  ASSERT_EQ(transform("id,size,weight,age\n7,1,9,0\n8,0,9,1\n"), kExitOk)
+      << err_.str();
+  EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
+  auto report = nlohmann::json::parse(out_.str());
+  EXPECT_TRUE(report["by_name"]);
+  EXPECT_THAT(report["left_out"], ElementsAre("id", "weight"));
+  ASSERT_EQ(
+      transform("feature,p1,p2\nsize,1,0\nage,0,1\n", {"--users", "columns"}),
+      kExitOk)
+      << err_.str();
+  EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
+  // No name of the run: the order counts.
+  ASSERT_EQ(transform("alter,groesse\n0,1\n1,0\n"), kExitOk) << err_.str();
+  EXPECT_EQ(*ReadMatrixFile(Path("H.npy")), expected);
+  report = nlohmann::json::parse(out_.str());
+  EXPECT_FALSE(report["by_name"]);
+
+  EXPECT_EQ(transform("age,weight\n1,2\n"), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("'size'"), HasSubstr("features-mismatch")));
+  EXPECT_EQ(transform("age,size,age\n1,2,3\n"), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("twice"), HasSubstr("features-mismatch")));
+}
+
+TEST_F(Program, TransformTakesNoHeaderOfNumbersForAPerson) {
+  analyst().model = Eigen::MatrixXd::Identity(3, 3);
+  analyst().model_dataset = SampleDataset("digits");
+  std::ofstream(Path("new.csv")) << "0,1,2\n1,0,0\n";
+  EXPECT_EQ(Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                 Path("H.npy")}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[input-ambiguous]"));
+  EXPECT_FALSE(std::filesystem::exists(Path("H.npy")));
+  std::ofstream(Path("new.csv")) << "0,1,3\n1,0,0\n";
+  EXPECT_EQ(Run({"transform", "3f9a", "--input", Path("new.csv"), "--output",
+                 Path("H.npy")}),
+            kExitOk)
+      << err_.str();
+}
+
 TEST_F(Program, TransformRefusesOtherFeaturesAndNegativeEntries) {
   analyst().model = ApplesAndFigs();
   *analyst().datasets.mutable_datasets()->Add() = SampleDataset("digits");
@@ -436,6 +520,13 @@ TEST_F(Program, BadFlagsAreUsageErrors) {
       {"plan", "--dataset", "d", "--rank", "2", "--epsilon", "1", "--outliers",
        "maybe"},
       {"datasets", "--format", "xml"},
+      {"train", "--dataset", "digits", "--rank", "2"},
+      {"train", "--datasets", "jan", "--rank", "2"},
+      {"train", "--datasets", "jan,jan", "--rank", "2"},
+      {"train", "--datasets", "jan,feb", "--rank", "2", "--dataset", "jan"},
+      {"train", "--datasets", "jan,feb", "--rank", "2", "--federation", "all"},
+      {"train", "--datasets", "jan,feb", "--rank", "2", "--mechanism",
+       "statistics"},
       {"show"}};
   for (const auto& arguments : wrong) {
     EXPECT_EQ(Run(arguments), kExitUsage)
@@ -495,6 +586,22 @@ TEST_F(Program, RunsOnRatingsNeedNoRank) {
   EXPECT_EQ(std::vector<double>(parameters().shares().begin(),
                                 parameters().shares().end()),
             (std::vector<double>{0.25, 0, 0.5, 0, 0.25}));
+}
+
+TEST_F(Program, AFlagThatRunsOnRatingsDoNotUseIsRefused) {
+  analyst().datasets.mutable_datasets(0)->mutable_ratings()->set_high_units(5);
+  const std::vector<std::vector<std::string>> refused = {
+      {"--outliers", "on"},
+      {"--share-of-a", "0.2"},
+      {"--step-size", "0.5"},
+      {"--shares", "0.5,0.4,0.1,0,0", "--profile-directions", "3"}};
+  for (const auto& flags : refused) {
+    EXPECT_EQ(RunWith("plan", flags), kExitUsage);
+    EXPECT_THAT(err_.str(),
+                HasSubstr(" has no effect on a run with --mechanism ratings; "
+                          "remove it. [flag-unused]"))
+        << ::testing::PrintToString(flags);
+  }
 }
 
 TEST_F(Program, SharesAreFiveNumbersThatAddUpToOneAtMost) {
@@ -591,6 +698,17 @@ TEST_F(Program, AMissingOrWrongConfigurationIsAUsageError) {
   setenv("DPNMF_CONFIG", Path("absent.toml").c_str(), 1);
   EXPECT_EQ(Run({"datasets"}), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr(Path("absent.toml") + " cannot be read"));
+}
+
+TEST_F(Program, HelpRequiresNoConfigurationFile) {
+  for (const std::string file : {"", "absent.toml"}) {
+    setenv("DPNMF_CONFIG", file.c_str(), 1);
+    EXPECT_EQ(Run({"--help"}), kExitOk);
+    EXPECT_THAT(out_.str(), HasSubstr("--config FILE" +
+                                      (file.empty() ? "" : "=" + file) + "  "));
+    EXPECT_THAT(out_.str(), HasSubstr("[DPNMF_CONFIG,"));
+    EXPECT_THAT(out_.str(), Not(HasSubstr("REQUIRED")));
+  }
 }
 
 TEST_F(Program, DoctorReportsEachCheckAndFailsWithSeven) {
@@ -698,8 +816,9 @@ TEST_F(Program, TheMechanismsOfTrainingAreNamed) {
     EXPECT_EQ(RunWith("train", {"--mechanism", name}), kExitUsage) << name;
     EXPECT_THAT(
         err_.str(),
-        AllOf(HasSubstr("auto, class_moments, gradient, moments, ratings or "
-                        "statistics;"),
+        AllOf(HasSubstr(
+                  "auto, aimed, class_moments, gradient, moments, ratings or "
+                  "statistics;"),
               HasSubstr("dpnmf objective RUN"),
               HasSubstr("[mechanism-unknown]")));
   }
@@ -725,6 +844,9 @@ TEST_F(Program, AFlagThatTheMechanismDoesNotUseIsRefused) {
       {"statistics", "--shares", "0.2,0.2,0.2,0.2,0.2"},
       {"moments", "--profile-directions", "2"},
       {"moments", "--non-negative"},
+      {"statistics", "--loss", "kl"},
+      {"gradient", "--sparse", "0.5"},
+      {"moments", "--loss", "kl", "--rounds", "9"},
       {"gradient", "--moment-rows", "4"}};
   for (const auto& flags : refused) {
     std::vector<std::string> all = {"--mechanism"};
@@ -748,12 +870,37 @@ TEST_F(Program, AFlagThatTheMechanismUsesIsTaken) {
       {"moments", "--moment-rows", "4", "--rounds", "3", "--share-of-a", "0.2"},
       {"statistics", "--outliers", "on", "--share-of-a", "0.2", "--init",
        "public:" + Path("w.csv")},
+      {"moments", "--loss", "kl"},
+      {"auto", "--sparse", "0.7"},
+      {"statistics", "--loss", "squared"},
       {"auto", "--outliers", "on", "--moment-rows", "4"}};
   for (const auto& flags : taken) {
     std::vector<std::string> all = {"--mechanism"};
     all.insert(all.end(), flags.begin(), flags.end());
     EXPECT_EQ(RunWith("train", all), kExitOk) << err_.str();
   }
+}
+
+TEST_F(Program, RowsOfTheSecondMomentComeFromAFile) {
+  const auto write = [this](const std::string& text) {
+    std::ofstream(Path("rows.txt")) << text;
+  };
+  const std::vector<std::string> named = {"--rows", Path("rows.txt")};
+  write("# of all months\n4\n0,2\n");
+  EXPECT_EQ(RunWith("train", named), kExitOk) << err_.str();
+  EXPECT_THAT(analyst().last_specification.learner().rows(),
+              ElementsAre(0, 2, 4));
+  EXPECT_EQ(parameters().moment_rows(), 3u);
+  write("0\n6\n");  // the data set has six features
+  EXPECT_EQ(RunWith("train", named), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[feature-rows-malformed]"));
+  write("0\nsix\n");
+  EXPECT_EQ(RunWith("plan", named), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("line 2"));
+  write("0\n");
+  EXPECT_EQ(RunWith("plan", {"--rows", Path("rows.txt"), "--moment-rows", "1"}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("leave out --moment-rows. [usage]"));
 }
 
 TEST_F(Program, OutlierDefaultsComeFromPublicFacts) {
@@ -845,6 +992,89 @@ TEST_F(Program, TrainWithWaitAsJsonIsRunEventsRun) {
 TEST_F(Program, TrainSendsARequestId) {
   EXPECT_EQ(RunWith("train", {"--request-id", "monday.1"}), kExitOk);
   EXPECT_EQ(analyst().last_specification.request_id(), "monday.1");
+}
+
+// One dictionary of several data sets.
+
+v1::Run RunOn(const std::string& dataset, const std::string& mechanism,
+              char digit) {
+  v1::Run run = SampleRun(std::string(32, digit));
+  run.mutable_specification()->mutable_parameters()->set_dataset(dataset);
+  run.mutable_specification()->mutable_parameters()->set_mechanism(mechanism);
+  return run;
+}
+
+constexpr char kCannotBeAdded[] =
+    "dpnmf: run aaaaaaaaaaaa on jan is of mechanism aimed, whose releases "
+    "cannot be added: this needs a run of moments; train months with "
+    "--mechanism moments\n";
+
+class ProgramOfMonths : public Program {
+ protected:
+  ProgramOfMonths() {
+    analyst().datasets.clear_datasets();
+    for (const char* month : {"jan", "feb"})
+      *analyst().datasets.add_datasets() = SampleDataset(month);
+  }
+  int TrainMonths(std::vector<std::string> more = {}) {
+    std::vector<std::string> all = {"train", "--datasets", "jan,feb", "--rank",
+                                    "2"};
+    all.insert(all.end(), more.begin(), more.end());
+    return Run(all);
+  }
+};
+
+TEST_F(ProgramOfMonths, AnAimedReleaseIsNotAddedAndIsNamed) {
+  analyst().runs = {RunOn("jan", "aimed", 'a'), RunOn("feb", "moments", 'b')};
+  EXPECT_EQ(TrainMonths(), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(StartsWith(kCannotBeAdded),
+                    HasSubstr("on feb is released: nothing is charged"),
+                    HasSubstr("data set 'jan' has no release of moments yet")));
+  // Neither is the sum begun without it, nor is anything paid for.
+  EXPECT_THAT(analyst().refits, IsEmpty());
+  EXPECT_EQ(analyst().last_specification.ByteSizeLong(), 0u);
+}
+
+TEST_F(ProgramOfMonths, WithAnEpsilonARunOfMomentsTakesItsPlace) {
+  analyst().runs = {RunOn("jan", "aimed", 'a'), RunOn("feb", "moments", 'b')};
+  analyst().plan.mutable_specification()->mutable_parameters()->set_moment_rows(
+      6);
+  analyst().started = RunOn("jan", "moments", 'd');
+  EXPECT_EQ(TrainMonths({"--epsilon", "1"}), kExitOk) << err_.str();
+  EXPECT_THAT(err_.str(), AllOf(StartsWith(kCannotBeAdded),
+                                HasSubstr("on jan is started and charged")));
+  EXPECT_EQ(parameters().dataset(), "jan");
+  EXPECT_EQ(parameters().mechanism(), "moments");
+  ASSERT_EQ(analyst().refits.size(), 1u);
+  EXPECT_EQ(analyst().refits[0].run_id(), std::string(32, 'd'));
+  EXPECT_THAT(analyst().refits[0].joined_run_ids(),
+              ElementsAre(std::string(32, 'b')));
+}
+
+TEST_F(ProgramOfMonths, OnlyWhatCouldHaveBeenAddedIsNamed) {
+  v1::Run refit = RunOn("jan", "aimed", 'a'),
+          cancelled = RunOn("jan", "aimed", 'a');
+  refit.set_parent(kRunId);
+  cancelled.set_state(v1::RUN_STATE_CANCELLED);
+  for (const v1::Run& run : {refit, cancelled, RunOn("may", "aimed", 'a'),
+                             RunOn("jan", "statistics", 'a')}) {
+    analyst().runs = {run, RunOn("feb", "moments", 'b')};
+    EXPECT_EQ(TrainMonths(), kExitUsage);
+    EXPECT_THAT(err_.str(), Not(HasSubstr("cannot be added")));
+  }
+  // Beside a release of moments it is in nobody's way.
+  analyst().runs = {RunOn("jan", "aimed", 'a'), RunOn("jan", "moments", 'c'),
+                    RunOn("feb", "moments", 'b')};
+  EXPECT_EQ(TrainMonths(), kExitOk) << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("cannot be added")));
+  EXPECT_EQ(analyst().refits.at(0).run_id(), std::string(32, 'c'));
+}
+
+TEST_F(ProgramOfMonths, AnotherMechanismThanMomentsIsAUsageError) {
+  EXPECT_EQ(TrainMonths({"--mechanism", "aimed", "--epsilon", "1"}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("releases of --mechanism moments alone"));
 }
 
 TEST_F(Program, RefitAsksForEachRankOnce) {
@@ -1055,6 +1285,67 @@ TEST_F(Program, ChooseAsJsonIsOneReplyALine) {
   EXPECT_EQ(objects[0]["progress"], 0.5);
   EXPECT_EQ(objects[1]["facts"]["stable_parts"], 3);
   EXPECT_EQ(objects[2]["choice"]["rank"], 3);
+}
+
+TEST_F(Program, ChooseShowsTheCoherenceInPublicText) {
+  analyst().model = ApplesAndFigs();
+  analyst().names = {"cat", "dog", "fish", "a", "b", "c"};
+  std::ofstream(Path("docs.mtx"))
+      << "%%MatrixMarket matrix coordinate pattern general\n"
+         "3 2 4\n1 1\n2 1\n1 2\n3 2\n";
+  std::ofstream(Path("words")) << "cat\ndog\nfish\n";
+  std::ofstream(Path("vectors")) << "cat 1 0\ndog 3 4\nfish 0 1\n";
+  const std::vector<std::string> choose = {"choose",
+                                           "3f9a",
+                                           "--rank",
+                                           "2:3",
+                                           "--reference",
+                                           Path("docs.mtx"),
+                                           "--reference-features",
+                                           Path("words"),
+                                           "--word-vectors",
+                                           Path("vectors"),
+                                           "--output",
+                                           Path("choice.csv")};
+  ASSERT_EQ(Run(choose), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("UMass"), HasSubstr("NPMI"),
+                                HasSubstr("TC-W2V is largest at 2 parts "
+                                          "(0.600).")));
+  std::ifstream file(Path("choice.csv"));
+  std::string header, second;
+  std::getline(file, header);
+  std::getline(file, second);
+  EXPECT_EQ(header,
+            "rank,stability,stable_parts,held_out,explained,umass,npmi,"
+            "word2vec");
+  EXPECT_THAT(second, ::testing::StartsWith("2,1,2,2.5,0.75,0,0,0.6"));
+  std::vector<std::string> as_json = choose;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  ASSERT_EQ(Run(as_json), kExitOk) << err_.str();
+  std::istringstream lines(out_.str());
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) {
+    last = nlohmann::json::parse(line);
+    EXPECT_FALSE(last.contains("words"));
+  }
+  EXPECT_EQ(last["coherence"][0]["rank"], 2);
+  EXPECT_NEAR(last["coherence"][0]["word2vec"].get<double>(), 0.6, 1e-6);
+  analyst().knows_words = false;
+  EXPECT_NE(Run(choose), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[coherence-unavailable]"));
+  analyst().names.clear();
+  EXPECT_NE(Run(choose), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("[features-unnamed]"));
+}
+
+TEST_F(Program, ShowSaysWhatIsExplained) {
+  ASSERT_EQ(Run({"show", "3f9a"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), Not(HasSubstr("explains")));
+  analyst().runs[0].set_explained(0.887);
+  ASSERT_EQ(Run({"show", "3f9a"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("89 % of people's squared length, estimated from the "
+                        "release"));
 }
 
 TEST_F(Program, ChooseRefusesRanksThatAreNone) {

@@ -1,6 +1,8 @@
 // The page of `dpnmf web` without a browser: its door, and its calls against a
 // fake server in this process. tests/web/run.sh has the browser.
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/analyst/client/fake_analyst.h"
+#include "tests/common/base/scratch_directory.h"
 
 namespace dpnmf::cli::web {
 namespace {
@@ -177,7 +180,10 @@ class WebApi : public ::testing::Test {
 
   FakeServer server_;
   Api api_{server_.Channel(),
-           {.version = "1.2.3", .server = "there:1", .image_width = 3}};
+           {.version = "1.2.3",
+            .server = "there:1",
+            .image_width = 3,
+            .image_order = "column"}};
 };
 
 TEST_F(WebApi, HandsOutTheFilesOfThePageAndNoOther) {
@@ -187,6 +193,12 @@ TEST_F(WebApi, HandsOutTheFilesOfThePageAndNoOther) {
   for (const char* path :
        {"/x.js", "/../app.js", "/etc/passwd", "/api/", "/api"})
     EXPECT_EQ(Get(path).status, 404) << path;
+}
+
+TEST_F(WebApi, FactsSayHowPicturesAreFilled) {
+  const auto facts = nlohmann::json::parse(Get("/api/facts").body);
+  EXPECT_EQ(facts["image_width"], 3);
+  EXPECT_EQ(facts["image_order"], "column");
 }
 
 TEST_F(WebApi, OverviewHasTheReadingsOfTheTables) {
@@ -272,6 +284,34 @@ TEST_F(WebApi, WhatTheAnalystDoesNotKnowIsUnimplemented) {
   EXPECT_THAT(refit.body, HasSubstr("UNIMPLEMENTED"));
 }
 
+TEST_F(WebApi, AnEarlierRunIsAPriorOfAStartAndOfARefit) {
+  nlohmann::json form = Form();
+  form["prior"] = kRunId;
+  server_.analyst.runs = {SampleRun(kRunId)};
+  ASSERT_EQ(Post("/api/start", form).status, 200);
+  ASSERT_EQ(server_.analyst.last_specification.priors_size(), 1);
+  EXPECT_EQ(server_.analyst.last_specification.priors(0).kind(),
+            v1::PRIOR_KIND_RUN);
+  EXPECT_EQ(server_.analyst.last_specification.priors(0).run_id(), kRunId);
+  for (const char* prior : {"", "none", kRunId})
+    ASSERT_EQ(
+        Post("/api/refit", {{"run", kRunId}, {"rank", 4}, {"prior", prior}})
+            .status,
+        200);
+  const auto& refits = server_.analyst.refits;
+  ASSERT_EQ(refits.size(), 3u);
+  EXPECT_FALSE(refits[0].without_priors());
+  EXPECT_TRUE(refits[1].without_priors());
+  EXPECT_EQ(refits[0].priors_size() + refits[1].priors_size(), 0);
+  ASSERT_EQ(refits[2].priors_size(), 1);
+  EXPECT_EQ(refits[2].priors(0).run_id(), kRunId);
+  // No file of this machine.
+  for (const char* prior : {"/etc/passwd", "dictionary:/etc/passwd", "zz"}) {
+    form["prior"] = prior;
+    EXPECT_EQ(Post("/api/start", form).status, 400) << prior;
+  }
+}
+
 TEST_F(WebApi, ARefitIsAChildOfTheRun) {
   const HttpReply refit = Post("/api/refit", {{"run", kRunId}, {"rank", 4}});
   EXPECT_EQ(refit.status, 200);
@@ -289,6 +329,42 @@ class Gathered final : public EventWriter {
   void OnGone(std::function<void()>) override {}
   std::vector<std::string> events;
 };
+
+TEST_F(WebApi, TheChoiceComesWithTheCoherenceInPublicText) {
+  server_.analyst.runs = {SampleRun(kRunId)};
+  server_.analyst.model = Eigen::MatrixXd::Ones(3, 2);
+  server_.analyst.names = {"cat", "dog", "fish"};
+  server_.analyst.ranks_by_itself = {2, 3};
+  const ScratchDirectory scratch;
+  const std::string path = scratch.PathOf("vectors");
+  std::ofstream(path) << "cat 1 0\ndog 3 4\nfish 0 1\n";
+  ApiFacts facts;
+  facts.coherence.word_vectors = path;
+  const Api api(server_.Channel(), facts);
+  HttpRequest request;
+  request.path = "/api/choose";
+  request.query = {{"run", kRunId}};
+  Gathered all;
+  api.Handle(request).events(&all);
+  std::vector<double> coherences;
+  bool chosen = false;
+  for (const std::string& event : all.events) {
+    const auto message = nlohmann::json::parse(event);
+    if (message.contains("coherence")) {
+      EXPECT_FALSE(chosen);
+      coherences.push_back(message["coherence"]["word2vec"]);
+    }
+    if (!message.contains("reply")) continue;
+    EXPECT_FALSE(message["reply"].contains("words"));
+    chosen = chosen || message["reply"].contains("choice");
+  }
+  ASSERT_EQ(coherences.size(), 2u);
+  EXPECT_NEAR(coherences[0], 0.6, 1e-6);
+  EXPECT_TRUE(chosen);
+  server_.analyst.names.clear();
+  EXPECT_THAT(api.Handle(request).body, HasSubstr("features-unnamed"));
+  std::filesystem::remove(path);
+}
 
 TEST_F(WebApi, WatchSendsEachEventAndThenTheRun) {
   server_.analyst.runs = {SampleRun(kRunId)};

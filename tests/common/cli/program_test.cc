@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <limits>
 #include <new>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "common/base/error.h"
+#include "common/base/interruption.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -122,6 +125,20 @@ class CommandLine : public ::testing::Test {
         {.name = "throw",
          .summary = "Throws",
          .run = []() -> absl::StatusOr<ExitCode> { throw std::bad_alloc(); }});
+    const auto stopped = []() -> absl::StatusOr<ExitCode> {
+      return Refusal(absl::StatusCode::kCancelled, "cancelled",
+                     "The work was interrupted; nothing was written.");
+    };
+    program.root.commands.push_back(
+        {.name = "stopped", .summary = "Was told to stop", .run = stopped});
+    program.root.commands.push_back(
+        {.name = "wait",
+         .summary = "Waits for Ctrl-C",
+         .run = [stopped]() -> absl::StatusOr<ExitCode> {
+           InterruptGently();
+           std::raise(SIGINT);
+           return stopped();
+         }});
     std::vector<const char*> argv = {"tool"};
     for (const std::string& argument : arguments)
       argv.push_back(argument.c_str());
@@ -400,6 +417,20 @@ TEST_F(CommandLine, AnExceptionOfTheCommandIsAnErrorToo) {
   EXPECT_EQ(Run({"throw"}), kExitInternal);
   EXPECT_EQ(err_.str(),
             "tool: The program failed: std::bad_alloc. [internal-error]\n");
+}
+
+// The code of a signal is the same, whichever layer found that it has to stop.
+TEST_F(CommandLine, WorkThatCtrlCEndedIsInterrupted) {
+  EXPECT_EQ(Run({"stopped"}), kExitInterrupted);  // no signal: told otherwise
+  EXPECT_THAT(err_.str(), HasSubstr("[cancelled]"));
+  EXPECT_EXIT(
+      {
+        const int code = Run({"wait"});
+        std::cerr << err_.str();
+        std::exit(code);
+      },
+      ::testing::ExitedWithCode(kExitInterrupted),
+      "nothing was written. .interrupted.");
 }
 
 TEST_F(CommandLine, HelpIsMadeOfTheTables) {

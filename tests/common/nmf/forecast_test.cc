@@ -56,6 +56,18 @@ TEST(Forecast, OfMomentsIsTheNoisesEdge) {
       << forecast.sentence;
 }
 
+// Where nothing is taken out of v, both releases say what one says for the
+// price of both.
+TEST(Forecast, OfAimedCountsBothReleases) {
+  RunParameters parameters = Parameters("aimed", 20, 1, 2, 361);
+  parameters.share_of_moments = 0.3;
+  const Forecast aimed = Of(parameters, Facts(361, 2429));
+  const Forecast one =
+      Of(Parameters("moments", 20, 1, 1, 361), Facts(361, 2429));
+  EXPECT_NEAR(aimed.noise, one.noise, 1e-4 * one.noise);
+  EXPECT_EQ(aimed.reliable_parts, one.reliable_parts);
+}
+
 TEST(Forecast, DoesNotDependOnTheUnitOfTheData) {
   DatasetFacts facts = Facts(361, 2429);
   const RunParameters parameters = Parameters("moments", 20, 1, 1, 361);

@@ -112,7 +112,9 @@ TEST(DenoiseMoments, RefusesNothingButAnExactZero) {
   const DenoisedMoments noise =
       DenoiseMoments({-MatrixXd::Identity(4, 4), 0.1, 0.2}).value();
   EXPECT_EQ(noise.directions(), 0);
-  EXPECT_EQ(noise.g, MatrixXd(0.1 * MatrixXd::Identity(4, 4)));  // edge / 4
+  // The edge over 4, and half of it is shared.
+  EXPECT_EQ(noise.g, MatrixXd(MatrixXd::Constant(4, 4, 0.05) +
+                              0.05 * MatrixXd::Identity(4, 4)));
   EXPECT_TRUE(DenoiseMoments({MatrixXd::Zero(4, 4), 0.1, 0.2}).ok());
 }
 
@@ -500,7 +502,8 @@ TEST(LiftDictionary, ExplainsTheMeanOfTheOtherFeatures) {
   EXPECT_EQ(exact.row(3).norm(), 0);
   // With noise the mean is replaced by its posterior mean.
   mean.tail(1).setZero();
-  const VectorXd expected = PosteriorMeans(mean, 0.1) / 0.6;
+  const VectorXd exact_means = PosteriorMeans(mean, 0.1);
+  const VectorXd expected = exact_means / (exact_means(0) + exact_means(2));
   const MatrixXd noisy = LiftDictionary(w, {0, 2}, mean, 0.1);
   EXPECT_NEAR(noisy(1, 0) / noisy(0, 0), expected(1), 1e-9);
   EXPECT_NEAR(noisy(3, 1) / noisy(2, 1), expected(3), 1e-9);

@@ -134,10 +134,7 @@ std::string PriorCode(const Prior& prior) {
   return ReasonCode(CheckPriors({prior}, kPriorFeatures));
 }
 
-#ifdef DPNMF_PRIOR_BOUND
-
-// Fits of 3 x 3 settings, five seeds each: a program of its own, which no
-// sanitizer repeats.
+// Fits of 3 x 3 settings, five seeds each, which no sanitizer repeats.
 // The bound of docs/prior.md: with a prior, right or wrong, the median of five
 // releases is at most 2 % above the better of the release alone and the public
 // parts alone. The seeds are fixed.
@@ -162,8 +159,6 @@ TEST(Prior, IsNeverMuchWorseThanTheReleaseOrThePublicPartsAlone) {
     }
   }
 }
-
-#else
 
 TEST(Prior, OfEveryKindHelpsWhereTheReleaseSaysLittle) {
   const MatrixXd people = PriorPeople(1500, kPriorRank, 1);
@@ -290,8 +285,6 @@ TEST(Prior, IsRefusedIfItIsNone) {
           std::vector<Prior>(kMostPriors + 1, {good, {}, {}}), kPriorFeatures)),
       "prior-too-many");
 }
-
-#endif  // DPNMF_PRIOR_BOUND
 
 }  // namespace
 }  // namespace dpnmf

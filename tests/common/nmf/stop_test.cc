@@ -1,10 +1,12 @@
 // Learning asks whether to stop at least every kWorkBetweenStops
 // multiplications, and ends at once when told to. Nothing is timed: questions
 // are counted.
+#include <chrono>
 #include <functional>
 
 #include "Eigen/Core"
 #include "common/base/error.h"
+#include "common/base/seldom_stop.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/dictionary.h"
 #include "common/nmf/gradient_update.h"
@@ -50,6 +52,37 @@ void ExpectAsksOften(double multiplications,
   EXPECT_GE(questions, least);
   // Every later loop asks once and ends: far fewer than the whole work asks.
   EXPECT_LE(QuestionsAfter(2, work), questions / 2 + 2);
+}
+
+TEST(Stopping, AnAnswerThatCostsMuchIsAskedForAtMostOnceInAnInterval) {
+  std::chrono::steady_clock::time_point time;
+  int questions = 0;
+  bool stopped = false;
+  const Stop seldom = AskedSeldom(
+      [&] {
+        ++questions;
+        return stopped;
+      },
+      [&] { return time; });
+  const Stop copy = seldom;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(seldom());
+    EXPECT_FALSE(copy());
+  }
+  EXPECT_EQ(questions, 1);
+  stopped = true;
+  time += kStopInterval - std::chrono::nanoseconds(1);
+  EXPECT_FALSE(seldom());
+  time += std::chrono::nanoseconds(1);
+  EXPECT_TRUE(copy());
+  EXPECT_EQ(questions, 2);
+  // What was true stays true, and nobody is asked again.
+  stopped = false;
+  EXPECT_TRUE(seldom());
+  time += kStopInterval;
+  EXPECT_TRUE(copy());
+  EXPECT_EQ(questions, 2);
+  EXPECT_FALSE(AskedSeldom(nullptr)());
 }
 
 constexpr Eigen::Index kRows = 3000, kRank = 300;

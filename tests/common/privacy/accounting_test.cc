@@ -299,6 +299,44 @@ TEST(LargestCost, StaysWithinEpsilonAndWastesNothing) {
   }
 }
 
+// Its bits are in plans: they are those of a plain bisection.
+TEST(LargestCost, IsWhatBisectionFinds) {
+  const auto bisected = [](Conversion conversion, double epsilon,
+                           double delta) {
+    const auto fits = [&](Uint128 units) {
+      return Epsilon(conversion, MuSquared::FromUnits(units), delta).value() <=
+             epsilon;
+    };
+    const double l = -std::log(delta);
+    const double root = epsilon / (std::sqrt(l + epsilon) + std::sqrt(l));
+    Uint128 good = 0;
+    Uint128 bad = MuSquared::RoundUp(2 * root * root).value().units() + 1;
+    while (fits(bad)) good = std::exchange(bad, 2 * bad);
+    while (bad - good > 1 + (good >> 46)) {
+      const Uint128 middle = good + (bad - good) / 2;
+      (fits(middle) ? good : bad) = middle;
+    }
+    return MuSquared::FromUnits(good);
+  };
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> exponent(-12, 3), level(-14, -0.01);
+  for (const Conversion conversion :
+       {Conversion::kRdp, Conversion::kRdpOptimal, Conversion::kGaussian}) {
+    for (int trial = 0; trial < 300; ++trial) {
+      const double epsilon = std::pow(10.0, exponent(random));
+      const double delta = std::pow(10.0, level(random));
+      EXPECT_EQ(LargestCost(conversion, epsilon, delta)->units(),
+                bisected(conversion, epsilon, delta).units())
+          << NameOf(conversion) << ", epsilon " << epsilon << ", delta "
+          << delta;
+    }
+    for (const double epsilon : {0.05, 0.5, 1.0, 4.0, 8.0, 16.0, 1000.0}) {
+      EXPECT_EQ(LargestCost(conversion, epsilon, 1e-5)->units(),
+                bisected(conversion, epsilon, 1e-5).units());
+    }
+  }
+}
+
 TEST(LargestCost, IsFiniteWhereDeltaAloneCoversAlmostEverything) {
   for (const Conversion conversion : kConversions) {
     const auto cost = LargestCost(conversion, 1000, 1 - 0x1p-52);

@@ -71,6 +71,19 @@ TEST(RatingsDefaultsTest, WhatIsGivenStays) {
   EXPECT_EQ(parameters, given);
 }
 
+// A share that shows nothing would be lost.
+TEST(RatingsDefaultsTest, ResidualsAreAskedForWhereManyPeopleShowThem) {
+  const auto share = [](std::uint64_t users, double epsilon) {
+    return Filled(Facts(users, 1682, 20), epsilon).shares[3];
+  };
+  EXPECT_EQ(share(943, 1), 0);
+  EXPECT_EQ(share(943, 20), 0);
+  EXPECT_EQ(share(6040, 1), 0);
+  EXPECT_GE(share(6040, 4), 0.1);
+  EXPECT_GT(share(6040, 10), share(6040, 4));
+  EXPECT_LE(share(1'000'000, 20), 0.2);
+}
+
 TEST(RatingsDefaultsTest, FewRoundsAreEnough) {
   for (std::uint32_t most = 1; most <= 7; ++most) {
     DatasetFacts facts = Facts(6040, 3706, 19);

@@ -1,7 +1,9 @@
 #include "common/ratings/learner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -381,6 +383,71 @@ TEST(RatingsLearnerTest, CorrectionsDoLittleHarmToPeopleWithFewRatings) {
   EXPECT_LT(harm, 0.008);
 }
 
+TEST(RatingsLearnerTest, ResidualsAreAskedForOnFewerItemsWhereNoiseIsStrong) {
+  const Generated data = Generate();
+  RatingsMemory memory;
+  std::size_t rows[2];
+  for (const bool precise : {false, true}) {
+    RatingsFacts facts = AllStages(data, precise ? kPrecise : 4);
+    facts.parameters.moment_rows = 120;
+    SimulatedRun run(facts, data.people);
+    memory = run.Run();
+    for (std::uint32_t round = 1; round <= run.facts().parameters.rounds;
+         ++round) {
+      if (run.facts().plan.StageOf(round).release != "residuals") continue;
+      const auto input = RatingsInput(round, run.facts(), memory);
+      ASSERT_TRUE(input.ok()) << input.status();
+      rows[precise] = input->rows.size();
+    }
+  }
+  EXPECT_GE(rows[false], 32u);
+  EXPECT_LT(rows[false], 120u);
+  EXPECT_EQ(rows[true], 120u);
+}
+
+// Nobody chooses items by taste here, so co-ratings tell of no taste; with ten
+// ratings of a hundred items by each of 5,000 people residuals do.
+TEST(RatingsLearnerTest, TheDefaultsFindHiddenFactors) {
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> normal;
+  constexpr int kPeople = 5000, kItems = 100, kRatings = 11;
+  Generated data;
+  data.effects.resize(kItems);
+  data.features = Eigen::MatrixXd(kItems, 0);
+  data.factors.resize(kItems, 2);
+  for (double& effect : data.effects) effect = 0.5 * normal(engine);
+  for (double& factor : data.factors.reshaped()) factor = 0.5 * normal(engine);
+  for (int u = 0; u < kPeople; ++u) {
+    const Eigen::Vector2d taste(normal(engine), normal(engine));
+    const double bias = 0.4 * normal(engine);
+    std::set<std::int32_t> items;
+    while (items.size() < kRatings)
+      items.insert(static_cast<std::int32_t>(engine() % kItems));
+    dpnmf::testing::Person own, held_out;
+    const auto last = static_cast<std::size_t>(engine() % kRatings);
+    std::size_t at = 0;
+    for (const std::int32_t item : items) {
+      const double rating = std::clamp(3 + bias + data.effects(item) +
+                                           data.factors.row(item).dot(taste) +
+                                           0.7 * normal(engine),
+                                       1.0, 5.0);
+      dpnmf::testing::Person& side = at++ == last ? held_out : own;
+      side.items.push_back(item);
+      side.ratings.push_back(rating);
+    }
+    data.people.push_back(own);
+    data.held_out.push_back(held_out);
+  }
+  RatingsFacts facts = FactsOf(data, 10, false);
+  facts.parameters.moment_rows = 0;
+  const double with =
+      Score(SimulatedRun(facts, data.people).Model(), data).rmse;
+  facts.parameters.shares = {0.56, 0.42, 0.02, 0, 0};
+  const double without =
+      Score(SimulatedRun(facts, data.people).Model(), data).rmse;
+  EXPECT_LT(with, without - 0.03);
+}
+
 // The same requests of the curator and the same memory; only the model differs.
 TEST(RatingsLearnerTest, ANonNegativeModelIsOfTheSameReleases) {
   const Generated data = Generate();
@@ -400,6 +467,27 @@ TEST(RatingsLearnerTest, ANonNegativeModelIsOfTheSameReleases) {
   EXPECT_LE(model.loadings.cols(), of_both_signs.loadings.cols());
   EXPECT_TRUE(model.base == of_both_signs.base);
   EXPECT_LT(Score(model, data).rmse, Score(of_both_signs, data).rmse + 0.03);
+}
+
+// Two marks that no item has together, and two that a quarter of the items do:
+// people may like these items as neither mark says. Factors: bias, two marks,
+// how popular and how liked an item is, and the marks' product.
+TEST(RatingsLearnerTest, WhatTwoMarksHaveTogetherIsAFactor) {
+  const Generated data = Generate();
+  const Eigen::Index size = data.effects.size();
+  RatingsFacts facts = FactsOf(data, kPrecise);
+  facts.parameters.shares = {1, 0, 0, 0, 0};
+  facts.dataset.ratings->item_features = 2;
+  const auto factors_of = [&](bool together) {
+    facts.item_features = Eigen::MatrixXd::Zero(size, 2);
+    for (Eigen::Index i = 0; i < size; ++i) {
+      facts.item_features(i, 0) = i % 2 == 0 ? 1 : 0;
+      facts.item_features(i, 1) = (together ? i % 4 < 2 : i % 4 == 1) ? 1 : 0;
+    }
+    return SimulatedRun(facts, data.people, Exactly()).Model().loadings.cols();
+  };
+  EXPECT_EQ(factors_of(false), 5);
+  EXPECT_EQ(factors_of(true), 6);
 }
 
 // A taste that the choice of items shows, and no other: C finds it.

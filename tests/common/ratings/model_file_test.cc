@@ -9,6 +9,7 @@
 #include "common/ratings/npz.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/base/scratch_directory.h"
 #include "tests/common/ratings/sample_model.h"
 
 namespace dpnmf {
@@ -111,7 +112,8 @@ TEST(ModelFile, NamesAreOptionalAndTheSameModelGivesTheSameBytes) {
 
 // As other programs read a zip archive: Python's zipfile checks every CRC-32.
 TEST(ModelFile, PythonReadsTheArchive) {
-  const std::string path = ::testing::TempDir() + "items.npz";
+  const ScratchDirectory scratch;
+  const std::string path = scratch.PathOf("items.npz");
   std::ofstream(path, std::ios::binary) << NpzText(SampleItemModel(9, 3, 2));
   const std::string program =
       "import ast, struct, sys, zipfile\n"
@@ -136,8 +138,9 @@ TEST(ModelFile, PythonReadsTheArchive) {
 // Written by Python's zipfile the way numpy.savez does it: members with a Zip64
 // field in their local header and time stamps.
 TEST(ModelFile, AnArchiveThatAnotherProgramHasWrittenAgainIsRead) {
-  const std::string from = ::testing::TempDir() + "from.npz",
-                    to = ::testing::TempDir() + "to.npz";
+  const ScratchDirectory scratch;
+  const std::string from = scratch.PathOf("from.npz"),
+                    to = scratch.PathOf("to.npz");
   const NamedItemModel model = SampleItemModel(9, 3, 2);
   std::ofstream(from, std::ios::binary) << NpzText(model);
   const std::string program =

@@ -44,15 +44,19 @@ ItemModel SomeModel(Index items, Index columns, Index taste) {
 const std::vector<std::int32_t> kOwnItems = {0, 3, 4, 9, 17};
 const std::vector<double> kOwnRatings = {5, 1, 4, 2, 5};
 
-// r ~ N(base, X X' + s^2 I) and Cov(h, r) = X': conditional moments by the
+// r ~ N(base, X X' + S), S diagonal with s^2 + base_stddev_j^2, and
+// Cov(h, r) = X': conditional moments by the
 // n x n system, which shares nothing with the solve under test.
 TEST(PersonTest, TheProfileIsTheConditionalMeanAndCovariance) {
-  const ItemModel model = SomeModel(30, 6, 3);
+  ItemModel model = SomeModel(30, 6, 3);
+  model.base_stddev = VectorXd::LinSpaced(30, 0.05, 0.9);
+  model.base_stddev(20) = 0.1;
   const MatrixXd x = model.loadings(kOwnItems, Eigen::all);
   const VectorXd y =
       Eigen::Map<const VectorXd>(kOwnRatings.data(), 5) - model.base(kOwnItems);
   MatrixXd covariance = x * x.transpose();
-  covariance.diagonal().array() += 0.64;
+  covariance.diagonal().array() +=
+      0.64 + model.base_stddev(kOwnItems).array().square();
   const MatrixXd inverse = InverseOfPositive(covariance);
   const Profile profile = SolveProfile(model, kOwnItems, kOwnRatings);
   EXPECT_LT((profile.mean - x.transpose() * inverse * y).norm(), 1e-10);
@@ -84,6 +88,7 @@ TEST(PersonTest, WhereTheSystemCannotBeSolvedTheProfileIsThePrior) {
   ItemModel model = SomeModel(30, 6, 3);
   model.loadings *= 1e6;
   model.residual_stddev = 4e-6;
+  model.base_stddev.setZero();
   model.ranking *= 1e6;
   int priors = 0;
   for (std::int32_t item = 0; item < 30; ++item) {
@@ -122,7 +127,7 @@ TEST(PersonTest, TheProfileOfANonNegativeModelIsTheMostLikelyWithinItsBounds) {
           Eigen::Map<const VectorXd>(ratings.data(), 5) - model.base(kOwnItems);
       const VectorXd& h = profile.mean;
       const VectorXd gradient =
-          x.transpose() * (x * h - y) / 0.64 + h;  // of half the exponent
+          x.transpose() * (x * h - y) / 0.65 + h;  // of half the exponent
       for (Index k = 0; k < 6; ++k) {
         const bool at_bound = k > 0 && h(k) == -level;
         if (at_bound) {
@@ -142,7 +147,7 @@ TEST(PersonTest, TheProfileOfANonNegativeModelIsTheMostLikelyWithinItsBounds) {
       VectorXd inside = h;
       for (const Index k : profile.at_bound) inside(k) = 0;
       EXPECT_LT(
-          (CovarianceWithin(profile) * x.transpose() * left / 0.64 - inside)
+          (CovarianceWithin(profile) * x.transpose() * left / 0.65 - inside)
               .norm(),
           1e-7);
     }

@@ -48,6 +48,31 @@ TEST(PriorCovarianceTest, AGroupIsMovedTogetherUnderSomeNoise) {
   EXPECT_NEAR(covariance(15, 15), 1, 1e-12);
 }
 
+// Many entries as small as their noise, of no few directions: what they show
+// together is kept.
+TEST(PriorCovarianceTest, SmallEntriesAreKeptAsFarAsTheyRiseAboveTheNoise) {
+  constexpr double kNoise = 0.1;
+  MatrixXd entries = 0.1 * Normals(40, 40, 8),
+           noise = kNoise * Normals(40, 40, 9);
+  entries.triangularView<Eigen::StrictlyLower>() = entries.transpose();
+  noise.triangularView<Eigen::StrictlyLower>() = noise.transpose();
+  entries.diagonal().setZero();
+  noise.diagonal() *= std::sqrt(2.0);
+  const MatrixXd truth = 2 * MatrixXd::Identity(40, 40) + entries;
+  VectorXi group = VectorXi::Zero(40);
+  group.tail(25).setOnes();
+  const MatrixXd covariance = PriorCovariance(truth + noise, kNoise, group);
+  EXPECT_LT((covariance - truth).norm(), 0.78 * entries.norm());
+  // Entries of another size in another place do not move the shrinking here.
+  MatrixXd moment = truth + noise;
+  moment.bottomRightCorner(25, 25).setIdentity();
+  moment.bottomRightCorner(25, 25) *= 2;
+  const MatrixXd other = PriorCovariance(moment, kNoise, group);
+  EXPECT_LT(
+      (other.topLeftCorner(15, 15) - covariance.topLeftCorner(15, 15)).norm(),
+      1e-9);
+}
+
 TEST(ResidualFactorsTest, PlantedFactorsAreFound) {
   const MatrixXd truth = 0.4 * Normals(80, 2, 3);
   const VectorXd counts = VectorXd::LinSpaced(80, 60, 5);

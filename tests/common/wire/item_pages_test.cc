@@ -61,6 +61,40 @@ TEST(ItemPages, EveryListArrivesAsItIs) {
   }
 }
 
+TEST(ItemPages, WeightsComeWithTheItems) {
+  ItemList items = SomeItems(100'000, 0);
+  for (std::size_t i = 0; i < items.ids.size(); ++i)
+    items.weights.push_back(static_cast<double>(i) / 7);
+  const auto pages = PagesOf(items);
+  ASSERT_GT(pages.size(), 1u);
+  ItemPagesReader reader(100'000, 0);
+  for (const v1::ListItemsReply& page : pages)
+    ASSERT_TRUE(reader.Add(page).ok());
+  EXPECT_EQ(reader.Take().weights, items.weights);
+  const std::function<void(v1::ListItemsReply*)> spoils[] = {
+      [](v1::ListItemsReply* page) { page->set_weights(0, -1); },
+      [](v1::ListItemsReply* page) {
+        page->set_weights(1, std::numeric_limits<double>::quiet_NaN());
+      },
+      [](v1::ListItemsReply* page) {
+        page->set_weights(1, std::numeric_limits<double>::infinity());
+      },
+      [](v1::ListItemsReply* page) { page->add_weights(1); },
+      [](v1::ListItemsReply* page) { page->mutable_weights()->RemoveLast(); }};
+  for (const auto& spoil : spoils) {
+    v1::ListItemsReply page = pages[0];
+    spoil(&page);
+    ItemPagesReader other(100'000, 0);
+    EXPECT_EQ(ReasonCode(other.Add(page)), "items-malformed");
+  }
+  // Some items with and some without.
+  v1::ListItemsReply without = pages[1];
+  without.clear_weights();
+  ItemPagesReader other(100'000, 0);
+  ASSERT_TRUE(other.Add(pages[0]).ok());
+  EXPECT_EQ(ReasonCode(other.Add(without)), "items-malformed");
+}
+
 // gRPC's limit is 4 MB.
 TEST(ItemPages, APageOfTheLongestItemsStaysSmall) {
   ItemList items = SomeItems(100, static_cast<int>(kMostItemFeatures));

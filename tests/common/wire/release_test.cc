@@ -56,10 +56,13 @@ TEST(ReleaseDigest, DependsOnEveryFact) {
   std::vector<std::uint32_t> rows = {1, 4};
   std::vector<NoisedMatrix> parts = {SomePart()};
   std::uint64_t users = 40;
+  std::vector<double> numbers = {};
+  Eigen::MatrixXd w = Eigen::MatrixXd::Ones(2, 3);
   std::set<Digest> seen;
   const auto is_new = [&] {
     return seen
-        .insert(DigestOfRelease({&parameters, &stage, users, rows}, parts))
+        .insert(DigestOfRelease({&parameters, &stage, users, rows, numbers, &w},
+                                parts))
         .second;
   };
   EXPECT_TRUE(is_new());
@@ -91,6 +94,13 @@ TEST(ReleaseDigest, DependsOnEveryFact) {
       [&] { part.reals = {-0.0}; },
       [&] { parts.push_back(SomePart()); },
       [&] { stage.add_parts(); },
+      [&] { numbers = {1}; },
+      [&] { numbers = {2}; },
+      [&] {
+        numbers = {2, 1};
+      },
+      [&] { w(0, 1) = 2; },
+      [&] { w = w.reshaped(3, 2).eval(); },
   };
   int number = 0;
   for (const auto& change : changes) {

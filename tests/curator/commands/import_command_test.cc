@@ -1,4 +1,7 @@
 // What an import says besides that it is done.
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
 #include "common/base/exit_code.h"
 #include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
@@ -49,6 +52,65 @@ TEST_F(ImportCommand, ADeltaBelowOneInNOrOfPublicDataIsTaken) {
       << err_;
 }
 
+TEST_F(ImportCommand, ADryRunOfRatingsShowsWhatIsMissingAsMissing) {
+  scratch_.Write("r.csv", "ann,z,0\nbob,y,5\nann,x,3.5\n");
+  scratch_.Write("items.txt", "x\ny\nz\n");
+  ASSERT_EQ(Run("import --name r --population people --ratings r.csv --items "
+                "items.txt --rating-range 0,5 --users-count 3 --epsilon 1 "
+                "--delta 1e-6 --data-dir z --dry-run"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("3 items (D) x 3 users, ratings from 0 to 5, 0 "
+                              "item features; -: no rating\n"
+                              "  person 1: 3.5 - 0\n"
+                              "  person 2: - 5 -\n"
+                              "  person 3: - - -\n"));
+  EXPECT_FALSE(Exists("z"));
+}
+
+// What is promised is no part of the file.
+TEST_F(ImportCommand, ADryRunNeedsTheFlagsOfTheFileAlone) {
+  const std::string dry = "import --dry-run --input v.csv --users rows";
+  ASSERT_EQ(Run(dry), kExitOk) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("would import: 2 features (D) x 5 users"),
+                          HasSubstr("person 1: 1 2\n")));
+  EXPECT_EQ(err_, "");
+  ASSERT_EQ(Run(dry + " --name w"), kExitOk) << err_;
+  EXPECT_THAT(out_, HasSubstr("would import w: "));
+  // What is given is checked.
+  const std::pair<const char*, const char*> wrong[] = {
+      {" --epsilon 0", "[epsilon-out-of-range]"},
+      {" --delta 1", "[delta-out-of-range]"},
+      {" --population A", "[population-malformed]"},
+      {" --name A", "[name-malformed]"}};
+  for (const auto& [flag, code] : wrong) {
+    EXPECT_EQ(Run(dry + flag), kExitUsage) << flag;
+    EXPECT_THAT(err_, HasSubstr(code)) << flag;
+  }
+  EXPECT_EQ(Run(dry + " --delta .2"), kExitOk) << err_;
+  EXPECT_THAT(err_, HasSubstr("note: The delta 0.2 is not below 1/N"));
+  EXPECT_FALSE(Exists("z"));
+  ASSERT_EQ(Import("--delta 1e-6"), kExitOk) << err_;
+  EXPECT_EQ(Run(dry + " --name v --data-dir z"), kExitState);
+  EXPECT_THAT(err_, HasSubstr("[dataset-exists]"));
+  EXPECT_EQ(Run(dry + " --data-dir z"), kExitOk) << err_;
+}
+
+TEST_F(ImportCommand, AnImportNeedsWhatIsPromised) {
+  const std::string flags[] = {" --name w", " --data-dir y",
+                               " --population people", " --epsilon 1",
+                               " --delta 1e-6"};
+  for (const std::string& missing : flags) {
+    std::string line = "import --input v.csv --users rows";
+    for (const std::string& flag : flags)
+      if (flag != missing) line += flag;
+    EXPECT_EQ(Run(line), kExitUsage) << missing;
+    EXPECT_THAT(err_, HasSubstr(missing.substr(1, missing.rfind(' ') - 1) +
+                                " is required, unless with --dry-run; see"));
+    EXPECT_FALSE(Exists("y")) << missing;
+  }
+}
+
 TEST_F(ImportCommand, AColumnOfNamesIsNotReadAsDataOnAGuess) {
   scratch_.Write("v.csv", "person,code0\n1000,1\n1001,1\n1002,0\n1003,0\n");
   EXPECT_EQ(Import("--delta 1e-6"), kExitUsage);
@@ -84,6 +146,38 @@ TEST_F(ImportCommand, TheNameOfASecondAccountIsNotDeclared) {
                 "--users rows --epsilon 1 --delta 1e-6 --data-dir z"),
             kExitOk)
       << err_;
+}
+
+// The flags of the parts are those of the data set.
+TEST_F(ImportCommand, PartsAreJoinedAndServedByRanksAlone) {
+  const auto part = [&](const char* range, const char* text,
+                        const char* more = "") {
+    scratch_.Write("part.csv", text);
+    return Run(absl::StrCat(
+        "import --name v --population people --input part.csv --users rows "
+        "--epsilon 1 --delta 1e-3 --normalise none --column-bound 9 --range "
+        "0,9 --data-dir z --shard-of ",
+        range, more));
+  };
+  EXPECT_EQ(part("1-2/3", "1,2\n3,4\n"), kExitState);
+  EXPECT_THAT(err_, HasSubstr("[fingerprint-key-missing]"));
+  std::filesystem::create_directories(scratch_.path() + "/z");
+  scratch_.Write("z/fingerprint.key", std::string(32, 'k'));
+  EXPECT_EQ(part("1-2/3", "1,2\n3,4\n", " --online"), kExitUsage);
+  EXPECT_EQ(part("1-2/3", "1,2\n3,4\n", " --dry-run"), kExitOk) << err_;
+  EXPECT_EQ(part("1-2/3", "1,2\n3,4\n"), kExitOk) << err_;
+  EXPECT_EQ(part("3-3/3", "5,6\n"), kExitOk) << err_;
+  EXPECT_FALSE(Exists("z/ledger")) << "no part has a budget";
+  EXPECT_EQ(Run("join-parts --name v --data-dir z"), kExitOk) << err_;
+  EXPECT_THAT(out_, AllOf(HasSubstr("2 features (D) x 3 users (N)"),
+                          HasSubstr("length at most 9"),
+                          HasSubstr("entries from 0 to 9"),
+                          HasSubstr("epsilon 1 at delta 0.001 (gaussian")));
+  EXPECT_TRUE(Exists("z/ledger/ledger.sqlite"));
+  scratch_.Write("W.csv", "1\n1\n");
+  EXPECT_EQ(Run("transform --name v --data-dir z --model W.csv --output h.csv"),
+            kExitState);
+  EXPECT_THAT(err_, HasSubstr("[ranks-needed]"));
 }
 
 TEST_F(ImportCommand, ThePartsOfItsTimeAddUp) {

@@ -1,6 +1,7 @@
 // `dpnmf-curator import --ratings` as an operator types it.
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/exit_code.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
@@ -88,13 +89,13 @@ TEST_F(ImportRatingsCommand, ARangeMayBeginBelowZero) {
 
 TEST_F(ImportRatingsCommand, NamesTheFirstTwentyLinesThatAreRefused) {
   std::string text;
-  for (int i = 0; i < 25; ++i) text += "ann,q,1\n";
+  for (int i = 1; i <= 25; ++i) absl::StrAppend(&text, "ann,q", i, ",1\n");
   scratch_.Write("bad.csv", text);
   const std::string bad =
       "--ratings bad.csv --items items.txt --rating-range 1,5 --users-count 4 ";
   EXPECT_EQ(ImportRatings(bad), kExitUsage);
   EXPECT_EQ(std::count(err_.begin(), err_.end(), '\n'), 21) << err_;
-  EXPECT_THAT(err_, HasSubstr("`bad.csv`, line 20, column 2: the item 'q'"));
+  EXPECT_THAT(err_, HasSubstr("`bad.csv`, line 20, column 2: the item 'q20'"));
   EXPECT_THAT(err_, Not(HasSubstr("line 21")));
   EXPECT_THAT(err_, HasSubstr("this is the first of 25 lines that are refused. "
                               "[item-unknown]"));

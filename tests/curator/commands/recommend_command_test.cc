@@ -117,6 +117,15 @@ TEST_F(RecommendCommand, EverybodysListsAreAPrivateFile) {
   EXPECT_EQ(ReadAll(Path("one.csv")), text);
 }
 
+TEST_F(RecommendCommand, AFileOfListsIsCsvByItsName) {
+  for (const char* file : {"lists.json", "lists.npz", "lists"}) {
+    EXPECT_EQ(Recommend(absl::StrCat("--all --output ", file)), 2);
+    EXPECT_THAT(err_, HasSubstr("`--output` must end in .csv"));
+    EXPECT_THAT(err_, HasSubstr("[file-type-unknown]"));
+    EXPECT_FALSE(fs::exists(Path(file)));
+  }
+}
+
 // Somebody else's ratings change: the list does not.
 TEST_F(RecommendCommand, OtherPeoplesRatingsChangeNothing) {
   EXPECT_EQ(Recommend("--user u3 --explain"), 0);
@@ -170,8 +179,8 @@ TEST_F(RecommendCommand, WhatDoesNotFitIsRefusedInOneSentence) {
       {"--name films --model items.npz --user u3 --threads 2", "flags-conflict",
        kExitUsage},
       {"--name films --model items.npz --user u3 --top 0", "usage", kExitUsage},
-      {"--name films --model items.npz --all --output none/a", "storage-failed",
-       kExitUnreachable},
+      {"--name films --model items.npz --all --output none/a.csv",
+       "storage-failed", kExitUnreachable},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(Run(absl::StrCat("recommend --data-dir z ", c.arguments)), c.exit)
@@ -381,6 +390,11 @@ TEST_F(RecommendPort, DoesNotStartWithHalfOfItsFlagsOrAnotherModel) {
     ServeInVain(c.arguments);
     EXPECT_THAT(err_, HasSubstr(absl::StrCat("[", c.code, "]"))) << c.arguments;
   }
+  ServeInVain(listen +
+              "--recommend-dataset none --recommend-model items.npz "
+              "--recommend-token-key token.pub");
+  EXPECT_THAT(err_,
+              HasSubstr("`--recommend-dataset`: there is no data set none in"));
 }
 
 }  // namespace

@@ -1,10 +1,19 @@
 // `dpnmf-curator transform`: H of the operator's own people.
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <map>
+#include <memory>
+
+#include "common/base/audit_log.h"
+#include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/privacy/run_plan.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/people_sums.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/serve/transform_record.h"
+#include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 
 namespace dpnmf::curator {
@@ -94,7 +103,7 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   PeopleSums sums;
   sums.features = 2;
   sums.people = 5;
-  sums.bits = BitsOfSums(facts).value();
+  sums.bits = BitsOfSums(facts, 2).value();
   sums.key_check = CheckOfKey(LoadOrCreateFingerprintKey(data_dir).value());
   sums.sums.resize(5);
   sums.rows.resize(5);
@@ -119,6 +128,114 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   EXPECT_THAT(err_, HasSubstr("[sums-only]"));
   EXPECT_THAT(err_, HasSubstr("holds no people"));
   EXPECT_FALSE(Exists("H.csv"));
+}
+
+// The SHA-256 of "1,0\n0,1\n", as sha256sum prints it.
+constexpr char kModelHash[] =
+    "28d9679320141cb843249a311e9cbd982b4155c8d857a7c1a1d9a40d9c21531f";
+
+// In a data directory with five people, and W of two parts.
+class TransformRecordTest : public TransformCommandTest {
+ protected:
+  TransformRecordTest() {
+    EXPECT_EQ(Import("--delta 1e-6 --no-anchor"), 0) << err_;
+    scratch_.Write("W.csv", "1,0\n0,1\n");
+  }
+  std::string data_dir() const { return scratch_.path() + "/z"; }
+  std::unique_ptr<Ledger> HoldLedger() const {
+    return Ledger::Open(LedgerPaths(data_dir(), "", true).value()).value();
+  }
+  // The last entry of a log.
+  nlohmann::json EntryOf(const std::string& name) const {
+    std::string text = ReadAll(scratch_.path() + "/" + name);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return nlohmann::json::parse(text.substr(text.rfind('\n') + 1));
+  }
+  void ExpectEntry(const nlohmann::json& entry) const {
+    EXPECT_EQ(entry.at("event"), "transform-asked");
+    EXPECT_EQ(entry.at("dataset"), "v");
+    EXPECT_EQ(entry.at("population"), "people");
+    EXPECT_EQ(entry.at("model_sha256"), kModelHash);
+    EXPECT_EQ(entry.at("output"), scratch_.path() + "/H.csv");
+    EXPECT_EQ(entry.at("by"), "operator, uid " + std::to_string(::getuid()));
+    EXPECT_EQ(entry.size(), 7u) << "and the time: nothing of the data";
+  }
+};
+
+TEST_F(TransformRecordTest, IsInTheAuditLogOfTheDataDirectory) {
+  ASSERT_EQ(Transform("W.csv"), 0) << err_;
+  ExpectEntry(EntryOf("z/audit.jsonl"));
+  ASSERT_EQ(Transform("W.csv", "--audit-log other.jsonl"), 0) << err_;
+  ExpectEntry(EntryOf("other.jsonl"));
+}
+
+TEST_F(TransformRecordTest, IsWrittenByTheServerThatRuns) {
+  const auto ledger = HoldLedger();
+  const auto log = AuditLog::Open(scratch_.path() + "/server.jsonl").value();
+  const auto control =
+      ControlServer::Start(data_dir(), TransformRecordHandlers(log.get()))
+          .value();
+  ASSERT_EQ(Transform("W.csv", "--audit-log other.jsonl"), 0) << err_;
+  ExpectEntry(EntryOf("server.jsonl"));
+  EXPECT_FALSE(Exists("z/audit.jsonl"));
+  EXPECT_FALSE(Exists("other.jsonl")) << "one process appends";
+}
+
+TEST_F(TransformRecordTest, WithoutAnEntryNothingIsComputed) {
+  std::filesystem::create_directory(scratch_.path() + "/z/audit.jsonl");
+  EXPECT_NE(Transform("W.csv"), 0);
+  EXPECT_THAT(err_, HasSubstr("[audit-failed]"));
+  EXPECT_FALSE(Exists("H.csv"));
+}
+
+// Such as a server that starts, or an import.
+TEST_F(TransformRecordTest, NobodyAppendsBesideTheProcessThatHoldsTheLedger) {
+  auto ledger = HoldLedger();
+  EXPECT_EQ(Transform("W.csv"), kExitState);
+  EXPECT_THAT(err_, HasSubstr("[data-dir-in-use]"));
+  EXPECT_FALSE(Exists("z/audit.jsonl"));
+  EXPECT_FALSE(Exists("H.csv"));
+  ledger.reset();
+  EXPECT_EQ(Transform("W.csv"), 0) << err_;
+}
+
+TEST_F(TransformRecordTest, AServerOfAnEarlierVersionIsSaid) {
+  const auto control = ControlServer::Start(data_dir(), {}).value();
+  EXPECT_EQ(Transform("W.csv"), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[control-request-malformed]"));
+  EXPECT_FALSE(Exists("H.csv"));
+}
+
+TEST_F(TransformRecordTest, AMalformedRequestIsRefused) {
+  const auto log = AuditLog::Open(scratch_.path() + "/server.jsonl").value();
+  const auto control =
+      ControlServer::Start(data_dir(), TransformRecordHandlers(log.get()))
+          .value();
+  const nlohmann::json good = {{"request", "record-transform"},
+                               {"dataset", "v"},
+                               {"population", "people"},
+                               {"model_sha256", kModelHash},
+                               {"output", "/H.csv"},
+                               {"by", "me"}};
+  EXPECT_TRUE(AskControl(data_dir(), good).ok());
+  const std::string before = ReadAll(scratch_.path() + "/server.jsonl");
+  for (const auto& [field, value] :
+       std::map<std::string, nlohmann::json>{{"dataset", "../v"},
+                                             {"population", ""},
+                                             {"model_sha256", "00"},
+                                             {"output", 7},
+                                             {"by", std::string(300, 'a')}}) {
+    nlohmann::json bad = good;
+    bad[field] = value;
+    EXPECT_EQ(ReasonCode(AskControl(data_dir(), bad).status()),
+              "control-request-malformed")
+        << field;
+    bad.erase(field);
+    EXPECT_EQ(ReasonCode(AskControl(data_dir(), bad).status()),
+              "control-request-malformed")
+        << field;
+  }
+  EXPECT_EQ(ReadAll(scratch_.path() + "/server.jsonl"), before);
 }
 
 TEST_F(TransformCommandTest, RefusesWhatDoesNotFitAndWritesNothing) {

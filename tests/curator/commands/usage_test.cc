@@ -1,10 +1,14 @@
 // Command lines that cannot be understood, and files that cannot be used.
+#include <sstream>
+#include <string>
+
 #include "common/base/exit_code.h"
 #include "tests/curator/commands/terminal.h"
 
 namespace dpnmf::curator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -24,7 +28,9 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
       {"--epsilon abc", "There is no flag `--epsilon`"},
       {"import --inpt F", "no flag `--inpt` (did you mean `--input`?); see "},
       {"import --inpt=F", "no flag `--inpt` (did you mean `--input`?); see "},
-      {"import", "is required; see 'dpnmf-curator import --help'. [usage]"},
+      {"import",
+       "--name is required, unless with --dry-run; see 'dpnmf-curator import "
+       "--help'. [usage]"},
       {"import --users people", "--users must be rows or columns; see"},
       {"import --epsilon abc", "--epsilon cannot be `abc`; see"},
       {"serve --threads 9999",
@@ -53,6 +59,20 @@ TEST_F(Usage, HelpAndVersionAreNoErrors) {
   }
 }
 
+// All but the names of flags, which cannot be broken.
+TEST_F(Usage, HelpFitsATerminal) {
+  for (const std::string command :
+       {"", "import", "serve", "doctor", "transform", "synthesise", "publish",
+        "recommend", "join-parts", "remove", "close", "forget"}) {
+    ASSERT_EQ(Run(command + " --help"), kExitOk) << command;
+    std::istringstream lines(out_);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("  -")) continue;
+      EXPECT_LE(line.size(), 88u) << command << ": " << line;
+    }
+  }
+}
+
 TEST_F(Usage, AddressesAreCheckedBeforeAnythingElse) {
   const std::string files =
       " --data-dir none --allow none --ca none --cert none --key none";
@@ -62,16 +82,23 @@ TEST_F(Usage, AddressesAreCheckedBeforeAnythingElse) {
       EXPECT_EQ(Run(std::string(command) + " --listen " + listen + files),
                 kExitUsage)
           << command << listen;
-      EXPECT_THAT(err_, HasSubstr("[address-malformed]")) << command << listen;
+      EXPECT_THAT(err_, AllOf(HasSubstr("`--listen`: "),
+                              HasSubstr("[address-malformed]")))
+          << command << listen;
       EXPECT_EQ(out_, "");
     }
     EXPECT_EQ(Run(std::string("health --listen ") + listen +
                   " --ca none --cert none --key none"),
               kExitUsage);
-    EXPECT_THAT(err_, HasSubstr("[address-malformed]")) << listen;
+    EXPECT_THAT(err_, AllOf(HasSubstr("`--listen`: "),
+                            HasSubstr("[address-malformed]")))
+        << listen;
   }
-  EXPECT_EQ(Run("serve --metrics-listen 127.0.0.1:65536" + files), kExitUsage);
-  EXPECT_THAT(err_, HasSubstr("[address-malformed]"));
+  for (const std::string flag : {"--metrics-listen", "--recommend-listen"}) {
+    EXPECT_EQ(Run("serve " + flag + " 127.0.0.1:65536" + files), kExitUsage);
+    EXPECT_THAT(err_, AllOf(HasSubstr("`" + flag + "`: "),
+                            HasSubstr("[address-malformed]")));
+  }
   Run("serve --listen 127.0.0.1:0" + files);
   EXPECT_THAT(err_, ::testing::Not(HasSubstr("address-malformed")));
 }

@@ -201,6 +201,55 @@ TEST(Description, OfRatingsSurvivesTheWayThroughJson) {
   EXPECT_EQ(back->description.adjacency, Adjacency::kOneRating);
 }
 
+TEST(Description, OfSumsSurvivesTheWayThroughJson) {
+  StoredDescription stored{.description = Description(5000, 6000)};
+  // Bits are below 0 where columns are long and people are many.
+  for (const StoredSums& sums : {StoredSums{.bits = 20, .rows = {0, 7, 4999}},
+                                 StoredSums{.bits = -9, .rows = {4999}}}) {
+    stored.description.sums = sums;
+    const auto back = StoredDescriptionOfJson(ToJson(stored));
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(ToJson(*back), ToJson(stored));
+    EXPECT_EQ(back->description.sums, sums);
+  }
+  // Of all features: written as by older programs.
+  stored.description.features = 64;
+  stored.description.sums = StoredSums{.bits = 20};
+  const std::string json = ToJson(stored);
+  EXPECT_NE(json.find("\"sums_bits\": 20"), std::string::npos);
+  EXPECT_EQ(json.find("sums_rows"), std::string::npos);
+  EXPECT_EQ(StoredDescriptionOfJson(json)->description.sums,
+            stored.description.sums);
+}
+
+TEST(Description, OfSumsThatCannotBeIsDamaged) {
+  StoredDescription stored{.description = Description(64, 1797)};
+  stored.description.sums = StoredSums{.bits = 20, .rows = {3, 9}};
+  const std::string good = ToJson(stored);
+  const std::string rows = "\"sums_rows\": [\n    3,\n    9\n  ]";
+  ASSERT_NE(good.find(rows), std::string::npos) << good;
+  for (const char* changed :
+       {"[9, 3]", "[3, 3]", "[3, 64]", "[]", "[3.5]", "[-3]", "[4294967299]",
+        "[true]", "3", "{\"a\": 3}", "null", "\"3\""}) {
+    const std::string text = absl::StrReplaceAll(
+        good, {{rows, absl::StrCat("\"sums_rows\": ", changed)}});
+    EXPECT_EQ(ReasonCode(StoredDescriptionOfJson(text).status()),
+              "dataset-damaged")
+        << changed;
+  }
+  EXPECT_EQ(ReasonCode(
+                StoredDescriptionOfJson(
+                    absl::StrReplaceAll(good, {{"  \"sums_bits\": 20,\n", ""}}))
+                    .status()),
+            "dataset-damaged")
+      << "rows of no sums";
+  // All features, which are too many.
+  stored.description.features = 1025;
+  stored.description.sums = StoredSums{.bits = 20};
+  EXPECT_EQ(ReasonCode(StoredDescriptionOfJson(ToJson(stored)).status()),
+            "dataset-damaged");
+}
+
 TEST(Description, NamesAreShortAndPlain) {
   for (const char* name : {"a", "0", "digits-2.v_1", "a..b"})
     EXPECT_TRUE(IsName(name)) << name;

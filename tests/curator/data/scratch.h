@@ -4,6 +4,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,22 @@ class Scratch {
 inline std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Every file and directory below a data directory but the lock and the key, in
+// order: what an import has left.
+inline std::vector<std::string> LeftBelow(const std::string& data_dir) {
+  std::vector<std::string> left;
+  if (!std::filesystem::exists(data_dir)) return left;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(data_dir)) {
+    const std::string name = std::filesystem::relative(entry.path(), data_dir);
+    if (name != "datasets" && name != "datasets/.lock" &&
+        name != "fingerprint.key")
+      left.push_back(name);
+  }
+  std::sort(left.begin(), left.end());
+  return left;
 }
 
 // V as dense columns, whatever way it is held.

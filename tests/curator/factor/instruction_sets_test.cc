@@ -1,6 +1,8 @@
 // The kernels of every instruction set that the build knows and this processor
 // has: the same bits from all.
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -78,6 +80,33 @@ TEST(InstructionSets, GiveTheSameBits) {
         EXPECT_EQ(RunOn(*DenseOf(v), request), expected) << table->name;
         EXPECT_EQ(RunOn(*SparseOf(v), request), expected) << table->name;
       }
+    }
+  }
+}
+
+TEST(InstructionSets, AddTheSameOuterProducts) {
+  constexpr std::int32_t kRows[] = {0, 3, 4, 5, 6, 8, 9, 10, 13, 14, 15, 19};
+  constexpr std::size_t kCount = std::size(kRows);
+  for (const std::size_t columns : {1, 7, 8, 16, 37, 64}) {
+    std::vector<float> values(kCount);
+    std::vector<double> y(columns), before(20 * columns);
+    for (std::size_t i = 0; i < kCount; ++i)
+      values[i] = static_cast<float>(std::sin(i));
+    for (std::size_t i = 0; i < columns; ++i) y[i] = std::cos(i);
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] = std::cos(3 * i);
+    std::vector<double> expected = before;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        double& sum =
+            expected[static_cast<std::size_t>(kRows[i]) * columns + j];
+        sum = std::fma(static_cast<double>(values[i]), y[j], sum);
+      }
+    }
+    for (const KernelTable* table : FusedKernels()) {
+      std::vector<double> sums = before;
+      table->add_outer_product(kRows, values.data(), kCount, y.data(), columns,
+                               sums.data());
+      EXPECT_EQ(sums, expected) << table->name << ' ' << columns;
     }
   }
 }

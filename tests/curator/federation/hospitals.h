@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
 #include "curator/federation/membership.h"
+#include "curator/ledger/others_account.h"
 #include "curator/serve/session.h"
 #include "gtest/gtest.h"
 #include "tests/curator/gate/release_gate_for_testing.h"
@@ -133,8 +134,9 @@ class Hospital {
                                      })
                       .value();
     ASSERT_TRUE(membership_->CheckData(people).ok());
-    ASSERT_TRUE(
-        ledger_->DeclarePopulation(membership_->OthersPolicy(policy)).ok());
+    ASSERT_TRUE(DeclareOthers(people.population,
+                              membership_->OthersPolicy(policy), ledger_.get())
+                    .ok());
     std::vector<std::unique_ptr<Dataset>> datasets;
     datasets.push_back(PeopleOf(name_, first_, users_));
     catalog_ = Catalog::FromDatasets(std::move(datasets));

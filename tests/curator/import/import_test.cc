@@ -38,22 +38,7 @@ class ImportTest : public testing::Test {
 
   std::string data_dir() const { return scratch_.path() + "/data"; }
 
-  // Every file and directory below the data directory but the lock and the key.
-  std::vector<std::string> Left() const {
-    std::vector<std::string> left;
-    if (!std::filesystem::exists(data_dir())) return left;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(data_dir())) {
-      const std::string name =
-          std::filesystem::relative(entry.path(), data_dir());
-      if (name != "datasets" && name != "datasets/.lock" &&
-          name != "fingerprint.key") {
-        left.push_back(name);
-      }
-    }
-    std::sort(left.begin(), left.end());
-    return left;
-  }
+  std::vector<std::string> Left() const { return LeftBelow(data_dir()); }
 
   static mode_t ModeOf(const std::string& path) {
     struct stat facts;

@@ -206,7 +206,7 @@ TEST(LoadMatrix, TellsAllThatIsWrongAtOnce) {
   text = "1,1\n";
   for (int line = 0; line < 50; ++line) text += "1,x\n";
   const auto many = LoadMatrix(scratch.Write("n.csv", text), true, options);
-  EXPECT_EQ(refused.size(), kShownTextRefusals);
+  EXPECT_EQ(refused.size(), kShownRefusals);
   EXPECT_NE(many.status().message().find("first of 50"), std::string::npos);
 }
 

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "gmock/gmock.h"
@@ -296,6 +298,7 @@ TEST(LoadTriples, PutsItemsWhereTheyAreDeclared) {
         "ann\ty\t5\t881250949\nbob\tx\t2\t1\nbob\tz\t3\t1\n",
         "userId,movieId,rating,timestamp\r\nann,y,5,1\r\nbob,x,2,1\r\nbob,z,3,"
         "1\r\n",
+        "ann;y;5\nbob;x;2\nbob;z;3\n",
         "\"ann\",\"y\",5\n\"bob\",x,2\nbob,z,3\n\n"}) {
     EXPECT_EQ(
         Loaded("t.data", content, kUsersAreRows, Triples({"x", "y", "z"})),
@@ -400,6 +403,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"a.csv", "1;2\n3;4\n", ", line 2, column 1",
                 "input-not-a-number"},
         Refused{"a.txt", "", "", "input-empty"}));
+
+TEST(Load, AnotherSeparatorIsProposedByItsFlag) {
+  const Scratch scratch;
+  for (const auto& [separator, flag] :
+       {std::pair(';', "--delimiter semicolon"), std::pair('|', "bar"),
+        std::pair('\t', "tab"), std::pair('/', "separator (--delimiter)")}) {
+    const std::string text = absl::StrReplaceAll(
+        "a;b\n1;2\n3;4\n", {{";", std::string(1, separator)}});
+    const auto matrix = LoadMatrix(scratch.Write("a.csv", text), kUsersAreRows);
+    EXPECT_THAT(std::string(matrix.status().message()),
+                testing::HasSubstr(flag));
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(
     MatrixMarket, EveryRefusal,

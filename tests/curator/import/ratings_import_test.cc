@@ -45,20 +45,7 @@ class RatingsImport : public testing::Test {
   std::string data_dir() const { return scratch_.path() + "/data"; }
   std::string directory() const { return DatasetDirectory(data_dir(), "d"); }
 
-  std::vector<std::string> Left() const {
-    std::vector<std::string> left;
-    if (!std::filesystem::exists(data_dir())) return left;
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(data_dir())) {
-      const std::string name =
-          std::filesystem::relative(entry.path(), data_dir());
-      if (name != "datasets" && name != "datasets/.lock" &&
-          name != "fingerprint.key")
-        left.push_back(name);
-    }
-    std::sort(left.begin(), left.end());
-    return left;
-  }
+  std::vector<std::string> Left() const { return LeftBelow(data_dir()); }
 
   Scratch scratch_;
 };

@@ -245,6 +245,15 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"headerAlone", "user,item,rating\n", "input-empty", ""},
         RefusalCase{"noTriple", "just words here too many\n", "input-ragged",
                     "line 1: the line is no triple"},
+        RefusalCase{"utf16",
+                    "\xff\xfe"
+                    "a",
+                    "input-malformed", "is in UTF-16; convert it to UTF-8"},
+        RefusalCase{"zip", "PK\x03\x04\x14", "input-unreadable", "unpack it"},
+        RefusalCase{"xz",
+                    "\xfd"
+                    "7zXZ",
+                    "input-unreadable", "unpack it"},
         RefusalCase{"twoFields", "a,x\n", "input-ragged", "line 1"},
         RefusalCase{"fiveFields", "a,x,1\na,y,1,2,3\n", "input-ragged",
                     "line 2, column 5"},
@@ -275,6 +284,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "line 1, column 3"},
         RefusalCase{"decimalComma", "a;x;1\na;y;3,5\n", "input-not-a-number",
                     "line 2, column 3"},
+        // Not a header: the item is a declared one.
+        RefusalCase{"decimalCommaFirst", "a;x;3,5\na;y;1\n",
+                    "input-not-a-number", "line 1, column 3"},
+        RefusalCase{"emptyRatingFirst", "a,\"x\",\na,y,1\n",
+                    "input-not-a-number", "line 1, column 3"},
         RefusalCase{"below", "a,x,1\na,y,0.9999\n", "input-out-of-range",
                     "line 2, column 3: the rating '0.9999' is out of the "
                     "declared range from 1 to 5"},
@@ -305,7 +319,7 @@ TEST(Ratings, AUsersIdHasAtMost1024Bytes) {
 
 TEST(Ratings, TheFirstTwentyRefusedLinesAreToldWithTheirNumber) {
   std::string text = "u,i,r\n";
-  for (int i = 0; i < 30; ++i) text += "a,q,1\na,x,1\n";
+  for (int i = 0; i < 30; ++i) absl::StrAppend(&text, "a,q", i, ",1\na,x,1\n");
   std::vector<std::string> told;
   RatingsOptions options = OneToFive();
   options.refused = [&](const absl::Status& status) {
@@ -315,12 +329,31 @@ TEST(Ratings, TheFirstTwentyRefusedLinesAreToldWithTheirNumber) {
   const absl::Status status = Loaded(text, options).status();
   EXPECT_EQ(ReasonCode(status), "item-unknown");
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("line 2, column 2: the item 'q'"));
+              HasSubstr("line 2, column 2: the item 'q0'"));
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("; this is the first of 30 lines that are refused."));
   ASSERT_EQ(told.size(), 20u);
   EXPECT_THAT(told[0], HasSubstr("line 2, column 2"));
   EXPECT_THAT(told[19], HasSubstr("line 40, column 2"));
+}
+
+TEST(Ratings, ANameThatIsRefusedIsToldOnceWithAllItsLines) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "a,x,1\na,q,1\nb,x,1\nc,x,1\n";
+  text += "d,y,1\na,r,1\n";
+  std::vector<std::string> told;
+  RatingsOptions options = OneToFive();
+  options.users_count = 2;
+  options.refused = [&](const absl::Status& status) {
+    told.emplace_back(status.message());
+  };
+  const absl::Status status = Loaded(text, options).status();
+  EXPECT_THAT(told, ElementsAre(HasSubstr("line 2, column 2: the item 'q'"),
+                                HasSubstr("line 4, column 1: the user 'c'"),
+                                HasSubstr("line 121, column 1: the user 'd'"),
+                                HasSubstr("line 122, column 2: the item 'r'")));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("; this is the first of 62 lines that are refused."));
 }
 
 TEST(Ratings, OfOnePersonAreAMillionAtMost) {

@@ -103,6 +103,49 @@ TEST_F(AttackCommandTest, TablesOfOtherReportsStandBeside) {
   EXPECT_THAT(err_, HasSubstr("[report-malformed]"));
 }
 
+TEST_F(AttackCommandTest, FieldsMayBeNamed) {
+  const std::string numbers = std::string(kTables) + "--public --seed 1";
+  ASSERT_EQ(Run(numbers), kExitOk) << err_;
+  const std::string csv = ReadAll(scratch_.path() + "/judged/attack.csv");
+  ASSERT_EQ(Run("attack --original original.csv --published published.csv "
+                "--id-column id --class-column class --output named --public "
+                "--seed 1"),
+            kExitOk)
+      << err_;
+  EXPECT_EQ(ReadAll(scratch_.path() + "/named/attack.csv"), csv);
+  EXPECT_EQ(Run("attack --original original.csv --published published.csv "
+                "--class-column kind --output none"),
+            kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[class-column-out-of-range]"));
+  EXPECT_FALSE(Exists("none"));
+}
+
+TEST_F(AttackCommandTest, ThePublishedTableMayHaveNeitherIdsNorClasses) {
+  std::string numbers;
+  for (int i = 0; i < 60; ++i)
+    absl::StrAppend(&numbers, i, ",", i * i % 17, ",", i * 7 % 60, "\n");
+  scratch_.Write("bare.csv", numbers);
+  const std::string bare =
+      "attack --original original.csv --published bare.csv --id-column 1 "
+      "--class-column 5 --output judged ";
+  EXPECT_EQ(Run(bare), kExitUsage);
+  EXPECT_THAT(err_, HasSubstr("[class-column-out-of-range]"));
+  EXPECT_THAT(err_, HasSubstr("--published-class-column"));
+  ASSERT_EQ(Run(bare + "--published-class-column 0 --published-id-column 0"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("attacked 60 of 60 people"));
+}
+
+TEST_F(AttackCommandTest, PeopleOfOneClassAreAttacked) {
+  scratch_.Write("one.csv", "1,2,a\n4,5,a\n6,1,a\n");
+  ASSERT_EQ(Run("attack --original one.csv --published one.csv --class-column "
+                "3 --output judged"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("attacked 3 of 3 people"));
+}
+
 TEST_F(AttackCommandTest, ASeedNeedsPublicTables) {
   EXPECT_EQ(Run(std::string(kTables) + "--seed 1"), kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[seed-needs-public]"));

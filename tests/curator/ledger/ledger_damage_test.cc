@@ -290,7 +290,7 @@ TEST_F(LedgerDamage, SeesAChangedSchema) {
 TEST_F(LedgerDamage, LeavesANewerProgramsLedgerAlone) {
   {
     SQLite::Database database(File(), SQLite::OPEN_READWRITE);
-    database.exec("PRAGMA user_version = 3");
+    database.exec("PRAGMA user_version = 4");
   }
   ExpectRefused("ledger-newer");
 }
@@ -313,6 +313,59 @@ TEST_F(LedgerDamage, ARowAboutAPublicationRaisesTheSchemaVersion) {
     database.exec("PRAGMA user_version = 1");
   }
   ExpectRefused("ledger-damaged");
+}
+
+// Programs that do not know partitions would add what is apart.
+TEST_F(LedgerDamage, PartitionsOfPeopleRaiseTheSchemaVersion) {
+  PopulationPolicy policy = PolicyFor("months");
+  policy.partitions = {"id", {"jan", "feb"}};
+  ASSERT_TRUE(home_.Open()->DeclarePopulation(policy).ok());
+  EXPECT_EQ(SchemaVersionIn(File()), 3);
+  ASSERT_TRUE(
+      home_.Open()->AssignPartition("months", "d", {"jan", Digest{1}}).ok());
+  ASSERT_TRUE(
+      home_.Open()->AcceptOverlap({"people", DigestOfNumber(1), "Ann"}).ok());
+  EXPECT_EQ(SchemaVersionIn(File()), 3);
+  ExpectRefused("");
+  {
+    SQLite::Database database(File(), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA user_version = 2");
+  }
+  ExpectRefused("ledger-damaged");
+}
+
+// As SeesARowThatCouldNotHaveBeenAppended.
+TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
+  PopulationPolicy policy = PolicyFor("months");
+  policy.partitions = {"id", {"jan", "feb"}};
+  ASSERT_TRUE(home_.Open()->DeclarePopulation(policy).ok());
+  ASSERT_TRUE(
+      home_.Open()->AssignPartition("months", "d", {"jan", Digest{1}}).ok());
+  const std::vector<LedgerRow> rows = Ledger::ReadRows(home_.options).value();
+  const std::vector<std::function<void(LedgerRow*)>> wrong = {
+      [](LedgerRow*) {},  // twice
+      [](LedgerRow* r) { r->dataset = "e", r->request_hash = {}; },
+      [](LedgerRow* r) { r->dataset = ""; },
+      [](LedgerRow* r) { r->dataset = "e", r->detail = "mar"; },
+      [](LedgerRow* r) { r->dataset = "e", r->population = "people"; },
+      [](LedgerRow* r) { r->dataset = "e", r->population = "strangers"; },
+      [](LedgerRow* r) { r->dataset = "e", r->identity = "dns:analyst"; },
+      [](LedgerRow* r) { r->dataset = "e", r->round = 1; },
+      [](LedgerRow* r) { r->dataset = "e", r->cost = MuSquared::FromUnits(1); },
+  };
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    SCOPED_TRACE(i);
+    LedgerRow row = rows.back();
+    wrong[i](&row);
+    row.sequence = rows.size() + 1;
+    row.previous_hash = rows.back().hash;
+    row.hash = HashOf(row);
+    const std::string saved = Slurp(File());
+    Insert(row);
+    ExpectRefused("ledger-damaged");
+    Spill(File(), saved);
+  }
+  ExpectRefused("");
 }
 
 // As SeesARowThatCouldNotHaveBeenAppended.

@@ -102,6 +102,28 @@ TEST(LedgerCrash, AGuaranteeIsVoidFromTheCommitOn) {
   }
 }
 
+// The data set is published only after AssignPartition has returned.
+TEST(LedgerCrash, ADataSetIsInItsPartitionFromTheCommitOn) {
+  PopulationPolicy policy = PolicyFor("people");
+  policy.partitions = {"id", {"jan", "feb"}};
+  for (const char* place : {"before-commit", "after-commit", "after-anchor"}) {
+    SCOPED_TRACE(place);
+    const LedgerHome home;
+    ASSERT_TRUE(home.Open()->DeclarePopulation(policy).ok());
+    const AssignedPartition jan = {"jan", DigestOfNumber(1)};
+    CrashAt(place,
+            [&] { (void)home.Open()->AssignPartition("people", "d", jan); });
+    const auto ledger = home.Open();
+    ASSERT_NE(ledger, nullptr);
+    const bool assigned = std::string(place) != "before-commit";
+    EXPECT_EQ(ledger->PartitionOf("people", "d").value(),
+              assigned ? jan : AssignedPartition());
+    ASSERT_TRUE(ledger->AssignPartition("people", "d", jan).ok());
+    EXPECT_EQ(ledger->PositionOf("people")->row_count, 3u);
+    EXPECT_EQ(ReadAnchor(home.options.anchor_directory).value()->row_count, 3u);
+  }
+}
+
 TEST(LedgerCrash, AKilledProcessLeavesNoLockBehind) {
   const LedgerHome home;
   BeginRun(home);

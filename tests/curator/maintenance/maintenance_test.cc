@@ -12,6 +12,7 @@
 #include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
+#include "curator/import/part.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
 #include "curator/maintenance/doctor.h"
@@ -144,6 +145,23 @@ class RemoveByOperator : public CloseByOperator {
     };
     return Import(options);
   }
+  void ImportInAPartAs(const std::string& name, const std::string& population) {
+    ImportOptions options;
+    options.data_dir = directory_;
+    options.input = directory_ + "/m.csv";
+    options.users_are_rows = true;
+    options.name = name;
+    options.population = population;
+    options.epsilon = 1;
+    options.delta = 1e-5;
+    options.shard_of = PartRange{0, 2, 2};
+    ASSERT_TRUE(ImportPart(options).ok());
+    ImportOptions joined;
+    joined.data_dir = directory_;
+    joined.name = name;
+    ASSERT_TRUE(TakeDeclarationOfParts(&joined).ok());
+    ASSERT_TRUE(Import(joined).ok());
+  }
   absl::StatusOr<RemovedDataset> RemoveIt(const std::string& name) {
     return RemoveDataset(directory_, Places(), name, "operator", log_.get());
   }
@@ -195,6 +213,51 @@ TEST_F(RemoveByOperator, LeavesNothingOfShards) {
   }
 }
 
+TEST_F(RemoveByOperator, LeavesNothingOfParts) {
+  ASSERT_TRUE(ImportAs("first", "people").ok());  // draws the key
+  ImportInAPartAs("wrong", "people");
+  Stop();
+  const std::string parts = PartsDirectory(directory_, "wrong");
+  ASSERT_TRUE(fs::exists(parts + "/1-2/values.npy"));
+  ASSERT_TRUE(RemoveIt("wrong").ok());
+  EXPECT_FALSE(fs::exists(parts));
+  EXPECT_EQ(RemovedDataCheck().result(), "ok");
+  // As after a removal that was killed.
+  fs::create_directories(parts);
+  EXPECT_NE(RemovedDataCheck().result(), "ok");
+  ASSERT_TRUE(RemoveIt("first").ok());
+  EXPECT_FALSE(fs::exists(parts));
+}
+
+// Deleting a link would leave the data where they are.
+TEST_F(RemoveByOperator, FollowsNoLinkToParts) {
+  ASSERT_TRUE(ImportAs("first", "people").ok());
+  ImportInAPartAs("wrong", "people");
+  Stop();
+  const std::string parts = PartsDirectory(directory_, "wrong"),
+                    elsewhere = directory_ + "/elsewhere";
+  for (const std::string& link : {parts, parts + "/1-2"}) {
+    fs::rename(link, elsewhere);
+    fs::create_symlink(elsewhere, link);
+    const absl::Status refused = RemoveIt("wrong").status();
+    EXPECT_EQ(ReasonCode(refused), "parts-linked") << refused;
+    EXPECT_NE(refused.message().find(link + " is"), std::string::npos);
+    EXPECT_TRUE(fs::exists(parts + "/1-2/values.npy"));
+    EXPECT_TRUE(
+        fs::exists(DatasetDirectory(directory_, "wrong") + "/dataset.json"));
+    EXPECT_EQ(LogText().find("dataset-remove-asked"), std::string::npos);
+    fs::remove(link);
+    fs::rename(elsewhere, link);
+  }
+  ASSERT_TRUE(RemoveIt("wrong").ok());
+  // A link that was made after a removal, to a volume that is not mounted.
+  fs::create_symlink(elsewhere, parts);
+  EXPECT_NE(RemovedDataCheck().result(), "ok");
+  EXPECT_EQ(ReasonCode(RemoveIt("first").status()), "parts-linked");
+  fs::remove(parts);
+  EXPECT_TRUE(RemoveIt("first").ok());
+}
+
 // The doctor says whether imports can still tell who was published.
 TEST_F(RemoveByOperator, TheDoctorWantsARecordOfEachPublishedTable) {
   EXPECT_EQ(CheckOf("publications").name(), "");
@@ -222,6 +285,40 @@ TEST_F(RemoveByOperator, TheDoctorWantsARecordOfEachPublishedTable) {
   // An accepted overlap is the word for a table, too.
   ASSERT_TRUE(ledger_->AcceptOverlap({"people", Digest{2}, "Ann"}).ok());
   EXPECT_EQ(CheckOf("publications").result(), "failed");
+}
+
+// Each month by itself is small.
+TEST_F(RemoveByOperator, TheDoctorAddsUpThePeopleOfPartitions) {
+  const auto take = [&](const std::string& name, const std::string& partition,
+                        const std::string& text) {
+    ImportOptions options;
+    options.data_dir = directory_;
+    options.input = directory_ + "/m.csv";
+    std::ofstream(options.input) << "id,a,b\n" << text;
+    options.users_are_rows = true;
+    options.name = name;
+    options.population = std::string("months");
+    options.epsilon = 1;
+    options.delta = 0.3;
+    options.partitions = {"id", {"jan", "feb"}};
+    options.partition = partition;
+    return Import(options).status();
+  };
+  const auto delta = [&] { return CheckOf("delta of months"); };
+  EXPECT_EQ(delta().name(), "");
+  ASSERT_TRUE(take("jan", "jan", "ann,1,2\nbob,3,4\n").ok());
+  // A later version has the same people.
+  ASSERT_TRUE(take("jan-2", "jan", "ann,1,3\nbob,3,5\n").ok());
+  EXPECT_EQ(delta().result(), "ok") << delta().finding();
+  EXPECT_NE(delta().finding().find("at least 2 people"), std::string::npos);
+  // Nobody knows how many of these are in no partition.
+  const absl::Status all = take("all", "", "eve,9,1\nfay,9,1\ngus,9,2\n");
+  ASSERT_TRUE(all.ok()) << all;
+  EXPECT_EQ(delta().result(), "warning") << delta().finding();
+  EXPECT_NE(delta().finding().find("in no partition"), std::string::npos);
+  ASSERT_TRUE(take("feb", "feb", "cyd,5,2\ndan,7,4\n").ok());
+  EXPECT_EQ(delta().result(), "warning") << delta().finding();
+  EXPECT_NE(delta().finding().find("at least 4 people"), std::string::npos);
 }
 
 TEST_F(RemoveByOperator, IsRefusedOnceARowIsAboutTheDataSet) {

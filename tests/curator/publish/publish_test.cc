@@ -249,6 +249,21 @@ TEST_F(PublishTest, AGuaranteeIsGivenUpByName) {
   EXPECT_TRUE(fs::exists(Written("table.not-dp.csv")));
 }
 
+// A second table is a decision of its own.
+TEST_F(PublishTest, AVoidGuaranteeIsNamedForEachTable) {
+  PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));
+  options.void_guarantees = {"patients"};
+  ASSERT_TRUE(Publish(options).ok());
+  PublishOptions second = OptionsFor(Stored(DraftOf({{3, 4, 5}, {9, 9, 9}})));
+  second.output = output() + "2";
+  const absl::Status refused = Publish(second).status();
+  EXPECT_CODE(refused, "population-capped");
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("void already"));
+  second.void_guarantees = {"patients"};
+  ASSERT_TRUE(Publish(second).ok());
+  EXPECT_EQ(RowsOf(RowKind::kVoid).size(), 2u);
+}
+
 // What a federation has released about the same people has its own account.
 TEST_F(PublishTest, AGuaranteeIsGivenUpInBothAccounts) {
   ASSERT_TRUE(
@@ -341,6 +356,28 @@ TEST_F(PublishTest, RefusesWhileADataSetWithRunsIsNotThere) {
   PublishOptions options = OptionsFor(Stored(DraftOf(strangers_)));
   fs::rename(data_dir() + "/datasets/visits", home_.directory / "away");
   ExpectRefused(options, "people-missing");
+  options.void_guarantees = {"patients"};
+  EXPECT_TRUE(Publish(options).ok());
+}
+
+// The row has the federation's name, and there is nothing to restore.
+TEST_F(PublishTest, RefusesAfterRunsOfAFederationAndNamesNoDataSet) {
+  ASSERT_TRUE(
+      home_.Open()->DeclarePopulation(PolicyFor("patients.others")).ok());
+  for (const char* population : {"patients", "patients.others"}) {
+    RunOpening opening = OpeningFor(population);
+    opening.population = population;
+    opening.dataset = "hospitals";
+    ASSERT_TRUE(home_.Open()->OpenRun(opening).ok());
+  }
+  PublishOptions options = OptionsFor(Stored(DraftOf(strangers_)));
+  ExpectRefused(options, "people-missing");
+  const std::string sentence(Publish(options).status().message());
+  EXPECT_THAT(sentence, HasSubstr("the federation hospitals on population "
+                                  "patients and"));
+  EXPECT_THAT(sentence, HasSubstr("--void-guarantee patients."));
+  EXPECT_THAT(sentence, Not(HasSubstr("restore")));
+  EXPECT_THAT(sentence, Not(HasSubstr(".others")));
   options.void_guarantees = {"patients"};
   EXPECT_TRUE(Publish(options).ok());
 }

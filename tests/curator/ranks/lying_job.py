@@ -53,10 +53,21 @@ def receive(size):
     return data
 
 
+def coefficients_of(command):
+    """A line: the name of the run's H, and the names that are not needed any more."""
+    at = 24
+    for _ in range(4):  # data set, fingerprint, layout, release
+        at += 8 + struct.unpack_from("<Q", command, at)[0]
+    _, name, size = struct.unpack_from("<3Q", command, at)
+    return " ".join(map(str, [name, *struct.unpack_from("<%dQ" % (size // 8), command, at + 24)])) + "\n"
+
+
 while True:
     (length,) = struct.unpack("<Q", receive(8))
     command = receive(length)
     (number,) = struct.unpack("<Q", command[8:16])
+    with open(data_dir + "/commands", "a") as commands:
+        commands.write(coefficients_of(command))
     with open(data_dir + "/answer", "rb") as file:
         data = file.read()
     people, *sums = struct.unpack("<%dQ" % (len(data) // 8), data)

@@ -2,7 +2,9 @@
 #include "curator/import/people_sums.h"
 
 #include <algorithm>
+#include <span>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -22,10 +24,14 @@ class PeopleSumsTest : public testing::Test {
     key_ = *LoadOrCreateFingerprintKey(data_dir_);
     facts_.features = 7;
     facts_.users = 60;
-    facts_.max_rank = facts_.max_rounds = 1;
+    facts_.max_rank = 1;
+    facts_.max_rounds = 2;
   }
 
-  // As dpnmf-sums makes them.
+  std::uint64_t MomentRows() const { return rows_.empty() ? 7 : rows_.size(); }
+  int Bits() const { return *BitsOfSums(facts_, MomentRows()); }
+
+  // As dpnmf-sums makes them, on rows_.
   PeopleSums Part(const std::string& lines, bool ids = false) const {
     const auto path = scratch_.Write("part.csv", lines);
     LoadOptions load;
@@ -36,8 +42,9 @@ class PeopleSumsTest : public testing::Test {
     EXPECT_TRUE(matrix.ok()) << matrix.status();
     PeopleSums sums;
     sums.features = 7;
+    sums.moment_rows = rows_;
     sums.people = matrix->users;
-    sums.bits = *BitsOfSums(facts_);
+    sums.bits = Bits();
     sums.key_check = CheckOfKey(key_);
     sums.rows = ColumnDigests(*matrix, key_);
     for (const std::string& id : matrix->ids)
@@ -45,7 +52,7 @@ class PeopleSumsTest : public testing::Test {
     NormaliseColumns(&*matrix, Normalisation::kL2, 1);
     const auto data = ToDataset(*std::move(matrix), {});
     const auto mean = ComputeMean(**data, 1, sums.bits, {});
-    const auto moments = ComputeMoments(**data, {}, 1, sums.bits, {});
+    const auto moments = ComputeMoments(**data, rows_, 1, sums.bits, {});
     sums.sums.assign(mean->begin(), mean->end());
     sums.sums.insert(sums.sums.end(), moments->begin(), moments->end());
     SealPart(&sums);
@@ -56,9 +63,10 @@ class PeopleSumsTest : public testing::Test {
   PeopleSums Nobody() const {
     PeopleSums nobody;
     nobody.features = 7;
-    nobody.bits = *BitsOfSums(facts_);
+    nobody.moment_rows = rows_;
+    nobody.bits = Bits();
     nobody.key_check = CheckOfKey(key_);
-    nobody.sums.resize(7 + 28);
+    nobody.sums.resize(7 + MomentRows() * (MomentRows() + 1) / 2);
     SealPart(&nobody);
     return nobody;
   }
@@ -95,7 +103,47 @@ class PeopleSumsTest : public testing::Test {
   const std::string data_dir_ = scratch_.path() + "/data";
   FingerprintKey key_{};
   DatasetFacts facts_;
+  std::vector<std::uint32_t> rows_;  // of S_G; none: all
 };
+
+// Printed by the program before there were rows: `dpnmf-sums people --features
+// 2
+// --users-count 2` with a key of zeros, of the lines "1,2" and "3,4".
+constexpr char kVersion2[] =
+    "dpnmf-sums 2 2 2 20 3ff0000000000000 l2 3c199be2d9e875dde5353bebf12e"
+    "339f25c1755261458e185c7c2960c8c2e7f8 0 1\n"
+    "sums 1098082 1776734 615725340994 967568394638 1583293739476\n"
+    "row c2bc9edb54cc474e7ed383ecc4d423dab57a2079a94168530a9e2dfcc6d6ecc3"
+    "\n"
+    "row fa52a37618c94da02ac87df7a0465edc14b4941329eb51f86e83e68ee7869b0c"
+    "\n"
+    "part 35c2e8a8a2729677073ff260dbd949ff21b071b5393fbb31ac1aa178aea7e0e"
+    "7\n"
+    "end 7bba46c4bd87b9819782506e5a5f99d26c1f49ffc4ed085bed2cb15acd7dd33d"
+    "\n";
+
+// The text, with the check that belongs to it.
+std::string Resealed(std::string text) {
+  text.resize(text.rfind("end "));
+  const Digest check =
+      Sha256().AddBytes(std::as_bytes(std::span(text))).Finish();
+  return absl::StrCat(text, "end ", HexOf(check), "\n");
+}
+
+// Mean and second moment, with a request for these rows.
+AskedRun RunOnRows(const Dataset& data, std::vector<std::uint32_t> rows,
+                   std::uint32_t rounds = 2) {
+  AskedRun run = RunOf(data, "moments", true);
+  run.parameters.moment_rows = static_cast<std::uint32_t>(rows.size());
+  run.parameters.rounds = rounds;
+  const auto plan = PlanRun(run.parameters, FactsOf(data.description()));
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  run.plan = *plan;
+  for (AskedRound& round : run.rounds) {
+    if (round.kind->name == "moments") round.input.rows = rows;
+  }
+  return run;
+}
 
 TEST_F(PeopleSumsTest, PartsAddUpToTheRunOfOneProcess) {
   const auto whole = Dataset::Open(DatasetDirectory(data_dir_, "whole"));
@@ -125,6 +173,148 @@ TEST_F(PeopleSumsTest, PartsAddUpToTheRunOfOneProcess) {
               ReadDescription(other)->fingerprint);
     EXPECT_EQ(ReadPeople(directory)->rows, ReadPeople(other)->rows);
   }
+}
+
+TEST_F(PeopleSumsTest, PartsOnRowsAddUpToTheRunOfOneProcess) {
+  const auto whole = Dataset::Open(DatasetDirectory(data_dir_, "whole"));
+  ASSERT_TRUE(whole.ok());
+  for (const auto& [rows, lines] :
+       {std::pair(std::vector<std::uint32_t>{0, 2, 3, 6}, 7),
+        std::pair(std::vector<std::uint32_t>{5}, 1)}) {
+    rows_ = rows;
+    ImportOptions options = Options(Parts(static_cast<std::size_t>(lines)));
+    options.name = absl::StrCat("on", rows.size());
+    const auto imported = Import(options);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    const std::string directory = DatasetDirectory(data_dir_, options.name);
+    const auto data = Dataset::Open(directory);
+    ASSERT_TRUE(data.ok()) << data.status();
+    const DatasetDescription& description = (*data)->description();
+    ASSERT_TRUE(description.sums.has_value());
+    EXPECT_EQ(description.sums->rows, rows);
+    const AskedRun run = RunOnRows(**data, rows);
+    const AskedRun same = RunOnRows(**whole, rows);
+    EXPECT_TRUE(CheckDataHoldsRun(description, run.parameters, run.plan).ok());
+    ASSERT_EQ(run.plan.stages, same.plan.stages);
+    int compared = 0;
+    for (const AskedRound& round : run.rounds) {
+      if (round.kind->name != "mean" && round.kind->name != "moments") continue;
+      EXPECT_TRUE(
+          CheckDataHoldsRound(description, round.kind->name, round.input).ok());
+      const auto expected = InOneProcess(**whole)(same, round);
+      const auto sums = InOneProcess(**data)(run, round);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      ASSERT_TRUE(sums.ok()) << sums.status();
+      EXPECT_EQ(sums->parts, expected->parts) << round.kind->name;
+      ++compared;
+    }
+    EXPECT_EQ(compared, 2);
+    // Who they are does not depend on the rows.
+    const std::string other = DatasetDirectory(data_dir_, "whole");
+    EXPECT_EQ(ReadDescription(directory)->fingerprint,
+              ReadDescription(other)->fingerprint);
+    EXPECT_EQ(ReadPeople(directory)->rows, ReadPeople(other)->rows);
+  }
+}
+
+// A part has the digest that it always had; only sums on rows say so.
+TEST_F(PeopleSumsTest, SumsOnAllFeaturesAreWrittenAsBefore) {
+  const std::string all = TextOf(Part(PeopleText(60, 7, false)));
+  EXPECT_TRUE(absl::StartsWith(all, "dpnmf-sums 2 7 60 "));
+  EXPECT_EQ(all.find("rows"), std::string::npos);
+  EXPECT_TRUE(AddedSums(all)->moment_rows.empty());
+  const auto older = AddedSums(kVersion2);
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ(older->features, 2u);
+  EXPECT_EQ(older->people, 2u);
+  EXPECT_TRUE(older->moment_rows.empty());
+  EXPECT_EQ(older->sums.size(), 5u);
+  EXPECT_EQ(TextOf(*older), kVersion2);
+  rows_ = {1, 4};
+  const std::string some = TextOf(Part(PeopleText(60, 7, false)));
+  EXPECT_TRUE(absl::StartsWith(some, "dpnmf-sums 3 7 60 "));
+  EXPECT_NE(some.find("\nrows 2 1 4\nsums "), std::string::npos);
+  EXPECT_EQ(AddedSums(some)->moment_rows, rows_);
+}
+
+TEST_F(PeopleSumsTest, PartsOnOtherRowsAreNotAdded) {
+  const std::string lines = PeopleText(60, 7, false);
+  const std::size_t middle = lines.find('\n', lines.size() / 2) + 1;
+  const auto half = [&](std::vector<std::uint32_t> rows, bool second) {
+    rows_ = std::move(rows);
+    return TextOf(
+        Part(second ? lines.substr(middle) : lines.substr(0, middle)));
+  };
+  const std::string first = half({1, 4}, false);
+  EXPECT_TRUE(AddedSums(first + half({1, 4}, true)).ok());
+  for (const std::vector<std::uint32_t>& rows :
+       {std::vector<std::uint32_t>{}, std::vector<std::uint32_t>{1, 5},
+        std::vector<std::uint32_t>{1}, std::vector<std::uint32_t>{1, 4, 5}}) {
+    const auto added = AddedSums(first + half(rows, true));
+    EXPECT_EQ(ReasonCode(added.status()), "sums-file-malformed");
+    EXPECT_NE(added.status().message().find("rows"), std::string::npos);
+  }
+  // Nobody is of some rows too.
+  rows_ = {1, 5};
+  EXPECT_EQ(ReasonCode(AddedSums(first + TextOf(Nobody())).status()),
+            "sums-file-malformed");
+  // The same people on other rows are the same people.
+  rows_ = {1, 4};
+  ASSERT_TRUE(Import(Options(Parts(60))).ok());
+  rows_ = {1, 5};
+  ImportOptions again = Options(Parts(60));
+  again.name = "again";
+  again.population = "other";
+  EXPECT_EQ(ReasonCode(Import(again).status()), "data-known");
+}
+
+TEST_F(PeopleSumsTest, RowsThatAreNoneOfItsFeaturesAreRefused) {
+  rows_ = {1, 4};
+  const std::string text = TextOf(Part(PeopleText(60, 7, false)));
+  ASSERT_EQ(Resealed(text), text);
+  for (const auto& [from, to] :
+       {std::pair("\nrows 2 1 4\n", "\nrows 2 4 1\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 2 4 4\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 2 1 7\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 2 1\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 2 1 4 5\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 2 1 -4\n"),
+        std::pair("\nrows 2 1 4\n", "\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 3 1 4 5\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 0\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 1 4\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows 1025 1 4\n"),
+        std::pair("\nrows 2 1 4\n", "\nrows  2 1 4\n"),
+        std::pair("dpnmf-sums 3", "dpnmf-sums 2"),
+        std::pair("dpnmf-sums 3", "dpnmf-sums 4"),
+        std::pair("dpnmf-sums 3 7 ", "dpnmf-sums 3 4 "),
+        std::pair("dpnmf-sums 3 7 ", "dpnmf-sums 3 100000001 ")}) {
+    const std::string changed =
+        Resealed(absl::StrReplaceAll(text, {{from, to}}));
+    ASSERT_NE(changed, text) << from;
+    EXPECT_EQ(ReasonCode(AddedSums(changed).status()), "sums-file-malformed")
+        << from << " " << to;
+  }
+  // All features are not named: as many rows as features.
+  PeopleSums all = Part(PeopleText(60, 7, false));
+  all.moment_rows = {0, 1, 2, 3, 4, 5, 6};
+  all.sums.resize(7 + 28);
+  EXPECT_EQ(ReasonCode(AddedSums(TextOf(all)).status()), "sums-file-malformed");
+  // Each entry has the range of its kind.
+  PeopleSums edge = Part(PeopleText(60, 7, false));
+  const std::uint64_t largest = 60ull << edge.bits;
+  edge.sums[6] = largest;
+  edge.sums[7] = largest + 1;
+  EXPECT_TRUE(Import(Options(TextOf(edge))).ok());
+  ImportOptions beyond = Options(TextOf(edge));
+  beyond.name = "beyond";
+  edge.sums[6] = largest + 1;
+  beyond.input = scratch_.Write("mean.txt", TextOf(edge));
+  EXPECT_EQ(ReasonCode(Import(beyond).status()), "sums-file-malformed");
+  edge.sums[6] = 0;
+  edge.sums[7] = (largest << edge.bits) + 1;
+  beyond.input = scratch_.Write("product.txt", TextOf(edge));
+  EXPECT_EQ(ReasonCode(Import(beyond).status()), "sums-file-malformed");
 }
 
 TEST_F(PeopleSumsTest, TheSamePeopleHaveOneBudgetWhereverTheyWereSummed) {
@@ -232,6 +422,44 @@ TEST_F(PeopleSumsTest, NoIdIsCountedTwice) {
   EXPECT_EQ(ReasonCode(refused.status()), "sums-duplicate");
   EXPECT_NE(refused.status().message().find("--id-column"), std::string::npos);
   EXPECT_TRUE(AddedSums(TextOf(Nobody()) + a).ok());
+}
+
+TEST_F(PeopleSumsTest, OnlyMomentsOnTheirRowsCanBeMadeOfSums) {
+  rows_ = {1, 4};
+  ASSERT_TRUE(Import(Options(Parts(60))).ok());
+  const auto data = Dataset::Open(DatasetDirectory(data_dir_, "sums"));
+  ASSERT_TRUE(data.ok());
+  const DatasetDescription& description = (*data)->description();
+  const auto check = [&](const AskedRun& run) {
+    const auto status =
+        CheckDataHoldsRun(description, run.parameters, run.plan);
+    EXPECT_TRUE(status.ok() || status.message().find(
+                                   "2 of its 7 features (the first is 1, "
+                                   "the last 4, from 0)") != std::string::npos)
+        << status;
+    return ReasonCode(status);
+  };
+  EXPECT_EQ(check(RunOnRows(**data, {1, 4})), "");
+  EXPECT_EQ(check(RunOnRows(**data, {1, 4}, 3)), "sums-only");
+  EXPECT_EQ(check(RunOnRows(**data, {1})), "sums-only");
+  EXPECT_EQ(check(RunOnRows(**data, {1, 4, 5})), "sums-only");
+  EXPECT_EQ(check(RunOf(**data, "moments", false)), "sums-only");
+  EXPECT_EQ(check(RunOf(**data, "statistics", false)), "sums-only");
+  // So many rows, but others: known with the round, and refused before a sum
+  // is told.
+  for (const std::vector<std::uint32_t>& rows :
+       {std::vector<std::uint32_t>{1, 5}, std::vector<std::uint32_t>{0, 1},
+        std::vector<std::uint32_t>{4}, std::vector<std::uint32_t>{}}) {
+    AskedRun run = RunOnRows(**data, {1, 4});
+    AskedRound& round = run.rounds[1];
+    ASSERT_EQ(round.kind->name, "moments");
+    round.input.rows = rows;
+    EXPECT_EQ(
+        ReasonCode(CheckDataHoldsRound(description, "moments", round.input)),
+        "sums-only");
+    EXPECT_EQ(ReasonCode(InOneProcess(**data)(run, round).status()),
+              "sums-only");
+  }
 }
 
 TEST_F(PeopleSumsTest, OnlyMomentsOfAllFeaturesCanBeMadeOfSums) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "common/base/error.h"
+#include "curator/ranks/rank_answer.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
 namespace dpnmf::curator {
@@ -157,8 +158,9 @@ TEST_F(RankJobTest, AJobThatDiesWhileNobodyAsksIsReplaced) {
   const auto job = Start("right");
   ASSERT_TRUE(job.ok()) << job.status();
   kill(Starts().at(0), SIGKILL);
-  while (Starts().size() < 2)
+  for (int attempt = 0; attempt < 6000 && Starts().size() < 2; ++attempt)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_EQ(Starts().size(), 2u);
   EXPECT_TRUE(Ask(job->get()).ok());
   h_.reset();
   EXPECT_EQ(Starts().size(), 2u);

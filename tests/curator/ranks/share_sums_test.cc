@@ -6,63 +6,10 @@
 #include "common/base/error.h"
 #include "curator/data/description.h"
 #include "curator/data/shards.h"
-#include "tests/curator/ranks/rank_fixtures.h"
+#include "tests/curator/ranks/in_shares.h"
 
 namespace dpnmf::curator {
 namespace {
-
-RankCommand CommandFor(const std::string& data_dir, const Dataset& data,
-                       const AskedRun& run, const AskedRound& round) {
-  RankCommand command;
-  command.number = 5;
-  command.deadline_ms = 1000;
-  command.dataset = data.description().name;
-  command.fingerprint =
-      ReadDescription(DatasetDirectory(data_dir, command.dataset))->fingerprint;
-  command.release = std::string(round.kind->name);
-  for (const PartPlan& part : round.parts)
-    command.entries += EntryCount(part.rows, part.columns, part.symmetric);
-  command.coefficients = 1;
-  command.parameters = run.parameters;
-  command.plan = run.plan;
-  command.input = round.input;
-  return command;
-}
-
-// All shares in this process; every command goes through its bytes.
-ComputeRound InShares(const std::string& data_dir, const Dataset& data,
-                      std::uint64_t count, int threads) {
-  auto shares = std::make_shared<std::vector<std::unique_ptr<ShareSums>>>();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    shares->push_back(
-        std::make_unique<ShareSums>(data_dir, Share{i, count}, threads));
-  }
-  return [=, &data](const AskedRun& run,
-                    const AskedRound& round) -> absl::StatusOr<RoundSums> {
-    const auto command =
-        CommandOf(BytesOf(CommandFor(data_dir, data, run, round)));
-    if (!command.has_value()) return absl::InternalError("codec");
-    std::vector<std::uint64_t> words(command->entries + 3);
-    for (const auto& share : *shares) {
-      const std::vector<std::uint64_t> own = share->Words(*command);
-      EXPECT_EQ(own.size(), words.size());
-      for (std::size_t i = 0; i < words.size(); ++i) words[i] += own.at(i);
-    }
-    EXPECT_EQ(words[0], 0u);
-    EXPECT_EQ(words[1], data.private_user_count());
-    EXPECT_EQ(words.back(),
-              LinearCheck(std::span(words).subspan(2, command->entries)));
-    RoundSums sums;
-    auto next = words.begin() + 2;
-    for (const PartPlan& part : round.parts) {
-      const auto entries = static_cast<std::ptrdiff_t>(
-          EntryCount(part.rows, part.columns, part.symmetric));
-      sums.parts.emplace_back(next, next + entries);
-      next += entries;
-    }
-    return sums;
-  };
-}
 
 // 133 people are no multiple of anything: shares are of different sizes, and
 // with 3 shards and 2 or 4 shares a share has parts of several shards.
@@ -78,8 +25,8 @@ TEST(ShareSums, SharesAddUpToTheBitsOfOneProcess) {
       ASSERT_TRUE(data.ok()) << data.status();
       for (const std::uint64_t count : {1, 2, 3, 4, 200}) {
         const int compared = ExpectTheBitsOfOneProcess(**data, [&] {
-          return InShares(data_dir, **data, count,
-                          static_cast<int>(1 + count % 3));
+          return InShares([&](std::uint64_t) { return data_dir; }, **data,
+                          count, static_cast<int>(1 + count % 3));
         });
         EXPECT_EQ(compared, kRounds) << name << " " << count;
       }

@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "gtest/gtest.h"
+#include "tests/common/base/scratch_directory.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -82,7 +83,8 @@ TEST(Access, APeerThatIsAlsoAnAnalystIsNoFrontEnd) {
 }
 
 TEST(Access, SaysWhereAListBreaksOff) {
-  const std::string path = ::testing::TempDir() + "allow-list-cut.json";
+  const ScratchDirectory scratch;
+  const std::string path = scratch.PathOf("allow-list.json");
   const std::string good = kGood;
   const auto sentence = [&](const std::string& text) {
     std::ofstream(path) << text;
@@ -105,7 +107,8 @@ TEST(Access, SaysWhereAListBreaksOff) {
 }
 
 TEST(Access, TakesUpAChangedFileAndFailsClosedOnABrokenOne) {
-  const std::string path = ::testing::TempDir() + "allow-list-test.json";
+  const ScratchDirectory scratch;
+  const std::string path = scratch.PathOf("allow-list.json");
   const std::vector<std::string> a = {"dns:a"};
   auto write = [&](const std::string& text) { std::ofstream(path) << text; };
   write(kGood);

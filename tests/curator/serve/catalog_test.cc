@@ -31,6 +31,8 @@ class CatalogTest : public testing::Test {
     options.epsilon = 1;
     options.delta = 1e-6;
     if (!names.empty()) options.features_file = scratch_.Write("names", names);
+    if (!weights_.empty())
+      options.feature_weights_file = scratch_.Write("weights", weights_);
     return Import(options);
   }
 
@@ -46,6 +48,7 @@ class CatalogTest : public testing::Test {
   }
 
   Scratch scratch_;
+  std::string weights_;
 };
 
 TEST_F(CatalogTest, ListsTheNamesThatWereDeclaredForTheFeatures) {
@@ -59,6 +62,19 @@ TEST_F(CatalogTest, ListsTheNamesThatWereDeclaredForTheFeatures) {
   EXPECT_EQ(names->ids, (std::vector<std::string>{"left", "right, \"far\""}));
   EXPECT_EQ(names->names.size(), 2u);
   EXPECT_EQ(names->features.rows(), 2);
+}
+
+TEST_F(CatalogTest, ListsTheWeightsOfFeatures) {
+  weights_ = "0.5\n2\n";
+  ASSERT_TRUE(ImportWithNames("").ok());
+  const auto catalog = Catalog::Open(data_dir());
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  const ItemList* const features = catalog->ItemsOf("d");
+  ASSERT_NE(features, nullptr);
+  EXPECT_EQ(features->ids, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(features->weights, (std::vector<double>{0.5, 2}));
+  std::ofstream(File("weights.txt")) << "0.5\n";
+  EXPECT_EQ(ReasonCode(Catalog::Open(data_dir()).status()), "dataset-damaged");
 }
 
 TEST_F(CatalogTest, ListsNothingWithoutNames) {

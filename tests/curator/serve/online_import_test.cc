@@ -180,7 +180,32 @@ TEST_F(OnlineImport, ADraftIsADirectoryBesideTheDataSets) {
             "control-request-malformed");
   EXPECT_EQ(ReasonCode(CheckOnlineDraft(data_dir(), "/elsewhere/b")),
             "dataset-unknown");
-  EXPECT_TRUE(CheckOnlineDraft(data_dir(), "/elsewhere/a").ok());
+  ASSERT_TRUE(ImportNamed("b").ok());
+  EXPECT_TRUE(CheckOnlineDraft(data_dir(), "/elsewhere/b").ok());
+}
+
+// Else the server would serve the first people under the name of the second.
+TEST_F(OnlineImport, ANameThatIsServedIsNotTakenAgain) {
+  policy_.population = "months";
+  policy_.partitions = {"id", {"jan", "feb"}};
+  const AssignedPartition assigned = {"jan", Digest{1}};
+  const auto declare = [&](const std::string& name) {
+    return ReasonCode(DeclareOnline(data_dir(), policy_, "me", name, assigned));
+  };
+  EXPECT_EQ(declare("a"), "dataset-exists");
+  EXPECT_EQ(ledger_->PartitionOf("months", "a").value(), AssignedPartition());
+  EXPECT_EQ(declare("new"), "");
+  EXPECT_EQ(ledger_->PartitionOf("months", "new").value(), assigned);
+  EXPECT_EQ(ReasonCode(DeclareOnline(data_dir(), policy_, "me", "new",
+                                     {"jan", Digest{}})),
+            "ledger-rule")
+      << "nobody";
+  // Its directory is moved away.
+  policy_ = {"others", Adjacency::kReplaceOne, Conversion::kGaussian, 1, 1e-7};
+  std::filesystem::remove_all(DatasetDirectory(data_dir(), "a"));
+  ask_ = true;
+  EXPECT_EQ(ReasonCode(ImportNamed("a")), "dataset-exists");
+  EXPECT_THAT(DatasetNames(data_dir()).value(), IsEmpty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "common/wire/status.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/fake_pace_clock.h"
+#include "tests/curator/serve/run_ids.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -16,8 +17,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kPeriod = milliseconds(10);
-constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
-constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
 
 // Noise off, so that sums can be compared.
 class PacedSession : public CuratorFixture {

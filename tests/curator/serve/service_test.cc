@@ -10,11 +10,10 @@
 #include "common/wire/release.h"
 #include "common/wire/status.h"
 #include "tests/curator/serve/curator_fixture.h"
+#include "tests/curator/serve/run_ids.h"
 
 namespace dpnmf::curator {
 namespace {
-
-constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
 
 // A hand-driven training stream.
 class Peer {

@@ -13,14 +13,13 @@
 #include "gmock/gmock.h"
 #include "tests/curator/gate/release_gate_for_testing.h"
 #include "tests/curator/serve/curator_fixture.h"
+#include "tests/curator/serve/run_ids.h"
 
 namespace dpnmf::curator {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kRun[] = "0123456789abcdef0123456789abcdef";
-constexpr char kOtherRun[] = "fedcba9876543210fedcba9876543210";
 constexpr char kThirdRun[] = "00112233445566778899aabbccddeeff";
 
 class SessionTest : public CuratorFixture {
@@ -365,7 +364,10 @@ TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
       [](DatasetDescription* d) { d->epsilon = 4.5; },
       [](DatasetDescription* d) { d->epsilon = std::nextafter(4.0, 5.0); },
       [](DatasetDescription* d) { d->delta = 1e-6; },
-      [](DatasetDescription* d) { d->delta = std::nextafter(1e-5, 1.0); }};
+      [](DatasetDescription* d) { d->delta = std::nextafter(1e-5, 1.0); },
+      [](DatasetDescription* d) {
+        d->partitions = {"id", {"jan"}};
+      }};
   for (const Change change : changes) {
     std::vector<std::unique_ptr<Dataset>> datasets;
     datasets.push_back(PlantedDataset("planted", "people", change));
@@ -384,6 +386,46 @@ TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
                          std::find(changes, std::end(changes), change));
   }
   EXPECT_EQ(Reserved(), 0);
+}
+
+// What is read is what is charged: the ledger's word and the data set's own
+// must agree (docs/growing.md).
+TEST_F(SessionTest, ARunIsChargedToThePartitionOfTheDataSetAndToNoOther) {
+  PopulationPolicy policy = PolicyOf("months");
+  policy.partitions = {"id", {"jan", "feb"}};
+  ASSERT_TRUE(ledger_->DeclarePopulation(policy).ok());
+  const Digest people{1};
+  ASSERT_TRUE(
+      ledger_->AssignPartition("months", "planted", {"jan", people}).ok());
+  for (const std::string name : {"", "feb", "jan of others", "jan"}) {
+    SCOPED_TRACE(name);
+    const std::string partition = name.substr(0, 3);
+    std::vector<std::unique_ptr<Dataset>> datasets;
+    datasets.push_back(
+        PlantedDataset("planted", "months", [&](DatasetDescription* d) {
+          d->partitions = policy.partitions;
+          d->partition = partition;
+          if (!partition.empty()) d->people = people;
+          if (name == "jan of others") d->people = Digest{2};
+        }));
+    const Catalog catalog = Catalog::FromDatasets(std::move(datasets));
+    SessionContext context = Context();
+    context.catalog = &catalog;
+    Session session(context, {"dns:analyst"});
+    const auto opened = session.Open(kRun, SmallRun());
+    if (name != "jan") {
+      EXPECT_EQ(ReasonCode(opened.status()), "partition-differs");
+      EXPECT_EQ(ledger_->PositionOf("months")->reserved, MuSquared());
+      continue;
+    }
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    ASSERT_TRUE(session.Round(1, w_).ok());
+    const Position months = ledger_->PositionOf("months").value();
+    ASSERT_EQ(months.partitions.size(), 2u);
+    EXPECT_EQ(months.partitions[0].charged, months.charged);
+    EXPECT_GT(months.partitions[0].charged, MuSquared());
+    EXPECT_EQ(months.partitions[1].left, months.cap) << "feb has all of it";
+  }
 }
 
 // Noise off: NOT DIFFERENTIALLY PRIVATE, so that bits can be compared.

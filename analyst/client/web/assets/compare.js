@@ -2,15 +2,15 @@
 import * as calls from './calls.js';
 import * as models from './models.js';
 import {command, empty, field, fill, h, problem, shortId, table} from './dom.js';
-import {imageWidth, nameOf, largest, partOf, picture} from './draw.js';
+import {imageWidth, nameOf, largest, partOf, picture, runsDown} from './draw.js';
 
 const label = (run) => {
   const {parameters} = run.specification;
   return `${shortId(run.run_id)} · ${parameters.dataset}, ${parameters.rank} parts`;
 };
 
-function partCell(model, k, width) {
-  return h('div', {class: 'pair-part'}, width ? picture(model, k, width) : null,
+function partCell(model, k, width, down) {
+  return h('div', {class: 'pair-part'}, width ? picture(model, k, width, down) : null,
     h('div', {}, h('strong', {}, `Part ${k + 1}`),
       h('p', {class: 'soft'}, largest(partOf(model, k), 3).map((row) => nameOf(model, row)).join(', '))));
 }
@@ -40,15 +40,16 @@ export async function compareView({holder, heading, words, signal, facts}) {
     fill(result, h('p', {class: 'note loading'}, 'Matching …'));
     try {
       const [report, left, right] = await Promise.all([
-        calls.get('/api/compare', {run: a, other: b}, signal), models.model(a), models.model(b)]);
+        calls.get('/api/compare', {run: a, other: b}, signal), models.model(a, signal), models.model(b, signal)]);
       const width = imageWidth(left, facts.image_width);
+      const down = [a, b].map((id) => runsDown(facts, usable.find((run) => run.run_id === id).specification.parameters.dataset));
       const alone = [['first', report.only_first], ['second', report.only_second]].filter(([, list]) => list.length > 0);
       fill(result, h('section', {class: 'card', 'aria-label': 'Pairs'},
         h('div', {class: 'readout figure'}, h('p', {class: 'big'}, report.mean_cosine.toFixed(3)), h('p', {}, 'mean cosine of the pairs')),
         h('p', {class: 'note'}, 'Parts that two runs with fresh noise both find, with a cosine above .8, can be relied on. Two fits of one release share its noise and prove less.'),
         table('Pairs of parts, the most alike first', [
-          {title: 'First run', of: (pair) => partCell(left, pair.first - 1, width)},
-          {title: 'Second run', of: (pair) => partCell(right, pair.second - 1, width)},
+          {title: 'First run', of: (pair) => partCell(left, pair.first - 1, width, down[0])},
+          {title: 'Second run', of: (pair) => partCell(right, pair.second - 1, width, down[1])},
           {title: 'Cosine', of: (pair) => cosineCell(pair.cosine)},
         ], report.pairs),
         alone.map(([which, list]) => h('p', {}, `Without a partner, of the ${which} run: part ${list.join(', ')}.`)),

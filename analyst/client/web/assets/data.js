@@ -5,7 +5,8 @@ import {gauge} from './draw.js';
 
 const columnsOf = (dataset) => [
   dataset.ratings ? 'ratings' : dataset.normalisation === 'NORMALISATION_L2' ? 'length 1' : `length up to ${short(dataset.column_bound)}`,
-  dataset.sparse ? 'sparse' : null, dataset.is_public ? 'public' : null,
+  dataset.weighted_features ? 'weighted' : null, dataset.sparse ? 'sparse' : null, dataset.sums ? 'sums' : null,
+  dataset.is_public ? 'public' : null,
   dataset.classes ? `${dataset.classes.names.length} classes` : null].filter(Boolean).join(', ');
 
 function population(name, datasets, budget) {

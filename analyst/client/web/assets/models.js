@@ -1,9 +1,10 @@
 // W of a run, its standard errors, and what is known of its parts.
 import {call, events} from './calls.js';
+import {h, moment, shortId, upward} from './dom.js';
 
 // {rows, columns, names, w, errors}: W by columns, as yet without its standard errors.
-export async function model(run) {
-  const buffer = await (await call('/api/model', {run})).arrayBuffer();
+export async function model(run, signal) {
+  const buffer = await (await call('/api/model', {run}, {signal})).arrayBuffer();
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   return {...header, w: new Float32Array(buffer, 8 + length, header.rows * header.columns), errors: null};
@@ -23,3 +24,13 @@ export async function partFacts(run, signal) {
   for await (const {reply} of events('/api/parts', {run}, signal)) if (reply) parts = reply.parts.parts;
   return parts;
 }
+
+// Runs that have paid for second moments: others are fitted with their release, for nothing.
+export const runsAsPriors = (runs) => runs.filter((run) => !run.parent && run.rounds_done > 0 &&
+  run.plan?.stages?.some((stage) => stage.release === 'moments'));
+
+export const priorOption = (run) => {
+  const {dataset, epsilon} = run.specification.parameters;
+  return h('option', {value: run.run_id},
+    `${dataset}, epsilon ${upward(epsilon)}, ${moment(run.created_unix_seconds)}, run ${shortId(run.run_id)}`);
+};

@@ -3,6 +3,7 @@ import * as calls from './calls.js';
 import {command, confirm, duration, empty, facts as factList, field, fill, h, percent, plural, problem, say,
   short, table, unbroken, upward, voidMark, whole} from './dom.js';
 import {gauge, plot} from './draw.js';
+import {priorOption, runsAsPriors} from './models.js';
 
 const LEAST = 0.05;
 const STEPS = 400;
@@ -56,13 +57,14 @@ function cost({reply, reading}) {
 const commandOf = (form, verb) => `dpnmf ${verb} --dataset ${form.dataset}` + (form.rank ? ` --rank ${form.rank}` : '') +
   ` --epsilon ${form.epsilon}` + (form.mechanism !== 'auto' ? ` --mechanism ${form.mechanism}` : '') +
   (form.rounds ? ` --rounds ${form.rounds}` : '') + (form.outliers ? ' --outliers on' : '') +
-  (form.seed ? ` --seed ${form.seed}` : '') + (form.hopeless ? ' --hopeless' : '');
+  (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --hopeless' : '');
 
 export async function planView({holder, heading, signal, query, persist}) {
   const {datasets: {datasets}} = await calls.get('/api/overview', {}, signal);
   if (datasets.length === 0)
     return fill(holder, heading('Plan a run'),
       empty('No data set', 'The curator offers no data set to this analyst, so there is nothing to plan.'));
+  const {runs} = await calls.get('/api/runs', {}, signal);
   let dataset = datasets.find((one) => one.name === query.get('dataset')) || datasets[0];
   const mostEpsilon = () => Math.max(1, dataset.guarantee.epsilon);
   const mostRank = () => Math.max(1, Math.min(dataset.max_rank, Number(dataset.features), Number(dataset.users)));
@@ -76,6 +78,7 @@ export async function planView({holder, heading, signal, query, persist}) {
   const mechanism = h('select', {id: 'mechanism'}, MECHANISMS.map(([name, words]) => h('option', {value: name}, words)));
   const rounds = h('input', {id: 'rounds', type: 'number', min: 1, inputmode: 'numeric', placeholder: 'by the mechanism'});
   const seed = h('input', {id: 'seed', type: 'number', min: 0, value: '0', inputmode: 'numeric'});
+  const prior = h('select', {id: 'prior'});
   const outliers = h('input', {id: 'outliers', type: 'checkbox'});
   const hopeless = h('input', {id: 'hopeless', type: 'checkbox'});
   const start = h('button', {class: 'main', type: 'submit', id: 'start', disabled: true}, 'Start this run …');
@@ -88,6 +91,7 @@ export async function planView({holder, heading, signal, query, persist}) {
   let curveOf = null;  // what the curve was drawn for
   let chart = null;
   let planning = new AbortController();
+  let request = null;  // of a start whose answer has not come: the same form is the same run
 
   const formOf = () => ({
     dataset: dataset.name,
@@ -96,6 +100,7 @@ export async function planView({holder, heading, signal, query, persist}) {
     mechanism: mechanism.value,
     rounds: rounds.value === '' ? undefined : Number(rounds.value),
     seed: Number(seed.value || 0),
+    prior: prior.value || undefined,
     outliers: outliers.checked,
     hopeless: hopeless.checked,
   });
@@ -107,6 +112,11 @@ export async function planView({holder, heading, signal, query, persist}) {
     rankSlider.value = rank.value;
     if (epsilon.value === '') epsilon.value = Math.min(1, mostEpsilon());
     epsilonSlider.value = stepAt(Number(epsilon.value), mostEpsilon());
+    // Of data with as many features.
+    const kept = prior.value;
+    fill(prior, h('option', {value: ''}, 'none'), runsAsPriors(runs).filter((run) =>
+      datasets.find((one) => one.name === run.specification.parameters.dataset)?.features === dataset.features).map(priorOption));
+    if ([...prior.options].some((option) => option.value === kept)) prior.value = kept;
     for (const option of mechanism.options) {
       option.hidden = option.disabled = option.value === 'class_moments' && !dataset.classes ||
         (option.value === 'ratings') !== Boolean(dataset.ratings) && option.value !== 'auto';
@@ -217,7 +227,10 @@ export async function planView({holder, heading, signal, query, persist}) {
     start.disabled = true;
     try {
       // The same request is the same run, however often it is sent.
-      const run = await calls.post('/api/start', {...form, request_id: 'web-' + crypto.randomUUID()});
+      const key = JSON.stringify(form);
+      if (request?.key !== key) request = {key, id: 'web-' + crypto.randomUUID()};
+      const run = await calls.post('/api/start', {...form, request_id: request.id});
+      request = null;
       say('The run has started.');
       location.hash = '#/run/' + run.run_id;
     } catch (error) {
@@ -237,6 +250,7 @@ export async function planView({holder, heading, signal, query, persist}) {
     h('details', {}, h('summary', {}, 'More'),
       field('Rounds', rounds, 'Noised releases of the whole run.'),
       field('Seed of the first W', seed, 'It has no influence on the noise.'),
+      field('Prior', prior, 'An earlier release that W is fitted with as well. It costs nothing and changes no charge.'),
       check(outliers, 'Separate sparse outliers'),
       check(hopeless, 'Start even if no part can be expected to be reliable')),
     verdict, start,

@@ -3,7 +3,7 @@ import * as calls from './calls.js';
 import * as models from './models.js';
 import {command, confirm, empty, enforced, facts as factList, field, fill, h, hasEnded, moment, percent, plural, problem, say,
   short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
-import {bars, imageWidth, picture, plot, progress, top} from './draw.js';
+import {bars, imageWidth, picture, plot, progress, runsDown, setRunsDown, top} from './draw.js';
 
 const MOST_BARS = 1024;
 
@@ -61,8 +61,9 @@ const percentOf = (share) => short(100 * share, 2) + ' %';
 
 // ---- Parts
 
-// `now` is the run as it stands.
-function partsSection(now, facts, signal) {
+// `now` is the run as it stands by the server's last word; `persist` tries again
+// what the server cannot take now.
+function partsSection(now, facts, signal, persist) {
   const run = now();
   const holder = h('section', {class: 'card', 'aria-label': 'Parts', id: 'parts'});
   const grid = h('div', {class: 'parts'});
@@ -71,6 +72,7 @@ function partsSection(now, facts, signal) {
   let model = null;
   let known = null;  // PartFacts by part
   let view = null;
+  let loads = 0;  // the last of them is shown, whichever comes last
 
   const captionOf = (k) => {
     const part = known && known[k];
@@ -78,42 +80,63 @@ function partsSection(now, facts, signal) {
       part ? h('span', {class: 'soft'}, `explains ${percent(part.explained)}, reliability ${part.reliability.toFixed(2)}`) : null,
       part && part.noise ? h('span', {class: 'noise-mark'}, 'take it for noise') : null);
   };
-  const of = {pictures: (k) => picture(model, k, imageWidth(model, facts.image_width)), bars: (k) => bars(model, k), top: (k) => top(model, k)};
+  const {dataset} = run.specification.parameters;
+  const of = {pictures: (k) => picture(model, k, imageWidth(model, facts.image_width), runsDown(facts, dataset)), bars: (k) => bars(model, k), top: (k) => top(model, k)};
   const draw = () => {
     grid.className = 'parts ' + view;
+    turn.hidden = view !== 'pictures';
+    turn.setAttribute('aria-pressed', String(runsDown(facts, dataset)));
     fill(grid, Array.from({length: model.columns}, (_, k) =>
       h('figure', {class: known && known[k]?.noise ? 'part noise' : 'part', 'data-part': k + 1}, of[view](k), captionOf(k))));
     fill(sentence, view === 'pictures' ? 'Blank is 0; full ink is the largest entry of that part.'
       : view === 'bars' ? 'Entries in the order of the features' + (model.errors ? ', with one standard error of the known noise to both sides.' : '.')
       : 'Relative to the largest entry of the part' + (model.errors ? ', ± one standard error of the known noise.' : '.'));
   };
+  const turn = h('button', {class: 'plain', id: 'transpose', title: 'Pixels follow one another down the columns of a picture; remembered for the data set',
+    onclick: () => { setRunsDown(dataset, !runsDown(facts, dataset)); draw(); }}, 'Transpose');
   const choices = h('fieldset', {class: 'choice'}, h('legend', {class: 'unseen'}, 'Show parts as'));
   const errors = h('button', {class: 'plain', id: 'errors', onclick: async () => {
+    const mine = model;
     errors.disabled = true;
     fill(errors, 'Fitting 16 draws of the noise …');
     try {
-      model.errors = await models.standardErrors(run.run_id, model.w.length, signal);
+      mine.errors = await models.standardErrors(run.run_id, mine.w.length, signal);
+      if (signal.aborted || mine !== model) return;
       fill(errors, 'Error bars are shown');
-      if (signal.aborted) return;
       if (view === 'pictures') choices.querySelector('[value=top]').click();
       else draw();
       say('Standard errors are shown.');
     } catch (error) {
+      if (mine !== model) return;
       fill(errors, 'Add error bars');
       errors.disabled = false;
       fill(trouble, problem(error));
     }
   }}, 'Add error bars');
 
-  async function load() {
+  const load = () => {
+    const mine = ++loads;
+    return persist(() => mine === loads ? fetchAndDraw(mine) : 0);
+  };
+  async function fetchAndDraw(mine) {
     fill(holder, h('h2', {}, 'Parts'), h('p', {class: 'note loading'}, 'Fetching W …'));
+    let fetched = null;
     try {
-      model = await models.model(run.run_id);
+      fetched = await models.model(run.run_id, signal);
+      if (mine !== loads) return;
     } catch (error) {
+      if (mine !== loads) return;
+      if (error.isUnreachable || error.name === 'AbortError') throw error;
       const message = error.code === 'model-not-ready' ? empty('No parts yet', 'W comes with the first release.')
         : error.code === 'run-not-dictionary' ? h('p', {class: 'note'}, error.message) : problem(error);
-      return fill(holder, h('h2', {}, 'Parts'), message);
+      fill(holder, h('h2', {}, 'Parts'), message);
+      return;
     }
+    model = fetched;
+    known = null;
+    fill(trouble);
+    fill(errors, 'Add error bars');
+    errors.disabled = false;
     const width = imageWidth(model, facts.image_width);
     const views = [width ? ['pictures', 'Pictures'] : null, model.rows <= MOST_BARS ? ['bars', 'Bars'] : null, ['top', 'Top features']].filter(Boolean);
     view = views.some(([name]) => name === view) ? view : model.names.length && !width ? 'top' : views[0][0];
@@ -121,24 +144,42 @@ function partsSection(now, facts, signal) {
       h('input', {type: 'radio', name: 'parts-view', value: name, checked: name === view, onchange: () => { view = name; draw(); }}),
       h('span', {}, label))));
     fill(holder, h('div', {class: 'card-head'}, h('h2', {}, `Parts after ${plural(model.rounds_done, 'round')}`),
-      h('div', {class: 'actions'}, choices, hasEnded(now().state) ? errors : null)),
+      h('div', {class: 'actions'}, choices, turn, hasEnded(now().state) ? errors : null)),
     trouble, sentence, grid, command(`dpnmf model ${shortId(run.run_id)} --output W.npy`));
     draw();
     holder.dataset.columns = String(model.columns);
     if (!hasEnded(now().state)) return;
-    try {
-      known = await models.partFacts(run.run_id, signal);
+    persist(async () => {
+      const parts = await models.partFacts(run.run_id, signal);
+      if (mine !== loads) return;
+      known = parts;
       if (known) draw();
-    } catch {
-      known = null;  // what is shown does without it
-    }
+    }).catch(() => {});  // what is shown does without it
   }
   return {node: holder, load};
 }
 
 // ---- What a paid release gives for nothing
 
-function choiceOf(rows, choice) {
+// What public text says of a rank: key, title, whether it is a share of 1.
+const MEASURES = [['npmi', 'NPMI', true], ['word2vec', 'TC-W2V', true], ['umass', 'UMass', false]];
+
+function coherenceOf(coherences) {
+  const measures = MEASURES.filter(([key]) => coherences.some((one) => one[key] !== undefined));
+  const of = (rank) => coherences.find((one) => one.rank === rank) || {};
+  const shares = measures.filter(([, , share]) => share);
+  const points = (key) => coherences.filter((one) => one[key] !== undefined).map((one) => [one.rank, one[key]]);
+  return {
+    columns: measures.map(([key, title]) => ({title, number: true, of: (row) => of(row.rank)[key]?.toFixed(3) ?? '–'})),
+    plot: shares.length === 0 ? null : plot({title: 'Coherence of the first words in public text', x: 'parts', y: 'mean', height: 200,
+      summary: shares.map(([key, title]) => `${title} by the number of parts: ` +
+        points(key).map(([rank, value]) => `${rank}: ${value.toFixed(2)}`).join(', ')).join('; ') + '.',
+      lines: shares.map(([key, title], i) => ({label: title, colour: ['spent', 'reserved'][i], dash: i ? [7, 4] : undefined, points: points(key)}))}).figure,
+  };
+}
+
+function choiceOf(rows, choice, coherences) {
+  const coherence = coherenceOf(coherences);
   return [
     h('p', {class: 'lead', id: 'choice'}, choice.sentence),
     plot({title: 'How well each number of parts stands up', x: 'parts', y: 'share', yMax: 1.05,
@@ -149,33 +190,44 @@ function choiceOf(rows, choice) {
         {label: 'explained, held out', colour: 'reserved', dash: [7, 4], points: rows.map((row) => [row.rank, row.held_out])},
         {label: 'explained', colour: 'free', dash: [2, 4], points: rows.map((row) => [row.rank, row.explained])}],
       marks: choice.rank ? [{x: choice.rank, label: `${choice.rank} advised`, colour: 'accent'}] : []}).figure,
+    coherence.plot,
     h('details', {}, h('summary', {}, 'The figures'), table('Ranks compared', [
       {title: 'Parts', number: true, of: (row) => row.rank},
       {title: 'Stability', number: true, of: (row) => row.stability.toFixed(2)},
       {title: 'Stable parts', number: true, of: (row) => row.stable_parts},
       {title: 'Explained, held out', number: true, of: (row) => row.held_out.toFixed(2)},
       {title: 'Explained', number: true, of: (row) => row.explained.toFixed(2)},
+      ...coherence.columns,
     ], rows))];
 }
 
-function freeSection(run, signal) {
+function freeSection(run, signal, persist) {
   const id = run.run_id;
   const result = h('div', {id: 'choose-result', 'aria-live': 'polite'});
   const rank = h('input', {type: 'number', min: 1, max: 4096, required: true, id: 'refit-rank', value: String(run.specification.parameters.rank)});
   const seed = h('input', {type: 'number', min: 0, id: 'refit-seed', value: '0'});
+  const prior = h('select', {id: 'refit-prior'}, h('option', {value: ''}, 'as this run'));
+  const fillPriors = async () => {
+    const {runs} = await calls.get('/api/runs', {}, signal);
+    prior.append(h('option', {value: 'none'}, 'none'),
+      ...models.runsAsPriors(runs).filter((one) => one.run_id !== id && one.run_id !== run.parent).map(models.priorOption));
+  };
+  persist(fillPriors).catch(() => {});  // the others remain
   const refitResult = h('div', {'aria-live': 'polite', id: 'refit-result'});
   const choose = h('button', {class: 'plain', id: 'choose', onclick: async () => {
     choose.disabled = true;
     const rows = [];
+    const coherences = [];
     const bar = progress(0, 1, 'Share of the work that is done');
     fill(result, bar);
     try {
-      for await (const {reply} of calls.events('/api/choose', {run: id}, signal)) {
+      for await (const {reply, coherence} of calls.events('/api/choose', {run: id}, signal)) {
+        if (coherence) coherences.push(coherence);
         if (!reply) continue;
         if (reply.progress !== undefined) bar.value = reply.progress;
         if (reply.facts) rows.push(reply.facts);
         if (reply.choice) {
-          fill(result, choiceOf(rows, reply.choice));
+          fill(result, choiceOf(rows, reply.choice, coherences));
           if (reply.choice.rank) rank.value = reply.choice.rank;
         }
       }
@@ -188,7 +240,7 @@ function freeSection(run, signal) {
     event.preventDefault();
     fill(refitResult, h('p', {class: 'note loading'}, 'Fitting …'));
     try {
-      const child = await calls.post('/api/refit', {run: id, rank: Number(rank.value), seed: Number(seed.value || 0)});
+      const child = await calls.post('/api/refit', {run: id, rank: Number(rank.value), seed: Number(seed.value || 0), prior: prior.value});
       location.hash = '#/run/' + child.run_id;
     } catch (error) {
       fill(refitResult, problem(error));
@@ -200,7 +252,7 @@ function freeSection(run, signal) {
     h('div', {class: 'offers'},
       h('div', {}, h('h3', {}, 'How many parts does it support?'), h('p', {}, choose), result),
       h('form', {onsubmit: refit}, h('h3', {}, 'Fit again'),
-        h('div', {class: 'row'}, field('Parts', rank), field('Seed', seed),
+        h('div', {class: 'row'}, field('Parts', rank), field('Seed', seed), field('Prior', prior),
           h('button', {class: 'plain', id: 'refit'}, 'Refit, free')), refitResult)));
 }
 
@@ -213,7 +265,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
   const head = h('div', {class: 'stack'});
   const below = h('div', {});
   const live = liveSection(run);
-  const parts = partsSection(() => run, facts, signal);
+  const parts = partsSection(() => run, facts, signal, persist);
 
   const cancel = async () => {
     const epsilon = enforced(run.spent, parameters.conversion) || 0;
@@ -225,6 +277,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
     if (!agreed) return;
     try {
       run = await calls.post('/api/cancel', {run: id});
+      latest = run.state;
       drawHead();
       say('The run is being cancelled.');
     } catch (error) {
@@ -232,13 +285,17 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
     }
   };
 
+  // A new state leaves the heading and its button where they are: a button that is
+  // made again loses the focus, and a press between two states is lost with it.
+  const chip = h('span', {});
+  const next = h('span', {}, h('button', {class: 'danger', id: 'cancel', onclick: cancel}, 'Cancel …'));
+  const account = h('div', {class: 'stack'});
+  fill(head, heading(`Run ${shortId(id)}`, h('div', {class: 'actions'}, chip, next)), account);
   function drawHead() {
-    const ended = hasEnded(run.state);
     parts.node.dataset.state = holder.dataset.state = stateName(run.state);
-    fill(head,
-      heading(`Run ${shortId(id)}`, h('div', {class: 'actions'}, stateChip(run.state),
-        ended ? h('a', {class: 'button plain', href: '#/compare/' + id}, 'Compare with …')
-          : h('button', {class: 'danger', id: 'cancel', onclick: cancel}, 'Cancel …'))),
+    fill(chip, stateChip(run.state));
+    if (hasEnded(run.state)) fill(next, h('a', {class: 'button plain', href: '#/compare/' + id}, 'Compare with …'));
+    fill(account,
       voidMark(run.void_since),
       run.error ? h('div', {class: 'problem'}, h('p', {}, run.error), h('p', {class: 'code'}, run.error_code)) : null,
       factList([
@@ -247,7 +304,9 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
         ['Mechanism', `${parameters.mechanism}, ${plural(parameters.rounds, 'round')}`],
         run.parent ? ['Fitted to the release of', h('a', {href: '#/run/' + run.parent}, shortId(run.parent))] : null,
         run.added ? ['Release', 'added; another analyst paid for it'] : null,
+        run.specification.priors?.length ? ['Priors', run.specification.priors.map((one) => one.run_id ? `run ${shortId(one.run_id)}` : one.source).join(', ')] : null,
         run.parent || run.added ? ['Cost', 'nothing'] : ['Asked for', `epsilon ${upward(parameters.epsilon)} at delta ${upward(parameters.delta)}`],
+        run.explained !== undefined ? ['Explains', `${percent(run.explained)} of people's squared length, estimated from the release`] : null,
         run.objective ? ['Objective', `${short(run.objective.value, 5)} ± ${short(run.objective.stddev)}`] : null,
         ['Started', [moment(run.created_unix_seconds), h('span', {class: 'soft'}, ' by ' + run.started_by)]],
       ]));
@@ -255,16 +314,24 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
   function drawBelow() {
     // As the server does: what is fitted again is a release of second moments.
     const paid = run.plan?.stages?.some((stage) => stage.release === 'moments');
-    if (hasEnded(run.state) && run.rounds_done > 0 && paid) fill(below, freeSection(run, signal));
+    if (hasEnded(run.state) && run.rounds_done > 0 && paid) fill(below, freeSection(run, signal, persist));
   }
 
   drawHead();
   drawBelow();
   fill(holder, head, live.node, parts.node, below);
-  // What has gone by is listed as what comes.
+  // What has gone by is listed as what comes, and is not the state of now.
   let cursor = 0;
   let fetched = -1;
   const lasted = !hasEnded(run.state);  // when the view was opened
+  let latest = run.state;
+  let settling = null;
+  const settle = () => {
+    settling = null;
+    if (signal.aborted || hasEnded(run.state) || latest === run.state) return;
+    run = {...run, state: latest};
+    drawHead();
+  };
   const loading = run.rounds_done > 0 || hasEnded(run.state) ? parts.load() : fill(parts.node, h('h2', {}, 'Parts'), empty('No parts yet', 'W comes with the first release.'));
   const watching = persist(async () => {
     for await (const message of calls.events('/api/watch', {run: id, after: cursor}, signal)) {
@@ -274,11 +341,12 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
         if (Number(event.cursor) <= cursor) continue;
         cursor = Number(event.cursor);
         live.event(event);
-        if (stateName(event.state) !== stateName(run.state)) {
-          run = {...run, state: event.state};
-          drawHead();
+        // An end is the server's to say, with all that is known then.
+        if (!hasEnded(event.state)) {
+          latest = event.state;
+          settling = settling || setTimeout(settle, 100);
         }
-        if (event.spent) run.spent = event.spent;
+        if (event.spent && lasted) run.spent = event.spent;
         if (event.round > 0 && fetched < 0 && !hasEnded(run.state) && run.rounds_done === 0) {
           fetched = event.round;
           parts.load();

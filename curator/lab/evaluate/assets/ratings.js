@@ -128,15 +128,20 @@ function studyLines(runs, of) {
       .sort((a, b) => a.x - b.x)}));
 }
 
+// The mechanism `ratings` on the split of the study, which is that of the first repeat.
+const oursOnSplit = () => data.results.filter((one) => one.method === 'ratings' && one.repeat === 1);
+const oursAsLevels = () => oursOnSplit().map((one, i) => ({label: 'ratings (private), epsilon ' + short(one.epsilon),
+  color: '#1b1b1b', dash: [[1, 3], [6, 4], [10, 3, 2, 3], [2, 6]][i % 4], level: one.rmse}));
+
 function addStudyOf(study, xOf, xLabel, xShort) {
   const runs = data.study.filter((run) => run.study === study && run.curve.length > 0);
   if (runs.length === 0) return;
   const last = (run) => run.curve[run.curve.length - 1];
   const plots = add(root, 'div', null, 'plots');
   const options = {xLabel, xShort, width: 510, height: 340};
-  const plot = (title, yLabel, yOf, yLog) => addPlot(plots, {...options, title, yLabel, yLog},
-    studyLines(runs, (run) => ({x: xOf(run), y: yOf(run)})));
-  plot('Held-out RMSE', 'RMSE', (run) => last(run).held_out_rmse);
+  const plot = (title, yLabel, yOf, yLog, beside = []) => addPlot(plots, {...options, title, yLabel, yLog},
+    [...studyLines(runs, (run) => ({x: xOf(run), y: yOf(run)})), ...beside]);
+  plot('Held-out RMSE', 'RMSE', (run) => last(run).held_out_rmse, false, oursAsLevels());
   plot('Training RMSE', 'RMSE', (run) => last(run).train_rmse);
   plot('Claimed overall epsilon', 'epsilon (log scale)', (run) => last(run).claimed_epsilon, true);
   plot('Rounds until it stops', 'rounds (log scale)', (run) => run.rounds, true);
@@ -149,6 +154,12 @@ function addStudy() {
   add(root, 'p', 'Algorithm 1 as published (C = 1, delta a round 0.01, lambda 0.01, which it does not name), on the ' +
     'split of the first repeat. Its own figures show the RMSE of training entries; held-out entries are shown beside ' +
     'them. Epsilon is as claimed.', 'note');
+  const ours = oursOnSplit();
+  if (ours.length > 0) {
+    add(root, 'p', 'Beside it, “ratings” on the same split, whose epsilon is guaranteed: ' +
+      ours.map((one) => 'RMSE ' + four(one.rmse) + ' at epsilon ' + short(one.epsilon) + ', ' + one.seconds.toFixed(2) +
+      ' s').join('; ') + '.');
+  }
   add(root, 'h3', 'RMSE against rounds');
   const rounds = data.study.filter((run) => run.study === 'rounds');
   const plots = add(root, 'div', null, 'plots');
@@ -156,7 +167,7 @@ function addStudy() {
     addPlot(plots, {title, xLabel: 'round (log scale)', xShort: 'round', yLabel: 'RMSE', width: 510, height: 340,
       markers: false}, rounds.map((run, i) => ({label: epsilonLabel(run.epsilon_per_round), color: RAMP[i % RAMP.length],
       dash: run.epsilon_per_round === 0 ? [6, 4] : [], points: run.curve.filter((p) => p.round > 0 && p[figure] !== null)
-        .map((p) => ({x: p.round, y: p[figure]}))})));
+        .map((p) => ({x: p.round, y: p[figure]}))})).concat(figure === 'held_out_rmse' ? oursAsLevels() : []));
   add(root, 'p', 'Below, a run ends when its training RMSE (not clipped) has not fallen by a thousandth within ten rounds, at most ' +
     'after 300 rounds; the publication says “converged” and names no rule.', 'note');
   add(root, 'h3', 'Against the epsilon of a round');

@@ -186,12 +186,14 @@ function drawParts(parent, picture) {
   const pen = canvas.getContext('2d');
   pen.fillStyle = '#f4f4f4';
   pen.fillRect(0, 0, canvas.width, canvas.height);
+  const runsDown = data.options.image_order === 'column';
   for (let k = 0; k < picture.columns; ++k) {
     const left = 4 + (k % across) * (width * scale + 4), top = 4 + Math.floor(k / across) * (height * scale + 4);
     for (let i = 0; i < data.features; ++i) {
       const grey = 255 - pixels[k * data.features + i];
       pen.fillStyle = 'rgb(' + grey + ',' + grey + ',' + grey + ')';
-      pen.fillRect(left + (i % width) * scale, top + Math.floor(i / width) * scale, scale, scale);
+      const [x, y] = runsDown ? [Math.floor(i / height), i % height] : [i % width, Math.floor(i / width)];
+      pen.fillRect(left + x * scale, top + y * scale, scale, scale);
     }
   }
 }

@@ -128,6 +128,14 @@ function nameTogether(plot, points) {
     for (let step = 0; step < 60 && !free(top); ++step)
       top = Math.min(Math.max(wanted, least), most) + (step % 2 ? -1 : 1) * Math.ceil((step + 1) / 2) * height / 2;
     placed.push({from, to: from + width, top, bottom: top + lines.length * height});
+    if (group.y < top || group.y > top + lines.length * height) {  // it moved: a line says where it belongs
+      context.strokeStyle = '#8a8a8a';
+      context.lineWidth = scale;
+      context.beginPath();
+      context.moveTo(group.x + (left ? -4 : 4) * scale, group.y);
+      context.lineTo(group.x + (left ? -8 : 8) * scale, top + lines.length * height / 2);
+      context.stroke();
+    }
     context.textAlign = left ? 'right' : 'left';
     lines.forEach((line, i) => context.fillText(line, group.x + (left ? -9 : 9) * scale, top + (i + 0.5) * height));
   }
@@ -257,10 +265,16 @@ function addMeasures() {
   addTable(root, null, [
     {title: 'table', of: nameOf},
     ...shown.map(([key, title, form]) => ({title, number: true, of: (row) => form(row[key])})),
-    {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},
-    {title: 'found, 4 known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_4_known)) : '–'},
+    ...attacked.length === 0 ? [] : [
+      {title: 'found, all known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_all_known)) : '–'},
+      {title: 'found, 4 known', number: true, of: (row) => row.attacks ? percent(valueOf(row.attacks.linked_4_known)) : '–'}],
   ], data.tables);
-  if (!isDrawn) for (const row of data.tables) if (row.note) add(root, 'p', nameOf(row) + ': ' + row.note, 'note');
+  if (!isDrawn) {
+    for (const note of unique(data.tables.map((row) => row.note)).filter((one) => one)) {
+      const names = data.tables.filter((row) => row.note === note).map(nameOf);
+      add(root, 'p', names.join('; ') + ': ' + note, 'note');
+    }
+  }
   if (data.published.length === 0) return;
   add(root, 'h3', 'The publication’s figures beside ours');
   const both = data.published.map((theirs) => ({theirs, ours: data.tables.find((row) => row.method === theirs.method)}));
@@ -271,6 +285,8 @@ function addMeasures() {
       {title: title + ', published', number: true, of: (one) => form(one.theirs[key] === undefined ? null : one.theirs[key])},
       {title: 'ours', number: true, of: (one) => one.ours ? form(one.ours[key]) : '–'}]),
   ], both);
+  for (const {theirs, ours} of both)
+    if (ours && theirs.reason) add(root, 'p', theirs.method + ': ' + theirs.reason, 'note');
 }
 
 addHead();

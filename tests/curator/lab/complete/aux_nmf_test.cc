@@ -124,6 +124,39 @@ TEST(AuxNmf, SparseUpdatesAreTheDenseOnes) {
   }
 }
 
+// A step of rows for a fixed basis, as that of U above: with S' = 1 and V = B.
+TEST(AuxNmf, RowsForAFixedBasisAreTheDenseOnes) {
+  for (const int k : {3, 7, 13, 20}) {
+    for (const AuxWeights& weights : kWeights) {
+      SCOPED_TRACE(absl::StrCat("k ", k, ", alpha ", weights.ratings, ", beta ",
+                                weights.people));
+      SparseRatings ratings = GeneratedInput(23, 17, 0.3, 4).ratings;
+      ratings.EndRow();  // a person without a rating
+      Draws draws(static_cast<std::uint64_t>(k));
+      const Labels people = SomeLabels(24, k, &draws);
+      const RowMatrix basis = UniformMatrix(17, k, &draws);
+      const RowMatrix start = UniformMatrix(24, k, &draws);
+      AuxWeights of_rows = weights;
+      of_rows.items = 0;
+      const Dense dense(ratings, people, Labels(17, kNoLabel), k, k, of_rows);
+      MatrixXd u = start;
+      const MatrixXd one = MatrixXd::Identity(k, k), b = basis;
+      std::vector<double> objective = {dense.Loss(u, one, b)};
+      for (int round = 0; round < 6; ++round) {
+        MatrixXd s = one, v = b;
+        dense.Round(&u, &s, &v);
+        objective.push_back(dense.Loss(u, one, b));
+      }
+      const RowsRun run = FitRows(ratings, basis, weights.ratings,
+                                  weights.people, people, 6, start);
+      EXPECT_LT((run.x - u).cwiseAbs().maxCoeff(), 1e-9);
+      ASSERT_EQ(run.objective.size(), objective.size());
+      for (std::size_t i = 0; i < objective.size(); ++i)
+        EXPECT_NEAR(run.objective[i], objective[i], 1e-9 * objective[0]);
+    }
+  }
+}
+
 TEST(AuxNmf, TheObjectiveNeverRises) {
   for (const std::uint64_t seed : {4, 5}) {
     const SparseRatings ratings = GeneratedInput(40, 30, 0.2, seed).ratings;

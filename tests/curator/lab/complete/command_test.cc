@@ -192,6 +192,10 @@ TEST_F(CompleteCommandLine, BadInputIsRefusedAndNothingIsWritten) {
   ExpectRefusal(
       "complete fit --ratings negative --weights 1,0,0 --clusters 1,1",
       "complete-ratings-negative");
+  scratch_.Write("alone", "p1 i1 1\np1 i2 3\n");
+  ExpectRefusal("complete fit --ratings alone --weights 1,0,0 --clusters 1,1",
+                "complete-people");
+  ExpectRefusal("complete svd --ratings alone --rank 1", "complete-people");
   ExpectRefusal(files + "--user-labels users.csv", "complete-flags-mixed");
   scratch_.Write("labels", "p1,a,b\n");
   ExpectRefusal("complete fit --ratings train --user-labels labels",

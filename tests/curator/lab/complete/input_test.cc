@@ -57,6 +57,22 @@ TEST_F(CompletionFilesTest, FeaturesNameThePeopleAndTheItems) {
   EXPECT_THAT(loaded.input.ratings.indices, ElementsAre(1, 0, 2));
 }
 
+TEST_F(CompletionFilesTest, FeaturesAndLabelsMayBeSeparatedBySemicolons) {
+  files_.user_features =
+      scratch_.Write("u", "user;age;sex\nu1;20;f\nu2;40;\"m, or f\"\n");
+  files_.item_labels = scratch_.Write("i", "id;label\na;x\nb;y\nc;x\n");
+  const LoadedCompletion loaded = Loaded();
+  EXPECT_THAT(loaded.input.of_people.feature_names,
+              ElementsAre("age", "sex=f", "sex=m, or f"));
+  EXPECT_THAT(loaded.input.of_items.labels, ElementsAre("x", "y", "x"));
+}
+
+TEST_F(CompletionFilesTest, FeaturesNeedAHeader) {
+  files_.user_features = scratch_.Write("u", "1,20,0\n2,40,1\n");
+  EXPECT_EQ(ReasonCode(Refused()), "input-malformed");
+  EXPECT_THAT(std::string(Refused().message()), HasSubstr("a header"));
+}
+
 TEST_F(CompletionFilesTest, FeaturesOfOthersAreRefused) {
   files_.user_features = scratch_.Write("u", "id,x\nu1,1\nv2,2\n");
   EXPECT_EQ(ReasonCode(Refused()), "features-mismatch");
@@ -64,6 +80,8 @@ TEST_F(CompletionFilesTest, FeaturesOfOthersAreRefused) {
   files_.user_features = "";
   files_.item_features = scratch_.Write("i", "id,x\na,1\nb,2\n");
   EXPECT_EQ(ReasonCode(Refused()), "item-unknown");
+  EXPECT_THAT(std::string(Refused().message()),
+              testing::Not(HasSubstr("--unlisted")));
   files_.items = scratch_.Write("items", "a\nb\nc\n");
   EXPECT_EQ(ReasonCode(Refused()), "features-mismatch");
 }

@@ -94,6 +94,16 @@ TEST_F(DistortCommand, BindsThePeopleWithTheKeyOfTheDataDirectory) {
   EXPECT_GT(draft->draft.people->rows.size(), 20u);
 }
 
+TEST_F(DistortCommand, TheClassMayBeNamed) {
+  scratch_.Write("h.csv", "a,b,c,health\n" + FileOf("t.csv"));
+  ASSERT_EQ(Run("distort --input h.csv --users rows --class-column health "
+                "--rank 2 --method svd --output d"),
+            kExitOk)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("30 people, 3 columns"));
+  EXPECT_THAT(FileOf("d/svd/table.csv"), StartsWith("a,b,c,class\n"));
+}
+
 TEST_F(DistortCommand, BadInputIsASentenceAndNothingIsWritten) {
   scratch_.Write("negative.csv", "1,2,a\n3,-4,b\n5,6,a\n");
   scratch_.Write("one.csv", "1,2,a\n3,4,a\n");
@@ -104,6 +114,7 @@ TEST_F(DistortCommand, BadInputIsASentenceAndNothingIsWritten) {
       {"--input t.csv --method pca", "distort-method-unknown"},
       {"--input t.csv --class-column 4 --rank 4", "rank-out-of-range"},
       {"--input t.csv --class-column 5", "class-column-out-of-range"},
+      {"--input t.csv --class-column kind", "class-column-out-of-range"},
       {"--input t.csv --class-column 4 --rank 2 --folds 1", "distort-folds"},
       {"--input t.csv --class-column 4 --rank 2 --tolerance 0",
        "distort-parameter"},

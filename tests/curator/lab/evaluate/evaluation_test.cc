@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "common/base/error.h"
+#include "curator/lab/evaluate/prior_files.h"
 #include "curator/lab/evaluate/report.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -55,12 +56,12 @@ std::vector<double> Objectives(const Evaluation& evaluation) {
 TEST_F(EvaluationTest, RunsEverySettingAndRepeatOnce) {
   const Evaluation evaluation = Run();
   EXPECT_TRUE(evaluation.complete());
-  // Two repeats of: none; moments, two epsilons; statistics, gradient
+  // Two repeats of: none; moments and aimed, two epsilons; statistics, gradient
   // and paper, two epsilons and two rounds each. The mean is the same each
   // time, and runs once.
-  EXPECT_EQ(evaluation.results.size(), 2u * (1 + 2 + 4 + 4 + 4) + 1);
+  EXPECT_EQ(evaluation.results.size(), 2u * (1 + 2 + 2 + 4 + 4 + 4) + 1);
   const std::vector<Summary> summaries = Summarise(evaluation);
-  EXPECT_EQ(summaries.size(), 16u);
+  EXPECT_EQ(summaries.size(), 18u);
   for (const Summary& summary : summaries) {
     EXPECT_EQ(summary.repeats,
               summary.setting.method == Method::kMean ? 1u : 2u);
@@ -105,15 +106,30 @@ TEST_F(EvaluationTest, AStartMadeOfTheDataNeedsPublicData) {
 
 TEST_F(EvaluationTest, AllLeavesOutWhatIsNotForPrivateData) {
   EXPECT_THAT(NamesOf(MethodsOf(options_)),
-              ElementsAre("none", "mean", "moments", "statistics", "gradient",
-                          "paper"));
+              ElementsAre("none", "mean", "moments", "aimed", "statistics",
+                          "gradient", "paper"));
   options_.is_public = true;
-  EXPECT_EQ(MethodsOf(options_).size(), 8u);
+  EXPECT_EQ(MethodsOf(options_).size(), 9u);
 }
 
 TEST_F(EvaluationTest, AutoIsWhatAnAnalystGets) {
   options_.mechanisms = {"auto"};
-  EXPECT_THAT(NamesOf(MethodsOf(options_)), ElementsAre("moments"));
+  EXPECT_THAT(NamesOf(MethodsOf(options_)), ElementsAre("moments", "aimed"));
+  // Of the two the one that is chosen for the numbers of people and features.
+  const auto asked = [&](Method method, double epsilon, std::uint64_t users) {
+    return IsAsked(options_, method, epsilon, users, 64);
+  };
+  EXPECT_TRUE(asked(Method::kAimed, 1, 1000));
+  EXPECT_FALSE(asked(Method::kMoments, 1, 1000));
+  EXPECT_TRUE(asked(Method::kMoments, 16, 1'000'000));
+  EXPECT_FALSE(asked(Method::kAimed, 16, 1'000'000));
+  const Evaluation evaluation = Run();
+  ASSERT_EQ(evaluation.results.size(),
+            options_.epsilon.size() * options_.repeats);
+  EXPECT_EQ(evaluation.results[0].setting.method, Method::kAimed);
+  options_.mechanisms = {"auto", "moments"};
+  EXPECT_TRUE(asked(Method::kMoments, 1, 1000));
+  options_.mechanisms = {"auto"};
   options_.outliers = OutlierChoice::kOn;
   EXPECT_THAT(NamesOf(MethodsOf(options_)), ElementsAre("statistics"));
 }
@@ -155,6 +171,14 @@ TEST_F(EvaluationTest, RefusesWhatIsOutOfRange) {
             "evaluate-option-out-of-range");
   EXPECT_EQ(refused([](auto* o) { o->image_width = 3; }),
             "evaluate-option-out-of-range");
+}
+
+// Pictures 16 wide and 6 high.
+TEST(LoadOrder, TakesPicturesByRowsAndByColumns) {
+  EXPECT_EQ(LoadOrder("", 16, /*by_columns=*/false, 96).value()->width, 16u);
+  EXPECT_EQ(LoadOrder("", 16, /*by_columns=*/true, 96).value()->width, 6u);
+  EXPECT_EQ(ReasonCode(LoadOrder("", 7, /*by_columns=*/true, 96).status()),
+            "image-width-invalid");
 }
 
 TEST_F(EvaluationTest, TheVocabularyNamesEveryFeature) {

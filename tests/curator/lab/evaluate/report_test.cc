@@ -23,6 +23,7 @@ EvaluateOptions Options() {
   EvaluateOptions options = SmallOptions("unused");
   options.vocabulary = "words.txt";
   options.image_width = 2;
+  options.image_by_columns = true;
   return options;
 }
 
@@ -106,6 +107,7 @@ TEST(ResultsJson, HoldsFiguresWarningAndThatItIsNotComplete) {
   EXPECT_EQ(json["dataset"], kHostileName);
   EXPECT_EQ(json["complete"], false);
   EXPECT_EQ(json["results"][1]["objective"], 0.75);
+  EXPECT_EQ(json["options"]["image_order"], "column");
   EXPECT_EQ(json["results"][0]["epsilon"], nullptr);
   EXPECT_EQ(json["summary"][0]["median"], 0.25);
   EXPECT_EQ(json["topics"][0]["topics"][0]["words"][0], kHostileWord);

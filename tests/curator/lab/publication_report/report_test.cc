@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/base/scratch_directory.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -51,7 +53,7 @@ TEST(PublicationReport, FindingsNameTheTableThatGivesAwayMostFirst) {
   EXPECT_THAT(findings[0],
               HasSubstr("svd: an attacker who knows 9 values finds 97.0 %"));
   EXPECT_THAT(findings[0], Not(HasSubstr("chance.")));
-  EXPECT_THAT(findings[1], HasSubstr("dp:"));
+  EXPECT_THAT(findings[1], HasSubstr("dp, epsilon 1:"));
   EXPECT_THAT(findings[1], HasSubstr("no more than chance."));
 }
 
@@ -82,6 +84,26 @@ TEST(PublicationReport, JsonHasTheWarningTheTablesAndThePublishedFigures) {
   EXPECT_TRUE(Json::parse(ResultsJson(other))["published"].empty());
 }
 
+TEST(PublicationReport, PublishedFiguresThatAreNotReachedHaveAReason) {
+  const auto reasons_of = [](PublishedFigures published) {
+    PublicationReport report = Example();
+    report.published = published;
+    std::map<std::string, std::string> reasons;
+    const Json json = Json::parse(ResultsJson(report));
+    for (const auto& figure : json["published"])
+      if (figure["reason"] != "") reasons[figure["method"]] = figure["reason"];
+    return reasons;
+  };
+  const auto distortions = reasons_of(PublishedFigures::kWisconsin);
+  ASSERT_EQ(distortions.size(), 4u);
+  for (const char* method : {"ssvd", "csvd", "esvd"})
+    EXPECT_THAT(distortions.at(method), HasSubstr("transposition error"));
+  EXPECT_THAT(distortions.at("enmf"), HasSubstr("garbled"));
+  const auto completions = reasons_of(PublishedFigures::kMovieLens100K);
+  ASSERT_EQ(completions.size(), 1u);
+  EXPECT_THAT(completions.at("aux-nmf"), HasSubstr("third of the five folds"));
+}
+
 TEST(PublicationReport, WhatTheCommandAddsStandsInTheJsonAndNotOnThePage) {
   PublicationReport report = Example();
   report.more = {{"data", {{"ratings", "from the command"}}}};
@@ -99,8 +121,8 @@ TEST(PublicationReport, ThePageHoldsItsDataAsDataAndTheWarning) {
 }
 
 TEST(PublicationReport, FilesAreTheOwnersAlone) {
-  const std::string directory = testing::TempDir() + "/publication_report";
-  std::filesystem::create_directories(directory);
+  const ScratchDirectory scratch;
+  const std::string& directory = scratch.path();
   ASSERT_TRUE(WriteReport(directory, Example()).ok());
   for (const char* name : {"/results.json", "/report.html"}) {
     struct stat facts = {};

@@ -163,6 +163,28 @@ TEST(EvaluateRatings, StudiesThePublishedAlgorithm) {
   EXPECT_EQ(rounds.run.theta.size(), 0);  // profiles are not kept
 }
 
+TEST(EvaluateRatings, WhatThePlanRefusesIsRefusedBeforeTheFirstTrial) {
+  const auto refusal = [](auto change) {
+    EvaluateRatingsOptions options = Options({"bias", "ratings"});
+    change(&options.run);
+    RatingsHooks hooks;
+    hooks.before_trial = [](std::size_t, std::size_t,
+                            const std::string& title) {
+      ADD_FAILURE() << title;
+    };
+    RatingsEvaluation evaluation;
+    return ReasonCode(EvaluateRatings(options, hooks, DataOf({}), &evaluation));
+  };
+  EXPECT_EQ(refusal([](auto* run) {
+              run->shares = {0.5, 0.5};
+            }),
+            "share-out-of-range");
+  EXPECT_EQ(refusal([](auto* run) { run->rank = 100'000; }),
+            "rank-out-of-range");
+  EXPECT_EQ(refusal([](auto* run) { run->moment_rows = 5'000; }),
+            "moment-rows-out-of-range");
+}
+
 TEST(Summarise, TakesMediansOverRepeats) {
   RatingsEvaluation evaluation;
   for (const double rmse : {0.9, 0.7, 0.8}) {

@@ -158,7 +158,8 @@ TEST_F(LabSynthesise, MeasuresOnPublicData) {
   EXPECT_THAT(out_, HasSubstr("NOT PRIVATE"));
   const std::string metrics = ReadAll(scratch_.path() + "/m/metrics.csv");
   EXPECT_EQ(metrics.substr(0, metrics.find('\n')),
-            "epsilon,repeat,accuracy,membership_auc");
+            "epsilon,repeat,accuracy,membership_auc,membership_low,"
+            "membership_high");
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 5);
   const auto results =
       nlohmann::json::parse(ReadAll(scratch_.path() + "/m/results.json"));
@@ -170,6 +171,17 @@ TEST_F(LabSynthesise, MeasuresOnPublicData) {
   EXPECT_EQ(results.at("tables")[0].at("epsilon"), 1);
   EXPECT_EQ(results.at("tables")[1].at("accuracy_on_original"),
             results.at("epsilons")[1].at("accuracy"));
+  for (const auto& table : results.at("tables")) {
+    EXPECT_EQ(table.at("method"), "class_moments");
+    EXPECT_TRUE(table.at("attacks").at("linked_all_known").is_object());
+  }
+  for (const auto& one : results.at("epsilons")) {
+    EXPECT_LE(one.at("membership_interval")[0], one.at("membership_auc"));
+    EXPECT_GE(one.at("membership_interval")[1], one.at("membership_auc"));
+  }
+  EXPECT_EQ(results.at("data"), "people.csv");
+  EXPECT_THAT(results.at("findings")[0].get<std::string>(),
+              HasSubstr("class_moments, epsilon "));
   EXPECT_TRUE(Exists("m/report.html"));
 }
 
@@ -186,6 +198,20 @@ TEST_F(LabSynthesise, ItsReportStandsBesideAnAttack) {
   const auto results =
       nlohmann::json::parse(ReadAll(scratch_.path() + "/a/results.json"));
   EXPECT_EQ(results.at("tables").back().at("kind"), "synthetic");
+  ASSERT_EQ(Run("distort --input people.csv --users rows --class-column 5 "
+                "--method svd --rank 2 --public --seed 1 --beside m --output "
+                "d"),
+            kExitOk)
+      << err_;
+  const auto distorted =
+      nlohmann::json::parse(ReadAll(scratch_.path() + "/d/results.json"));
+  ASSERT_EQ(distorted.at("tables").size(), 2u);
+  EXPECT_EQ(distorted.at("tables").back().at("epsilon"), 8);
+  EXPECT_EQ(Run("distort --input people.csv --users rows --class-column 5 "
+                "--method svd --rank 2 --beside nowhere --output e"),
+            kExitNotFound);
+  EXPECT_THAT(err_, HasSubstr("[report-missing]"));
+  EXPECT_FALSE(Exists("e"));
 }
 
 // Train on synthetic, test on real: the file of an analyst, class last.

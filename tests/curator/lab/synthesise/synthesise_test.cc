@@ -96,6 +96,11 @@ TEST(MeasureSynthesis, FindsTheUseAndNoMembers) {
     ASSERT_TRUE(trial.membership_auc.has_value());
     // 200 members and 200 outsiders: 6 standard deviations (2e-9).
     EXPECT_NEAR(trial.membership_auc->value, 0.5, 6 * 0.029);
+    // Linkage is chance: who is found is found by guessing.
+    ASSERT_EQ(trial.attacks.has_value(), trial.repeat == 1);
+    if (!trial.attacks.has_value()) continue;
+    for (const Linkage& one : trial.attacks->linkage)
+      EXPECT_LE(one.linked.low, one.chance.value) << one.knows;
   }
   const auto again = MeasureSynthesis(table, TwoClasses(), options);
   EXPECT_EQ(again->trials[5].accuracy, measure->trials[5].accuracy);

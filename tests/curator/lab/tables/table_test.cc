@@ -88,6 +88,49 @@ TEST(Table, ClassAndIdMayBeWordsAndStandAnywhere) {
   EXPECT_THAT(table->classes, ElementsAre("x y", "z"));
 }
 
+TEST(Table, MayBeSeparatedBySemicolons) {
+  const auto table = Read("who;a;kind\nann;1.5;x, y\nbob;2;z\n",
+                          With(/*class_column=*/3, /*id_column=*/1));
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_EQ(RowsOf(*table), (Rows{{1.5}, {2}}));
+  EXPECT_THAT(table->columns, ElementsAre("a"));
+  EXPECT_THAT(table->classes, ElementsAre("x, y", "z"));
+}
+
+TEST(SetFields, TakesNumbersAndNamesOfTheHeader) {
+  const Scratch scratch;
+  const std::string path =
+      scratch.Write("t.csv", "1999;\"kind; or sort\";who;who\n1;x;a;b\n");
+  TableOptions options;
+  ASSERT_TRUE(SetFields(path, {"2", "3"}, &options).ok());
+  EXPECT_EQ(options.class_column, 2);
+  EXPECT_EQ(options.id_column, 3);
+  EXPECT_FALSE(options.header.has_value());
+  const absl::Status named = SetFields(path, {"kind; or sort", ""}, &options);
+  ASSERT_TRUE(named.ok()) << named;
+  EXPECT_EQ(options.class_column, 2);
+  EXPECT_EQ(options.id_column, std::nullopt);
+  EXPECT_EQ(options.header, true);
+  const auto refused = [&](const FieldFlags& fields, TableOptions given) {
+    return std::string(SetFields(path, fields, &given).message());
+  };
+  EXPECT_THAT(refused({"sort", ""}, {}), HasSubstr("nor the name of a field"));
+  EXPECT_THAT(refused({"", "who"}, {}), HasSubstr("the name of two fields"));
+  TableOptions no_header;
+  no_header.header = false;
+  EXPECT_THAT(refused({"sort", ""}, no_header), HasSubstr("needs a header"));
+  EXPECT_THAT(refused({"sort", ""}, UsersInColumns()),
+              HasSubstr("people in rows"));
+}
+
+TEST(Table, OfOneClassIsTakenWhereClassesAreNotLearnt) {
+  TableOptions options = With(2);
+  options.one_class_is_refused = false;
+  const auto table = Read("1,a\n2,a\n", options);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->classes, ElementsAre("a", "a"));
+}
+
 TEST(Table, FirstLineOfNumbersWithAWordAsClassIsAPerson) {
   const auto table = Read("1,2,benign\n3,4,malignant\n", With(3));
   ASSERT_TRUE(table.ok()) << table.status();
@@ -188,6 +231,9 @@ TEST(Table, IsRefusedWithASentence) {
       {"1,-1e300\n", {}, "input-not-finite", "3.4e38"},
       {"1,-2\n", whole, "input-negative", "column 2: the entry -2"},
       {"1,b\n3,4\n", {}, "input-ambiguous", "--header"},
+      {"1,5;2\n", {}, "input-not-a-number", "semicolons separate"},
+      {"1|2\n", With(2), "class-column-out-of-range", "separated by"},
+      {std::string("PK\3\4\0\0", 6), {}, "input-unreadable", "as CSV"},
       {"1,\"2\n", {}, "input-malformed", "quote"},
       {"1,2\n", With(3), "class-column-out-of-range", "1 to 2"},
       {"1,2\n", With(0), "class-column-out-of-range", "1 to 2"},

@@ -1,0 +1,79 @@
+#include "common/nmf/mechanism_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/view.h"
+#include "common/nmf/moments.h"
+
+namespace dpnmf {
+namespace {
+
+// Below this edge of the noise of one second moment, a fraction of the largest
+// trace, the first release knows nearly all, and what a second one cuts off
+// people costs more than its noise wins.
+constexpr double kEnoughForOne = 0.002;
+
+MechanismChoice Statistics(std::string_view because) {
+  return {"statistics",
+          absl::StrCat("Rounds of A and B, since ", View(because),
+                       ". Without that, second moments would give a better "
+                       "dictionary for the same epsilon.")};
+}
+
+MechanismChoice Moments(std::string_view because) {
+  return {"moments",
+          absl::StrCat("One noised second moment, since ", View(because), ".")};
+}
+
+}  // namespace
+
+MechanismChoice ChooseMechanism(const ChoiceFacts& facts) {
+  if (facts.has_outliers)
+    return Statistics("sparse outliers are to be split off");
+  if (facts.has_rounds) return Statistics("a number of rounds is asked for");
+  if (facts.has_public_start)
+    return Statistics("a public first dictionary is given");
+  if (facts.holds_sums)
+    return Moments("the data set holds sums over people, and no people");
+  if (facts.is_summed) {
+    return Moments(
+        "the releases of such a data set can be added to others, and those of "
+        "aimed cannot");
+  }
+  if (facts.names_rows) return Moments("the rows are named");
+  if (facts.has_priors) {
+    return Moments(
+        "a fit with public knowledge is measured with one, and hardly needs "
+        "more");
+  }
+  if (!(facts.users >= 1 && facts.features >= 1 && facts.mu_squared > 0))
+    return Moments("nothing else follows from the numbers given");
+  const double rows = std::min<double>(facts.features, kMostMomentRows);
+  // As PredictMoments has it.
+  const double edge =
+      2 * std::sqrt(rows) / (facts.users * std::sqrt(facts.mu_squared));
+  MechanismChoice choice;
+  if (edge < kEnoughForOne) {
+    choice = Moments(
+        "its noise is so small for so many people and this epsilon that a "
+        "second release wins nothing");
+  } else {
+    choice = {"aimed",
+              "Two noised second moments, the second of what the first leaves: "
+              "for so many people, features and this epsilon that was the best "
+              "or nearly so on pictures, counts, text, ratings and generated "
+              "people."};
+  }
+  if (rows < facts.features) {
+    absl::StrAppend(&choice.reason, " There are more than ", kMostMomentRows,
+                    " features: a noised mean comes first and chooses the rows "
+                    "of the second moments; the other rows of W follow the "
+                    "mean.");
+  }
+  return choice;
+}
+
+}  // namespace dpnmf

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/error.h"
+#include "common/base/interruption.h"
+#include "curator/commands/commands.h"
+#include "curator/commands/data_path_flags.h"
+#include "curator/commands/import_checks.h"
+#include "curator/commands/import_flags.h"
+#include "curator/commands/import_text.h"
+#include "curator/import/dataset_people.h"
+#include "curator/import/import.h"
+#include "curator/ledger/data_paths.h"
+#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_row.h"
+
+namespace dpnmf::curator {
+namespace {
+
+absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(ImportOptions options, ImportOptionsOf(flags));
+  InterruptGently();
+  options.interrupted = Interrupted;
+  DPNMF_ASSIGN_OR_RETURN(
+      const Ledger::Options places,
+      LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows, RowsOf(places));
+  DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
+  struct Shared {
+    Digest label;
+    std::uint64_t ids = 0, rows = 0;
+  };
+  std::vector<Shared> all;
+  options.published = [&](const Digest& label, std::uint64_t ids,
+                          std::uint64_t shared) -> absl::Status {
+    all.push_back({label, ids, shared});
+    return absl::OkStatus();
+  };
+  options.before_publish =
+      [&](const DatasetDescription& description) -> absl::Status {
+    std::vector<Digest> tables;
+    for (const Shared& shared : all) {
+      // Void is void; an overlap was accepted of rows alone.
+      const bool is_recorded =
+          std::any_of(rows.begin(), rows.end(), [&](const LedgerRow& row) {
+            return row.population == description.population &&
+                   (row.kind == RowKind::kVoid ||
+                    (row.kind == RowKind::kOverlap &&
+                     row.request_hash == shared.label && shared.ids == 0));
+          });
+      if (is_recorded) continue;
+      DPNMF_RETURN_IF_ERROR(CheckAllowed(flags, shared.ids, shared.rows));
+      tables.push_back(shared.label);
+    }
+    DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
+    if (tables.empty()) return absl::OkStatus();
+    DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
+                           Ledger::Open(places));
+    return RecordTables(flags, description, tables, ledger.get());
+  };
+  StageTimes times;
+  const auto people = ImportPeople(options, ShowProgress(&times));
+  ClearProgress();
+  DPNMF_RETURN_IF_ERROR(people.status());
+  absl::PrintF("recorded the people of %s: %d different rows, %s\n",
+               options.name, people->rows.size(),
+               people->has_ids ? absl::StrCat(people->ids.size(), " ids")
+                               : std::string("no ids (--id-column)"));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command PeopleCommand() {
+  const auto flags = std::make_shared<ImportFlags>();
+  return {
+      .name = "people",
+      .summary = "Record who is in a data set of an earlier version",
+      .footer =
+          "Reads the file that the data set was imported from once more, "
+          "checks "
+          "that it is\nthat file, and stores a keyed fingerprint of each "
+          "person "
+          "beside the data. `publish`\nneeds it of every data set. Also to "
+          "declare an --id-column later. A server may run\nmeanwhile, unless "
+          "people of a published table are found: --void-guarantee needs the\n"
+          "ledger.\n"
+          "Example:\n"
+          "  dpnmf-curator people --name digits --input digits.csv.gz --users "
+          "rows \\\n    --data-dir /var/lib/dpnmf",
+      .flags = ImportFlagsNamed(
+          {"--name",      "--data-dir",       "--anchor-dir",
+           "--no-anchor", "--input",          "--ratings",
+           "--items",     "--unlisted",       "--users",
+           "--format-in", "--header",         "--label-columns",
+           "--id-column", "--class-column",   "--classes",
+           "--columns",   "--delimiter",      "--array",
+           "--features",  "--void-guarantee", "--accept-overlap"},
+          flags.get()),
+      .run = [flags] { return MakePeople(*flags); }};
+}
+
+}  // namespace dpnmf::curator
