@@ -51,7 +51,12 @@ echo "installing: ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
-  tail -20 "$log" >&2
-  exit 1
-fi
+# A mirror that fails for a moment, and another program that holds dpkg's lock, are waited for.
+apt=(apt-get -qq -o Acquire::Retries=5 -o DPkg::Lock::Timeout=600)
+installed() { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; }
+for pause in 5 20 60 0; do
+  if installed >"$log" 2>&1; then exit 0; fi
+  [ $pause = 0 ] || sleep $pause
+done
+tail -20 "$log" >&2
+exit 1
