@@ -228,6 +228,30 @@ def test_a_run_is_cancelled_after_the_question():
     looked_at('runs')
 
 
+def test_a_late_answer_to_cancel_does_not_undo_the_end():
+    planned('digits', 3, 1, 'statistics', 20000)
+    started()
+    until(lambda: int((text_of('#rounds') or '0').split()[0]) >= 2, 'two rounds')
+    # The answer, of the moment of the request, comes after the end is shown.
+    js('''const real = window.fetch;
+          window.answered = false;
+          window.fetch = async (url, options) => {
+            const reply = await real(url, options);
+            if (!String(url).startsWith('/api/cancel')) return reply;
+            window.fetch = real;
+            const then = {...await reply.json(), state: 'RUN_STATE_CANCELLING'};
+            while (!document.querySelector('.view[data-state=cancelled]')) await new Promise((next) => setTimeout(next, 5));
+            setTimeout(() => { window.answered = true; }, 50);
+            return new Response(JSON.stringify(then), {status: 200});
+          };''')
+    press('#cancel')
+    until(lambda: seen('dialog[open]'), 'the question')
+    press('#dialog-yes')
+    until(lambda: js('return window.answered'), 'the late answer')
+    check(seen('.view[data-state=cancelled]'), 'the run is shown as: ' + one('.view').get_attribute('data-state'))
+    until(lambda: seen('#errors'), 'the parts of a run that has ended')
+
+
 def test_two_runs_are_compared():
     planned('biopsies', 2, 0.5)
     other = started()

@@ -276,7 +276,10 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
       yes: 'Cancel the run', no: 'Let it go on', danger: true});
     if (!agreed) return;
     try {
-      run = await calls.post('/api/cancel', {run: id});
+      const answer = await calls.post('/api/cancel', {run: id});
+      // The stream may have said by now how the run has ended.
+      if (hasEnded(run.state)) return;
+      run = answer;
       latest = run.state;
       drawHead();
       say('The run is being cancelled.');
