@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
+#include "common/base/view.h"
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
