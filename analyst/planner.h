@@ -45,9 +45,6 @@ absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
 absl::StatusOr<PlannedRun> PlanWithCurator(
     const v1::RunSpecification& specification, CuratorConnection* curator);
 
-// The refusal of a plan that would be refused; OK for another.
-absl::Status RefusalOf(const v1::PlanRunReply& reply);
-
 }  // namespace dpnmf::analyst
 
 #endif  // DPNMF_ANALYST_PLANNER_H_

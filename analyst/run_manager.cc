@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/sha256.h"
 #include "common/wire/convert.h"
+#include "common/wire/plan_refusal.h"
 #include "openssl/rand.h"
 
 namespace dpnmf::analyst {

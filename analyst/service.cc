@@ -33,6 +33,7 @@
 #include "common/server/stall_timeout.h"
 #include "common/wire/item_model_stream.h"
 #include "common/wire/matrix_stream.h"
+#include "common/wire/plan_refusal.h"
 #include "common/wire/status.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/server_context.h"

@@ -56,7 +56,34 @@ absl::Status RefusedFlags(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
 }
 
-// One of --release and --input, each with its own flags.
+// A flag that was given and that the source (--release, --synthetic or --input)
+// does not read would be ignored.
+absl::Status CheckFlagsOfSource(const SynthesiseFlags& flags) {
+  const bool draws = !flags.release.empty(), measures = !flags.input.empty();
+  struct Owned {
+    const char* flag;
+    bool given, fits;
+    const char* source;
+  };
+  const Owned all[] = {
+      {"--count", flags.count.has_value(), draws, "--release"},
+      {"--unit-length", flags.unit_length, !flags.synthetic.empty(),
+       "--synthetic"},
+      {"--test", !flags.test.empty(), !measures, "--release and --synthetic"},
+      {"--classes", !flags.classes.empty(), measures, "--input"},
+      {"--range", !flags.range.empty(), measures, "--input"},
+      {"--integers", flags.integers, measures, "--input"},
+      {"--column-bound", flags.column_bound.has_value(), measures, "--input"}};
+  for (const Owned& one : all) {
+    if (!one.given || one.fits) continue;
+    return RefusedFlags("synthesise-mixed",
+                        absl::StrCat("The flag ", one.flag, " is for ",
+                                     one.source, ": leave it out."));
+  }
+  return absl::OkStatus();
+}
+
+// One of --release, --synthetic and --input, each with its own flags.
 absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
   const int sources =
       !flags.release.empty() + !flags.synthetic.empty() + !flags.input.empty();
@@ -72,11 +99,7 @@ absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
                         "The flag --synthetic needs --test FILE: real people "
                         "to test a classifier on.");
   }
-  if (flags.unit_length && flags.synthetic.empty()) {
-    return RefusedFlags("synthesise-mixed",
-                        "The flag --unit-length is for --synthetic: leave it "
-                        "out.");
-  }
+  DPNMF_RETURN_IF_ERROR(CheckFlagsOfSource(flags));
   if (!flags.release.empty() && !flags.count.has_value()) {
     return RefusedFlags("synthesise-mixed",
                         "The flag --release needs --count N: the number of "

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/nmf/defaults.h"
 #include "common/wire/convert.h"
+#include "common/wire/plan_refusal.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

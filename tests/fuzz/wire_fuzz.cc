@@ -10,6 +10,7 @@
 #include "common/privacy/accounting.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
+#include "common/wire/plan_refusal.h"
 #include "common/wire/status.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -96,7 +97,7 @@ void FuzzPlanner(FuzzInput* bytes) {
   const auto position = MessageOf<v1::LedgerPosition>(bytes);
   const auto planned = analyst::PlanFor(specification, dataset, position);
   if (!Read("planned run", planned)) return;
-  const absl::Status refusal = analyst::RefusalOf(planned->reply);
+  const absl::Status refusal = RefusalOf(planned->reply);
   if (!refusal.ok()) return DemandRefusal(refusal);
   Demand(FromProto(planned->reply.plan().cost()).value() <=
              RoomOf(position).value(),

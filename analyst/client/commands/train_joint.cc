@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analyst/client/follow.h"
 #include "analyst/client/render/names.h"
@@ -17,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/wire/json.h"
 #include "common/wire/matrix_stream.h"
+#include "common/wire/plan_refusal.h"
 
 namespace dpnmf::cli {
 namespace {
@@ -100,13 +100,9 @@ absl::Status PlanMissing(const AnalystClient& client,
     }
     DPNMF_ASSIGN_OR_RETURN(const v1::PlanRunReply plan,
                            client.PlanRun(term.prepared.specification));
-    if (plan.would_be_refused()) {
-      const bool by_budget =
-          absl::EndsWith(plan.refusal_code(), "budget-exhausted");
+    if (const absl::Status refusal = RefusalOf(plan); !refusal.ok()) {
       return Refusal(
-          by_budget ? absl::StatusCode::kResourceExhausted
-                    : absl::StatusCode::kFailedPrecondition,
-          plan.refusal_code(),
+          refusal.code(), plan.refusal_code(),
           absl::StrCat("Nothing was started, because the run on "
                        "data set '",
                        term.dataset(), "' would be refused: ", plan.refusal()));

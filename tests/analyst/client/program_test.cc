@@ -925,9 +925,16 @@ TEST_F(Program, AnUnknownDataSetNamesThoseOnOffer) {
             "digits. [dataset-unknown]\n");
 }
 
-TEST_F(Program, APlanThatWouldBeRefusedIsExitCodeThree) {
+TEST_F(Program, APlanThatWouldBeRefusedHasTheExitCodeThatTheStartWouldHave) {
   analyst().plan.set_would_be_refused(true);
-  EXPECT_EQ(RunWith("plan"), kExitBudget);
+  for (const char* code : {"budget-exhausted", "identity-budget-exhausted"}) {
+    analyst().plan.set_refusal_code(code);
+    EXPECT_EQ(RunWith("plan"), kExitBudget) << code;
+  }
+  for (const char* code : {"run-hopeless", "learning-too-large"}) {
+    analyst().plan.set_refusal_code(code);
+    EXPECT_EQ(RunWith("plan"), kExitState) << code;
+  }
 }
 
 TEST_F(Program, TrainPrintsTheRunIdFirstAndHowToWatch) {
