@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which mechanism is best where, and what `auto` chooses: docs/utility.md.
 
-  bench/choice.py BENCH OUTPUT [NAME=FILE ...]
+  bench/choice.py [--fresh] BENCH OUTPUT [NAME=FILE ...]
 
 BENCH: the program dpnmf_small_bench. OUTPUT: a folder for what is made on the
 way (.npy files, settings.txt, choice.txt). The digits that the project ships
@@ -13,6 +13,10 @@ are always measured, and generated people; the other settings need a file:
   ratings=FILE       lines `user item rating time`, from 1
 
 Settings without a file are left out, and this is said. Standard library alone.
+
+--fresh: the settings of FRESH in place of the others. They were written down
+before any of them was measured, and the rule that `auto` follows was drawn
+without them.
 """
 import gzip
 import os
@@ -96,6 +100,48 @@ ratings 1682 10 943 1
 ratings 1682 10 943 4
 """
 
+# No D, rank, N and epsilon of these is above, but for D and rank of real data.
+FRESH = {"": """
+dense 30 6 500 .5
+dense 128 12 600 2
+dense 128 12 2000 1
+dense 128 12 20000 2
+dense 500 12 5000 .5
+parts 30 6 400 2
+parts 30 6 4000 .3
+parts 128 12 2000 .5
+parts 128 12 8000 2
+parts 128 24 50000 8
+parts 500 20 3000 1
+text 30 6 400 2
+text 128 12 500 4
+text 128 12 2000 1
+text 128 12 8000 .3
+text 500 12 5000 2
+images 256 12 1000 .5
+images 256 12 1000 2
+images 256 12 8000 1
+images 256 12 8000 8
+""", "digits": """
+digits 64 10 600 2
+digits 64 10 5000 .5
+digits 64 25 1797 8
+digits 64 25 50000 1
+""", "counts": """
+counts 96 8 1000 1
+counts 96 20 1000 8
+counts 96 20 10000 1
+""", "text": """
+text1000 1000 10 3000 2
+text1000 1000 10 30000 .5
+""", "ratings": """
+ratings 1682 5 5000 2
+""", "faces": """
+faces 361 20 1000 2
+faces 361 25 5000 1
+faces 361 25 600 8
+"""}
+
 
 def write_npy(path, rows):
   """rows: lists of numbers, one for each feature."""
@@ -152,14 +198,18 @@ def ratings_of(path):
 
 
 def main():
-  if len(sys.argv) < 3:
+  words = [word for word in sys.argv[1:] if word != "--fresh"]
+  if len(words) < 2:
     sys.exit(__doc__)
-  bench, output = sys.argv[1:3]
-  given = dict(word.split("=", 1) for word in sys.argv[3:])
+  bench, output = words[:2]
+  fresh = FRESH if len(words) < len(sys.argv) - 1 else {}
+  given = dict(word.split("=", 1) for word in words[2:])
   os.makedirs(output, exist_ok=True)
   root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
   given["digits"] = os.path.join(root, "examples/digits/digits.csv.gz")
-  settings = [line.split() for line in GENERATED.split("\n") if line]
+  settings = [
+      line.split() for line in fresh.get("", GENERATED).split("\n") if line
+  ]
   for name, lines, read in (("digits", DIGITS, digits_of),
                             ("counts", COUNTS, counts_of),
                             ("text", TEXT, text_of),
@@ -168,7 +218,7 @@ def main():
     if name not in given:
       print("left out:", name, file=sys.stderr)
       continue
-    path = given[name]
+    path, lines = given[name], fresh.get(name, lines)
     if read is not None:
       path = os.path.join(output, lines.split()[0] + ".npy")
       write_npy(path, read(given[name]))
