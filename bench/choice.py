@@ -202,7 +202,7 @@ def main():
   if len(words) < 2:
     sys.exit(__doc__)
   bench, output = words[:2]
-  fresh = FRESH if len(words) < len(sys.argv) - 1 else {}
+  fresh = FRESH if "--fresh" in sys.argv else {}
   given = dict(word.split("=", 1) for word in words[2:])
   os.makedirs(output, exist_ok=True)
   root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
