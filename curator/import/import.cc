@@ -20,6 +20,7 @@
 #include "curator/import/formats.h"
 #include "curator/import/import_source.h"
 #include "curator/import/import_steps.h"
+#include "curator/import/input_file.h"
 #include "curator/import/partitions.h"
 
 namespace dpnmf::curator {
@@ -368,6 +369,26 @@ absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {
                     "--accept-overlap."));
 }
 
+namespace {
+
+// --users was not given. In a file of ratings no line is a person: such a file
+// is refused for what it is. Whatever else is wrong with it is said later.
+absl::Status UsersMissing(const ImportOptions& options) {
+  std::error_code ignored;  // a pipe could not be read again
+  if (options.format == nullptr &&
+      std::filesystem::is_regular_file(options.input, ignored)) {
+    const auto input = InputFile::Open(options.input);
+    const absl::Status format =
+        input.ok() ? DetectFormat(input->get()).status() : input.status();
+    if (ReasonCode(format) == "input-ratings") return format;
+  }
+  return Refused("users-orientation-missing",
+                 "The flag --users is missing: give --users rows or --users "
+                 "columns, whichever are the people in the file.");
+}
+
+}  // namespace
+
 absl::Status CheckImportOptions(const ImportOptions& options) {
   const bool ratings = !options.ratings.empty();
   DPNMF_RETURN_IF_ERROR(ratings ? CheckRatingsOptions(options)
@@ -376,11 +397,8 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckDeclaration(DeclarationOf(options)));
   const bool declared =
       options.format != nullptr && options.format->declares_people;
-  if (!declared && !ratings && !options.users_are_rows.has_value()) {
-    return Refused("users-orientation-missing",
-                   "The flag --users is missing: give --users rows or --users "
-                   "columns, whichever are the people in the file.");
-  }
+  if (!declared && !ratings && !options.users_are_rows.has_value())
+    return UsersMissing(options);
   if (declared && options.features_file.empty()) {
     return Refused(
         "features-missing",

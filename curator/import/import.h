@@ -145,7 +145,8 @@ struct ImportOptions {
 using ImportProgress = std::function<void(
     std::string_view stage, std::uint64_t done, std::uint64_t total)>;
 
-// The flags alone, without looking at any file. Codes of CheckDeclaration
+// The flags, without looking at any file but where --users is missing: then the
+// file's first bytes, for "input-ratings". Codes of CheckDeclaration
 // (curator/data/description.h); "users-orientation-missing",
 // "features-missing", "users-count-missing", "users-count-out-of-range",
 // "column-bound-missing", "label-columns-out-of-range",

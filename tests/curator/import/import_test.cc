@@ -368,6 +368,22 @@ TEST_F(ImportTest, ChecksTheOptionsBeforeItLooksAtTheFile) {
   EXPECT_FALSE(std::filesystem::exists(data_dir()));
 }
 
+TEST_F(ImportTest, SaysOfRatingsThatTheyAreSomeBeforeItAsksForUsers) {
+  ImportOptions options =
+      OptionsFor("u.data", "196\t242\t3\t881250949\n186\t302\t3\t891717742\n");
+  options.users_are_rows.reset();
+  const absl::Status status = Import(options).status();
+  EXPECT_EQ(ReasonCode(status), "input-ratings") << status;
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("give --ratings"));
+  // What the operator says of the lines is believed.
+  options.format = MatrixFormatOfName("tsv").value();
+  EXPECT_EQ(ReasonCode(Import(options).status()), "users-orientation-missing");
+  options = OptionsFor("m.csv", "1,2\n");
+  options.users_are_rows.reset();
+  EXPECT_EQ(ReasonCode(Import(options).status()), "users-orientation-missing");
+}
+
 TEST_F(ImportTest, LeavesNotEvenTheDataDirectoryBehindARefusedFile) {
   for (const char* content :
        {"", "a,b\n", "1,-2\n", "1,nan\n", "1,inf\n", "1,2\n3\n", "1,?\n"}) {
