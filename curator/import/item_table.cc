@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -311,17 +312,32 @@ ItemTable InOrder(const ItemTable& table, std::vector<std::string> ids,
   return ordered;
 }
 
-// The features of items in the place of their ids would make every line an id.
+// The features of items in the place of their ids would make every line an id,
+// and a header one id too many.
 absl::Status CheckHoldsIds(const std::string& items_file) {
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> input,
                          InputFile::Open(items_file));
   std::string_view line;
   DPNMF_RETURN_IF_ERROR(input->ReadLine(&line).status());
-  if (!absl::StartsWithIgnoreCase(View(line), "item,")) return absl::OkStatus();
-  return input->Refuse("input-malformed", 0,
-                       "these are features of items, which an import takes as "
-                       "--item-features; write the ids alone, one on each "
-                       "line");
+  if (absl::StartsWithIgnoreCase(View(line), "item,")) {
+    return input->Refuse("input-malformed", 0,
+                         "these are features of items, which an import takes "
+                         "as --item-features; write the ids alone, one on each "
+                         "line");
+  }
+  const std::string first =
+      absl::AsciiStrToLower(absl::StripAsciiWhitespace(View(line)));
+  for (const char* header : {"id", "item", "items", "item_id", "itemid",
+                             "movie", "movie_id", "movieid"}) {
+    if (first != header) continue;
+    return input->Refuse(
+        "input-malformed", 0,
+        absl::StrCat(Quoted(std::string(line)),
+                     " looks like a header, and a list of items has none: "
+                     "delete the line; if an item has this id, write it on "
+                     "another line"));
+  }
+  return absl::OkStatus();
 }
 
 std::string Field(const std::string& text) {

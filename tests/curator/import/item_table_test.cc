@@ -34,6 +34,14 @@ TEST(ItemTable, HasTheIdsAsNamesIfNothingElseIsDeclared) {
   EXPECT_THAT(table->features, IsEmpty());
 }
 
+TEST(ItemTable, AnIdMayBeAWordOfAHeaderBelowTheFirstLine) {
+  const Scratch scratch;
+  const auto table =
+      LoadItemTable(scratch.Write("items.txt", "x\nitem\nid\n"), "");
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(table->ids, ElementsAre("x", "item", "id"));
+}
+
 TEST(ItemTable, IsInTheOrderOfTheItems) {
   const auto table = Loaded("c\na\nb\n",
                             "item,name,year,length\r\na,Alien,1979,-1.5e1\n"
@@ -181,6 +189,10 @@ INSTANTIATE_TEST_SUITE_P(
                      "items.txt`, line 2"},
         TableRefusal{"featuresAsItems", kGood, kGood, "input-malformed",
                      "items.txt`, line 1: these are features of items"},
+        TableRefusal{"header", "item\nx\ny\n", kGood, "input-malformed",
+                     "items.txt`, line 1: 'item' looks like a header"},
+        TableRefusal{"headerOfMovies", " MovieID\r\n1\n2\n", kGood,
+                     "input-malformed", "looks like a header"},
         TableRefusal{"itemMissing", "a\nb\nc\n", kGood, "features-mismatch",
                      "items.txt`, line 3: the item 'c' has no line in"},
         TableRefusal{"itemUnknown", "a\n", kGood, "item-unknown",
