@@ -24,6 +24,19 @@ constexpr Index kAimDirections = 3;
 constexpr double kBoundOfMean = 0.8;
 constexpr double kMostMadeUp = 2.5;
 
+// Of the leading directions those that the release knows at least by half: with
+// an eigenvalue l of the truth and noise whose edge is e, the squared cosine of
+// the release's eigenvector to the true one is 1 - (e / 2l)^2 (Benaych-Georges
+// and Nadakuditi 2011), and the shrunk eigenvalue is l times that. 1/2 of it is
+// at l = e / sqrt(2).
+Index DirectionsKnown(const DenoisedMoments& denoised) {
+  const double least = denoised.noise_edge / std::sqrt(8.0);
+  Index known = 0;
+  while (known < denoised.spikes.size() && denoised.spikes(known) >= least)
+    ++known;
+  return known;
+}
+
 }  // namespace
 
 absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,
@@ -40,12 +53,12 @@ absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,
       first.stddev_diagonal * std::sqrt(static_cast<double>(size));
   const double energy =
       denoised.trace > bound - 2 * of_trace ? bound : denoised.trace;
-  const Index count = std::min({std::max<Index>(1, most),
-                                static_cast<Index>(denoised.directions()),
-                                kAimDirections, size});
+  const Index count =
+      std::min({std::max<Index>(1, most), DirectionsKnown(denoised),
+                kAimDirections, size});
   Aim aim;
-  // Nothing is seen: v itself once more, and the two are one release.
-  if (denoised.directions() == 0) {
+  // Nothing is known: v itself once more, and the two are one release.
+  if (count == 0) {
     aim.directions = MatrixXd::Zero(size, 1);
     return aim;
   }

@@ -26,8 +26,7 @@ struct Aim {
 
 // What to ask for after `first`, whose columns have length at most
 // column_bound: at most `most` directions (at least 1; one that is 0, with
-// scale 1, where no eigenvalue of the first is above its noise), and a scale at
-// which z is longer than column_bound on average. The curator cuts it to that:
+// scale 1, where the first knows none), and a scale at which z is longer than column_bound on average. The curator cuts it to that:
 // people who have much beside U count for less than they would, and the noise
 // is lower. Errors of DenoiseMoments.
 absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,

@@ -106,6 +106,27 @@ TEST(AimOf, IsDefinedWhereNothingIsSeen) {
       0, 1e-12);
 }
 
+// One direction with an eigenvalue of `of_edge` times half the edge of the
+// noise: the release's eigenvector has the squared cosine 1 - of_edge^-2 to it.
+NoisedMoments OneDirection(double of_edge) {
+  constexpr int kRows = 300;
+  const VectorXd q = VectorXd::Constant(kRows, 1 / std::sqrt(1.0 * kRows));
+  const double eigenvalue = of_edge * kStddev * std::sqrt(1.0 * kRows);
+  return FirstOf(eigenvalue * q * q.transpose(), 3);
+}
+
+TEST(AimOf, TakesOutWhatTheFirstKnowsByHalfAndNoLess) {
+  const NoisedMoments seen = OneDirection(1.3);
+  ASSERT_EQ(DenoiseMoments(seen)->directions(), 1);
+  const Aim aim = AimOf(seen, 1, 3).value();
+  EXPECT_EQ(aim.directions.cols(), 1);
+  EXPECT_EQ(aim.directions.norm(), 0);
+  EXPECT_EQ(aim.scale, 1);
+  const NoisedMoments known = OneDirection(1.6);
+  ASSERT_EQ(DenoiseMoments(known)->directions(), 1);
+  EXPECT_NEAR(AimOf(known, 1, 3)->directions.norm(), std::sqrt(0.7), 1e-6);
+}
+
 TEST(WithAimed, GivesTheMomentBackWhereThereIsNoNoise) {
   const MatrixXd g = MomentOf(Columns(20, 100, 2));
   const NoisedMoments first = FirstOf(g);
