@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -59,9 +60,11 @@ class Socket {
   const int number_;
 };
 
+// libFuzzer's timer interrupts a call that waits.
 void SendAll(int peer, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(peer, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return;  // a peer that is cut off
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
@@ -70,9 +73,12 @@ void SendAll(int peer, std::string_view bytes) {
 std::string ReceiveAll(int peer) {
   std::string all;
   char buffer[4096];
-  for (ssize_t count = 0; (count = ::recv(peer, buffer, sizeof buffer, 0)) > 0;)
+  for (;;) {
+    const ssize_t count = ::recv(peer, buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return all;
     all.append(buffer, static_cast<std::size_t>(count));
-  return all;
+  }
 }
 
 sockaddr_un AddressOf(const std::string& path) {
