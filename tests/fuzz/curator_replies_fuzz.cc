@@ -289,7 +289,8 @@ v1::GetLedgerReply LedgerOf(FuzzInput* bytes) {
   ledger.mutable_guarantee()->mutable_cap()->set_units(CostOf(bytes));
   *ledger.mutable_position() = PositionOf(bytes);
   ledger.mutable_own_charged()->set_units(CostOf(bytes));
-  ledger.mutable_own_reserved()->set_units(CostOf(bytes));
+  if (const std::string here = CostOf(bytes); here != "0")
+    ledger.mutable_own_charged_here()->set_units(here);
   for (int left = bytes->Byte() % 3; left > 0; --left) {
     v1::LedgerCharge& charge = *ledger.add_own_charges();
     charge.set_sequence(bytes->Byte());
