@@ -80,23 +80,29 @@ endforeach()
 define_property(TARGET PROPERTY DPNMF_LAYER)
 
 # dpnmf_compile_together(TARGET [a.cc ...]): all files of the target but these, and
-# but those with failpoints, whose twins compile them again. Eight at a time are
-# included by one made file, by their paths below the include root: it has the same
-# text in every tree, so that ccache finds it in each without preprocessing it
-# (UNITY_BUILD of CMake writes absolute paths).
+# but those with failpoints, whose twins compile them again (tests have no twins).
+# Eight at a time are included by one made file, by their paths below the include
+# root: it has the same text in every tree, so that ccache finds it in each without
+# preprocessing it (UNITY_BUILD of CMake writes absolute paths).
 function(dpnmf_compile_together name)
   if(DPNMF_COMPILE_ALONE)
     return()
   endif()
   get_target_property(sources ${name} SOURCES)
   get_target_property(folder ${name} SOURCE_DIR)
+  get_target_property(layer ${name} DPNMF_LAYER)
+  if(NOT layer)
+    set(layer test)
+  endif()
   set(alone)
   set(together)
   foreach(source ${sources})
     get_filename_component(file ${source} ABSOLUTE BASE_DIR ${folder})
     set(lines)
     if(NOT source MATCHES "TARGET_OBJECTS" AND NOT source IN_LIST ARGN AND NOT file MATCHES "^${CMAKE_BINARY_DIR}/")
-      file(STRINGS ${file} lines REGEX "#include \"common/base/failpoint.h\"")
+      if(NOT layer STREQUAL test)
+        file(STRINGS ${file} lines REGEX "#include \"common/base/failpoint.h\"")
+      endif()
       if(NOT lines)
         file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${file})
         list(APPEND together ${path})
@@ -122,10 +128,6 @@ function(dpnmf_compile_together name)
   set_property(TARGET ${name} PROPERTY SOURCES ${alone})
   # A local variable may have the name of another file's constant, and a class of a
   # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.
-  get_target_property(layer ${name} DPNMF_LAYER)
-  if(NOT layer)
-    set(layer test)
-  endif()
   target_compile_options(${name} PRIVATE -Wno-shadow -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=
     -fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/${layer}/= -fmacro-prefix-map=include/${layer}/=
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -182,6 +184,32 @@ function(dpnmf_check_layers name layer)
   endforeach()
 endfunction()
 
+# dpnmf_test_library(NAME SOURCES a.cc ... DEPS targets ...): what several tests use.
+# Its files are compiled together.
+function(dpnmf_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set_property(TARGET ${name} PROPERTY DPNMF_LAYER test)
+  dpnmf_compile_together(${name})
+  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+endfunction()
+
+# dpnmf_test_program(NAME SOURCES a.cc ... DEPS targets ... [ALONE b.cc ...])
+# gold (binutils) links one in a third of the time of ld.bfd.
+find_program(DPNMF_GOLD ld.gold)
+function(dpnmf_test_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;ALONE" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  dpnmf_compile_together(${name} ${ARG_ALONE})
+  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  if(DPNMF_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPNMF_SANITIZE)
+    target_link_options(${name} PRIVATE -fuse-ld=gold)
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endfunction()
+
 # dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...])
 # LABELS: slow (left out of the normal run), not-sanitized (a sanitizer would find
 # nothing that other tests do not show it: neither of the two is built under one), lab
@@ -191,18 +219,10 @@ endfunction()
 option(DPNMF_SANITIZE_LAB "Run the tests of the lab under sanitizers too" OFF)
 add_custom_target(concurrent_tests)
 add_custom_target(sanitized_tests)
-# gold (binutils) links a test program in a third of the time of ld.bfd.
-find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  dpnmf_compile_together(${name} ${ARG_ALONE})
-  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
-  if(DPNMF_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPNMF_SANITIZE)
-    target_link_options(${name} PRIVATE -fuse-ld=gold)
-  endif()
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  dpnmf_test_program(${name} SOURCES ${ARG_SOURCES} ALONE ${ARG_ALONE}
+    DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   if("concurrent" IN_LIST ARG_LABELS)
     add_dependencies(concurrent_tests ${name})
   endif()

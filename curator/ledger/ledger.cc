@@ -253,16 +253,7 @@ absl::Status CheckUnchargedRuns(const LedgerBook& book,
           "ask the operator for a larger --max-uncharged-runs."));
 }
 
-absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
-  const auto cost =
-      opening.cost.has_value()
-          ? opening.cost
-          : MuSquared::Multiply(opening.cost_per_round, opening.rounds);
-  if (!cost.has_value()) {
-    return Refusal(absl::StatusCode::kResourceExhausted, "budget-exhausted",
-                   "The run costs more than any budget; ask for a smaller "
-                   "epsilon or fewer rounds.");
-  }
+LedgerRow OpeningRow(const RunOpening& opening) {
   LedgerRow row;
   row.kind = RowKind::kOpen;
   row.population = opening.population;
@@ -272,7 +263,7 @@ absl::StatusOr<LedgerRow> OpeningRow(const RunOpening& opening) {
   row.mechanism = opening.mechanism;
   row.dataset = opening.dataset;
   row.request_hash = opening.parameters_hash;
-  row.cost = *cost;
+  row.cost = opening.cost;
   row.detail = IdentityCapText(opening.identity_cap);
   return row;
 }
@@ -618,7 +609,7 @@ absl::StatusOr<AssignedPartition> Ledger::PartitionOf(
 }
 
 absl::StatusOr<OpenedRun> Ledger::OpenRun(const RunOpening& opening) {
-  DPNMF_ASSIGN_OR_RETURN(LedgerRow row, OpeningRow(opening));
+  LedgerRow row = OpeningRow(opening);
   MutexLock lock(&state_->mutex);
   DPNMF_RETURN_IF_ERROR(state_->Healthy());
   if (const BookedRun* run = state_->book.FindRun(opening.run_id);

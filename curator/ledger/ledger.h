@@ -173,10 +173,9 @@ struct RunOpening {
   std::string mechanism;
   Digest parameters_hash{};
   std::uint32_t rounds = 0;
-  MuSquared cost_per_round;
-  // What is reserved for all rounds where they cost unequally; else rounds *
-  // cost_per_round.
-  std::optional<MuSquared> cost;
+  // What is reserved: the cost of all rounds, which may cost unequally. Above
+  // zero.
+  MuSquared cost;
   // Cap of this identity's own charges and reservations, if the operator set
   // one.
   std::optional<MuSquared> identity_cap;

@@ -146,7 +146,6 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
   if (policy.partitions.any())
     *reply.mutable_own_charged_here() = dpnmf::ToProto(own_here.charged);
   *reply.mutable_own_charged() = dpnmf::ToProto(own.charged);
-  *reply.mutable_own_reserved() = dpnmf::ToProto(own.reserved);
   reply.set_own_charge_count(own.charge_count);
   reply.set_more(rows.size() > kLedgerPage);
   for (std::size_t i = 0; i < std::min(rows.size(), kLedgerPage); ++i) {

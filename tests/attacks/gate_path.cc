@@ -59,7 +59,7 @@ std::vector<std::uint64_t> StddevsOf(const std::vector<PartPlan>& parts) {
 GatePath::GatePath(const std::vector<PartPlan>& parts, std::uint32_t rounds,
                    const Noise& noise)
     : run_(OpeningFor("run", rounds)), parts_(parts), ledger_(home_.Open()) {
-  run_.cost_per_round = CostOfDrawing(parts, Adjacency::kReplaceOne).value();
+  PriceRounds(&run_, CostOfDrawing(parts, Adjacency::kReplaceOne).value());
   EXPECT_TRUE(ledger_->DeclarePopulation(WidePolicy()).ok());
   EXPECT_TRUE(ledger_->OpenRun(run_).ok());
   const std::string store = home_.directory / "releases";

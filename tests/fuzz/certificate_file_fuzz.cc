@@ -17,7 +17,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::certificate_file {
 namespace {
 
 constexpr char kBegin[] = "20260101000000Z", kEnd[] = "21260101000000Z";
@@ -210,8 +210,6 @@ constexpr Kind kKinds[] = {{"CERTIFICATE", FuzzPeer},
                            {"PRIVATE KEY", FuzzKey},
                            {"PUBLIC KEY", FuzzPublicKey}};
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const std::string key = Der<EVP_PKEY>(&i2d_PrivateKey, KeyOf('p').get());
   const struct {
@@ -248,15 +246,17 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   static const World world;
   FuzzInput bytes(data, size);
   const Kind& kind = kKinds[bytes.Byte() % std::size(kKinds)];
   const bool is_text = bytes.Bit();
   const std::string rest(bytes.Rest());
   kind.fuzz(is_text ? rest : Pem(kind.label, rest), world);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"certificate_file", 5'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::certificate_file

@@ -25,7 +25,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::client_requests {
 namespace {
 
 constexpr int kFeatures = 6, kRank = 2;
@@ -496,8 +496,6 @@ std::string Seed(std::initializer_list<int> bytes) {
   return seed;
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   // The caller; then calls. A start: statistics, random W_0.
@@ -579,11 +577,8 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  dpnmf::SetLogLevel("off");
+void RunOne(const std::uint8_t* data, std::size_t size) {
+  SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   static World world;
@@ -594,5 +589,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   world.caller = kCallers[caller < 192 ? caller % 3 : 0];
   for (int calls = 0; calls < 6 && !bytes.empty(); ++calls)
     FuzzCall(&bytes, &world);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"client_requests", 500, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::client_requests

@@ -24,7 +24,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::curator_replies {
 namespace {
 
 constexpr int kFeatures = 4, kRank = 2;
@@ -289,7 +289,8 @@ v1::GetLedgerReply LedgerOf(FuzzInput* bytes) {
   ledger.mutable_guarantee()->mutable_cap()->set_units(CostOf(bytes));
   *ledger.mutable_position() = PositionOf(bytes);
   ledger.mutable_own_charged()->set_units(CostOf(bytes));
-  ledger.mutable_own_reserved()->set_units(CostOf(bytes));
+  if (const std::string here = CostOf(bytes); here != "0")
+    ledger.mutable_own_charged_here()->set_units(here);
   for (int left = bytes->Byte() % 3; left > 0; --left) {
     v1::LedgerCharge& charge = *ledger.add_own_charges();
     charge.set_sequence(bytes->Byte());
@@ -437,8 +438,6 @@ std::string Repeated(std::initializer_list<int> bytes) {
   return text;
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const std::string position = Repeated({3, 0, 0, 0, 1});
   // No status; the usual data set; a ledger without rows, cap 1.
@@ -491,11 +490,8 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  dpnmf::SetLogLevel("off");
+void RunOne(const std::uint8_t* data, std::size_t size) {
+  SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   static World world;
@@ -504,5 +500,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Train(&world);
   PlanAndBudget(&world);
   Items(&world);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"curator_replies", 3'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::curator_replies

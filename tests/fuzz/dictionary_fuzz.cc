@@ -2,7 +2,8 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/hostile_request.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::dictionary {
+namespace {
 
 std::vector<std::string> FuzzSeeds() { return HostileSeeds(); }
 
@@ -20,11 +21,14 @@ std::vector<std::string> ExpectedOutcomes() {
           "refused rows-malformed"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dpnmf::fuzz::FuzzInput bytes(data, size);
-  const auto problem = dpnmf::fuzz::WhatIsWrong(dpnmf::fuzz::RequestOf(&bytes));
-  dpnmf::fuzz::Demand(!problem.has_value(), problem.value_or(""));
-  return 0;
+void RunOne(const std::uint8_t* data, std::size_t size) {
+  FuzzInput bytes(data, size);
+  const auto problem = WhatIsWrong(RequestOf(&bytes));
+  Demand(!problem.has_value(), problem.value_or(""));
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"dictionary", 20'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::dictionary

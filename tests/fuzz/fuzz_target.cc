@@ -38,7 +38,23 @@ bool IsControl(char c) {
   return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
 }
 
+std::vector<FuzzTarget>& Registered() {
+  static auto* const targets = new std::vector<FuzzTarget>;
+  return *targets;
+}
+
 }  // namespace
+
+bool Register(const FuzzTarget& target) {
+  Registered().push_back(target);
+  return true;
+}
+
+const std::vector<FuzzTarget>& Targets() { return Registered(); }
+
+std::string CorpusOf(const FuzzTarget& target) {
+  return DPNMF_SOURCE_DIR "/tests/fuzz/corpus/" + std::string(target.name);
+}
 
 double FuzzInput::Double() {
   const std::uint8_t choice = Byte();

@@ -1,9 +1,9 @@
 // What a fuzz target offers, and the bytes that it reads.
 //
-// A target is one *_fuzz.cc: LLVMFuzzerTestOneInput, which returns 0 or dies
-// through Demand, and FuzzSeeds. Linked with replay_main.cc it is a ctest test
-// under any compiler; with -DDPNMF_BUILD_FUZZERS=ON (clang) it is a libFuzzer
-// program besides. No input may crash it, and none makes it depend on another.
+// A target is one *_fuzz.cc, in a namespace of its own. All of them are in
+// fuzz_replay, which runs them as ctest tests under any compiler; with
+// -DDPNMF_BUILD_FUZZERS=ON (clang) each is a libFuzzer program besides. No
+// input may crash it, and none makes it depend on another.
 #ifndef DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
 #define DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -16,17 +16,28 @@
 
 #include "absl/status/status.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                                      std::size_t size);
-
 namespace dpnmf::fuzz {
 
-// Inputs to begin with: made by code, the same at every call.
-std::vector<std::string> FuzzSeeds();
+struct FuzzTarget {
+  std::string_view name;
+  // Mutations of its seeds that a replay makes, unless its command line says
+  // otherwise.
+  std::uint64_t runs;
+  // Returns, or dies through Demand.
+  void (*run_one)(const std::uint8_t* data, std::size_t size);
+  // Inputs to begin with: made by code, the same at every call.
+  std::vector<std::string> (*seeds)();
+  // Outcomes that a replay of `runs` must have come to, each at least once: a
+  // target that refuses everything, or nothing, tests nothing.
+  std::vector<std::string> (*expected_outcomes)();
+};
 
-// Outcomes that a replay of the default length must have come to, each at least
-// once: a target that refuses everything, or nothing, tests nothing.
-std::vector<std::string> ExpectedOutcomes();
+// Each target's file calls it once, before main. Returns true.
+bool Register(const FuzzTarget& target);
+// Those that are linked into this program.
+const std::vector<FuzzTarget>& Targets();
+// The directory of a target's kept inputs, which need not be there.
+std::string CorpusOf(const FuzzTarget& target);
 
 // Prints `what` and aborts unless `holds`.
 void Demand(bool holds, std::string_view what);

@@ -39,7 +39,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::local_requests {
 namespace {
 
 using nlohmann::json;
@@ -548,8 +548,6 @@ json DeclareRequest(const std::string& population) {
           {"by", "me"}};
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   // Requests on the control socket.
@@ -694,14 +692,16 @@ std::vector<std::string> ExpectedOutcomes() {
           "http 421"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  dpnmf::SetLogLevel("off");
+void RunOne(const std::uint8_t* data, std::size_t size) {
+  SetLogLevel("off");
   constexpr void (*kKinds[])(FuzzInput*) = {FuzzRequest, FuzzAnswer, FuzzDoor,
                                             FuzzPage};
   FuzzInput bytes(data, size);
   kKinds[bytes.Byte() % std::size(kKinds)](&bytes);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"local_requests", 2'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::local_requests

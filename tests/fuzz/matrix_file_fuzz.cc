@@ -16,7 +16,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::matrix_file {
 namespace {
 
 using curator::LoadedMatrix;
@@ -118,8 +118,6 @@ void DemandUsable(LoadedMatrix matrix, curator::Normalisation normalisation) {
   }
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   NpyHeader header;
   header.dtype = "<f4";
@@ -199,10 +197,7 @@ std::vector<std::string> ExpectedOutcomes() {
           "flag-unused"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   constexpr const char* kNames[] = {"a.csv", "a.tsv",  "a.txt", "a.mtx",
                                     "a.npy", "a.data", "names", "a.npz"};
   static const OneFile file;
@@ -211,28 +206,33 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string name = kNames[kind % 16 % std::size(kNames)];
   const LoadOptions options = OptionsOf(&bytes);
   const std::string_view content = bytes.Rest();
-  if (DeclaresMillions(content)) return 0;
+  if (DeclaresMillions(content)) return;
   const bool compress = (kind & 16) != 0;
   const std::string path =
       file.Write(name, compress ? Compressed(content) : content);
   if (name == "names") {
-    const auto names = dpnmf::curator::LoadFeatureNames(path);
-    Count(names.ok() ? "names" : dpnmf::ReasonCode(names.status()));
+    const auto names = curator::LoadFeatureNames(path);
+    Count(names.ok() ? "names" : ReasonCode(names.status()));
     if (!names.ok()) DemandRefusal(names.status());
-    return 0;
+    return;
   }
-  auto matrix = dpnmf::curator::LoadMatrix(path, (kind & 32) != 0, options);
+  auto matrix = curator::LoadMatrix(path, (kind & 32) != 0, options);
   if (!matrix.ok()) {
     DemandRefusal(matrix.status());
-    Count(dpnmf::ReasonCode(matrix.status()));
-    return 0;
+    Count(ReasonCode(matrix.status()));
+    return;
   }
   Count(matrix->sparse ? "sparse" : "dense");
   DemandSound(*matrix, options);
   const bool is_npy = content.starts_with("\x93NUMPY");
   if (is_npy && options.format == nullptr) DemandWhole(*matrix, content);
   DemandUsable(*std::move(matrix), (kind & 64) != 0
-                                       ? dpnmf::curator::Normalisation::kL2
-                                       : dpnmf::curator::Normalisation::kNone);
-  return 0;
+                                       ? curator::Normalisation::kL2
+                                       : curator::Normalisation::kNone);
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"matrix_file", 20'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::matrix_file

@@ -14,7 +14,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "zlib.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::model_file {
 namespace {
 
 constexpr RatingScale kOneToFive = {.low_units = 10'000, .high_units = 50'000};
@@ -122,8 +122,6 @@ void DemandUsable(const NamedItemModel& model) {
   }
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   // Kind, then the file.
   const auto seed = [](char kind, const std::string& content) {
@@ -175,25 +173,27 @@ std::vector<std::string> ExpectedOutcomes() {
           "token-audience"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   FuzzInput bytes(data, size);
   const std::uint8_t kind = bytes.Byte() % 3;
   const std::string content(bytes.Rest());
   if (kind == 2) {
     TryToken(content);
-    return 0;
+    return;
   }
   const auto model =
-      dpnmf::ParseItemModel(kind == 1 ? WithChecksums(content) : content);
+      ParseItemModel(kind == 1 ? WithChecksums(content) : content);
   if (!model.ok()) {
     DemandRefusal(model.status());
-    Count(dpnmf::ReasonCode(model.status()));
-    return 0;
+    Count(ReasonCode(model.status()));
+    return;
   }
   Count("model");
   DemandUsable(*model);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"model_file", 20'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::model_file

@@ -33,7 +33,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::parties {
 namespace {
 
 using curator::ExchangeKey;
@@ -534,7 +534,7 @@ class ScriptedStream final : public analyst::RunStream {
     return position;
   }
 
-  const fuzz::Round& round_ = TheRound();
+  const parties::Round& round_ = TheRound();
   const Script& script_;
 };
 
@@ -902,8 +902,6 @@ std::string Replaced(std::string text, const std::string& from,
   return text.replace(at, from.size(), to);
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
   const std::string text = TextOf(SomeFederation());
@@ -1040,15 +1038,17 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   constexpr void (*kKinds[])(FuzzInput*) = {
       FuzzFederation, FuzzOffers, FuzzSum, FuzzCommand, FuzzAnswer, FuzzKeys};
   FuzzInput bytes(data, size);
   kKinds[bytes.Byte() % std::size(kKinds)](&bytes);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"parties", 2'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::parties

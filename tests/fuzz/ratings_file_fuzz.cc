@@ -20,7 +20,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::ratings_file {
 namespace {
 
 using curator::ItemTable;
@@ -217,8 +217,6 @@ void FuzzStored(FuzzInput* bytes, const OneFile& files) {
   Came("stored people", curator::RatedUsers::Read(files.directory(), **data));
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const auto seed = [](int kind, int flags, const std::string& content) {
     return std::string({static_cast<char>(kind), static_cast<char>(flags)}) +
@@ -288,14 +286,16 @@ std::vector<std::string> ExpectedOutcomes() {
           "users-mismatch"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   constexpr void (*kKinds[])(FuzzInput*, const OneFile&) = {
       FuzzRatings, FuzzItems, FuzzStored};
   static const OneFile files;
   FuzzInput bytes(data, size);
   kKinds[bytes.Byte() % std::size(kKinds)](&bytes, files);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"ratings_file", 15'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::ratings_file

@@ -14,7 +14,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::record_file {
 namespace {
 
 // ------------------------------------------------------ a backup's manifest
@@ -113,8 +113,6 @@ void FuzzReceipts(const std::string& text) {
   }
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const std::string line = LineOf(SomeReceipt());
   return {std::string(1, 0) + kUnkeyed,
@@ -132,15 +130,17 @@ std::vector<std::string> ExpectedOutcomes() {
           "receipts refused", "receipt good",     "receipt bad"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   FuzzInput bytes(data, size);
   const bool is_manifest = !bytes.Bit();
   const std::string text(bytes.Rest());
   is_manifest ? FuzzManifest(text) : FuzzReceipts(text);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"record_file", 3'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::record_file

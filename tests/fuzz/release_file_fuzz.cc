@@ -15,7 +15,7 @@
 #include "tests/analyst/fake_curator.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::release_file {
 namespace {
 
 using analyst::AddedRelease;
@@ -198,8 +198,6 @@ std::string SignedAgain(const std::string& file) {
   return ReleaseFileOf(begin);
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   // Kind, then the framed messages, or the file.
   std::vector<std::string> seeds;
@@ -230,15 +228,17 @@ std::vector<std::string> ExpectedOutcomes() {
           "release-newer", "release-differs",        "receipt-invalid"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   FuzzInput bytes(data, size);
   const std::uint8_t kind = bytes.Byte() % 3;
   std::string content(bytes.Rest());
-  if (kind >= 1) content = dpnmf::ReleaseFileOf(content);
+  if (kind >= 1) content = ReleaseFileOf(content);
   if (kind == 2) content = SignedAgain(content);
   TryFile(content);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"release_file", 5'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::release_file

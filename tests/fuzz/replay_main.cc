@@ -1,11 +1,12 @@
 // A fuzz target as a plain test: its seeds, what libFuzzer found (corpus/NAME),
 // then mutations of the seeds.
 //
-//   NAME_replay [--runs N] [--seed S]   seeds, corpus and N mutations
-//   NAME_replay --write-seeds DIR       seeds as files, for libFuzzer
-//   NAME_replay FILE...                 these inputs, as libFuzzer leaves them
+//   fuzz_replay NAME [--runs N] [--seed S]   seeds, corpus and N mutations
+//   fuzz_replay NAME --write-seeds DIR       seeds as files, for libFuzzer
+//   fuzz_replay NAME FILE...                 these inputs, as libFuzzer leaves
+//                                            them
 //
-// An input that fails is printed in hexadecimal and left in ./failed-NAME.
+// An input that fails is printed in hexadecimal and left in ./failed-fuzz_NAME.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -15,25 +16,27 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/outcomes.h"
-#include "tests/fuzz/replay.h"
 
 namespace dpnmf::fuzz {
 namespace {
 
 struct Arguments {
-  std::uint64_t runs = kReplayDefaults.runs;
+  FuzzTarget target;
+  std::uint64_t runs = 0;
   std::uint64_t seed = 20260101;
   std::string seed_directory;
   std::vector<std::string> files;
 };
 
-std::string program_name;
+std::string target_name;
 std::string current;        // the input under way
 std::uint64_t current_run;  // 0: a seed or a file
 double slowest_seconds;     // for the reader alone
@@ -41,7 +44,7 @@ std::uint64_t slowest_run;
 
 // The process is about to die: what it writes need not be safe.
 void ShowInput(int) {
-  const std::string path = "failed-" + program_name;
+  const std::string path = "failed-fuzz_" + target_name;
   std::ofstream(path, std::ios::binary) << current;
   std::cerr << "run " << current_run << ", " << current.size()
             << " bytes, left in " << path << "\n";
@@ -52,12 +55,12 @@ void ShowInput(int) {
   std::_Exit(1);
 }
 
-void RunOne(std::string input) {
+void RunInput(const FuzzTarget& target, std::string input) {
   current = std::move(input);
   // A copy of its own on the heap: a read past its end is seen.
   const std::vector<std::uint8_t> bytes(current.begin(), current.end());
   const auto begin = std::chrono::steady_clock::now();
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  target.run_one(bytes.data(), bytes.size());
   const std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - begin;
   if (seconds.count() <= slowest_seconds) return;
@@ -65,10 +68,10 @@ void RunOne(std::string input) {
   slowest_run = current_run;
 }
 
-int WriteSeeds(const std::string& directory) {
+int WriteSeeds(const FuzzTarget& target, const std::string& directory) {
   std::filesystem::create_directories(directory);
   int number = 0;
-  for (const std::string& seed : FuzzSeeds()) {
+  for (const std::string& seed : target.seeds()) {
     std::ofstream(directory + "/seed-" + std::to_string(number++),
                   std::ios::binary)
         << seed;
@@ -77,46 +80,48 @@ int WriteSeeds(const std::string& directory) {
 }
 
 // In the order of their names.
-std::vector<std::string> CorpusFiles() {
+std::vector<std::string> CorpusFiles(const FuzzTarget& target) {
   std::vector<std::string> files;
   std::error_code none;
   for (const auto& entry :
-       std::filesystem::directory_iterator(kReplayDefaults.corpus, none)) {
+       std::filesystem::directory_iterator(CorpusOf(target), none)) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-int ReplayFiles(const std::vector<std::string>& files) {
+int ReplayFiles(const FuzzTarget& target,
+                const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
     if (!file) {
       std::cerr << path << " cannot be read\n";
       return 2;
     }
-    RunOne(std::string((std::istreambuf_iterator<char>(file)), {}));
+    RunInput(target, std::string((std::istreambuf_iterator<char>(file)), {}));
   }
   return 0;
 }
 
 int Replay(const Arguments& arguments) {
-  const std::vector<std::string> seeds = FuzzSeeds();
-  for (const std::string& seed : seeds) RunOne(seed);
-  const std::vector<std::string> corpus = CorpusFiles();
-  if (const int code = ReplayFiles(corpus); code != 0) return code;
+  const FuzzTarget& target = arguments.target;
+  const std::vector<std::string> seeds = target.seeds();
+  for (const std::string& seed : seeds) RunInput(target, seed);
+  const std::vector<std::string> corpus = CorpusFiles(target);
+  if (const int code = ReplayFiles(target, corpus); code != 0) return code;
   std::mt19937_64 random(arguments.seed);
   for (current_run = 1; current_run <= arguments.runs; ++current_run)
-    RunOne(Mutated(seeds, &random));
+    RunInput(target, Mutated(seeds, &random));
   std::cout << seeds.size() << " seeds, " << corpus.size()
             << " kept inputs and " << arguments.runs << " mutations, seed "
             << arguments.seed << "; the slowest, run " << slowest_run
             << ", took " << slowest_seconds << " s\n";
   for (const auto& [outcome, count] : Outcomes())
     std::cout << "  " << outcome << ": " << count << "\n";
-  if (arguments.runs < kReplayDefaults.runs) return 0;
+  if (arguments.runs < target.runs) return 0;
   int missing = 0;
-  for (const std::string& outcome : ExpectedOutcomes()) {
+  for (const std::string& outcome : target.expected_outcomes()) {
     if (Outcomes().contains(outcome)) continue;
     std::cerr << "no input came to: " << outcome << "\n";
     ++missing;
@@ -124,9 +129,18 @@ int Replay(const Arguments& arguments) {
   return missing == 0 ? 0 : 1;
 }
 
-Arguments Parse(int argc, char** argv) {
+// Nothing if no target has that name.
+std::optional<FuzzTarget> TargetOf(std::string_view name) {
+  for (const FuzzTarget& target : Targets())
+    if (target.name == name) return target;
+  return std::nullopt;
+}
+
+Arguments Parse(const FuzzTarget& target, int argc, char** argv) {
   Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
+  arguments.target = target;
+  arguments.runs = target.runs;
+  for (int i = 2; i < argc; ++i) {
     const std::string flag = argv[i];
     const bool has_value = i + 1 < argc;
     if (flag == "--runs" && has_value) {
@@ -143,13 +157,21 @@ Arguments Parse(int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
-  program_name = std::filesystem::path(argv[0]).filename();
-  const Arguments arguments = Parse(argc, argv);
+  const auto target = TargetOf(argc > 1 ? argv[1] : "");
+  if (!target.has_value()) {
+    std::cerr << "fuzz_replay NAME ...; the targets are:";
+    for (const FuzzTarget& known : Targets()) std::cerr << " " << known.name;
+    std::cerr << "\n";
+    return 2;
+  }
+  target_name = target->name;
+  const Arguments arguments = Parse(*target, argc, argv);
   if (!arguments.seed_directory.empty())
-    return WriteSeeds(arguments.seed_directory);
+    return WriteSeeds(*target, arguments.seed_directory);
   std::signal(SIGABRT, ShowInput);
-  const int code = arguments.files.empty() ? Replay(arguments)
-                                           : ReplayFiles(arguments.files);
+  const int code = arguments.files.empty()
+                       ? Replay(arguments)
+                       : ReplayFiles(*target, arguments.files);
   // No input is to blame for what is found at the process's end.
   std::signal(SIGABRT, SIG_DFL);
   return code;

@@ -39,7 +39,7 @@ for target in "${targets[@]}"; do
   found=$work/$target seeds=$work/$target.seeds log=$work/$target.log
   kept=$here/corpus/$target
   mkdir -p "$found" "$kept"
-  "$build/tests/${target}_replay" --write-seeds "$seeds"
+  "$build/tests/fuzz_replay" "$target" --write-seeds "$seeds"
   # Leaks are looked for at the end: libraries keep what they have allocated
   # for a thread, and to look after each input takes most of the time.
   # A time-out counts wall time, and the machine may be busy: an input of

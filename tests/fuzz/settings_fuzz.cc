@@ -31,7 +31,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::settings {
 namespace {
 
 // Counts and, if refused, demands a proper refusal.
@@ -460,8 +460,6 @@ std::string SomeDescription(std::optional<StoredSums> sums = std::nullopt) {
   return ToJson(stored);
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   NpyHeader header;
   header.dtype = "<f8";
@@ -536,10 +534,7 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   constexpr void (*kTexts[])(const std::string&) = {
       FuzzAllowList, FuzzClientList, FuzzDescription,
       FuzzAnchor,    FuzzPolicy,     FuzzAddress,
@@ -559,5 +554,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     FuzzDictionaryFile(text, files,
                        kind == std::size(kTexts) + 1 ? "w.npy" : "w.csv");
   }
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"settings", 20'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::settings

@@ -18,7 +18,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::stored_state {
 namespace {
 
 template <typename Value>
@@ -333,8 +333,6 @@ std::string Seed(std::initializer_list<int> head, const std::string& rest) {
   return seed + rest;
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const std::string release = EncodeRelease(SomeRelease());
   std::vector<std::string> seeds = {
@@ -410,10 +408,7 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   constexpr void (*kStores[])(FuzzInput*, const OneFile&) = {
@@ -426,5 +421,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   } else {
     kStores[kind % std::size(kStores)](&bytes, files);
   }
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"stored_state", 5'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::stored_state

@@ -20,7 +20,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::train_stream {
 namespace {
 
 using curator::Catalog;
@@ -254,8 +254,6 @@ std::string RoundSeed(char round, char rank) {
   return seed;
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   const std::string close({6, 1});
   std::vector<std::string> seeds;
@@ -305,12 +303,9 @@ std::vector<std::string> ExpectedOutcomes() {
           "refused run-id-malformed"};
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
-  using dpnmf::curator::RandomColumns;
-  dpnmf::SetLogLevel("off");
+void RunOne(const std::uint8_t* data, std::size_t size) {
+  using curator::RandomColumns;
+  SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
   // Neighbours: the last but one has a record, or none at all.
@@ -323,7 +318,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }());
   FuzzInput bytes(data, size);
   const std::string run_id = NextRunId();
-  std::vector<dpnmf::v1::TrainRequest> requests;
+  std::vector<v1::TrainRequest> requests;
   while (!bytes.empty() && requests.size() < 12)
     requests.push_back(RequestOf(&bytes, run_id));
   const Transcript transcript = Send(requests, &one);
@@ -332,9 +327,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (reply.has_end()) Count("released");
     if (reply.has_closed()) Count("closed");
   }
-  if (transcript.status.ok()) return 0;
-  const absl::Status refusal = dpnmf::FromGrpc(transcript.status);
-  Count("refused " + dpnmf::ReasonCode(refusal));
+  if (transcript.status.ok()) return;
+  const absl::Status refusal = FromGrpc(transcript.status);
+  Count("refused " + ReasonCode(refusal));
   DemandRefusal(refusal);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"train_stream", 3'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::train_stream

@@ -14,7 +14,7 @@
 #include "common/wire/status.h"
 #include "tests/fuzz/fuzz_target.h"
 
-namespace dpnmf::fuzz {
+namespace dpnmf::fuzz::wire {
 namespace {
 
 // The next message, its length in front; as it stands if the bytes are none.
@@ -308,8 +308,6 @@ std::string DictionarySeed(std::initializer_list<int> sizes) {
   return seed;
 }
 
-}  // namespace
-
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds, own_limits;
   for (const std::string mechanism :
@@ -365,10 +363,7 @@ std::vector<std::string> ExpectedOutcomes() {
   return outcomes;
 }
 
-}  // namespace dpnmf::fuzz
-
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dpnmf::fuzz;  // NOLINT(google-build-using-namespace)
+void RunOne(const std::uint8_t* data, std::size_t size) {
   constexpr void (*kDecoders[])(FuzzInput*) = {
       FuzzParameters, FuzzPlanner, FuzzStatus, FuzzDictionary, FuzzRelease};
   // The library writes a line for each text that is not UTF-8.
@@ -376,5 +371,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static_cast<void>(previous);
   FuzzInput bytes(data, size);
   kDecoders[bytes.Byte() % std::size(kDecoders)](&bytes);
-  return 0;
 }
+
+[[maybe_unused]] const bool kRegistered =
+    Register({"wire", 5'000, RunOne, FuzzSeeds, ExpectedOutcomes});
+
+}  // namespace
+}  // namespace dpnmf::fuzz::wire

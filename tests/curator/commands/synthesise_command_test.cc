@@ -154,7 +154,7 @@ TEST_F(SynthesiseCommand, AnAnalystCannotTakeTheRunsId) {
     opening.dataset = "people";
     opening.mechanism = "class_moments";
     opening.rounds = 1;
-    opening.cost_per_round = MuSquared::FromUnits(1);
+    opening.cost = MuSquared::FromUnits(1);
     const auto ledger = Ledger::Open(Places());
     ASSERT_TRUE(ledger.ok()) << ledger.status();
     ASSERT_TRUE((*ledger)->OpenRun(opening).ok());
@@ -186,7 +186,7 @@ TEST_F(SynthesiseCommand, ARunOfAnEarlierVersionGoesOn) {
     opening.mechanism = opened.mechanism;
     opening.parameters_hash = opened.request_hash;
     opening.rounds = 1;
-    opening.cost_per_round = opened.cost;
+    opening.cost = opened.cost;
     const auto ledger = Ledger::Open(Places());
     ASSERT_TRUE(ledger.ok()) << ledger.status();
     ASSERT_TRUE((*ledger)->OpenRun(opening).ok());

@@ -32,8 +32,8 @@ inline ExactSums SmallSums() {
 
 inline RunOpening SmallRun(const std::string& run_id) {
   RunOpening opening = OpeningFor(run_id, 4);
-  opening.cost_per_round =
-      CostOfDrawing(SmallParts(), Adjacency::kReplaceOne).value();
+  PriceRounds(&opening,
+              CostOfDrawing(SmallParts(), Adjacency::kReplaceOne).value());
   return opening;
 }
 

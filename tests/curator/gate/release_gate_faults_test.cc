@@ -40,7 +40,7 @@ TEST(ReleaseGateCrash, BeforeTheCommitTheRoundIsReleasedAfterwards) {
   CrashReleasing(&home, "before-commit");
   EXPECT_EQ(home.Charged(), MuSquared());
   EXPECT_FALSE(home.Release(1).value().value().lost);
-  EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+  EXPECT_EQ(home.Charged(), CostOfRound(home.run));
 }
 
 TEST(ReleaseGateCrash, Theorem9BetweenChargeAndStoreTheRowIsDead) {
@@ -53,15 +53,15 @@ TEST(ReleaseGateCrash, Theorem9BetweenChargeAndStoreTheRowIsDead) {
       return ReleaseGateForTesting::Zeros(parts, threads);
     });
     CrashReleasing(&home, place);
-    EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+    EXPECT_EQ(home.Charged(), CostOfRound(home.run));
     EXPECT_TRUE(home.Release(1).value().value().lost);
     EXPECT_TRUE(home.gate->Find(RequestFor(home.run, 1))->value().value().lost);
     EXPECT_EQ(draws, 0) << "the dead row was drawn again";
-    EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+    EXPECT_EQ(home.Charged(), CostOfRound(home.run));
     EXPECT_FALSE(home.Release(2).value().value().lost);
     EXPECT_EQ(draws, 1);
     EXPECT_EQ(home.ledger->CloseRun("dns:analyst", "run").value(),
-              *MuSquared::Multiply(home.run.cost_per_round, 2));
+              *MuSquared::Multiply(CostOfRound(home.run), 2));
   }
 }
 
@@ -70,7 +70,7 @@ TEST(ReleaseGateCrash, AfterTheStoreTheReleaseIsThere) {
   CrashReleasing(&home, "after-store");
   const auto released = home.Release(1).value();
   EXPECT_FALSE(released.value().lost);
-  EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+  EXPECT_EQ(home.Charged(), CostOfRound(home.run));
   home.Reopen();
   EXPECT_EQ(home.Release(1).value().value().parts, released.value().parts);
 }
@@ -110,7 +110,7 @@ TEST(ReleaseGateDisk, AStoreLostAfterTheChargeLosesTheRoundAlone) {
   failpoint::on_reach = nullptr;
   home.Reopen();
   EXPECT_TRUE(home.Release(1).value().value().lost);
-  EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+  EXPECT_EQ(home.Charged(), CostOfRound(home.run));
   EXPECT_FALSE(home.Release(2).value().value().lost);
 }
 

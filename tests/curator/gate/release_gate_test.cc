@@ -170,7 +170,7 @@ TEST(ReleaseGate, AMissingOrDamagedReleaseIsLostAndNeverDrawnAgain) {
       const auto again = home.Release(1).value();
       EXPECT_TRUE(again.value().lost);
       EXPECT_TRUE(again.value().parts.empty());
-      EXPECT_EQ(again.value().cost, home.run.cost_per_round);
+      EXPECT_EQ(again.value().cost, CostOfRound(home.run));
       EXPECT_TRUE(
           home.gate->Find(RequestFor(home.run, 1))->value().value().lost);
       EXPECT_EQ(home.Charged(), charged);
@@ -287,7 +287,7 @@ TEST(ReleaseGate, DiagonalAndOffDiagonalEntriesGetTheirOwnNoise) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
   RunOpening opening = OpeningFor("run", kRounds);
-  opening.cost_per_round = CostOfDrawing(parts, Adjacency::kReplaceOne).value();
+  PriceRounds(&opening, CostOfDrawing(parts, Adjacency::kReplaceOne).value());
   ASSERT_TRUE(ledger->OpenRun(opening).ok());
   const auto gate =
       ReleaseGate::Create(ledger.get(), home.directory / "store", 1).value();
@@ -341,7 +341,7 @@ TEST(ReleaseGate, ManyThreadsWithOneRequestGetOneRelease) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(draws, 1);
-  EXPECT_EQ(home.Charged(), home.run.cost_per_round);
+  EXPECT_EQ(home.Charged(), CostOfRound(home.run));
 }
 
 }  // namespace

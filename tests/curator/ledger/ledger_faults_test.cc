@@ -65,9 +65,9 @@ TEST(LedgerCrash, AfterTheCommitTheRoundIsChargedOnce) {
     const auto ledger = home.Open();
     ASSERT_NE(ledger, nullptr);
     const RunOpening opening = OpeningFor("run");
-    EXPECT_EQ(ledger->PositionOf("people")->charged, opening.cost_per_round);
+    EXPECT_EQ(ledger->PositionOf("people")->charged, CostOfRound(opening));
     EXPECT_FALSE(ledger->ChargeRound(ChargeFor(opening, 1)).value().is_new);
-    EXPECT_EQ(ledger->PositionOf("people")->charged, opening.cost_per_round);
+    EXPECT_EQ(ledger->PositionOf("people")->charged, CostOfRound(opening));
     EXPECT_EQ(ledger->OpenRun(opening)->next_round, 2u);
     EXPECT_EQ(ReadAnchor(home.options.anchor_directory).value()->row_count, 4u);
   }

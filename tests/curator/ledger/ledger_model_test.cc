@@ -20,9 +20,7 @@ class LedgerModel {
     std::vector<Charge> charges;
     bool closed = false;
 
-    Uint128 Reserved() const {
-      return opening.rounds * opening.cost_per_round.units();
-    }
+    Uint128 Reserved() const { return opening.cost.units(); }
     Uint128 Charged() const {
       Uint128 sum = 0;
       for (const Charge& charge : charges) sum += charge.cost.units();
@@ -57,14 +55,14 @@ class LedgerModel {
       const RunOpening& o = found->second.opening;
       if (o.identity != opening.identity ||
           o.population != opening.population || o.rounds != opening.rounds ||
-          o.cost_per_round != opening.cost_per_round ||
+          o.cost != opening.cost ||
           o.parameters_hash != opening.parameters_hash) {
         return "run-differs";
       }
       return found->second.closed ? "run-closed" : "";
     }
     if (!caps_.contains(opening.population)) return "population-unknown";
-    const Uint128 asked = opening.rounds * opening.cost_per_round.units();
+    const Uint128 asked = opening.cost.units();
     const Totals all = TotalsOf(opening.population);
     if (all.charged + all.reserved + asked > caps_.at(opening.population))
       return "budget-exhausted";
@@ -194,8 +192,8 @@ class History {
     opening.population = kind % 2 == 0 ? "people" : "others";
     if (Below(40) == 0) opening.population = "strangers";
     opening.rounds = 1 + (kind / 2) % 6;
-    opening.cost_per_round =
-        Fraction(CapOf(PolicyFor("people")), 7 + (kind / 16) % 200);
+    PriceRounds(&opening,
+                Fraction(CapOf(PolicyFor("people")), 7 + (kind / 16) % 200));
     if (Below(20) == 0) opening.parameters_hash = DigestOfNumber(Below(9));
     if (Below(3) == 0)
       opening.identity_cap = Fraction(CapOf(PolicyFor("people")), 3);

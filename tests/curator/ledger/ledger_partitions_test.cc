@@ -127,11 +127,10 @@ TEST(LedgerPartitions, Theorem15TheSumOfEveryPartitionStaysBelowTheCap) {
             const auto found = sums.find(name);
             return found == sums.end() ? Uint128{0} : found->second;
           };
-          fits = fits &&
-                 (!Reads(data->first, name) ||
-                  of(before.charged) + of(before.reserved) +
-                          opening.rounds * opening.cost_per_round.units() <=
-                      cap);
+          fits = fits && (!Reads(data->first, name) ||
+                          of(before.charged) + of(before.reserved) +
+                                  opening.cost.units() <=
+                              cap);
         }
         const auto opened = ledger->OpenRun(opening);
         ASSERT_EQ(ReasonCode(opened.status()), fits ? "" : "budget-exhausted");
@@ -214,7 +213,7 @@ TEST(LedgerPartitions, WeakTwinsReadSomebodyMoreOftenThanTheCapAllows) {
     const Accountant real = [&](const std::string& dataset, int parts) {
       RunOpening opening =
           OpeningOn(dataset, "run-" + std::to_string(++count), 1, 1);
-      opening.cost_per_round =
+      opening.cost =
           MuSquared::FromUnits(CapOf(PolicyFor("people")).units() / 16 *
                                static_cast<std::uint32_t>(parts));
       return ledger->OpenRun(opening).ok() &&
@@ -261,11 +260,11 @@ TEST(LedgerPartitions, EachHasTheWholeCapAndDataInNoneHaveWhatIsLeftOfAll) {
   const Position feb = ledger->PositionFor("people", "feb").value();
   EXPECT_EQ(feb.partition, "feb");
   EXPECT_EQ(feb.charged, MuSquared());
-  EXPECT_EQ(feb.reserved, jan.cost_per_round);
+  EXPECT_EQ(feb.reserved, jan.cost);
   EXPECT_EQ(ledger->PositionFor("people", "mar")->left, feb.cap);
   const Position all = ledger->PositionFor("people", "mixed").value();
   EXPECT_EQ(all.partition, "");
-  EXPECT_EQ(all.charged, jan.cost_per_round) << "the most that one has";
+  EXPECT_EQ(all.charged, jan.cost) << "the most that one has";
   EXPECT_EQ(all.left, ledger->PositionFor("people", "jan-b")->left);
   // What is given back is given back where it was reserved.
   ASSERT_TRUE(ledger->CloseRun("dns:analyst", "four").ok());
@@ -278,14 +277,14 @@ TEST(LedgerPartitions, TheLimitOfAnIdentityHoldsInEachPartition) {
   const auto ledger = OpenPartitioned(home);
   const auto open = [&](const std::string& dataset, const std::string& run) {
     RunOpening opening = OpeningOn(dataset, run, 1, 2);
-    opening.identity_cap = opening.cost_per_round;
+    opening.identity_cap = opening.cost;
     return ReasonCode(ledger->OpenRun(opening).status());
   };
   EXPECT_EQ(open("jan-a", "one"), "");
   EXPECT_EQ(open("jan-b", "two"), "identity-budget-exhausted");
   EXPECT_EQ(open("feb", "three"), "");
   EXPECT_EQ(open("mixed", "four"), "identity-budget-exhausted");
-  const MuSquared cost = OpeningOn("feb", "x", 1, 2).cost_per_round;
+  const MuSquared cost = OpeningOn("feb", "x", 1, 2).cost;
   EXPECT_EQ(ledger->PositionFor("people", "feb", "dns:analyst")->reserved,
             cost);
   EXPECT_EQ(ledger->PositionFor("people", "mixed", "dns:analyst")->reserved,

@@ -111,7 +111,7 @@ TEST(Ledger, AnIdentityMayHaveSoManyRunsWithoutACharge) {
     RunOpening opening = OpeningFor(run);
     opening.identity = identity;
     opening.most_uncharged_runs = 3;
-    opening.cost_per_round = Fraction(CapOf(PolicyFor("people")), 100);
+    PriceRounds(&opening, Fraction(CapOf(PolicyFor("people")), 100));
     return ledger->OpenRun(opening).status();
   };
   const std::string own = OpeningFor("1").identity;
@@ -126,7 +126,7 @@ TEST(Ledger, AnIdentityMayHaveSoManyRunsWithoutACharge) {
   EXPECT_TRUE(open("1", own).ok()) << "an open run goes on";
   // A charge makes room: its run counts no more, and it allows one itself.
   RunOpening opening = OpeningFor("1");
-  opening.cost_per_round = Fraction(CapOf(PolicyFor("people")), 100);
+  PriceRounds(&opening, Fraction(CapOf(PolicyFor("people")), 100));
   ASSERT_TRUE(ledger->ChargeRound(ChargeFor(opening, 1)).ok());
   EXPECT_TRUE(open("6", own).ok());
   EXPECT_TRUE(open("7", own).ok());
@@ -141,7 +141,7 @@ TEST(Ledger, OpeningARunReservesItsWholeCost) {
   EXPECT_EQ(opened.next_round, 1u);
   EXPECT_FALSE(opened.was_open);
   const Position position = ledger->PositionOf("people").value();
-  EXPECT_EQ(position.reserved, *MuSquared::Multiply(opening.cost_per_round, 4));
+  EXPECT_EQ(position.reserved, *MuSquared::Multiply(CostOfRound(opening), 4));
   EXPECT_EQ(position.charged, MuSquared());
 }
 
@@ -171,7 +171,7 @@ TEST(Ledger, RefusesAnotherRequestUnderTheSameRunId) {
       [](RunOpening* o) { o->parameters_hash = DigestOfNumber(8); },
       [](RunOpening* o) { o->rounds = 3; },
       [](RunOpening* o) { o->population = "others"; },
-      [](RunOpening* o) { o->cost_per_round = MuSquared::FromUnits(5); }};
+      [](RunOpening* o) { o->cost = MuSquared::FromUnits(5); }};
   for (const auto& change : changes) {
     RunOpening other = opening;
     change(&other);
@@ -195,27 +195,41 @@ TEST(Ledger, FillsTheCapToTheLastUnitAndNotBeyond) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
   RunOpening whole = OpeningFor("whole", 1);
-  whole.cost_per_round = CapOf(PolicyFor("people"));
+  whole.cost = CapOf(PolicyFor("people"));
   RunOpening beyond = whole;
   beyond.run_id = "beyond";
-  beyond.cost_per_round =
-      MuSquared::FromUnits(whole.cost_per_round.units() + 1);
+  beyond.cost = MuSquared::FromUnits(whole.cost.units() + 1);
   EXPECT_CODE(ledger->OpenRun(beyond), "budget-exhausted");
   EXPECT_TRUE(ledger->OpenRun(whole).ok());
   RunOpening tiny = OpeningFor("tiny", 1);
-  tiny.cost_per_round = MuSquared::FromUnits(1);
+  tiny.cost = MuSquared::FromUnits(1);
   EXPECT_CODE(ledger->OpenRun(tiny), "budget-exhausted");
 }
 
+// The largest costs there are, also beside a reservation: no sum wraps around.
 TEST(Ledger, RefusesACostThatNoBudgetHolds) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();
   RunOpening opening = OpeningFor("run", 100'000);
-  opening.cost_per_round =
-      MuSquared::FromUnits((static_cast<Uint128>(1) << 120) - 1);
-  EXPECT_CODE(ledger->OpenRun(opening), "budget-exhausted");
-  opening.rounds = 1;
-  EXPECT_CODE(ledger->OpenRun(opening), "budget-exhausted");
+  for (const std::uint64_t rows : {2u, 3u}) {
+    for (const Uint128 units :
+         {(static_cast<Uint128>(1) << 120) - 1, ~Uint128{0}}) {
+      opening.cost = MuSquared::FromUnits(units);
+      EXPECT_CODE(ledger->OpenRun(opening), "budget-exhausted");
+    }
+    EXPECT_EQ(ledger->PositionOf("people")->row_count, rows);
+    ASSERT_TRUE(ledger->OpenRun(OpeningFor("reserved")).ok());
+  }
+}
+
+TEST(Ledger, RefusesARunThatCostsNothing) {
+  const LedgerHome home;
+  const auto ledger = home.OpenWithPeople();
+  RunOpening opening = OpeningFor("run");
+  opening.cost = MuSquared();
+  EXPECT_EQ(ledger->OpenRun(opening).status().code(),
+            absl::StatusCode::kInternal);
+  EXPECT_EQ(ledger->PositionOf("people")->row_count, 2u);
 }
 
 TEST(Ledger, SaysAskedSpentReservedAndTheLargestRunInOneSentence) {
@@ -268,9 +282,9 @@ TEST(Ledger, ARefusalNamesTheLargestRunThatFitsAllBudgets) {
   constexpr std::string_view kLargest = "largest run ";
   const double largest = std::strtod(
       text.c_str() + text.find(kLargest) + kLargest.size(), nullptr);
-  opening.cost_per_round = LargestCost(Conversion::kRdp, largest, 1e-5).value();
+  opening.cost = LargestCost(Conversion::kRdp, largest, 1e-5).value();
   EXPECT_TRUE(ledger->OpenRun(opening).ok()) << text;
-  EXPECT_GT(opening.cost_per_round, Fraction(cap, 9)) << text;
+  EXPECT_GT(opening.cost, Fraction(cap, 9)) << text;
 }
 
 TEST(Ledger, ChargesRoundsInOrder) {
@@ -283,11 +297,11 @@ TEST(Ledger, ChargesRoundsInOrder) {
   const ChargedRow first = ledger->ChargeRound(ChargeFor(opening, 1)).value();
   EXPECT_TRUE(first.is_new);
   EXPECT_EQ(first.sequence, 4u);
-  EXPECT_EQ(first.cost, opening.cost_per_round);
+  EXPECT_EQ(first.cost, CostOfRound(opening));
   EXPECT_TRUE(ledger->ChargeRound(ChargeFor(opening, 2)).value().is_new);
   EXPECT_CODE(ledger->ChargeRound(ChargeFor(opening, 3)), "round-out-of-order");
   const Position position = ledger->PositionOf("people").value();
-  EXPECT_EQ(position.charged, *MuSquared::Multiply(opening.cost_per_round, 2));
+  EXPECT_EQ(position.charged, *MuSquared::Multiply(CostOfRound(opening), 2));
   EXPECT_EQ(position.reserved, MuSquared());
 }
 
@@ -382,7 +396,7 @@ TEST(Ledger, RefusesAChargeAboveTheReservation) {
   const RunOpening opening = OpeningFor("run", 2);
   ASSERT_TRUE(ledger->OpenRun(opening).ok());
   Charge charge = ChargeFor(opening, 1);
-  charge.cost = MuSquared::FromUnits(2 * opening.cost_per_round.units() + 1);
+  charge.cost = MuSquared::FromUnits(2 * CostOfRound(opening).units() + 1);
   const absl::Status status = ledger->ChargeRound(charge).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(ReasonCode(status), "charge-over-reservation");
@@ -411,12 +425,12 @@ TEST(Ledger, ClosingReturnsWhatWasNotCharged) {
   ASSERT_TRUE(ledger->OpenRun(opening).ok());
   ASSERT_TRUE(ledger->ChargeRound(ChargeFor(opening, 1)).ok());
   const MuSquared returned = ledger->CloseRun("dns:analyst", "run").value();
-  EXPECT_EQ(returned, *MuSquared::Multiply(opening.cost_per_round, 3));
+  EXPECT_EQ(returned, *MuSquared::Multiply(CostOfRound(opening), 3));
   const Position position = ledger->PositionOf("people").value();
   EXPECT_EQ(position.reserved, MuSquared());
-  EXPECT_EQ(position.charged, opening.cost_per_round);
+  EXPECT_EQ(position.charged, CostOfRound(opening));
   EXPECT_EQ(position.left,
-            *MuSquared::Subtract(position.cap, opening.cost_per_round));
+            *MuSquared::Subtract(position.cap, CostOfRound(opening)));
   ledger.reset();
   ledger = home.Open();
   EXPECT_EQ(ledger->CloseRun("dns:analyst", "run").value(), returned);
@@ -452,7 +466,7 @@ TEST(Ledger, ListsTheChargesOfOneIdentityInPages) {
   EXPECT_THAT(rounds, testing::ElementsAre(1, 2, 3, 4, 5));
   const auto position = ledger->PositionOf("people", "dns:analyst").value();
   EXPECT_EQ(position.charge_count, 5u);
-  EXPECT_EQ(position.charged, *MuSquared::Multiply(mine.cost_per_round, 5));
+  EXPECT_EQ(position.charged, *MuSquared::Multiply(CostOfRound(mine), 5));
   EXPECT_EQ(ledger->PositionOf("people", "dns:nobody")->charge_count, 0u);
 }
 
@@ -541,7 +555,7 @@ TEST(Ledger, ChargesOneRoundOnceFromManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(charged, 1);
-  EXPECT_EQ(ledger->PositionOf("people")->charged, opening.cost_per_round);
+  EXPECT_EQ(ledger->PositionOf("people")->charged, CostOfRound(opening));
 }
 
 TablePublication PublicationOf(std::uint64_t label,
@@ -638,7 +652,7 @@ TEST(LedgerPublication, RunsGoOnOnAVoidPopulation) {
   EXPECT_EQ(ledger->VoidBefore("people", after.sequence), 1'700'000'000);
   EXPECT_EQ(ledger->VoidBefore("strangers", after.sequence), std::nullopt);
   EXPECT_EQ(ledger->PositionOf("people")->charged,
-            MuSquared::Multiply(opening.cost_per_round, 2));
+            MuSquared::Multiply(CostOfRound(opening), 2));
   EXPECT_TRUE(ledger->CloseRun(opening.identity, opening.run_id).ok());
 }
 

@@ -61,6 +61,14 @@ inline MuSquared Fraction(MuSquared cost, std::uint32_t count) {
   return MuSquared::Divide(cost, count);
 }
 
+// All rounds of the run cost the same.
+inline void PriceRounds(RunOpening* opening, MuSquared cost) {
+  opening->cost = *MuSquared::Multiply(cost, opening->rounds);
+}
+inline MuSquared CostOfRound(const RunOpening& opening) {
+  return MuSquared::Divide(opening.cost, opening.rounds);
+}
+
 // A run of `rounds` rounds that costs a `share`-th of the cap of PolicyFor.
 inline RunOpening OpeningFor(const std::string& run_id,
                              std::uint32_t rounds = 4,
@@ -73,13 +81,13 @@ inline RunOpening OpeningFor(const std::string& run_id,
   opening.mechanism = "statistics";
   opening.parameters_hash = DigestOfNumber(7);
   opening.rounds = rounds;
-  opening.cost_per_round = Fraction(CapOf(PolicyFor("people")), share * rounds);
+  PriceRounds(&opening, Fraction(CapOf(PolicyFor("people")), share * rounds));
   return opening;
 }
 
 inline Charge ChargeFor(const RunOpening& opening, std::uint32_t round) {
   return {opening.identity, opening.run_id, round, DigestOfNumber(1000 + round),
-          opening.cost_per_round};
+          CostOfRound(opening)};
 }
 
 // A data directory with a ledger and its anchor.

@@ -344,7 +344,7 @@ TEST_F(RemoveByOperator, IsRefusedOnceAFederationMayHaveReleasedAboutIt) {
   opening.dataset = "hospitals";
   opening.mechanism = "moments";
   opening.rounds = 1;
-  opening.cost_per_round = MuSquared::FromUnits(1);
+  opening.cost = MuSquared::FromUnits(1);
   ASSERT_TRUE(ledger_->OpenRun(opening).ok());
   Stop();
   EXPECT_EQ(ReasonCode(RemoveIt("mine").status()), "dataset-used");

@@ -103,7 +103,7 @@ class StatusTest : public ::testing::Test {
     opening.dataset = "public-n";
     opening.mechanism = "statistics";
     opening.rounds = 4;
-    opening.cost_per_round = *MuSquared::RoundUp(cost);
+    opening.cost = *MuSquared::Multiply(*MuSquared::RoundUp(cost), 4);
     ASSERT_TRUE(curator->ledger->OpenRun(opening).ok());
   }
   static void Charge(Curator* curator, const std::string& identity,

@@ -592,8 +592,7 @@ TEST_F(PublishSyntheticTest, HasItsChargeAndItsGuaranteeAndNothingElse) {
   for (const auto& [field, value] : label.items()) fields.push_back(field);
   EXPECT_THAT(fields, ElementsAre("format", "table", "charge", "guarantee"));
   EXPECT_EQ(label["charge"]["run_id"], "run");
-  EXPECT_EQ(label["charge"]["mu_squared_units"],
-            opening_.cost_per_round.UnitsText());
+  EXPECT_EQ(label["charge"]["mu_squared_units"], opening_.cost.UnitsText());
   EXPECT_EQ(label["guarantee"]["epsilon"], 1);
   EXPECT_EQ(label["guarantee"]["adjacency"], "replace_one");
   EXPECT_FALSE(label["guarantee"].contains("void_since_unix_seconds"));
