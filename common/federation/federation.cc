@@ -24,17 +24,6 @@ absl::Status Malformed(std::string_view what) {
       absl::StrCat("The federation's file is malformed: ", View(what), "."));
 }
 
-// [a-z0-9][a-z0-9._-]{0,63}
-bool IsMemberName(std::string_view text) {
-  const auto plain = [](char c) {
-    return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9');
-  };
-  return !text.empty() && text.size() <= 64 && plain(text.front()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) {
-           return plain(c) || c == '.' || c == '_' || c == '-';
-         });
-}
-
 absl::Status CheckFields(const Json& object,
                          const std::set<std::string>& known) {
   if (!object.is_object()) return Malformed("an entry is not an object");
@@ -152,6 +141,16 @@ absl::StatusOr<Federation> FederationOf(const Json& json) {
 }
 
 }  // namespace
+
+bool IsMemberName(std::string_view text) {
+  const auto plain = [](char c) {
+    return ('a' <= c && c <= 'z') || ('0' <= c && c <= '9');
+  };
+  return !text.empty() && text.size() <= 64 && plain(text.front()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return plain(c) || c == '.' || c == '_' || c == '-';
+         });
+}
 
 absl::StatusOr<Federation> ParseFederation(std::string_view text) {
   try {

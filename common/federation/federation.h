@@ -63,6 +63,9 @@ struct Federation {
   NoiseShares shares() const { return {size() - colluders, copies}; }
 };
 
+// Whether a member may have this name: [a-z0-9][a-z0-9._-]{0,63}.
+bool IsMemberName(std::string_view text);
+
 // INVALID_ARGUMENT "federation-malformed" with the first thing that is wrong.
 absl::StatusOr<Federation> ParseFederation(std::string_view json);
 // Besides: NOT_FOUND "federation-unreadable".

@@ -1,10 +1,14 @@
 // dpnmf-curator federation-member: this curator's entry for federation.json.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
+#include "common/federation/federation.h"
+#include "common/wire/address.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/data_path_flags.h"
 #include "curator/data/dataset.h"
@@ -17,7 +21,31 @@ struct MemberFlags {
   std::string data_dir, name, dataset, address;
 };
 
+absl::Status Malformed(std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument,
+                 "federation-member-malformed", sentence);
+}
+
+// An entry that no curator would read is never handed out.
+absl::Status CheckFlags(const MemberFlags& flags) {
+  if (!IsMemberName(flags.name)) {
+    return Malformed(
+        "`--name` must be 1 to 64 of a-z, 0-9, ., _ and -, and begin with a "
+        "letter or a digit.");
+  }
+  const bool plain = std::all_of(
+      flags.address.begin(), flags.address.end(),
+      [](char c) { return '!' <= c && c <= '~' && c != '"' && c != '\\'; });
+  if (!plain || !ParseAddress(flags.address).ok()) {
+    return Malformed(
+        "`--address` must be HOST:PORT, at which the analyst's server finds "
+        "this curator.");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> PrintMember(const MemberFlags& flags) {
+  DPNMF_RETURN_IF_ERROR(CheckFlags(flags));
   DPNMF_ASSIGN_OR_RETURN(
       const std::unique_ptr<Dataset> dataset,
       Dataset::Open(DatasetDirectory(flags.data_dir, flags.dataset)));

@@ -303,7 +303,9 @@ class TextMatrixReader {
       found = static_cast<int>(i) + 1;
     }
     if (!found.has_value() || options_.header == false)
-      return refuse("the file has no header with it; write one");
+      return refuse(
+          "the file's header does not have it; correct the name, or write a "
+          "header if there is none");
     if (options_.id_column.has_value() && options_.id_column != found)
       return refuse("--id-column names another; leave it out");
     if (options_.class_column == found)

@@ -30,6 +30,7 @@ check() { # WHAT COMMAND...
   shift
   if "$@"; then ok "$what"; else no "$what"; fi
 }
+says() { grep -q -- "$1" "$work/out"; }
 die() { no "$1"; for log in "$work"/*.log; do echo "--- $log"; tail -n 5 "$log"; done; summary; }
 summary() { echo "$passed passed, $failed failed"; [ $failed = 0 ]; exit; }
 
@@ -59,6 +60,14 @@ for who in a b c; do
     --epsilon 8 --delta 1e-6 $(dirs $who) >"$work/out" 2>&1 || die "import at $who"
   entry[$who]=$(dpnmf-curator federation-member --data-dir "$work/$who" --dataset "people-$who" --name "hospital-$who" \
     --address "127.0.0.1:${port[$who]}" 2>"$work/out") || die "entry of $who"
+done
+# What federation.json would refuse at every curator is refused where it is written.
+member() { dpnmf-curator federation-member --data-dir "$work/a" --dataset people-a "$@" >"$work/out" 2>&1; }
+refused_name() { ! member --name Hospital_A --address a:1 && says "\`--name\` must be" && says federation-member-malformed; }
+refused_address() { ! member --name a --address "$1" && says "\`--address\` must be" && says federation-member-malformed; }
+check "an entry whose name no federation.json takes is refused" refused_name
+for address in '' 'a' 'a"b:1'; do
+  check "an entry with the address '$address' is refused" refused_address "$address"
 done
 federation() { # NAME COLLUDERS ENTRIES
   echo "{\"federation\": \"$1\", \"colluders\": $2, \"copies\": 1, \"adjacency\": \"replace_one\"," \
@@ -94,7 +103,6 @@ start_analyst() {
   return 1
 }
 alice() { dpnmf --server "127.0.0.1:$analyst_port" $(tls alice) "$@" >"$work/out" 2>&1; }
-says() { grep -q -- "$1" "$work/out"; }
 # PID...: until none is there, for half a minute each; then it is a failure of the test.
 await_gone() {
   local one

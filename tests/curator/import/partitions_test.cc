@@ -161,8 +161,8 @@ TEST_F(PartitionsTest, ARemovedDataSetCountsForEver) {
 TEST_F(PartitionsTest, TheColumnOfIdsIsFoundByItsNameAndByNoOther) {
   ASSERT_EQ(CodeOf("jan", "jan", jan_), "");
   const std::pair<const char*, const char*> wrong[] = {
-      {"visit,a,b\nv1,3,4\nv2,1,1\n", "has no header with it"},
-      {"ann,3,4\ncyd,1,1\n", "has no header with it"},
+      {"visit,a,b\nv1,3,4\nv2,1,1\n", "the file's header does not have it"},
+      {"ann,3,4\ncyd,1,1\n", "the file's header does not have it"},
       {"id,id,a\nann,cyd,1\nbob,dan,2\n", "has it twice"},
       {"a,id\nx,9,2\ny,8,1\n", "one field fewer"}};
   for (const auto& [content, sentence] : wrong) {
