@@ -18,10 +18,15 @@ constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 2;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
 
+// A whole number; get<> alone would take 1.5, -1 and true as well.
+std::uint64_t Whole(const ShardsFile& json, const char* key) {
+  return json.at(key).get_ref<const ShardsFile::number_unsigned_t&>();
+}
+
 // Throws if a field is missing or of a wrong type.
 Shards DecodeShards(const std::string& text) {
   const ShardsFile json = ShardsFile::parse(text);
-  const auto version = json.at("format_version").get<std::uint64_t>();
+  const auto version = Whole(json, "format_version");
   if (version != kShardsVersion && version != kPartsVersion)
     throw std::invalid_argument("another program version wrote it");
   Shards shards;
@@ -43,7 +48,7 @@ Shards DecodeShards(const std::string& text) {
   }
   if (shards.parts.size() != shards.columns.size())
     throw std::invalid_argument("its parts and their columns differ");
-  shards.nonzeros = json.at("nonzeros").get<std::uint64_t>();
+  shards.nonzeros = Whole(json, "nonzeros");
   return shards;
 }
 

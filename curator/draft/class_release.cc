@@ -24,6 +24,9 @@ absl::Status Damaged(const std::string& problem) {
                               "synthesise`, which costs nothing."));
 }
 
+// Of 2^-data_bits; more than any lattice has.
+constexpr int kMostBits = 1'000;
+
 std::uint64_t WholeNumber(const Json& json, const char* key) {
   return json.at(key).get_ref<const Json::number_unsigned_t&>();
 }
@@ -96,8 +99,8 @@ ClassRelease Decoded(const Json& json) {
   release.delta = json.at("delta").get<double>();
   const Json& values = json.at("release");
   const Json& bits = values.at("data_bits");
-  if (!bits.is_number_integer())
-    throw std::invalid_argument("its lattice is not a whole number");
+  if (!bits.is_number_integer() || bits < -kMostBits || bits > kMostBits)
+    throw std::invalid_argument("its lattice is not a whole number in range");
   release.data_bits = bits.get<int>();
   release.stddev_steps = WholeNumber(values, "stddev_steps");
   for (const Json& entry : values.at("sums")) {

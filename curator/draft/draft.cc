@@ -58,7 +58,8 @@ Draft Decode(const Json& json) {
   constexpr std::size_t kFields = 9;
   if (!json.is_object() || json.size() != kFields)
     throw std::invalid_argument("it has missing or unknown fields");
-  if (json.at("format").get<std::uint64_t>() != kDraftFormat)
+  if (json.at("format").get_ref<const Json::number_unsigned_t&>() !=
+      kDraftFormat)
     throw std::invalid_argument("another program version wrote it");
   Draft draft;
   const std::string kind = json.at("kind").get<std::string>();

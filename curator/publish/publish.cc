@@ -413,15 +413,19 @@ absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
   try {
     if (text("ledger") != ledger.id())
       return ChargeNotFound("it names another ledger");
-    const auto row = ledger.RowAt(charge.at("sequence").get<std::uint64_t>());
+    // get<> alone would take 1.5 and -1 as well.
+    const auto number = [&](const char* field) {
+      return charge.at(field)
+          .get_ref<const nlohmann::ordered_json::number_unsigned_t&>();
+    };
+    const auto row = ledger.RowAt(number("sequence"));
     if (!row.ok() || row->kind != RowKind::kCharge ||
         HexOf(row->hash) != text("row_hash")) {
       return ChargeNotFound("its row is not in it");
     }
     if (row->population != text("population") ||
         row->dataset != text("dataset") || row->run_id != text("run_id") ||
-        row->mechanism != text("mechanism") ||
-        row->round != charge.at("round").get<std::uint64_t>() ||
+        row->mechanism != text("mechanism") || row->round != number("round") ||
         row->cost.UnitsText() != text("cost_units")) {
       return ChargeNotFound("the row is of another release");
     }

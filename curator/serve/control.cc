@@ -295,7 +295,8 @@ absl::StatusOr<json> AskControl(const std::string& data_dir,
   try {
     if (answer.contains("ok")) return answer["ok"];
     const json& error = answer.at("error");
-    const int kind = error.at("status").get<int>();
+    const auto kind =
+        error.at("status").get_ref<const json::number_unsigned_t&>();
     const std::string code = error.at("code").get<std::string>();
     constexpr const char* kOfCodes = "abcdefghijklmnopqrstuvwxyz0123456789-";
     if (kind < 1 || kind > 16 || code.empty() || code.size() > 64 ||

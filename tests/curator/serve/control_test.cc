@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -101,6 +102,36 @@ TEST_F(ControlTest, ARefusalComesAsItIs) {
   const absl::Status thrown = Ask({{"request", "throw"}}).status();
   EXPECT_EQ(ReasonCode(thrown), "internal-error");
   EXPECT_THAT(std::string(thrown.message()), HasSubstr("the disk is gone"));
+}
+
+TEST_F(ControlTest, ARefusalWithoutAWholeStatusIsNoAnswer) {
+  for (const char* status : {"1.5", "1e42", "-1", "17", "true", "\"5\""}) {
+    const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, ControlSocket(scratch_.path()).c_str(),
+                 sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address),
+                     sizeof(address)),
+              0);
+    ASSERT_EQ(::listen(listener, 1), 0);
+    std::thread server([&] {
+      const int peer = ::accept(listener, nullptr, nullptr);
+      char request[4096];
+      EXPECT_GT(::recv(peer, request, sizeof(request), 0), 0);
+      const std::string answer = absl::StrCat(
+          R"({"error":{"code":"a","message":"b","status":)", status, "}}\n");
+      EXPECT_EQ(::send(peer, answer.data(), answer.size(), MSG_NOSIGNAL),
+                static_cast<ssize_t>(answer.size()));
+      ::close(peer);
+    });
+    EXPECT_EQ(ReasonCode(Ask({{"request", "refuse"}}).status()),
+              "control-failed")
+        << status;
+    server.join();
+    ::close(listener);
+    ::unlink(address.sun_path);
+  }
 }
 
 TEST_F(ControlTest, WhatIsNoRequestIsRefusedAndTheNextOneIsAnswered) {
