@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/utf8.h"
+#include "common/base/whole_number.h"
 #include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
 #include "nlohmann/json.hpp"
@@ -47,9 +48,8 @@ T Named(const Json& json, const char* key,
   return *value;
 }
 
-// A whole number; get<> alone would take 1.5, -1 and true as well.
 std::uint64_t Whole(const Json& json, const char* key) {
-  return json.at(key).get_ref<const Json::number_unsigned_t&>();
+  return WholeNumberOf(json.at(key));
 }
 
 // A rating in units: |units| <= kLargestRatingUnits.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
+#include "common/base/whole_number.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -18,21 +19,15 @@ constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 2;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
 
-// A whole number; get<> alone would take 1.5, -1 and true as well.
-std::uint64_t Whole(const ShardsFile& json, const char* key) {
-  return json.at(key).get_ref<const ShardsFile::number_unsigned_t&>();
-}
-
 // Throws if a field is missing or of a wrong type.
 Shards DecodeShards(const std::string& text) {
   const ShardsFile json = ShardsFile::parse(text);
-  const auto version = Whole(json, "format_version");
+  const auto version = WholeNumberOf(json.at("format_version"));
   if (version != kShardsVersion && version != kPartsVersion)
     throw std::invalid_argument("another program version wrote it");
   Shards shards;
   for (const ShardsFile& shard : json.at("columns")) {
-    shards.columns.push_back(
-        shard.get_ref<const ShardsFile::number_unsigned_t&>());
+    shards.columns.push_back(WholeNumberOf(shard));
     if (shards.columns.back() > kMostColumns)
       throw std::invalid_argument("a shard has too many columns");
   }
@@ -48,7 +43,7 @@ Shards DecodeShards(const std::string& text) {
   }
   if (shards.parts.size() != shards.columns.size())
     throw std::invalid_argument("its parts and their columns differ");
-  shards.nonzeros = Whole(json, "nonzeros");
+  shards.nonzeros = WholeNumberOf(json.at("nonzeros"));
   return shards;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/whole_number.h"
 #include "common/privacy/class_bounds.h"
 
 namespace dpnmf::curator {
@@ -28,7 +29,7 @@ absl::Status Damaged(const std::string& problem) {
 constexpr int kMostBits = 1'000;
 
 std::uint64_t WholeNumber(const Json& json, const char* key) {
-  return json.at(key).get_ref<const Json::number_unsigned_t&>();
+  return WholeNumberOf(json.at(key));
 }
 
 Json JsonOfDataset(const ClassRelease& release) {

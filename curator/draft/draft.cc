@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/sha256.h"
+#include "common/base/whole_number.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -58,8 +59,7 @@ Draft Decode(const Json& json) {
   constexpr std::size_t kFields = 9;
   if (!json.is_object() || json.size() != kFields)
     throw std::invalid_argument("it has missing or unknown fields");
-  if (json.at("format").get_ref<const Json::number_unsigned_t&>() !=
-      kDraftFormat)
+  if (WholeNumberOf(json.at("format")) != kDraftFormat)
     throw std::invalid_argument("another program version wrote it");
   Draft draft;
   const std::string kind = json.at("kind").get<std::string>();

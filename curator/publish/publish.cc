@@ -17,6 +17,7 @@
 #include "common/base/read_file.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
+#include "common/base/whole_number.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/draft/class_release.h"
@@ -413,19 +414,15 @@ absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
   try {
     if (text("ledger") != ledger.id())
       return ChargeNotFound("it names another ledger");
-    // get<> alone would take 1.5 and -1 as well.
-    const auto number = [&](const char* field) {
-      return charge.at(field)
-          .get_ref<const nlohmann::ordered_json::number_unsigned_t&>();
-    };
-    const auto row = ledger.RowAt(number("sequence"));
+    const auto row = ledger.RowAt(WholeNumberOf(charge.at("sequence")));
     if (!row.ok() || row->kind != RowKind::kCharge ||
         HexOf(row->hash) != text("row_hash")) {
       return ChargeNotFound("its row is not in it");
     }
     if (row->population != text("population") ||
         row->dataset != text("dataset") || row->run_id != text("run_id") ||
-        row->mechanism != text("mechanism") || row->round != number("round") ||
+        row->mechanism != text("mechanism") ||
+        row->round != WholeNumberOf(charge.at("round")) ||
         row->cost.UnitsText() != text("cost_units")) {
       return ChargeNotFound("the row is of another release");
     }

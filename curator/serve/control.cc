@@ -20,6 +20,7 @@
 #include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/log.h"
+#include "common/base/whole_number.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -295,8 +296,7 @@ absl::StatusOr<json> AskControl(const std::string& data_dir,
   try {
     if (answer.contains("ok")) return answer["ok"];
     const json& error = answer.at("error");
-    const auto kind =
-        error.at("status").get_ref<const json::number_unsigned_t&>();
+    const std::uint64_t kind = WholeNumberOf(error.at("status"));
     const std::string code = error.at("code").get<std::string>();
     constexpr const char* kOfCodes = "abcdefghijklmnopqrstuvwxyz0123456789-";
     if (kind < 1 || kind > 16 || code.empty() || code.size() > 64 ||
