@@ -122,24 +122,69 @@ images 256 12 1000 .5
 images 256 12 1000 2
 images 256 12 8000 1
 images 256 12 8000 8
+dense 16 4 200 .5
+dense 16 4 2000 2
+dense 40 6 500 1
+dense 40 6 5000 .2
+dense 100 8 200 2
+dense 100 8 700 .5
+dense 100 8 5000 1
+dense 100 8 50000 8
+dense 200 10 2000 2
+parts 16 4 200 1
+parts 16 4 2000 .3
+parts 40 6 500 2
+parts 40 6 5000 .5
+parts 40 6 50000 2
+parts 100 8 200 1
+parts 100 8 700 2
+parts 100 8 5000 .5
+parts 100 8 20000 8
+parts 200 10 2000 .5
+parts 200 10 20000 2
+text 40 6 500 .5
+text 40 6 5000 2
+text 100 8 200 1
+text 100 8 700 .5
+text 100 8 700 4
+text 100 8 5000 1
+text 100 8 50000 2
+text 200 10 700 2
+text 200 10 5000 .3
+images 100 6 200 1
+images 100 6 2000 .5
+images 100 6 20000 4
+images 225 8 1000 2
 """, "digits": """
 digits 64 10 600 2
 digits 64 10 5000 .5
 digits 64 25 1797 8
 digits 64 25 50000 1
+digits 64 10 150 2
+digits 64 10 600 .5
+digits 64 10 600 8
+digits 64 10 6000 1
 """, "counts": """
 counts 96 8 1000 1
 counts 96 20 1000 8
 counts 96 20 10000 1
+counts 96 10 150 2
+counts 96 10 1000 .5
+counts 96 10 1000 8
 """, "text": """
+
 text1000 1000 10 3000 2
 text1000 1000 10 30000 .5
+
 """, "ratings": """
+
 ratings 1682 5 5000 2
+
 """, "faces": """
 faces 361 20 1000 2
 faces 361 25 5000 1
 faces 361 25 600 8
+faces 361 20 1000 8
 """}
 
 
