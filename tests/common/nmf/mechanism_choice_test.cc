@@ -30,6 +30,15 @@ TEST(ChooseMechanism, TakesTwoMomentsWhereOneIsNoisy) {
   EXPECT_TRUE(Says(wide, "more than 1024 features: a noised mean comes first"));
 }
 
+TEST(ChooseMechanism, DoesNotPraiseItsChoiceWherePeopleAreFew) {
+  EXPECT_TRUE(Says(Faces(), "the best or nearly so"));
+  ChoiceFacts few = Faces();
+  few.users = 400;
+  EXPECT_EQ(Chosen(few), "aimed");
+  EXPECT_TRUE(Says(few, "may be better or worse"));
+  EXPECT_FALSE(Says(few, "the best or nearly so"));
+}
+
 TEST(ChooseMechanism, TakesOneWhereItsNoiseIsNextToNothing) {
   ChoiceFacts many = Faces();
   many.users = 1e7;
