@@ -26,9 +26,10 @@ struct Aim {
 
 // What to ask for after `first`, whose columns have length at most
 // column_bound: at most `most` directions (at least 1; one that is 0, with
-// scale 1, where the first knows none), and a scale at which z is longer than column_bound on average. The curator cuts it to that:
-// people who have much beside U count for less than they would, and the noise
-// is lower. Errors of DenoiseMoments.
+// scale 1, where the first knows none), and a scale at which z is longer than
+// column_bound on average. The curator cuts it to that: people who have much
+// beside U count for less than they would, and the noise is lower. Errors of
+// DenoiseMoments.
 absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,
                           int most, const Stop& stop = {}, int threads = 1);
 
