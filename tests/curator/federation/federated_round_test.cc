@@ -548,6 +548,34 @@ TEST_F(FederatedRoundTest, TheDataSetAloneIsServedAsBefore) {
   EXPECT_EQ(at(0).ChargedOfOthers(), MuSquared());
 }
 
+class PeopleOfTwoCuratorsTest : public HospitalsTest {
+ protected:
+  PeopleOfTwoCuratorsTest() : HospitalsTest(8, /*copies=*/2) {}
+};
+
+// Their rows change in both sums at once: twice the sensitivity, of which two
+// honest curators' noise is enough. One curator's sum changes by one row.
+TEST_F(PeopleOfTwoCuratorsTest, TheNoiseIsForBothRows) {
+  const RunParameters run = FederatedRun("moments");
+  OpenAll(run);
+  const auto offers = OfferAll(1, {});
+  ASSERT_TRUE(sessions_[0]->Contribute(1, {}, offers).ok());
+  const StagePlan& share = sessions_[0]->StageOf(1);
+  const PartPlan whole =
+      PlanRun(run, FactsOf(federation_)).value().stages[0].parts[0];
+  const std::uint64_t own = share.parts[0].stddev_steps;
+  EXPECT_GE(2 * own * own, 4 * whole.stddev_steps * whole.stddev_steps);
+  EXPECT_LT(2 * (own - 1) * (own - 1),
+            4 * whole.stddev_steps * whole.stddev_steps);
+  EXPECT_EQ(at(0).Charged(), share.cost_per_round);
+  const double asked =
+      CostOfDrawing({whole}, Adjacency::kReplaceOne)->ToDouble();
+  EXPECT_NEAR(at(0).Charged().ToDouble() / asked, 1, 1e-4);
+  EXPECT_EQ(at(0).ChargedOfOthers(),
+            CostOfDrawing(share.parts, Adjacency::kReplaceOne).value());
+  EXPECT_NEAR(at(0).ChargedOfOthers().ToDouble() / asked, 0.5, 1e-4);
+}
+
 class SmallSecondAccountTest : public HospitalsTest {
  protected:
   SmallSecondAccountTest() : HospitalsTest(0.5) {}

@@ -199,11 +199,12 @@ class Hospital {
 
 inline std::string FederationText(const std::vector<std::string>& entries,
                                   std::uint32_t colluders = 1,
-                                  double others = 8) {
+                                  double others = 8, std::uint32_t copies = 1) {
   return absl::StrCat(
       "{\"federation\": \"hospitals\", \"colluders\": ", colluders,
-      ", \"copies\": 1, \"adjacency\": \"replace_one\", \"conversion\": "
-      "\"rdp\", \"features\": 12, \"normalisation\": \"l2\", "
+      ", \"copies\": ", copies,
+      ", \"adjacency\": \"replace_one\", \"conversion\": \"rdp\", "
+      "\"features\": 12, \"normalisation\": \"l2\", "
       "\"column_bound\": 1, \"max_rank\": 12, \"max_rounds\": 100, "
       "\"epsilon_if_others_collude\": ",
       others, ", \"members\": [", absl::StrJoin(entries, ", "), "]}");
@@ -212,7 +213,7 @@ inline std::string FederationText(const std::vector<std::string>& entries,
 class HospitalsTest : public ::testing::Test {
  protected:
   HospitalsTest() : HospitalsTest(8) {}
-  explicit HospitalsTest(double others) {
+  explicit HospitalsTest(double others, std::uint32_t copies = 1) {
     std::uint64_t first = 0;
     std::vector<std::string> entries;
     for (std::size_t i = 0; i < kSizes.size(); ++i) {
@@ -221,7 +222,8 @@ class HospitalsTest : public ::testing::Test {
       entries.push_back(hospitals_.back()->Entry());
       first += kSizes[i];
     }
-    federation_ = ParseFederation(FederationText(entries, 1, others)).value();
+    federation_ =
+        ParseFederation(FederationText(entries, 1, others, copies)).value();
     for (const auto& hospital : hospitals_) hospital->Start(federation_);
   }
 
