@@ -52,7 +52,8 @@ ExitCode RunProgram(int argc, const char* const* argv,
                            .config = ClientConfig()};
   const ExitCode code =
       Main(program, argc, argv, environment.out, environment.err);
-  if (code == kExitUnreachable)
+  // The refusal alone is JSON.
+  if (code == kExitUnreachable && !session.json())
     *environment.err << "dpnmf: the server is "
                      << session.options().connection.server
                      << "; run 'dpnmf doctor' to find the cause.\n"

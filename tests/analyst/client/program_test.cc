@@ -118,6 +118,8 @@ TEST_F(Program, AnUnreachableServerIsExitCodeFive) {
   EXPECT_EQ(Run({"datasets"}), kExitUnreachable);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("dpnmf: Nobody. [unreachable]\n"),
                                 HasSubstr("dpnmf doctor")));
+  EXPECT_EQ(Run({"datasets", "--format", "json"}), kExitUnreachable);
+  EXPECT_EQ(nlohmann::json::parse(err_.str())["error"]["code"], "unreachable");
 }
 
 TEST_F(Program, TroubleWithTheOwnCertificateIsExitCodeSix) {
