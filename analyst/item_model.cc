@@ -10,7 +10,8 @@
 namespace dpnmf::analyst {
 
 absl::StatusOr<std::optional<NamedItemModel>> ItemModelOf(
-    const std::string& run_id, RunStore* store) {
+    const std::string& run_id, RunStore* store,
+    std::optional<bool> non_negative) {
   DPNMF_ASSIGN_OR_RETURN(const RunRecord record, store->Get(run_id));
   const v1::RunSpecification& specification = record.run.specification();
   const Mechanism* const mechanism =
@@ -19,6 +20,7 @@ absl::StatusOr<std::optional<NamedItemModel>> ItemModelOf(
     return std::optional<NamedItemModel>();
   DPNMF_ASSIGN_OR_RETURN(RunItems items,
                          StoredItems(run_id, specification, store));
+  if (non_negative.has_value()) items.facts.non_negative = *non_negative;
   DPNMF_ASSIGN_OR_RETURN(const LearnerState state, store->ReadLearner(run_id));
   NamedItemModel named;
   DPNMF_ASSIGN_OR_RETURN(named.model,

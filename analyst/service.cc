@@ -384,8 +384,11 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
     if (request.parts()) DPNMF_RETURN_IF_ERROR(CheckParts(request.run_id()));
-    DPNMF_ASSIGN_OR_RETURN(const std::optional<NamedItemModel> items,
-                           ItemModelOf(request.run_id(), parts_.store));
+    std::optional<bool> non_negative;
+    if (request.has_non_negative()) non_negative = request.non_negative();
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::optional<NamedItemModel> items,
+        ItemModelOf(request.run_id(), parts_.store, non_negative));
     DPNMF_RETURN_IF_ERROR(
         AuditEntry("model-sent",
                    {{"identity", admitted.client}, {"run", request.run_id()}}));

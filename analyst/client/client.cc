@@ -296,9 +296,9 @@ absl::StatusOr<v1::GetBudgetReply> AnalystClient::GetBudget(
   return Call(channel_, &Stub::GetBudget, request);
 }
 
-absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
-                                              bool standard_errors,
-                                              bool parts) const {
+absl::StatusOr<Model> AnalystClient::GetModel(
+    const std::string& run_id, bool standard_errors, bool parts,
+    std::optional<bool> non_negative) const {
   grpc::ClientContext context;
   SendTrace(&context);
   v1::GetModelRequest request;
@@ -306,6 +306,7 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
   request.set_standard_errors(standard_errors);
   request.set_feature_names(true);
   request.set_parts(parts);
+  if (non_negative.has_value()) request.set_non_negative(*non_negative);
   Stub stub(channel_);
   const auto stream = stub.GetModel(&context, request);
   ModelReader model;
@@ -316,7 +317,18 @@ absl::StatusOr<Model> AnalystClient::GetModel(const std::string& run_id,
   const absl::Status status = FromGrpc(stream->Finish());
   if (!added.ok()) return added;
   if (!status.ok()) return status;
-  return model.Take(standard_errors, parts);
+  DPNMF_ASSIGN_OR_RETURN(Model taken, model.Take(standard_errors, parts));
+  if (taken.items.has_value() && non_negative.has_value() &&
+      *non_negative != (taken.items->model.level > 0)) {
+    return Refusal(
+        absl::StatusCode::kUnimplemented, "signs-unavailable",
+        absl::StrCat(
+            "The analyst server is of an earlier version and gives "
+            "the item model as the run was started, with ",
+            *non_negative ? "factors of both signs" : "non-negative factors",
+            "; update the server."));
+  }
+  return taken;
 }
 
 absl::Status AnalystClient::ChooseRank(

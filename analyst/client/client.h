@@ -63,10 +63,13 @@ class AnalystClient {
   // Of a data set; empty: of all.
   absl::StatusOr<std::vector<v1::Receipt>> GetReceipts(
       const std::string& dataset) const;
-  // Standard errors and facts of parts take the server a while.
-  absl::StatusOr<Model> GetModel(const std::string& run_id,
-                                 bool standard_errors = false,
-                                 bool parts = false) const;
+  // Standard errors and facts of parts take the server a while. non_negative:
+  // of the item model of a run on ratings; without it, as the run was started.
+  // UNIMPLEMENTED "signs-unavailable": an analyst server of an earlier version.
+  absl::StatusOr<Model> GetModel(
+      const std::string& run_id, bool standard_errors = false,
+      bool parts = false,
+      std::optional<bool> non_negative = std::nullopt) const;
   // Calls on_reply for each reply, in order.
   absl::Status ChooseRank(
       const v1::ChooseRankRequest& request,

@@ -288,6 +288,19 @@ TEST_F(RatingsRun, IsPlannedPaidAndLearntUnderEveryRelation) {
     EXPECT_EQ((*named)->names, SomeItems().names);
     EXPECT_EQ((*named)->model.base, model->base);
     EXPECT_EQ((*named)->model.counts, model->counts);
+    EXPECT_EQ((*named)->model.level, 0);
+    // And as parts, of the same releases.
+    RatingsFacts of_parts = stored.facts;
+    of_parts.non_negative = true;
+    const auto parts = analyst::ItemModelOf(id, store_.get(), true);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    EXPECT_GT((*parts)->model.level, 0);
+    EXPECT_EQ((*parts)->model.loadings,
+              RatingsModel(of_parts, state.memory)->loadings);
+    EXPECT_EQ((*parts)->model.base, model->base);
+    EXPECT_EQ(
+        analyst::ItemModelOf(id, store_.get(), false).value()->model.loadings,
+        model->loadings);
   }
 }
 

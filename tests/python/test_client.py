@@ -240,6 +240,10 @@ def test_a_public_start_is_sent(client):
 def test_items_of_a_run_on_ratings(client):
     run = client.wait(client.train("films", epsilon=4), progress=False)
     items = client.items(run)
+    before = client.budget("films").charged
+    parts = client.items(run, non_negative=True)
+    assert parts.matrices["factors"].min() >= 0 > items.matrices["factors"].min() and parts.level > items.level == 0
+    assert client.budget("films").charged == before
     assert len(items.ids) == 300 and items.matrices["base"].shape == (300, 1) and (items.low, items.high) == (1, 5)
     assert code_of(StateError, client.model, run) == "run-not-dictionary"
 

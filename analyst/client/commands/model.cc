@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct ModelFlags {
   std::string order = "row";
   std::string similar;
   std::uint32_t top = 10;
+  bool non_negative = false;
+  bool both_signs = false;
+
+  // Which item model; nothing: as the run was started.
+  std::optional<bool> wants_non_negative() const {
+    if (non_negative == both_signs) return std::nullopt;
+    return non_negative;
+  }
 };
 
 // Whether both names lead to the same file, there or not.
@@ -49,6 +58,10 @@ absl::Status CheckOutput(const ModelFlags& flags) {
   if (flags.output.empty() == flags.similar.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",
                    "Give either `--output FILE` or `--similar ITEM`.");
+  }
+  if (flags.non_negative && flags.both_signs) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",
+                   "Give either `--non-negative` or `--both-signs`.");
   }
   if (flags.output.empty()) return absl::OkStatus();
   const std::string type = ExtensionOf(flags.output);
@@ -233,13 +246,19 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
   DPNMF_ASSIGN_OR_RETURN(
       const auto model,
-      client.GetModel(run_id, !flags.errors.empty(), !flags.parts.empty()));
+      client.GetModel(run_id, !flags.errors.empty(), !flags.parts.empty(),
+                      flags.wants_non_negative()));
   if (model.items.has_value())
     return UseItems(session, flags, model.header, *model.items);
   if (!flags.similar.empty()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ratings",
                    "The run is not on ratings, so it has no items to compare: "
                    "use `--output`.");
+  }
+  if (flags.wants_non_negative().has_value()) {
+    return Refusal(absl::StatusCode::kFailedPrecondition, "run-not-ratings",
+                   "The run is not on ratings: its W is non-negative. Leave "
+                   "out `--non-negative` and `--both-signs`.");
   }
   if (ExtensionOf(flags.output) == ".npz")
     return OutputTypeUnknown(flags.output, ".npy, .csv, .mtx or .png");
@@ -280,10 +299,14 @@ Command ModelCommand(const Session* session) {
           "sampling error (other people would give another W) or "
           "bias.\n\nA run on ratings gives its items' effects, factors and "
           "counts with their standard\nerrors in one file; "
-          "docs/recommender.md has the format.\n\nExamples:\n  dpnmf model "
+          "docs/recommender.md has the format. --non-negative and "
+          "--both-signs give\neither item model of any run on ratings, "
+          "whichever the run was started with: both\nfollow from the same "
+          "releases, and nothing is charged.\n\nExamples:\n  dpnmf model "
           "3f9a --output W.npy\n  dpnmf model 3f9a --output parts.png --shape "
           "8x8\n  dpnmf model 7c21 --output items.npz\n  dpnmf model 7c21 "
-          "--similar 'Star Wars (1977)'",
+          "--similar 'Star Wars (1977)'\n  dpnmf model 7c21 --non-negative "
+          "--output parts.npz",
       .flags =
           {Flag("run", &flags->run, "Id of the run, or its first digits",
                 {.value = "RUN", .required = true}),
@@ -311,7 +334,13 @@ Command ModelCommand(const Session* session) {
                 "name",
                 {.value = "ITEM"}),
            Flag("--top", &flags->top, "For --similar: number of items",
-                {.range = {1, 1000}, .shown = true})},
+                {.range = {1, 1000}, .shown = true}),
+           Flag("--non-negative", &flags->non_negative,
+                "For ratings: the item model as parts that can be read "
+                "[as the run was started]"),
+           Flag("--both-signs", &flags->both_signs,
+                "For ratings: the item model with factors of both signs, "
+                "which predicts better")},
       .run = [session, flags] { return SaveModel(*session, *flags); }};
 }
 

@@ -45,14 +45,9 @@ struct Parts {
   std::vector<std::string> names;  // of the rows; empty if there are none
 };
 
-absl::StatusOr<Parts> PartsOf(const Model& model) {
+Parts PartsOf(const Model& model) {
   if (!model.items.has_value()) return Parts{model.w, model.names};
   const ItemModel& items = model.items->model;
-  if (!(items.level > 0)) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, "factors-signed",
-                   "The factors of this run on ratings have both signs and "
-                   "cannot be read as parts: train with --non-negative.");
-  }
   // Without the person's bias.
   Parts parts{items.loadings.rightCols(items.loadings.cols() - 1),
               model.items->names};
@@ -100,9 +95,12 @@ std::string TopText(const v1::TopReport& report) {
 absl::StatusOr<ExitCode> Top(const Session& session, const TopFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
   DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
-  DPNMF_ASSIGN_OR_RETURN(const Model model, client.GetModel(run_id));
-  DPNMF_ASSIGN_OR_RETURN(const Parts parts, PartsOf(model));
-  const v1::TopReport report = TopReportOf(run_id, parts, flags.words);
+  // Factors of both signs cannot be read part by part.
+  DPNMF_ASSIGN_OR_RETURN(
+      const Model model,
+      client.GetModel(run_id, /*standard_errors=*/false, /*parts=*/false,
+                      /*non_negative=*/true));
+  const v1::TopReport report = TopReportOf(run_id, PartsOf(model), flags.words);
   session.Print(report, TopText(report));
   return kExitOk;
 }
@@ -117,9 +115,10 @@ Command TopCommand(const Session* session) {
       .footer =
           "Entries are relative to the largest of their part. Features "
           "have names if the operator\ndeclared them at import; otherwise "
-          "#3 is row 3 of W. Of a run on ratings with\n--non-negative these "
-          "are the items of each part of its item model.\n\nExample:\n  dpnmf "
-          "top 3f9a --words 8",
+          "#3 is row 3 of W. Of a run on ratings these\nare the items of each "
+          "part of its non-negative item model, also if the run was "
+          "started\nwithout --non-negative.\n\nExample:\n  dpnmf top 3f9a "
+          "--words 8",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--words", &flags->words, "Features of each part",

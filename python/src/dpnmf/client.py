@@ -412,10 +412,12 @@ class Client:
             dataset=Dataset(header.dataset) if header.HasField("dataset") else None,
         )
 
-    def items(self, run: Run | str) -> ItemModel:
-        """The item model of a run on ratings."""
+    def items(self, run: Run | str, *, non_negative: bool | None = None) -> ItemModel:
+        """The item model of a run on ratings. `non_negative`: as parts that can be
+        read (True) or with factors of both signs (False), both of the same releases
+        and free; None: as the run was started."""
         run_id = self.run_id(run)
-        replies = self._model_replies(run_id)
+        replies = self._model_replies(run_id, non_negative=non_negative)
         header = self._header(replies)
         if not header.HasField("item_model"):
             raise StateError("run-not-ratings", "The run has a dictionary and no items; use model().")
@@ -440,12 +442,15 @@ class Client:
             low=header.item_model.low,
             high=header.item_model.high,
             residual_stddev=header.item_model.residual_stddev,
+            level=header.item_model.level,
             matrices={name: reader.take() for name, reader in readers.items()},
         )
 
-    def _model_replies(self, run_id: str, errors: bool = False, parts: bool = False) -> Iterator[Any]:
+    def _model_replies(
+        self, run_id: str, errors: bool = False, parts: bool = False, non_negative: bool | None = None
+    ) -> Iterator[Any]:
         request = analyst_pb2.GetModelRequest(
-            run_id=run_id, standard_errors=errors, feature_names=True, parts=parts
+            run_id=run_id, standard_errors=errors, feature_names=True, parts=parts, non_negative=non_negative
         )
         return self._stream("GetModel", request)
 

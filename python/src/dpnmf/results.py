@@ -352,6 +352,7 @@ class ItemModel:
     high: float
     residual_stddev: float
     matrices: dict[str, Matrix]  # by name: base, factors, count ...
+    level: float = 0  # above 0: non-negative; a profile is at least -level after the bias
 
 
 class RankChoice(_Shown):

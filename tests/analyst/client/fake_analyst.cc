@@ -371,7 +371,10 @@ grpc::Status FakeAnalyst::GetModel(grpc::ServerContext*,
   v1::ModelReply reply;
   const auto found = models.find(request->run_id());
   const Eigen::MatrixXd w = found == models.end() ? model : found->second;
-  const auto item_model = items;
+  const auto item_model =
+      request->non_negative() && non_negative_items.has_value()
+          ? non_negative_items
+          : items;
   const auto feature_names = names;
   const auto feature_weights = weights;
   reply.mutable_header()->mutable_shape()->set_rows(

@@ -46,6 +46,9 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::vector<std::string> names;       // of the rows of `model`
   std::vector<double> weights;          // the same; may be empty
   std::optional<NamedItemModel> items;  // of a run on ratings
+  // Sent in its place where GetModelRequest.non_negative is set; not set: a
+  // server that knows no such field.
+  std::optional<NamedItemModel> non_negative_items;
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
   // What Synthesise sends, and was asked for.

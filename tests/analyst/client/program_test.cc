@@ -70,24 +70,48 @@ TEST_F(Program, TheNearestItemsArePrintedByName) {
 
 TEST_F(Program, TheItemsOfEachPartOfANonNegativeModelAreListed) {
   analyst().items = SampleItemModel(50, 3, 2);
-  EXPECT_EQ(Run({"top", "3f9a"}), kExitState);
-  EXPECT_THAT(err_.str(), HasSubstr("[factors-signed]"));
-  ItemModel& model = analyst().items->model;
+  const std::string file = Path("items.npz");
+  EXPECT_EQ(Run({"top", "3f9a"}), kExitInternal);
+  EXPECT_THAT(err_.str(), HasSubstr("[signs-unavailable]"));
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file, "--non-negative"}),
+            kExitInternal);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  analyst().non_negative_items = analyst().items;
+  ItemModel& model = analyst().non_negative_items->model;
   model.loadings = model.loadings.cwiseAbs() * 0.1;
   model.loadings(7, 1) = 2;
   model.loadings(9, 1) = 1;
   model.loadings(11, 2) = 4;
   model.level = 1;
-  analyst().items->names[9].clear();
+  analyst().non_negative_items->names[9].clear();
   EXPECT_EQ(Run({"top", "3f9a", "--words", "2"}), kExitOk) << err_.str();
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("Item, number 7 1.00, i9 0.50"),
                                 HasSubstr("Item, number 11 1.00")));
   EXPECT_EQ(Run({"top", "3f9a", "--format", "json"}), kExitOk);
   EXPECT_EQ(nlohmann::json::parse(out_.str())["parts"].size(), 2u);
-  const std::string file = Path("items.npz");
-  EXPECT_EQ(Run({"model", "3f9a", "--output", file}), kExitOk) << err_.str();
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file, "--non-negative"}), kExitOk)
+      << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("3 non-negative factors"));
   EXPECT_EQ(ReadItemModel(file)->model.level, 1);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file, "--both-signs"}), kExitOk)
+      << err_.str();
+  EXPECT_EQ(ReadItemModel(file)->model.level, 0);
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file}), kExitOk) << err_.str();
+  EXPECT_EQ(ReadItemModel(file)->model.level, 0);
+}
+
+TEST_F(Program, TheSignsOfFactorsAreAskedForOnceAndOfRunsOnRatingsAlone) {
+  const std::string file = Path("items.npz");
+  EXPECT_EQ(Run({"model", "3f9a", "--output", file, "--both-signs",
+                 "--non-negative"}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("[flags-conflict]"));
+  for (const char* flag : {"--both-signs", "--non-negative"}) {
+    EXPECT_EQ(Run({"model", "3f9a", "--output", Path("W.npy"), flag}),
+              kExitState);
+    EXPECT_THAT(err_.str(), HasSubstr("[run-not-ratings]"));
+    EXPECT_FALSE(std::filesystem::exists(Path("W.npy")));
+  }
 }
 
 // Replies.
