@@ -16,14 +16,14 @@ namespace dpnmf {
 // h_k >= -level after the bias. H_k = h_k + level >= 0 is how much of part k a
 // person has; most people have about `level` of each.
 struct ItemModel {
-  double low = 0, high = 0;       // the declared range of ratings
-  double residual_stddev = 1;     // s > 0
-  Eigen::VectorXd base;           // D: global mean and item effect
-  Eigen::VectorXd base_stddev;    // D: standard error of the item effect
-  Eigen::MatrixXd loadings;       // D x q; the first column: the person's bias
-  Eigen::MatrixXd ranking;        // D x k: loadings of what is rated; k >= 0
-  Eigen::VectorXd popularity;     // D: at least 0; what a new person is shown
-  Eigen::VectorXd counts;         // D: released, sum of 1 / sqrt(n), denoised
+  double low = 0, high = 0;     // the declared range of ratings
+  double residual_stddev = 1;   // s > 0
+  Eigen::VectorXd base;         // D: global mean and item effect
+  Eigen::VectorXd base_stddev;  // D: standard error of the item effect
+  Eigen::MatrixXd loadings;     // D x q; the first column: the person's bias
+  Eigen::MatrixXd ranking;      // D x k: loadings of what is rated; k >= 0
+  Eigen::VectorXd popularity;   // D: at least 0; counts, denoised
+  Eigen::VectorXd counts;       // D: as released, sum of 1 / sqrt(n), any sign
   Eigen::VectorXd counts_stddev;  // D: standard error of the release
   double level = 0;               // 0: h may have any sign
 };

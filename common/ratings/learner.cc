@@ -740,7 +740,9 @@ absl::StatusOr<ItemModel> RatingsModel(const RatingsFacts& facts,
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   model.ranking = learnt.y;
   model.popularity = learnt.counts();
-  model.counts = learnt.counts();
+  model.counts = learnt.has_items
+                     ? VectorXd(learnt.sums.col(0))
+                     : VectorXd(VectorXd::Zero(learnt.items.rows()));
   model.counts_stddev = VectorXd::Constant(
       learnt.items.rows(), learnt.has_items ? learnt.counts_stddev : 0);
   if (!facts.non_negative) return model;

@@ -39,7 +39,7 @@ struct Column {
 constexpr Column kColumns[] = {
     {"base", &ItemModel::base, true},
     {"base_stddev", &ItemModel::base_stddev, false},
-    {"count", &ItemModel::counts, false},
+    {"count", &ItemModel::counts, true},
     {"count_stddev", &ItemModel::counts_stddev, false},
     {"popularity", &ItemModel::popularity, false},
 };

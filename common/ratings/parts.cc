@@ -118,20 +118,20 @@ ItemModel NonNegativeModel(const ItemModel& model, const Stop& stop) {
   ItemModel result = model;
   result.level = kLevel;
   const MatrixXd& loadings = model.loadings;
-  const VectorXd p = model.counts / model.counts.sum();
+  const VectorXd p = model.popularity / model.popularity.sum();
   const double bias = std::sqrt(p.dot(loadings.col(0).cwiseAbs2()));
   if (loadings.cols() < 2) {
     result.loadings = loadings.cwiseAbs();
     return result;
   }
-  const std::vector<Index> items = MostCounted(model.counts);
+  const std::vector<Index> items = MostCounted(model.popularity);
   const MatrixXd l = loadings(items, Eigen::all);
-  VectorXd fitted_p = model.counts(items);
+  VectorXd fitted_p = model.popularity(items);
   fitted_p /= fitted_p.sum();
   const Fit fit = FitParts(l, fitted_p, std::pow(kLeastBias * bias, 2), stop);
   if (Stopped(stop)) return result;
   const MatrixXd w =
-      Ordered(Rows(loadings, l, fitted_p, fit, stop), model.counts);
+      Ordered(Rows(loadings, l, fitted_p, fit, stop), model.popularity);
   result.loadings.resize(loadings.rows(), 1 + w.cols());
   result.loadings.col(0).setConstant(std::sqrt(fit.bias_square));
   result.loadings.rightCols(w.cols()) = w;
