@@ -67,6 +67,11 @@ void CanonicalColumn(const LoadedRatings& ratings, std::uint64_t user,
   }
 }
 
+// Of a column without entries.
+Digest DigestOfZeros(const FingerprintKey& key) {
+  return HmacSha256(std::as_bytes(std::span(key)), {});
+}
+
 PersonFingerprint FirstHalf(const Digest& digest) {
   PersonFingerprint half;
   std::copy_n(digest.begin(), half.size(), half.begin());
@@ -181,11 +186,14 @@ Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
 Digest FingerprintOfDigests(std::uint64_t features,
                             const std::vector<Digest>& sorted,
                             const FingerprintKey& key) {
+  const Digest zeros = DigestOfZeros(key);
   std::vector<std::uint8_t> text;
   AppendInteger(features, 8, &text);
-  AppendInteger(sorted.size(), 8, &text);
+  AppendInteger(sorted.size() - static_cast<std::size_t>(std::count(
+                                    sorted.begin(), sorted.end(), zeros)),
+                8, &text);
   for (const Digest& column : sorted)
-    text.insert(text.end(), column.begin(), column.end());
+    if (column != zeros) text.insert(text.end(), column.begin(), column.end());
   return HmacSha256(std::as_bytes(std::span(key)),
                     std::as_bytes(std::span(text)));
 }
@@ -203,8 +211,7 @@ std::vector<Digest> ColumnDigests(const LoadedMatrix& matrix,
 }
 
 PersonFingerprint CutOfColumn(const Digest& column, const FingerprintKey& key) {
-  const Digest zeros = HmacSha256(std::as_bytes(std::span(key)), {});
-  return column == zeros ? PersonFingerprint{} : FirstHalf(column);
+  return column == DigestOfZeros(key) ? PersonFingerprint{} : FirstHalf(column);
 }
 
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,

@@ -78,18 +78,21 @@ constexpr InputFormat kFormats[] = {
 };
 
 // Lines as MovieLens' u.data, ratings.dat and ratings.csv have them: user,
-// item, rating and the time in seconds since 1970; or a header that names them.
+// item, rating and the time in seconds since 1970; or a header that names a
+// user and, third, the rating.
 bool LooksLikeRatings(std::string_view first_line) {
   constexpr std::uint64_t kYear1973 = 100'000'000;
   constexpr double kLargestRating = 100;
   std::vector<std::string> fields;
   for (const char* separator : {"\t", "::", ",", ";"}) {
     fields = absl::StrSplit(View(first_line), separator);
-    if (fields.size() == 4) break;
+    if (fields.size() == 3 || fields.size() == 4) break;
   }
-  if (fields.size() != 4) return false;
+  if (fields.size() != 3 && fields.size() != 4) return false;
   for (std::string& field : fields) absl::AsciiStrToLower(&field);
-  if (fields[2] == "rating" && absl::StartsWith(fields[3], "time")) return true;
+  if (fields[2] == "rating" && absl::StrContains(fields[0], "user"))
+    return true;
+  if (fields.size() == 3) return false;
   const auto rating = ParseNumber(fields[2]);
   const auto time = ParseWhole(fields[3]);
   return ParseWhole(fields[0]).has_value() &&

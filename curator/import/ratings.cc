@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/utf8.h"
@@ -62,6 +64,16 @@ DecimalText ParseDecimal(std::string_view text) {
     decimal.units = std::min(10 * decimal.units, kTooLarge);
   if (negative) decimal.units = -decimal.units;
   return decimal;
+}
+
+// Of the column of a header.
+bool IsNameOfRatings(std::string_view text) {
+  const std::string name = absl::AsciiStrToLower(View(text));
+  if (name == "r") return true;
+  for (const char* word :
+       {"rating", "score", "star", "value", "preference", "grade", "overall"})
+    if (absl::StrContains(name, word)) return true;
+  return false;
 }
 
 std::optional<EntryProblem> ParseRating(std::string_view text,
@@ -232,9 +244,17 @@ class RatingsReader {
     for (const char separator : {'\t', kDoubleColon, ';', ',', kBlanks}) {
       if (!SplitLine(line, separator, &fields_) || !IsTriple(fields_)) continue;
       separator_ = separator;
+      const std::string rating = FieldText(line, fields_[2]);
       // A rating of a declared item that is no number is an error, no header.
-      return !ParseNumber(fields_[2]).has_value() &&
-             !Find(FieldText(line, fields_[1])).has_value();
+      if (ParseNumber(rating).has_value() ||
+          Find(FieldText(line, fields_[1])).has_value())
+        return false;
+      if (IsNameOfRatings(rating)) return true;
+      return input_.Refuse(
+          "input-not-a-number", 3,
+          absl::StrCat("the rating ", Quoted(rating),
+                       " is not a number; write decimal numbers with a point, "
+                       "or `rating` in its place if this line is a header"));
     }
     return input_.Refuse("input-ragged", 0,
                          "the line is no triple; write user, item, rating and, "

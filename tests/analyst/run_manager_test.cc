@@ -356,7 +356,10 @@ TEST_F(RunManagerTest, ARunThatIsCancelledWaitsForNoMemory) {
   opened.gate.AwaitArrivals(1);
   EXPECT_EQ(WatchAll(before).back().state(), v1::RUN_STATE_CANCELLED);
   EXPECT_EQ(manager_->Get(after)->state(), v1::RUN_STATE_QUEUED);
-  EXPECT_EQ(manager_->Cancel(after)->state(), v1::RUN_STATE_CANCELLING);
+  // Its end may come before the answer.
+  EXPECT_THAT(
+      manager_->Cancel(after)->state(),
+      testing::AnyOf(v1::RUN_STATE_CANCELLING, v1::RUN_STATE_CANCELLED));
   EXPECT_EQ(WatchAll(after).back().state(), v1::RUN_STATE_CANCELLED);
   opened.gate.Open();
   EXPECT_EQ(WatchAll(held).back().state(), v1::RUN_STATE_COMPLETED);

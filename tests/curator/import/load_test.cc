@@ -495,6 +495,8 @@ TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
            {"ratings.dat", "1::1193::5::978300760\n1::661::3::978302109\n"},
            {"ratings.csv",
             "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n"},
+           {"other.csv", "user,item,rating\n1,31,2.5\n"},
+           {"day.csv", "User;Item;Rating;day\n1;31;2.5;7\n"},
            {"some.csv", "1,31,2.5,1260759144\n"}}) {
     const std::string path = scratch.Write(name, text);
     const absl::Status status = LoadMatrix(path, kUsersAreRows).status();
@@ -504,7 +506,11 @@ TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
                                    "with --items FILE, --rating-range LOW,HIGH "
                                    "and --users-count N"));
   }
-  // Four counts, the last of them no time; and what the operator says.
+  // Three counts of people; four, the last of them no time; and what the
+  // operator says.
+  EXPECT_EQ(
+      Loaded("three.csv", "person,item,rating\n1,31,2\n", kUsersAreRows).size(),
+      1u);
   EXPECT_EQ(Loaded("counts.csv", "1,31,2,12\n2,5,1,7\n", kUsersAreRows).size(),
             2u);
   EXPECT_EQ(Loaded("a.csv", "1,31,2,881250949\n8,2,3,881250949\n",
