@@ -100,10 +100,17 @@ absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
   }
   const RatedItems own =
       column.has_value() ? dataset.RatingsOf(*column) : RatedItems{};
+  std::size_t used = 0;
   DPNMF_ASSIGN_OR_RETURN(const std::vector<Recommendation> list,
-                         opened.recommender.Recommend(own, options));
-  const auto reply =
-      ReplyOf(opened.recommender.model(), list, own.items.size());
+                         opened.recommender.Recommend(own, options, &used));
+  if (used < own.items.size()) {
+    absl::FPrintF(stderr,
+                  "dpnmf-curator: note: the numbers of the model are too large "
+                  "for the %d ratings of `%s`: this is the list of a new "
+                  "person, without the items that were rated.\n",
+                  own.items.size(), flags.user);
+  }
+  const auto reply = ReplyOf(opened.recommender.model(), list, used);
   const std::string text =
       flags.format == "json" ? ToJson(reply) : TextOf(reply);
   std::fputs(text.c_str(), stdout);

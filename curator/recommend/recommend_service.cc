@@ -83,9 +83,11 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
     const RatedItems own =
         column ? options_.dataset->RatingsOf(*column) : RatedItems{};
     MutexLock lock(&computing_);
-    DPNMF_ASSIGN_OR_RETURN(const std::vector<Recommendation> list,
-                           options_.recommender->Recommend(own, list_options));
-    return ReplyOf(options_.recommender->model(), list, own.items.size());
+    std::size_t used = 0;
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::vector<Recommendation> list,
+        options_.recommender->Recommend(own, list_options, &used));
+    return ReplyOf(options_.recommender->model(), list, used);
   }
 
   const RecommendServiceOptions options_;

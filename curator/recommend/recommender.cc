@@ -98,8 +98,10 @@ absl::StatusOr<Recommender> Recommender::Create(
 }
 
 absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
-    const RatedItems& own, const ListOptions& options) const {
+    const RatedItems& own, const ListOptions& options,
+    std::size_t* used) const {
   auto list = ListBy(own, own, options);
+  if (used != nullptr) *used = list.ok() ? own.items.size() : 0;
   // One person's overflow must not cost the others their lists.
   if (list.ok() || own.items.empty()) return list;
   return ListBy(RatedItems{}, own, options);

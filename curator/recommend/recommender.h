@@ -60,10 +60,12 @@ class Recommender {
 
   // Best first, equal ones by their place; the own items are left out. Without
   // own ratings, and where the numbers of the model overflow for them: by
-  // popularity, whatever the order. FAILED_PRECONDITION "model-degenerate" if
-  // the numbers overflow without ratings, too.
+  // popularity, whatever the order; *used is how many own ratings the list is
+  // from. FAILED_PRECONDITION "model-degenerate" if the numbers overflow
+  // without ratings, too.
   absl::StatusOr<std::vector<Recommendation>> Recommend(
-      const RatedItems& own, const ListOptions& options) const;
+      const RatedItems& own, const ListOptions& options,
+      std::size_t* used = nullptr) const;
 
   const NamedItemModel& model() const { return model_; }
 

@@ -509,7 +509,7 @@ TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
   // Three counts of people; four, the last of them no time; and what the
   // operator says.
   EXPECT_EQ(
-      Loaded("three.csv", "person,item,rating\n1,31,2\n", kUsersAreRows).size(),
+      Loaded("three.csv", "count,item,rating\n1,31,2\n", kUsersAreRows).size(),
       1u);
   EXPECT_EQ(Loaded("counts.csv", "1,31,2,12\n2,5,1,7\n", kUsersAreRows).size(),
             2u);

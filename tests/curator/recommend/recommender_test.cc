@@ -304,6 +304,21 @@ TEST(Recommend, AModelOfTooManyColumnsIsRefused) {
   }
 }
 
+TEST(Recommend, SaysHowManyOwnRatingsTheListIsFrom) {
+  const auto data = RatedBy({SomeRatings(1, kItems)}, kItems);
+  const RatedItems own = data->RatingsOf(0);
+  for (const double size : {1.0, 1e200}) {
+    NamedItemModel model = SampleItemModel(kItems, 5, 2);
+    model.model.loadings *= size;
+    const std::vector<std::string> items = model.items;
+    const Recommender recommender =
+        Recommender::Create(std::move(model), items, {}, OneToFive()).value();
+    std::size_t used = 1'000;
+    ASSERT_TRUE(recommender.Recommend(own, {}, &used).ok());
+    EXPECT_EQ(used, size == 1 ? own.items.size() : 0);
+  }
+}
+
 // A hostile model within the limits of a file: no crash, and a list for
 // everybody.
 TEST(Recommend, ExtremeModelsGiveEverybodyAList) {
