@@ -56,6 +56,9 @@ ClippedRatings ClippedOf(const RatingsBounds& bounds, Adjacency adjacency,
 // and |(h_1 ... h_r)| <= 1, in units of the prior; |.|^2 <= c_h^2 = 5/4.
 inline constexpr double kProfileConstant = 0.5;
 inline constexpr double kProfileLength = 1;
+// Of `co-ratings`: a request weighs its rows with whole numbers up to this, and
+// damps what lies along the weights by so many of these parts of it.
+inline constexpr std::uint32_t kMostRowWeight = 255, kDampingParts = 64;
 // c_P of `profiles`: 1 + sqrt(q), q the run's `rank`.
 double ProfileMomentBound(std::uint32_t rank);
 

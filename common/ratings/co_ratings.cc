@@ -41,6 +41,18 @@ MatrixXd PrincipalDirections(const MatrixXd& y, const VectorXd& p, Index most) {
 
 }  // namespace
 
+MatrixXd NoisedCoRatings::Damped(const MatrixXd& x) const {
+  if (direction.size() == 0) return x;
+  const Eigen::RowVectorXd along = direction.transpose() * x;
+  return x - direction * ((1 - kept) * along);
+}
+
+MatrixXd NoisedCoRatings::Undamped(const MatrixXd& x) const {
+  if (direction.size() == 0) return x;
+  const Eigen::RowVectorXd along = direction.transpose() * x;
+  return x + direction * ((1 / kept - 1) * along);
+}
+
 double AboveEdge(Index size) { return 1 + std::pow(double(size), -2.0 / 3); }
 
 Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most,
@@ -69,9 +81,21 @@ Spikes SpikesOf(const MatrixXd& matrix, double stddev, Index most,
 bool CountsFromCoRatings(const NoisedCoRatings& co_ratings,
                          const VectorXd& counts, VectorXd* second,
                          VectorXd* stddev, const Stop& stop) {
-  const Spikes first = SpikesOf(co_ratings.c, co_ratings.stddev, 1, stop);
-  if (first.values.size() == 0) return false;
-  VectorXd direction = first.vectors.col(0);
+  VectorXd direction;
+  double length = 0;  // of what `direction` was before: the noise is in it
+  if (co_ratings.direction.size() > 0) {
+    // The first direction is short here, and lies about p: one step of the
+    // power method has no more noise than C has.
+    direction = co_ratings.Undamped(co_ratings.c * co_ratings.direction);
+    length = direction.norm();
+    if (!(length > 0)) return false;
+    direction /= length;
+  } else {
+    const Spikes first = SpikesOf(co_ratings.c, co_ratings.stddev, 1, stop);
+    if (first.values.size() == 0) return false;
+    direction = first.vectors.col(0);
+    length = first.values(0);
+  }
   if (direction.sum() < 0) direction *= -1;
   double overlap = 0;
   for (std::size_t k = 0; k < co_ratings.rows.size(); ++k)
@@ -81,7 +105,7 @@ bool CountsFromCoRatings(const NoisedCoRatings& co_ratings,
   for (std::size_t k = 0; k < co_ratings.rows.size(); ++k) {
     const Index row = co_ratings.rows[k];
     (*second)(row) = overlap * direction(Index(k));
-    (*stddev)(row) = overlap * co_ratings.stddev / first.values(0);
+    (*stddev)(row) = overlap * co_ratings.stddev / length;
   }
   return true;
 }
@@ -96,8 +120,10 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
   MatrixXd wide(size, features.cols() + 2);
   wide << VectorXd::Ones(size), features, popularity;
 
-  // Q: an orthonormal basis of the rows of c_i (1, features_i, popularity_i).
-  const MatrixXd weighted = RowsOf(counts.asDiagonal() * wide, co_ratings.rows);
+  // Q: an orthonormal basis of the rows of c_i (1, features_i, popularity_i),
+  // damped.
+  const MatrixXd weighted =
+      co_ratings.Damped(RowsOf(counts.asDiagonal() * wide, co_ratings.rows));
   const SymmetricEigen gram =
       EigenOfSymmetric(TransposeProduct(weighted, weighted, stop), stop);
   if (Stopped(stop)) return {0, MatrixXd::Zero(size, 0)};
@@ -136,7 +162,8 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
   for (const Index row : co_ratings.rows)
     squared_counts += counts(row) * counts(row);
   for (Index k = 0; k < rest.values.size(); ++k) {
-    const VectorXd loading = rest.vectors.col(k) * std::sqrt(rest.shrunk(k));
+    const VectorXd loading =
+        co_ratings.Undamped(rest.vectors.col(k) * std::sqrt(rest.shrunk(k)));
     const double noise = co_ratings.stddev * co_ratings.stddev / rest.values(k);
     const double variance =
         std::max((loading.squaredNorm() - noise * double(loading.size())) /

@@ -29,10 +29,18 @@ struct Spikes {
 Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev, Eigen::Index most,
                 const Stop& stop = {});
 
+// What was released is T C T for T = I - (1 - kept) p p', up to a factor that
+// all entries share.
 struct NoisedCoRatings {
   Eigen::MatrixXd c;  // M x M
   double stddev = 0;  // of an entry above the diagonal
   std::vector<Eigen::Index> rows;
+  Eigen::VectorXd direction = {};  // p: M, of length 1; empty: T is I
+  double kept = 1;                 // of what lies along p, above 0
+
+  // T x and T^-1 x, column by column.
+  Eigen::MatrixXd Damped(const Eigen::MatrixXd& x) const;
+  Eigen::MatrixXd Undamped(const Eigen::MatrixXd& x) const;
 };
 
 // A second look at the counts of the rows: C's first direction, scaled to

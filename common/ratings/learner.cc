@@ -50,6 +50,13 @@ constexpr Index kMostProducts = 12, kMostProductItems = 2048,
                 kLeastItemsOfProduct = 5;
 // Noise adds to what loadings seem to foretell: of a loading this part is kept.
 constexpr double kKeptLoading = 0.9;
+// Of the numbers of people's ratings n: E(n) / E(sqrt(n))^2, of a usual spread.
+constexpr double kSpreadOfNumbers = 1.25;
+// Co-ratings are damped by this at most, and so little that the first direction
+// stays above the edge of the noise by this factor: it tells of counts as well.
+constexpr double kMostDamping = 0.75, kAboveNoise = 2;
+// Of |m|^2 at most this part is taken to lie along the counts.
+constexpr double kMostAlong = 0.8;
 
 Index FeatureColumns(std::uint32_t declared) {
   return declared == 0 ? 0 : std::min<Index>(32, Index(declared) + 10);
@@ -383,6 +390,51 @@ std::vector<Index> ResidualRows(const RatingsFacts& facts,
   return MostCounted(learnt.counts(), Index(rows));
 }
 
+// What `co-ratings` are asked with. Ratings m of whoever they are lie along the
+// counts c of the items, the more so the more they are. Damped by g along c
+// (docs/privacy.md, theorem 13), C's first eigenvalue changes by (1 - g)^2 / d
+// and all others by 1 / d, d = 1 - (2g - g^2) f with f the part of |m|^2 along
+// c.
+struct CoRatingsRequest {
+  std::vector<Index> rows;
+  VectorXd weights = {};  // M whole numbers; empty: no damping
+  int part = 0;           // g, in parts of kDampingParts
+  double left = 1;        // d
+  double kept() const { return 1 - double(part) / kDampingParts; }
+};
+
+CoRatingsRequest CoRatingsRequestOf(const RatingsFacts& facts,
+                                    const Learnt& learnt,
+                                    const StagePlan& stage) {
+  CoRatingsRequest request{.rows = Rows(facts, learnt)};
+  if (!learnt.has_items) return request;
+  const VectorXd counts = learnt.counts()(request.rows);
+  // E(n) |c|^2 / (sum of c)^2 for each person, n the ratings of the rows.
+  const double first = facts.dataset.adjacency == Adjacency::kOneRating
+                           ? counts.squaredNorm() / counts.sum()
+                           : kSpreadOfNumbers * counts.squaredNorm() *
+                                 learnt.counts().sum() /
+                                 (learnt.people * counts.sum());
+  const double f = std::min(kMostAlong, first / learnt.people);
+  const double least = kAboveNoise * 2 * Stddev(stage.parts[0]) *
+                       std::sqrt(double(counts.size()));
+  constexpr int kMostParts = int(kMostDamping * kDampingParts);
+  for (int part = 1; part <= kMostParts; ++part) {
+    CoRatingsRequest next = request;
+    next.part = part;
+    next.left = 1 - (1 - next.kept() * next.kept()) * f;
+    if (next.kept() * next.kept() / next.left * first < least) break;
+    request = std::move(next);
+  }
+  if (request.part > 0) {
+    request.weights = (counts * (kMostRowWeight / counts.maxCoeff()))
+                          .array()
+                          .round()
+                          .matrix();
+  }
+  return request;
+}
+
 void AddModel(const RatingsFacts& facts, const Learnt& learnt,
               const MatrixXd& loadings, RoundInput* input) {
   const double stddev = ResidualStddev(facts, learnt);
@@ -511,7 +563,11 @@ absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
 absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
                              const std::vector<NoisedMatrix>& parts,
                              Learnt* learnt) {
-  NoisedCoRatings co_ratings{{}, 0, Rows(facts, *learnt)};
+  const CoRatingsRequest request = CoRatingsRequestOf(facts, *learnt, stage);
+  NoisedCoRatings co_ratings;
+  co_ratings.rows = request.rows;
+  co_ratings.kept = request.kept();
+  if (request.part > 0) co_ratings.direction = request.weights.normalized();
   const auto size = Index(co_ratings.rows.size());
   DPNMF_ASSIGN_OR_RETURN(co_ratings.c, SumsOf(parts, 0, stage, size, size));
   co_ratings.stddev = Stddev(stage.parts[0]);
@@ -524,9 +580,14 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
     if (learnt->has_items) SetWithin(facts, learnt);
   }
   // Which people there are is chance as well: Var C_ij ~ C_ij / n.
-  const double mean = std::max(0.0, co_ratings.c.mean());
+  const double mean = std::max(
+      0.0,
+      request.left *
+          co_ratings.Undamped(co_ratings.Undamped(co_ratings.c).transpose())
+              .mean());
   co_ratings.stddev = std::hypot(
-      co_ratings.stddev, std::sqrt(mean) / RootOfRatings(facts, *learnt));
+      co_ratings.stddev,
+      std::sqrt(mean) / RootOfRatings(facts, *learnt) / request.left);
   VectorXd second, second_stddev;
   if (learnt->has_items &&
       CountsFromCoRatings(co_ratings, learnt->counts(), &second, &second_stddev,
@@ -536,7 +597,7 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   const MatrixXd features = SideBySide(BlocksOf(facts), learnt->items.rows());
   CoRatingModel model = FitCoRatings(co_ratings, learnt->counts(), features,
                                      kMostTaste, facts.stopped);
-  learnt->co_scale = model.scale;
+  learnt->co_scale = request.left * model.scale;
   learnt->y = std::move(model.y);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   if (learnt->has_items && learnt->y.cols() > 0)
@@ -687,12 +748,18 @@ absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
   RoundInput input;
   if (release == "items") return input;
   DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, LoadOrUnknown(facts, memory));
-  if (release == "co-ratings" || release == "residuals") {
-    const std::vector<Index> rows = release == "residuals"
-                                        ? ResidualRows(facts, learnt)
-                                        : Rows(facts, learnt);
-    for (const Index row : rows) input.rows.push_back(std::uint32_t(row));
+  std::vector<Index> rows;
+  if (release == "residuals") rows = ResidualRows(facts, learnt);
+  if (release == "co-ratings") {
+    CoRatingsRequest request =
+        CoRatingsRequestOf(facts, learnt, facts.plan.StageOf(round));
+    rows = std::move(request.rows);
+    if (request.part > 0) {
+      input.w = std::move(request.weights);
+      input.numbers = {double(request.part)};
+    }
   }
+  for (const Index row : rows) input.rows.push_back(std::uint32_t(row));
   if (release == "profiles" || release == "residuals")
     AddModel(facts, learnt, learnt.loadings, &input);
   if (release == "corrections")

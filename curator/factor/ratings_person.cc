@@ -134,6 +134,38 @@ std::int64_t RootDown(std::uint64_t x) {
   return static_cast<std::int64_t>(root);
 }
 
+CoRatingGate::CoRatingGate(const Damping& damping, std::uint64_t norm)
+    : norm_(norm) {
+  for (const std::uint64_t weight : damping.weights) length_ += weight * weight;
+  // Rounding b adds up to |p|^2 to |l|^2.
+  if (length_ > 0 && length_ < norm) part_ = damping.part;
+}
+
+CoRatingShare CoRatingGate::ShareOf(std::uint64_t n,
+                                    std::uint64_t along) const {
+  if (!damps()) return {.k = RootDown(norm_ / n)};
+  // With g = part/64 and b = ceil(g k (m.p)/|p|^2),
+  //   |l|^2 <= k^2 (n - (2g - g^2) (m.p)^2/|p|^2) + |p|^2.
+  constexpr Uint128 kWhole = Uint128{kDampingParts} * kDampingParts;
+  const Uint128 rest =
+      kWhole * n * length_ -
+      Uint128{along} * along * (Uint128{2} * kDampingParts - part_) * part_;
+  if (rest == 0) return {};
+  constexpr Uint128 kMostSquare = Uint128{1} << 62;
+  CoRatingShare share;
+  share.k = RootDown(static_cast<std::uint64_t>(std::min(
+      kMostSquare, Uint128{norm_ - length_} * length_ * kWhole / rest)));
+  const Uint128 over = Uint128{kDampingParts} * length_;
+  share.b = static_cast<std::int64_t>(
+      (static_cast<Uint128>(share.k) * along * part_ + over - 1) / over);
+  const Int128 k = share.k, b = share.b;
+  const Int128 squares = k * k * static_cast<Int128>(n) -
+                         2 * k * b * static_cast<Int128>(along) +
+                         b * b * static_cast<Int128>(length_);
+  if (squares > static_cast<Int128>(norm_)) return {};  // the gate
+  return share;
+}
+
 PackedModel::PackedModel(const RatingsRequest& request)
     : rank_(static_cast<int>(request.model->cols()) - 1),
       padded_(Padded(rank_)),

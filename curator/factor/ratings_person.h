@@ -104,6 +104,27 @@ ItemShare ItemShareOf(const RatedItems& ratings, const RatingScale& scale,
 // floor(sqrt(x)).
 std::int64_t RootDown(std::uint64_t x);
 
+// What a person adds to `co-ratings`: l l' for l = k m - b p, |l|^2 <= norm in
+// integers. All zero: nothing.
+struct CoRatingShare {
+  std::int64_t k = 0;
+  std::int64_t b = 0;
+};
+// The gate of `co-ratings`, in integers from the first step on.
+class CoRatingGate {
+ public:
+  CoRatingGate(const Damping& damping, std::uint64_t norm);
+
+  // False: b is 0 for everybody.
+  bool damps() const { return part_ > 0; }
+  // Of a person with n > 0 ratings among the rows, whose weights add up to
+  // `along`, that is m.p.
+  CoRatingShare ShareOf(std::uint64_t n, std::uint64_t along) const;
+
+ private:
+  std::uint64_t norm_, length_ = 0, part_ = 0;  // length: |p|^2
+};
+
 }  // namespace dpnmf::curator
 
 #endif  // DPNMF_CURATOR_FACTOR_RATINGS_PERSON_H_

@@ -46,6 +46,12 @@ struct Worker {
   std::vector<Sums> sums;  // by part
 };
 
+// Arithmetic modulo 2^64.
+std::uint64_t Wrapped(std::int64_t x) { return static_cast<std::uint64_t>(x); }
+void AddWrapped(std::uint64_t x, std::int64_t* sum) {
+  *sum = static_cast<std::int64_t>(Wrapped(*sum) + x);
+}
+
 // Multiplications between two questions whether to stop, some milliseconds. A
 // question asks gRPC and the system, and takes as long as a small solve.
 constexpr double kWorkBetweenStops = 1 << 24;
@@ -92,7 +98,7 @@ absl::StatusOr<std::vector<Sums>> SumOverPeople(
   for (std::size_t i = 1; i < count; ++i) {
     for (std::size_t part = 0; part < total.size(); ++part) {
       for (std::size_t at = 0; at < total[part].size(); ++at)
-        total[part][at] += workers[i].sums[part][at];
+        AddWrapped(Wrapped(workers[i].sums[part][at]), &total[part][at]);
     }
   }
   return total;
@@ -106,6 +112,15 @@ void AddSquare(std::span<const std::size_t> places,
   for (std::size_t j = 0; j < places.size(); ++j) {
     std::int64_t* const column = sums->data() + TriangleSize(places[j]);
     for (std::size_t i = 0; i <= j; ++i) column[places[i]] += x[i] * x[j];
+  }
+}
+
+// The same, modulo 2^64, where every entry of x x' is `square`.
+void AddToSquare(std::span<const std::size_t> places, std::uint64_t square,
+                 Sums* sums) {
+  for (std::size_t j = 0; j < places.size(); ++j) {
+    std::int64_t* const column = sums->data() + TriangleSize(places[j]);
+    for (std::size_t i = 0; i <= j; ++i) AddWrapped(square, &column[places[i]]);
   }
 }
 
@@ -133,6 +148,15 @@ std::uint64_t RatingsBytes(const RatingsShape& shape) {
       (worker + 256) * WorkerCount(shape.users, kBlockUsers, shape.threads);
   return static_cast<std::uint64_t>(
       std::min<Uint128>(bytes, std::numeric_limits<std::uint64_t>::max()));
+}
+
+Damping DampingOf(const RoundInput& input) {
+  Damping damping;
+  if (input.w.size() == 0) return damping;
+  for (Eigen::Index i = 0; i < input.w.rows(); ++i)
+    damping.weights.push_back(static_cast<std::uint32_t>(input.w(i, 0)));
+  damping.part = static_cast<std::uint32_t>(input.numbers[0]);
+  return damping;
 }
 
 absl::StatusOr<ItemSums> ComputeItemSums(const Dataset& data,
@@ -164,28 +188,50 @@ absl::StatusOr<ItemSums> ComputeItemSums(const Dataset& data,
 
 absl::StatusOr<Sums> ComputeCoRatings(const Dataset& data,
                                       std::span<const std::uint32_t> rows,
-                                      int bits, const Execution& execution) {
+                                      const Damping& damping, int bits,
+                                      const Execution& execution) {
   const std::vector<std::int32_t> place_of = PlacesOf(rows, data.features());
   const std::uint64_t norm = NormBoundSteps(1, bits);
+  const CoRatingGate gate(damping, norm);
+  const std::size_t size = gate.damps() ? rows.size() : 0;
+  // Of l l' with l = k m - b p: k^2 m m', k b m, b^2. Each of these may leave
+  // 64 bits; what they make together does not, and is exact modulo 2^64.
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<Sums> sums,
-      SumOverPeople(data, nullptr, {TriangleSize(rows.size())}, norm, execution,
-                    [&](const RatedItems& ratings, Worker* worker) {
-                      std::size_t n = 0;
-                      for (const std::int32_t item : ratings.items) {
-                        const std::int32_t place =
-                            place_of[static_cast<std::size_t>(item)];
-                        if (place >= 0)
-                          worker->places[n++] = static_cast<std::size_t>(place);
-                      }
-                      if (n == 0) return;
-                      // The gate is the root: n k^2 <= norm.
-                      const std::int64_t k = RootDown(norm / n);
-                      std::fill_n(worker->integers.begin(), n, k);
-                      AddSquare(std::span(worker->places).first(n),
-                                std::span(worker->integers).first(n),
-                                &worker->sums[0]);
-                    }));
+      SumOverPeople(
+          data, nullptr, {TriangleSize(rows.size()), size, size > 0 ? 1U : 0U},
+          norm, execution, [&](const RatedItems& ratings, Worker* worker) {
+            std::size_t n = 0;
+            std::uint64_t along = 0;
+            for (const std::int32_t item : ratings.items) {
+              const std::int32_t row = place_of[static_cast<std::size_t>(item)];
+              if (row < 0) continue;
+              const auto place = static_cast<std::size_t>(row);
+              worker->places[n++] = place;
+              if (size > 0) along += damping.weights[place];
+            }
+            if (n == 0) return;
+            const CoRatingShare share = gate.ShareOf(n, along);
+            const std::span places = std::span(worker->places).first(n);
+            AddToSquare(places, Wrapped(share.k) * Wrapped(share.k),
+                        &worker->sums[0]);
+            if (size == 0) return;
+            const std::uint64_t both = Wrapped(share.k) * Wrapped(share.b);
+            for (const std::size_t place : places)
+              AddWrapped(both, &worker->sums[1][place]);
+            AddWrapped(Wrapped(share.b) * Wrapped(share.b),
+                       &worker->sums[2][0]);
+          }));
+  if (size == 0) return std::move(sums[0]);
+  std::size_t at = 0;
+  for (std::size_t j = 0; j < size; ++j) {
+    for (std::size_t i = 0; i <= j; ++i, ++at) {
+      const std::uint64_t p_i = damping.weights[i], p_j = damping.weights[j];
+      AddWrapped(Wrapped(sums[2][0]) * p_i * p_j - Wrapped(sums[1][i]) * p_j -
+                     Wrapped(sums[1][j]) * p_i,
+                 &sums[0][at]);
+    }
+  }
   return std::move(sums[0]);
 }
 

@@ -20,6 +20,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "common/nmf/round_input.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/ratings_bounds.h"
 #include "curator/data/dataset.h"
@@ -46,11 +47,22 @@ absl::StatusOr<ItemSums> ComputeItemSums(const Dataset& data,
                                          const ItemsLattice& lattice,
                                          const Execution& execution);
 
-// Sum of m m' / n over the named rows (strictly ascending, below D), n the
-// person's ratings among them: the upper triangle, in units of 4^-bits.
+// A direction along which every person's m is made shorter: with p the weights
+// of the named rows, T m = m - (part/64) p (p.m)/|p|^2. Where all people rate
+// what is popular, what tells them apart is then more of the whole.
+struct Damping {
+  std::vector<std::uint32_t> weights;  // at most kMostRowWeight; empty: none
+  std::uint32_t part = 0;              // at most kDampingParts
+};
+// Of a request that was found good: w (M x 1) and one number; none without w.
+Damping DampingOf(const RoundInput& input);
+
+// Sum of z z' with z = T m / |T m| and m the person's ratings among the named
+// rows (strictly ascending, below D): the upper triangle, in units of 4^-bits.
+// Without damping it is the sum of m m' / n, n the number of these ratings.
 absl::StatusOr<std::vector<std::int64_t>> ComputeCoRatings(
-    const Dataset& data, std::span<const std::uint32_t> rows, int bits,
-    const Execution& execution);
+    const Dataset& data, std::span<const std::uint32_t> rows,
+    const Damping& damping, int bits, const Execution& execution);
 
 // Sum of h h' + (X'X + I)^-1 over people with ratings, |.| <= c_P of `rank`
 // (ProfileMomentBound), in units of 4^-bits. q x q.

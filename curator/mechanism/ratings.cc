@@ -76,6 +76,33 @@ absl::Status CheckTakesModelAndRows(const RoundInput& input,
   return CheckModel(input, parameters, facts);
 }
 
+// Rows alone, or their weights (M x 1) and by how many parts they damp.
+absl::Status CheckCoRatings(const RoundInput& input,
+                            const RunParameters& parameters,
+                            const DatasetFacts& facts) {
+  if (input.w.size() == 0) return CheckTakesRows(input, parameters, facts);
+  DPNMF_RETURN_IF_ERROR(CheckRows(input.rows, parameters, facts));
+  const auto is_whole = [](double x, double most) {
+    return x >= 0 && x <= most && x == std::floor(x);
+  };
+  bool good = input.w.cols() == 1 &&
+              static_cast<std::size_t>(input.w.rows()) == input.rows.size();
+  for (Eigen::Index i = 0; good && i < input.w.rows(); ++i)
+    good = is_whole(input.w(i, 0), kMostRowWeight);
+  if (!good) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "row-weights-malformed",
+        absl::StrCat("The weights of the rows must be ", input.rows.size(),
+                     " x 1, whole numbers from 0 to ", kMostRowWeight, "."));
+  }
+  if (input.numbers.size() == 1 && is_whole(input.numbers[0], kDampingParts))
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "numbers-malformed",
+      absl::StrCat("`numbers` must be one whole number from 0 to ",
+                   kDampingParts, ", the parts by which the weights damp."));
+}
+
 // ---------------------------------------------------------------------- sums
 
 absl::StatusOr<RoundSums> SumsOfItems(const RoundInput&,
@@ -96,9 +123,10 @@ absl::StatusOr<RoundSums> SumsOfCoRatings(const RoundInput& input,
                                           const RoundContext& context) {
   const PartPlan& part = StageNamed(context.plan, "co-ratings").parts.at(0);
   RoundSums sums;
-  DPNMF_ASSIGN_OR_RETURN(sums.parts.emplace_back(),
-                         ComputeCoRatings(context.data, input.rows,
-                                          BitsOf(part), context.execution));
+  DPNMF_ASSIGN_OR_RETURN(
+      sums.parts.emplace_back(),
+      ComputeCoRatings(context.data, input.rows, DampingOf(input), BitsOf(part),
+                       context.execution));
   return sums;
 }
 
@@ -187,7 +215,8 @@ RoundMemory MemoryOfItems(const RunParameters&, const DatasetDescription& data,
 RoundMemory MemoryOfCoRatings(const RunParameters& parameters,
                               const DatasetDescription& data, int threads) {
   const std::uint64_t rows = parameters.moment_rows;
-  return MemoryWith(data, 0, rows * (rows + 1) / 2, threads);
+  // Of damping: a sum for each row, and one.
+  return MemoryWith(data, 0, rows * (rows + 1) / 2 + rows + 1, threads);
 }
 
 RoundMemory MemoryOfProfiles(const RunParameters& parameters,
@@ -215,7 +244,7 @@ constexpr ReleaseKind kReleases[] = {{.name = "items",
                                       .publish = PublishAll,
                                       .memory = MemoryOfItems},
                                      {.name = "co-ratings",
-                                      .check = CheckTakesRows,
+                                      .check = CheckCoRatings,
                                       .sums = SumsOfCoRatings,
                                       .publish = PublishAll,
                                       .memory = MemoryOfCoRatings,

@@ -47,9 +47,9 @@ absl::StatusOr<std::vector<Sums>> SumsOf(const Dataset& data,
     parts.push_back(std::move(sums.own_means));
     parts.push_back(std::move(sums.items));
   } else if (stage.release == "co-ratings") {
-    DPNMF_ASSIGN_OR_RETURN(
-        parts.emplace_back(),
-        ComputeCoRatings(data, input.rows, exponent / 2, execution));
+    DPNMF_ASSIGN_OR_RETURN(parts.emplace_back(),
+                           ComputeCoRatings(data, input.rows, DampingOf(input),
+                                            exponent / 2, execution));
   } else if (stage.release == "profiles") {
     DPNMF_ASSIGN_OR_RETURN(parts.emplace_back(),
                            ComputeProfileMoments(data, request, run.rank,
