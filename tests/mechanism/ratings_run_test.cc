@@ -430,7 +430,12 @@ RoundInput GoodInput(const std::string& release) {
   RoundInput input;
   if (release == "co-ratings" || release == "residuals")
     input.rows = {0, 2, 3, 9};
-  if (release == "items" || release == "co-ratings") return input;
+  if (release == "items") return input;
+  if (release == "co-ratings") {
+    input.w = Eigen::Vector4d(255, 0, 17, 40);
+    input.numbers = {48};
+    return input;
+  }
   input.w = Eigen::MatrixXd::Constant(kItems, 4, 0.25);
   input.w.col(0).setConstant(3);
   input.w(4, 3) = -1;  // of any sign
@@ -468,6 +473,27 @@ TEST_F(RatingsRun, HostileRequestsAreRefusedAndNothingIsChargedTwice) {
       {"matrix-shape",
        [](auto* i) { i->w = Eigen::MatrixXd::Ones(kItems, 4); }},
       {"numbers-malformed", [](auto* i) { i->numbers = {1}; }}};
+  // Of co-ratings: weights of the rows, and how far they damp.
+  const Case of_weights[] = {
+      {"row-weights-malformed",
+       [](auto* i) { i->w = Eigen::MatrixXd::Ones(5, 1); }},
+      {"row-weights-malformed",
+       [](auto* i) { i->w = Eigen::MatrixXd::Ones(4, 2); }},
+      {"row-weights-malformed",
+       [](auto* i) { i->w = Eigen::MatrixXd::Ones(kItems, 4); }},
+      {"row-weights-malformed", [](auto* i) { i->w(2, 0) = 0.5; }},
+      {"row-weights-malformed", [](auto* i) { i->w(2, 0) = 256; }},
+      {"row-weights-malformed", [](auto* i) { i->w(2, 0) = -1; }},
+      {"row-weights-malformed", [&](auto* i) { i->w(2, 0) = nan; }},
+      {"numbers-malformed", [](auto* i) { i->w.resize(0, 0); }},
+      {"numbers-malformed", [](auto* i) { i->numbers.clear(); }},
+      {"numbers-malformed",
+       [](auto* i) {
+         i->numbers = {1, 1};
+       }},
+      {"numbers-malformed", [](auto* i) { i->numbers = {65}; }},
+      {"numbers-malformed", [](auto* i) { i->numbers = {0.5}; }},
+      {"numbers-malformed", [&](auto* i) { i->numbers = {nan}; }}};
   const Case of_rows[] = {
       {"rows-malformed", [](auto* i) { i->rows = {}; }},
       {"rows-malformed",
@@ -500,7 +526,11 @@ TEST_F(RatingsRun, HostileRequestsAreRefusedAndNothingIsChargedTwice) {
         EXPECT_EQ(ReasonCode(session.Round(round, input).status()), bad.code);
       }
     };
-    good.w.size() > 0 ? refuses(of_models) : refuses(of_no_model);
+    if (release == "co-ratings") {
+      refuses(of_weights);
+    } else {
+      good.w.size() > 0 ? refuses(of_models) : refuses(of_no_model);
+    }
     good.rows.empty() ? refuses(of_no_rows) : refuses(of_rows);
     EXPECT_EQ(ReasonCode(session.Round(0, good).status()),
               "round-out-of-range");
@@ -525,7 +555,14 @@ TEST_F(RatingsRun, HostileRequestsAreRefusedAndNothingIsChargedTwice) {
       EXPECT_EQ(ReasonCode(session.Round(round, other).status()),
                 "round-differs");
     };
-    if (good.w.size() > 0) {
+    if (release == "co-ratings") {
+      differs([](auto* i) { i->w(3, 0) += 1; });
+      differs([](auto* i) { i->numbers[0] += 1; });
+      differs([](auto* i) {
+        i->w.resize(0, 0);
+        i->numbers.clear();
+      });
+    } else if (good.w.size() > 0) {
       differs([](auto* i) { i->w(3, 2) = std::nextafter(i->w(3, 2), 1.0); });
       differs([](auto* i) { i->w = i->w.leftCols(3).eval(); });
       differs(

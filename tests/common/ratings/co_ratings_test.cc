@@ -115,8 +115,53 @@ TEST(CoRatingsTest, CountsComeBackFromTheFirstDirection) {
   EXPECT_EQ(stddev(100), INFINITY);
 }
 
+// The same C as it is released with a quarter of what lies along the counts.
+void Damp(const VectorXd& counts, double stddev, NoisedCoRatings* co_ratings) {
+  co_ratings->direction = counts(co_ratings->rows).normalized();
+  co_ratings->kept = 0.25;
+  co_ratings->c =
+      co_ratings->Damped(co_ratings->Damped(co_ratings->c).transpose()) +
+      SymmetricNoise(Index(co_ratings->rows.size()), stddev, 14);
+}
+
+TEST(CoRatingsTest, WhatIsDampedComesBack) {
+  PlantedTaste planted = PlantTaste(120, 120, 1e-6);
+  const MatrixXd whole = planted.co_ratings.c;
+  Damp(planted.counts, 1e-6, &planted.co_ratings);
+  EXPECT_LT(planted.co_ratings.c.norm(), 0.5 * whole.norm());
+  EXPECT_LT(
+      (planted.co_ratings.Undamped(
+           planted.co_ratings.Undamped(planted.co_ratings.c).transpose()) -
+       whole)
+          .norm(),
+      1e-3);
+  const CoRatingModel model =
+      FitCoRatings(planted.co_ratings, planted.counts, planted.features, 16);
+  EXPECT_NEAR(model.scale, 0.01, 0.001);
+  EXPECT_LT((Kernel(model.y) - Kernel(planted.y)).norm(),
+            0.1 * Kernel(planted.y).norm());
+}
+
+// Counts that were off by a fifth when C was asked for.
+TEST(CoRatingsTest, CountsComeBackFromWhatIsDamped) {
+  PlantedTaste planted = PlantTaste(120, 80, 1e-6);
+  VectorXd off = planted.counts;
+  for (Index i = 0; i < off.size(); ++i) off(i) *= i % 2 == 0 ? 1.2 : 0.8;
+  Damp(off, 0.1, &planted.co_ratings);
+  planted.co_ratings.stddev = 0.1;
+  VectorXd second, stddev;
+  ASSERT_TRUE(CountsFromCoRatings(planted.co_ratings, off, &second, &stddev));
+  const VectorXd truth = planted.counts.head(80);
+  const VectorXd scaled = second.head(80) * (truth.dot(second.head(80)) /
+                                             second.head(80).squaredNorm());
+  EXPECT_LT((scaled - truth).norm(), 0.5 * (off.head(80) - truth).norm());
+}
+
 TEST(CoRatingsTest, OneItemIsEnough) {
-  NoisedCoRatings one{MatrixXd::Constant(1, 1, 10), 1e-3, {0}};
+  NoisedCoRatings one;
+  one.c = MatrixXd::Constant(1, 1, 10);
+  one.stddev = 1e-3;
+  one.rows = {0};
   const CoRatingModel model =
       FitCoRatings(one, VectorXd::Constant(1, 3), MatrixXd(1, 0), 16);
   EXPECT_EQ(model.y.rows(), 1);

@@ -509,6 +509,40 @@ TEST(RatingsLearnerTest, WhatTwoMarksHaveTogetherIsAFactor) {
   EXPECT_EQ(factors_of(true), 6);
 }
 
+// How far co-ratings are damped follows from the noise: as long as the counts'
+// own direction stands out, and by three quarters at most.
+TEST(RatingsLearnerTest, CoRatingsAreDampedAlongTheCountsAsFarAsNoiseAllows) {
+  const Generated data =
+      Generate({.people = 1500, .items = 100, .ratings = 20});
+  double before = -1;
+  for (const double epsilon : {0.1, 3.0, 10.0, kPrecise}) {
+    RatingsFacts facts = FactsOf(data, epsilon);
+    facts.parameters.shares = {0.4, 0.6, 0, 0, 0};
+    SimulatedRun run(facts, data.people);
+    RatingsMemory memory;
+    ASSERT_TRUE(
+        RatingsUpdate(1, run.facts(), run.Release(1, RoundInput()), &memory)
+            .ok());
+    const RoundInput input = RatingsInput(2, run.facts(), memory).value();
+    double part = 0;
+    if (input.w.size() > 0) {
+      ASSERT_EQ(input.w.rows(), Eigen::Index(input.rows.size()));
+      ASSERT_EQ(input.w.cols(), 1);
+      EXPECT_EQ(input.w.maxCoeff(), kMostRowWeight);
+      EXPECT_GE(input.w.minCoeff(), 0);
+      EXPECT_TRUE(input.w.array().round().matrix() == input.w);
+      ASSERT_EQ(input.numbers.size(), 1u);
+      part = input.numbers[0];
+    }
+    EXPECT_GE(part, before) << epsilon;
+    before = part;
+    if (epsilon == 0.1) {
+      EXPECT_EQ(part, 0);
+    }
+  }
+  EXPECT_EQ(before, 48);
+}
+
 // A taste that the choice of items shows, and no other: C finds it.
 TEST(RatingsLearnerTest, ListsFollowWhatAPersonRates) {
   GeneratedOptions options{.people = 1500, .items = 100, .ratings = 20};

@@ -86,11 +86,11 @@ class SimulatedRun {
     if (stage.release == "items") {
       sums = Items();
     } else if (stage.release == "co-ratings") {
-      sums = {Gram(input, false)};
+      sums = {CoRatings(input)};
     } else if (stage.release == "profiles") {
       sums = {Profiles(input)};
     } else if (stage.release == "residuals") {
-      sums = {Gram(input, true)};
+      sums = {ResidualGram(input)};
     } else {
       sums = Corrections(input);
     }
@@ -177,35 +177,43 @@ class SimulatedRun {
         .cwiseMin(tau);
   }
 
-  Eigen::MatrixXd Gram(const RoundInput& input, bool residuals) const {
+  // What a person says of the named rows, 0 where nothing.
+  Eigen::VectorXd OnRows(const RoundInput& input, const Person& person,
+                         const Eigen::VectorXd& values) const {
+    Eigen::VectorXd all = Eigen::VectorXd::Zero(size());
+    all(person.items) = values;
+    return all(input.rows);
+  }
+
+  Eigen::MatrixXd CoRatings(const RoundInput& input) const {
     const auto rows = Eigen::Index(input.rows.size());
-    std::vector<Eigen::Index> place(std::size_t(size()), -1);
-    for (Eigen::Index k = 0; k < rows; ++k)
-      place[input.rows[std::size_t(k)]] = k;
+    Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(rows, rows);
+    for (const Person& person : people_) {
+      Eigen::VectorXd z =
+          OnRows(input, person,
+                 Eigen::VectorXd::Ones(Eigen::Index(person.items.size())));
+      if (input.w.size() > 0) {
+        const Eigen::VectorXd p = input.w.col(0).normalized();
+        z -= input.numbers[0] / kDampingParts * p.dot(z) * p;
+      }
+      if (z.norm() > 0) sum += z * z.transpose() / z.squaredNorm();
+    }
+    return sum;
+  }
+
+  Eigen::MatrixXd ResidualGram(const RoundInput& input) const {
+    const auto rows = Eigen::Index(input.rows.size());
     Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(rows, rows);
     Eigen::VectorXd h;
     for (const Person& person : people_) {
-      const auto n = Eigen::Index(person.items.size());
+      if (person.items.empty()) continue;
+      const Eigen::VectorXd values = Residuals(person, input, &h);
+      const double n =
+          OnRows(input, person, Eigen::VectorXd::Ones(values.size())).sum();
       if (n == 0) continue;
-      const Eigen::VectorXd values =
-          residuals ? Residuals(person, input, &h)
-                    : Eigen::VectorXd(Eigen::VectorXd::Ones(n));
-      std::vector<Eigen::Index> at;
-      std::vector<double> z;
-      for (Eigen::Index j = 0; j < n; ++j) {
-        const Eigen::Index k = place[std::size_t(person.items[std::size_t(j)])];
-        if (k < 0) continue;
-        at.push_back(k);
-        z.push_back(values(j));
-      }
-      if (at.empty()) continue;
-      Eigen::VectorXd v =
-          Eigen::Map<const Eigen::VectorXd>(z.data(), Eigen::Index(z.size())) /
-          std::sqrt(double(z.size()));
-      if (residuals) v = CutTo(Bounds().c_z, v);
-      for (std::size_t j = 0; j < at.size(); ++j)
-        for (std::size_t i = 0; i < at.size(); ++i)
-          sum(at[i], at[j]) += v(Eigen::Index(i)) * v(Eigen::Index(j));
+      const Eigen::VectorXd z =
+          CutTo(Bounds().c_z, OnRows(input, person, values) / std::sqrt(n));
+      sum += z * z.transpose();
     }
     return sum;
   }

@@ -296,10 +296,21 @@ const Kind kRatings[] = {
     {"co-ratings",
      [](const Dataset& data, int threads) {
        ASSERT_TRUE(
-           ComputeCoRatings(data, NamedRows(), kBits, {threads, 0}).ok());
+           ComputeCoRatings(data, NamedRows(), {}, kBits, {threads, 0}).ok());
      },
      [](const Dataset& data, int threads) {
        return MostOfRatings(data, threads, 0, 21);
+     }},
+    {"co-ratings-damped",
+     [](const Dataset& data, int threads) {
+       const Damping damping{std::vector<std::uint32_t>(NamedRows().size(), 20),
+                             40};
+       ASSERT_TRUE(
+           ComputeCoRatings(data, NamedRows(), damping, kBits, {threads, 0})
+               .ok());
+     },
+     [](const Dataset& data, int threads) {
+       return MostOfRatings(data, threads, 0, 21 + NamedRows().size() + 1);
      }},
     {"profiles",
      [](const Dataset& data, int threads) {

@@ -23,6 +23,11 @@ namespace {
 constexpr int kRatedItems = 40, kRank = 7, kDirections = 3;
 const std::vector<std::uint32_t> kRows = {0, 1, 5, 6, 17, 20, 31, 39};
 
+// Weights of kRows, and how far they damp.
+Damping Damped(std::uint32_t part) {
+  return {{255, 3, 90, 0, 17, 200, 41, 128}, part};
+}
+
 using Sums = std::vector<std::int64_t>;
 
 // All sums of a release, one after another.
@@ -56,7 +61,11 @@ std::vector<Release> Releases(Adjacency adjacency) {
        }},
       {"co-ratings",
        [](const Dataset& data, const Execution& execution) {
-         return ComputeCoRatings(data, kRows, 20, execution);
+         return ComputeCoRatings(data, kRows, {}, 20, execution);
+       }},
+      {"co-ratings, damped",
+       [](const Dataset& data, const Execution& execution) {
+         return ComputeCoRatings(data, kRows, Damped(45), 20, execution);
        }},
       {"profiles",
        [request](const Dataset& data, const Execution& execution) {
@@ -123,7 +132,7 @@ TEST(RatingsSums, PeopleWithoutRatingsAddZeroAndSoDoesAnEmptyRestriction) {
   const auto data = RatingsOf({{{2, 50'000}, {30, 10'000}}}, kRatedItems);
   const RatingsRequest request{&Model(), 1};
   const std::size_t size = kRows.size() * (kRows.size() + 1) / 2;
-  EXPECT_EQ(ComputeCoRatings(*data, kRows, 20, {}).value(), Sums(size));
+  EXPECT_EQ(ComputeCoRatings(*data, kRows, {}, 20, {}).value(), Sums(size));
   EXPECT_EQ(ComputeResidualMoments(*data, request, kRows, 20, {}).value(),
             Sums(size));
 }
@@ -422,6 +431,19 @@ std::vector<Semidefinite> SemidefiniteReleases() {
   return {{"C", kRows.size(),
            [](const Ratings& person, const Eigen::MatrixXd&, int bits) {
              return ComputeCoRatings(*RatingsOf({person}, kRatedItems), kRows,
+                                     {}, bits, {})
+                 .value();
+           },
+           [](int bits) { return NormBoundSteps(1, bits); }},
+          // Of weights that a person's ratings may be in proportion to.
+          {"C, damped", kRows.size(),
+           [](const Ratings& person, const Eigen::MatrixXd& model, int bits) {
+             const auto part = static_cast<std::uint32_t>(
+                 std::fabs(model(0, 0)) * 1e4 + person.size());
+             return ComputeCoRatings(*RatingsOf({person}, kRatedItems), kRows,
+                                     part % 2 == 0
+                                         ? Damping{{9, 9, 9, 9, 0, 0, 0, 9}, 64}
+                                         : Damped(part % (kDampingParts + 1)),
                                      bits, {})
                  .value();
            },
@@ -477,6 +499,81 @@ TEST(Semidefinite, Theorem13SharesAreSemidefiniteAndKeepTheirBound) {
       }
     }
   }
+}
+
+// In exact arithmetic, for every number of ratings and every sum of weights.
+TEST(Semidefinite, TheGateOfDampedCoRatingsHoldsAndWastesLittle) {
+  constexpr Uint128 kWhole = Uint128{kDampingParts} * kDampingParts;
+  for (const int bits : {1, 5, 9, 13, 20, 25}) {
+    const std::uint64_t norm = NormBoundSteps(1, bits);
+    for (const std::uint32_t part : {0, 1, 13, 48, 63, 64}) {
+      const Damping damping = Damped(part);
+      std::uint64_t length = 0;
+      for (const std::uint64_t weight : damping.weights)
+        length += weight * weight;
+      const CoRatingGate gate(damping, norm);
+      EXPECT_EQ(gate.damps(), part > 0 && length < norm);
+      for (std::uint64_t n = 1; n <= 8; ++n) {
+        for (std::uint64_t along = 0; along * along <= n * length; along += 7) {
+          const CoRatingShare share = gate.ShareOf(n, along);
+          const double k = static_cast<double>(share.k),
+                       b = static_cast<double>(share.b),
+                       squares = k * k * static_cast<double>(n) -
+                                 2 * k * b * static_cast<double>(along) +
+                                 b * b * static_cast<double>(length);
+          EXPECT_LE(squares, static_cast<double>(norm) * (1 + 1e-9));
+          if (!gate.damps() || length * 64 > norm) continue;
+          const double rest = static_cast<double>(kWhole * n * length -
+                                                  Uint128{along} * along *
+                                                      part * (128 - part)) /
+                              static_cast<double>(kWhole * length);
+          // Short of the bound by the rounding of k and b.
+          if (rest > 1e-3) {
+            EXPECT_GT(squares, 0.9 * static_cast<double>(norm));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Semidefinite, DampedCoRatingsAreThoseOfTheFormula) {
+  const Ratings person = {{0, 20'000}, {1, 45'000},  {4, 31'234}, {6, 50'000},
+                          {9, 10'000}, {20, 33'000}, {31, 36'500}};
+  const auto data = RatingsOf({person, person, {{39, 10'000}}}, kRatedItems);
+  Eigen::VectorXd p(8), m(8), alone(8);
+  for (Eigen::Index i = 0; i < 8; ++i)
+    p(i) = Damped(0).weights[static_cast<std::size_t>(i)];
+  m << 1, 1, 0, 1, 0, 1, 1, 0;
+  alone << 0, 0, 0, 0, 0, 0, 0, 1;
+  const Sums plain = ComputeCoRatings(*data, kRows, {}, 20, {}).value();
+  EXPECT_EQ(ComputeCoRatings(*data, kRows, Damped(0), 20, {}).value(), plain);
+  EXPECT_EQ(ComputeCoRatings(*data, kRows, {std::vector<std::uint32_t>(8), 40},
+                             20, {})
+                .value(),
+            plain);
+  for (const std::uint32_t part : {1U, 32U, 64U}) {
+    const double g = part / static_cast<double>(kDampingParts);
+    const auto damped = [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+      return (x - g * p * p.dot(x) / p.squaredNorm()).normalized();
+    };
+    const Eigen::VectorXd z = damped(m), other = damped(alone);
+    const Eigen::MatrixXd expected =
+        2 * z * z.transpose() + other * other.transpose();
+    const Sums sums =
+        ComputeCoRatings(*data, kRows, Damped(part), 20, {}).value();
+    std::size_t at = 0;
+    for (Eigen::Index j = 0; j < 8; ++j) {
+      for (Eigen::Index i = 0; i <= j; ++i, ++at) {
+        EXPECT_NEAR(std::ldexp(static_cast<double>(sums[at]), -40),
+                    expected(i, j), 1e-3);
+      }
+    }
+  }
+  // Whose ratings are the weights themselves has nothing left.
+  const auto same = RatingsOf({{{0, 20'000}, {5, 30'000}}}, kRatedItems);
+  const Damping all{{7, 0, 7, 0, 0, 0, 0, 0}, kDampingParts};
+  EXPECT_EQ(ComputeCoRatings(*same, kRows, all, 20, {}).value(), Sums(36));
 }
 
 // Not a share of zeros: a person of middling numbers adds what the formulas
