@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 #include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/quantise.h"
@@ -75,6 +76,7 @@ absl::StatusOr<std::vector<Sums>> SumOverPeople(
   workers.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     workers.emplace_back(data.features(), model, entries);
+  const FlushSubnormals flush;  // of a hostile model, and what follows from it
   ParallelFor(std::max<std::size_t>((users + width - 1) / width, count),
               static_cast<int>(count), [&](std::size_t block, int worker) {
                 const std::uint64_t first = block * width;

@@ -2,6 +2,7 @@
 // docs/privacy.md, theorems 10 to 14.
 #include "curator/factor/ratings_sums.h"
 
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -149,6 +150,25 @@ TEST(RatingsSums, StopsWhenToldTo) {
 
 // A question costs as much as a small person's solve: many people share one,
 // and a person of much work has one.
+// How long a number takes would tell whose it is.
+TEST(RatingsSums, SubnormalNumbersAreZeroOnEveryThread) {
+  const auto data = RatingsOf(RandomPeople(40, kRatedItems, 2), kRatedItems);
+  const volatile double small = 1e-160;
+  for (const Release& release : Releases(Adjacency::kReplaceOne)) {
+    std::atomic<int> asked = 0, subnormal = 0;
+    Execution execution{3, 1};
+    execution.stop = [&] {
+      ++asked;
+      if (small * small != 0) ++subnormal;
+      return false;
+    };
+    ASSERT_TRUE(release.sums(*data, execution).ok());
+    EXPECT_GE(asked, 40) << release.name;
+    EXPECT_EQ(subnormal, 0) << release.name;
+  }
+  EXPECT_NE(small * small, 0);
+}
+
 TEST(RatingsSums, AsksForWorkNotForPeople) {
   constexpr int kPeople = 1000;
   const auto small =
