@@ -1,6 +1,6 @@
 // Floating-point numbers below the normal ones take a processor many times as
-// long: where a hostile request makes them of some people's data alone, the time
-// tells of these people.
+// long: where a hostile request makes them of some people's data alone, the
+// time tells of these people.
 #ifndef DPNMF_COMMON_BASE_FLUSH_SUBNORMALS_H_
 #define DPNMF_COMMON_BASE_FLUSH_SUBNORMALS_H_
 
