@@ -38,10 +38,9 @@ Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
 
 // HMAC-SHA-256 under the key of D, the number of columns with entries and their
 // sorted HMACs, each over its nonzero entries. So the order of the users, how
-// many have none, the file format and dense or sparse do not matter; one changed
-// bit of one entry does.
-// `rows`, if given, gets FingerprintOfRow (people.h) of each person in order,
-// `columns` the sorted HMACs.
+// many have none, the file format and dense or sparse do not matter; one
+// changed bit of one entry does. `rows`, if given, gets FingerprintOfRow
+// (people.h) of each person in order, `columns` the sorted HMACs.
 Digest FingerprintOf(const LoadedMatrix& matrix, const FingerprintKey& key,
                      std::vector<PersonFingerprint>* rows = nullptr,
                      std::vector<Digest>* columns = nullptr);
