@@ -64,6 +64,11 @@ void ForEachAccount(std::vector<BookedAccount>* accounts,
     if (!account.has_value() || *account == i) change(&(*accounts)[i]);
 }
 
+MuSquared LeftOf(const Budget& budget) {
+  return MuSquared::FromUnits(budget.cap.units() - budget.charged.units() -
+                              budget.reserved.units());
+}
+
 }  // namespace
 
 std::optional<std::size_t> BookedPopulation::AccountOf(
@@ -427,6 +432,29 @@ const BookedPopulation* LedgerBook::FindPopulation(
     const std::string& name) const {
   const auto found = populations_.find(name);
   return found == populations_.end() ? nullptr : &found->second;
+}
+
+Position PositionIn(const LedgerBook& book, const BookedPopulation& population,
+                    std::optional<std::size_t> account) {
+  const Budget budget = BudgetOf(population.cap, population.accounts, account);
+  const std::vector<std::string>& names = population.policy.partitions.names;
+  Position position;
+  position.cap = budget.cap;
+  position.charged = budget.charged;
+  position.reserved = budget.reserved;
+  position.left = LeftOf(budget);
+  if (account.has_value()) position.partition = names[*account];
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const BookedAccount& own = population.accounts[i];
+    const Budget one = {population.cap, own.charged, own.reserved};
+    position.partitions.push_back(
+        {names[i], one.charged, one.reserved, LeftOf(one)});
+  }
+  position.row_count = book.row_count();
+  position.head = book.head();
+  if (population.voided.has_value())
+    position.void_since = population.voided->unix_seconds;
+  return position;
 }
 
 }  // namespace dpnmf::curator

@@ -134,6 +134,11 @@ class LedgerBook {
   std::map<std::string, BookedRun> runs_;
 };
 
+// What was spent of a population that the book has, and what is left: of one
+// account, or of all.
+Position PositionIn(const LedgerBook& book, const BookedPopulation& population,
+                    std::optional<std::size_t> account = std::nullopt);
+
 // The cap on an identity's charges that an opening row carries in its detail.
 std::string IdentityCapText(const std::optional<MuSquared>& cap);
 

@@ -1,0 +1,54 @@
+// A ledger and its anchor as they lie on disk: who may use them, and whether
+// all rows are right and the two agree. What only looks at them
+// (Ledger::Verify, Audit, ReadRows) and AcceptAnchor are in ledger_files.cc;
+// what a server appends is in ledger.cc.
+#ifndef DPNMF_CURATOR_LEDGER_LEDGER_FILES_H_
+#define DPNMF_CURATOR_LEDGER_LEDGER_FILES_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/durable_file.h"
+#include "curator/ledger/anchor.h"
+#include "curator/ledger/ledger.h"
+#include "curator/ledger/ledger_book.h"
+#include "curator/ledger/ledger_table.h"
+
+namespace dpnmf::curator {
+
+// Keeps other processes away, also from the anchor of a copy of this ledger.
+struct LedgerLocks {
+  // FAILED_PRECONDITION "data-dir-in-use"; UNAVAILABLE "storage-failed".
+  static absl::StatusOr<LedgerLocks> Take(const Ledger::Options& options);
+
+  FileLock ledger;
+  std::optional<FileLock> anchor;
+};
+
+struct LedgerFiles {
+  // Locked, verified row by row and against the anchor, which is then written;
+  // a new ledger gets its first row. Errors of Ledger::Open.
+  static absl::StatusOr<LedgerFiles> Open(const Ledger::Options& options);
+
+  LedgerLocks locks;
+  LedgerTable table;
+  LedgerBook book;
+};
+
+// DATA_LOSS "ledger-behind-anchor": "WHAT (anchor: PATH); ADVICE".
+absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
+                          std::string_view advice);
+
+// Nothing: there is none, or no directory for one. DATA_LOSS
+// "ledger-behind-anchor" if it is not readable.
+absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
+    const Ledger::Options& options);
+
+// That of the rows as they are.
+Anchor AnchorOf(const LedgerBook& book);
+
+}  // namespace dpnmf::curator
+
+#endif  // DPNMF_CURATOR_LEDGER_LEDGER_FILES_H_
