@@ -450,8 +450,10 @@ class Client:
         self, run_id: str, errors: bool = False, parts: bool = False, non_negative: bool | None = None
     ) -> Iterator[Any]:
         request = analyst_pb2.GetModelRequest(
-            run_id=run_id, standard_errors=errors, feature_names=True, parts=parts, non_negative=non_negative
+            run_id=run_id, standard_errors=errors, feature_names=True, parts=parts
         )
+        if non_negative is not None:
+            request.non_negative = non_negative
         return self._stream("GetModel", request)
 
     @staticmethod
