@@ -418,14 +418,16 @@ CoRatingsRequest CoRatingsRequestOf(const RatingsFacts& facts,
   const double f = std::min(kMostAlong, first / learnt.people);
   const double least = kAboveNoise * 2 * Stddev(stage.parts[0]) *
                        std::sqrt(double(counts.size()));
+  const auto kept_square = [](int part) {
+    return std::pow(1 - double(part) / kDampingParts, 2);
+  };
+  const auto left = [&](int part) { return 1 - (1 - kept_square(part)) * f; };
   constexpr int kMostParts = int(kMostDamping * kDampingParts);
-  for (int part = 1; part <= kMostParts; ++part) {
-    CoRatingsRequest next = request;
-    next.part = part;
-    next.left = 1 - (1 - next.kept() * next.kept()) * f;
-    if (next.kept() * next.kept() / next.left * first < least) break;
-    request = std::move(next);
-  }
+  while (request.part < kMostParts &&
+         kept_square(request.part + 1) / left(request.part + 1) * first >=
+             least)
+    ++request.part;
+  request.left = left(request.part);
   if (request.part > 0) {
     request.weights = (counts * (kMostRowWeight / counts.maxCoeff()))
                           .array()

@@ -77,28 +77,32 @@ constexpr InputFormat kFormats[] = {
          }},
 };
 
-// Lines as MovieLens' u.data, ratings.dat and ratings.csv have them: user,
-// item, rating and the time in seconds since 1970; or a header that names a
-// user and, third, the rating.
-bool LooksLikeRatings(std::string_view first_line) {
+// User, item, rating and the time in seconds since 1970; or a header that names
+// the rating third and beside it a time or a user.
+bool AreOfRatings(std::vector<std::string> fields) {
   constexpr std::uint64_t kYear1973 = 100'000'000;
   constexpr double kLargestRating = 100;
-  std::vector<std::string> fields;
-  for (const char* separator : {"\t", "::", ",", ";"}) {
-    fields = absl::StrSplit(View(first_line), separator);
-    if (fields.size() == 3 || fields.size() == 4) break;
-  }
-  if (fields.size() != 3 && fields.size() != 4) return false;
+  const bool has_time = fields.size() == 4;
+  if (!has_time && fields.size() != 3) return false;
   for (std::string& field : fields) absl::AsciiStrToLower(&field);
-  if (fields[2] == "rating" && absl::StrContains(fields[0], "user"))
+  if (fields[2] == "rating" &&
+      (absl::StrContains(fields[0], "user") ||
+       (has_time && absl::StartsWith(fields[3], "time"))))
     return true;
-  if (fields.size() == 3) return false;
+  if (!has_time) return false;
   const auto rating = ParseNumber(fields[2]);
   const auto time = ParseWhole(fields[3]);
   return ParseWhole(fields[0]).has_value() &&
          ParseWhole(fields[1]).has_value() && rating.has_value() &&
          std::abs(*rating) <= kLargestRating && time.has_value() &&
          *time >= kYear1973;
+}
+
+// Lines as MovieLens' u.data, ratings.dat and ratings.csv have them.
+bool LooksLikeRatings(std::string_view first_line) {
+  for (const char* separator : {"\t", "::", ",", ";"})
+    if (AreOfRatings(absl::StrSplit(View(first_line), separator))) return true;
+  return false;
 }
 
 const InputFormat* FormatOfSeparator(char separator) {

@@ -1,6 +1,5 @@
 #include "curator/ledger/ledger.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +7,6 @@
 #include "common/base/failpoint.h"
 #include "common/base/mutex.h"
 #include "common/base/system_seconds.h"
-#include "common/base/view.h"
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/ledger_book.h"
 #include "curator/ledger/ledger_files.h"

@@ -73,13 +73,16 @@ PlantedTaste PlantTaste(Index size, Index rows, double stddev) {
 
 MatrixXd Kernel(const MatrixXd& y) { return y * y.transpose(); }
 
-TEST(CoRatingsTest, WithoutNoiseTheModelIsFound) {
-  const PlantedTaste planted = PlantTaste(120, 120, 1e-6);
+void ExpectFound(const PlantedTaste& planted) {
   const CoRatingModel model =
       FitCoRatings(planted.co_ratings, planted.counts, planted.features, 16);
   EXPECT_NEAR(model.scale, 0.01, 0.001);
   EXPECT_LT((Kernel(model.y) - Kernel(planted.y)).norm(),
             0.1 * Kernel(planted.y).norm());
+}
+
+TEST(CoRatingsTest, WithoutNoiseTheModelIsFound) {
+  ExpectFound(PlantTaste(120, 120, 1e-6));
 }
 
 TEST(CoRatingsTest, WhatAFeatureExplainsReachesItemsThatWereNotNamed) {
@@ -135,11 +138,7 @@ TEST(CoRatingsTest, WhatIsDampedComesBack) {
        whole)
           .norm(),
       1e-3);
-  const CoRatingModel model =
-      FitCoRatings(planted.co_ratings, planted.counts, planted.features, 16);
-  EXPECT_NEAR(model.scale, 0.01, 0.001);
-  EXPECT_LT((Kernel(model.y) - Kernel(planted.y)).norm(),
-            0.1 * Kernel(planted.y).norm());
+  ExpectFound(planted);
 }
 
 // Counts that were off by a fifth when C was asked for.

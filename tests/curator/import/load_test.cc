@@ -496,6 +496,8 @@ TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
            {"ratings.csv",
             "userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n"},
            {"other.csv", "user,item,rating\n1,31,2.5\n"},
+           {"time.csv", "id,movie,rating,timestamp\n1,31,2.5,1260759144\n"},
+           {"commas.csv", "user;one,two,three;rating;day\n1;31;2,5;7\n"},
            {"day.csv", "User;Item;Rating;day\n1;31;2.5;7\n"},
            {"some.csv", "1,31,2.5,1260759144\n"}}) {
     const std::string path = scratch.Write(name, text);
