@@ -4,8 +4,8 @@ namespace dpnmf::cli {
 
 std::vector<Flag> FlagsOfLaw(LawFlags* flags) {
   return {Flag("--loss", &flags->loss,
-               "Only for moments: what the parts leave is measured by its "
-               "square, or by the divergence of counts [squared]",
+               "Only for moments: whether the fit minimises the squared error "
+               "or the divergence of counts [squared]",
                {.one_of = "squared|kl"}),
           Flag("--sparse", &flags->sparse,
                "Only for moments: least sparseness of each part, 0 (any) to "

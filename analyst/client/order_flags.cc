@@ -20,16 +20,17 @@ absl::Status OrderFlagUnknown() {
 }  // namespace
 
 std::vector<Flag> FlagsOfOrder(OrderFlags* flags) {
-  return {Flag("--image-width", &flags->image_width,
-               "Width of a picture, if columns are pictures, row by row: near "
-               "pixels are alike, and what that is worth is learnt from the "
-               "release, for nothing",
-               {.value = "W"}),
-          Flag("--feature-order", &flags->order,
-               "Likewise, if features are points of a series (linear), of a "
-               "circle, or nodes of a graph: FILE has two features, from 0, on "
-               "each line",
-               {.value = "linear|circular|graph:FILE|none"})};
+  return {
+      Flag("--image-width", &flags->image_width,
+           "Width of a picture, if columns are pictures, row by row: the fit "
+           "uses that near pixels are alike, as far as the release confirms "
+           "it; free",
+           {.value = "W"}),
+      Flag(
+          "--feature-order", &flags->order,
+          "The same, if features are points of a series (linear), of a circle, "
+          "or nodes of a graph: FILE has two features, from 0, on each line",
+          {.value = "linear|circular|graph:FILE|none"})};
 }
 
 absl::StatusOr<std::optional<v1::FeatureOrder>> ReadOrder(

@@ -55,15 +55,16 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
   prior.names = std::move(turned ? file.column_names : file.row_names);
   if (kind == v1::PRIOR_KIND_MOMENT) {
     if (prior.entries.rows() != prior.entries.cols())
-      return PriorInvalid("prior-shape-invalid",
-                          absl::StrCat("'", path,
-                                       "' is no second moment: it must be "
-                                       "square."));
+      return PriorInvalid(
+          "prior-shape-invalid",
+          absl::StrCat("'", path,
+                       "' is not a second moment: it must be square."));
   } else if (!(prior.entries.minCoeff() >= 0)) {
-    return PriorInvalid("prior-negative",
-                        absl::StrCat("'", path,
-                                     "' has entries below 0 or that are no "
-                                     "numbers; columns and parts have none."));
+    return PriorInvalid(
+        "prior-negative",
+        absl::StrCat("'", path,
+                     "' has entries that are negative or not numbers; columns "
+                     "and parts must not have such entries."));
   }
   prior.header.mutable_shape()->set_rows(
       static_cast<std::uint64_t>(prior.entries.rows()));
@@ -88,10 +89,9 @@ absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
 std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
   return {
       Flag("--prior", &flags->priors,
-           "Public knowledge that W is fitted with, for nothing: FILE "
-           "(columns of public people), dictionary:FILE, moment:FILE "
-           "(.npy, .csv or .mtx) or run:ID (an earlier paid release); "
-           "several with commas",
+           "Public knowledge for the fit of W; free: FILE (columns of public "
+           "people), dictionary:FILE, moment:FILE (.npy, .csv or .mtx) or "
+           "run:ID (an earlier paid release); several are separated by commas",
            {.value = "FILE"}),
       Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
            {.one_of = "rows|columns", .shown = true})};

@@ -240,13 +240,13 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "--federation]",
            {.value = "NAME"}),
       Flag("--federation", &flags->federation,
-           "Instead: name of a federation of curators, whose people are all "
-           "learnt from together",
+           "Instead: name of a federation of curators; the run learns from the "
+           "people of all of them",
            {.value = "NAME"}),
       Flag("--rank", &flags->rank,
-           "K: number of parts to learn; of ratings the most numbers in a "
-           "person's profile [of ratings: by the data set's size; else "
-           "required]",
+           "K: number of parts to learn; for ratings the largest number of "
+           "entries in a person's profile [for ratings: by the data set's "
+           "size; else required]",
            {.value = "K"}),
       Flag("--rounds", &flags->rounds,
            "Noised releases of the whole run [30; for moments and ratings the "
@@ -266,9 +266,9 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "data set's size]",
            {.value = "M"}),
       Flag("--rows", &flags->rows,
-           "Only for moments: the features of the second moment, fewer than "
-           "all and at most 1024, from 0, one on each line [those of the "
-           "largest mean]",
+           "Only for moments: file with the features of the second moment, "
+           "fewer than all and at most 1024: numbers from 0, one on each line "
+           "[those with the largest mean]",
            {.value = "FILE"}),
       Flag("--share-of-moments", &flags->share_of_moments,
            "Only for moments with further --rounds: share of the run's cost "
@@ -280,12 +280,13 @@ std::vector<Flag> FlagsOfRun(RunFlags* flags) {
            "the data set's size]",
            {.value = "X,X,X,X,X"}),
       Flag("--profile-directions", &flags->profile_directions,
-           "Only for ratings: directions of profiles that corrections are "
-           "released for [by the data set's size]",
+           "Only for ratings: number of directions of profiles for which "
+           "corrections are released [by the data set's size]",
            {.value = "R"}),
       Flag("--non-negative", &flags->non_negative,
-           "Only for ratings: an item model of parts that can be read (`dpnmf "
-           "top`); its predictions are a little worse"),
+           "Only for ratings: an item model with non-negative parts, which are "
+           "easier to interpret (`dpnmf top`); its predictions are a little "
+           "worse"),
       Flag("--outliers", &flags->outliers,
            "Whether sparse outliers are separated",
            {.one_of = "on|off", .shown = true}),

@@ -33,12 +33,12 @@ Command DoctorCommand() {
   const auto format = std::make_shared<std::string>("text");
   Command doctor = {
       .name = "doctor",
-      .summary =
-          "Go through the checklist for production; takes the flags of serve",
+      .summary = "Check the checklist for production; takes the flags of serve",
       .footer =
           "The checklist is in docs/operations.md; each finding says what to "
-          "do. Changes nothing; a\nserver may run meanwhile. The output is for "
-          "the operator. Exit code 7 if a check failed.",
+          "do. The command\nchanges nothing; a server may run at the same "
+          "time. The output is for the operator.\nExit code 7 if a check "
+          "failed.",
       .flags = ServeFlags(options.get()),
       .run = [=] { return Examine(*options, *backup, *format); }};
   doctor.flags.push_back(

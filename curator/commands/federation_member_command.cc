@@ -38,8 +38,8 @@ absl::Status CheckFlags(const MemberFlags& flags) {
       [](char c) { return '!' <= c && c <= '~' && c != '"' && c != '\\'; });
   if (!plain || !ParseAddress(flags.address).ok()) {
     return Malformed(
-        "`--address` must be HOST:PORT, at which the analyst's server finds "
-        "this curator.");
+        "`--address` must be the HOST:PORT at which the analyst's server "
+        "reaches this curator.");
   }
   return absl::OkStatus();
 }
@@ -67,24 +67,24 @@ Command FederationMemberCommand() {
       .name = "federation-member",
       .summary = "Print this curator's entry for federation.json",
       .footer =
-          "Public facts and the public part of the key that signs receipts, "
-          "which is drawn\nif there is none yet. Hand the entry to the other "
-          "curators by a way that the\nanalyst has no part in "
-          "(docs/federation.md).\nExample:\n  dpnmf-curator federation-member "
-          "--data-dir /var/lib/dpnmf --dataset patients \\\n    --name "
-          "hospital-a --address a.example:7431",
-      .flags = {Flag("--data-dir", &flags->data_dir,
-                     "Directory of data sets, ledger and releases",
-                     {.env = true, .required = true}),
-                Flag("--dataset", &flags->dataset,
-                     "Data set whose people take part",
-                     {.value = "NAME", .required = true}),
-                Flag("--name", &flags->name,
-                     "Name of this curator in the federation",
-                     {.value = "NAME", .required = true}),
-                Flag("--address", &flags->address,
-                     "HOST:PORT at which the analyst's server finds it",
-                     {.value = "HOST:PORT", .required = true})},
+          "The entry has public facts and the public part of the key that "
+          "signs receipts; the\nkey is drawn if there is none yet. Send the "
+          "entry to the other curators over a\nchannel that the analyst does "
+          "not control (docs/federation.md).\nExample:\n  dpnmf-curator "
+          "federation-member --data-dir /var/lib/dpnmf --dataset patients \\\n "
+          "   --name hospital-a --address a.example:7431",
+      .flags =
+          {Flag("--data-dir", &flags->data_dir,
+                "Directory of data sets, ledger and releases",
+                {.env = true, .required = true}),
+           Flag("--dataset", &flags->dataset, "Data set whose people take part",
+                {.value = "NAME", .required = true}),
+           Flag("--name", &flags->name,
+                "Name of this curator in the federation",
+                {.value = "NAME", .required = true}),
+           Flag("--address", &flags->address,
+                "HOST:PORT at which the analyst's server reaches this curator",
+                {.value = "HOST:PORT", .required = true})},
       .run = [flags] { return PrintMember(*flags); }};
 }
 

@@ -30,7 +30,7 @@ absl::Status CheckPartitionFlags(const ImportOptions& options) {
   return Refusal(absl::StatusCode::kInvalidArgument, "partition-missing",
                  "Partitions need both --disjoint-people-by COLUMN, the name "
                  "of the column of ids in the file's header, and --partition "
-                 "NAME, the one that all people of the file are in.");
+                 "NAME, the partition of all people in the file.");
 }
 
 ImportOptions WithoutPartitions(ImportOptions options) {
@@ -52,10 +52,10 @@ absl::Status AdoptPartitions(const std::vector<LedgerRow>& rows,
       return absl::OkStatus();
     return Refusal(
         absl::StatusCode::kInvalidArgument, "partitions-missing",
-        absl::StrCat("The population ", options->population,
-                     " is new: declare all its partitions, those that are to "
-                     "come as well, with --partitions A,B,...; they are fixed "
-                     "with the cap."));
+        absl::StrCat(
+            "The population ", options->population,
+            " is new: declare all its partitions, also future ones, with "
+            "--partitions A,B,...; they are fixed with the cap."));
   }
   const auto policy = ParsePolicy(row->population, row->detail);
   if (!policy.has_value()) return absl::OkStatus();  // said by the ledger
@@ -187,10 +187,9 @@ absl::Status NoteGrowth(const ImportOptions& options,
     return absl::OkStatus();
   note(absl::StrFormat(
       "The partitions of population %s have at least %d people with this file, "
-      "and its "
-      "delta %g is not below 1/N = %.3g: this would allow publishing one "
-      "person's data unchanged. It cannot be changed; take later people into "
-      "a new population, which is another promise",
+      "and its delta %g is not below 1/N = %.3g: this would allow publishing "
+      "one person's data unchanged. Delta cannot be changed; import later "
+      "people into a new population, which has its own guarantee",
       description.population, people, description.delta,
       1 / static_cast<double>(people)));
   return absl::OkStatus();

@@ -330,15 +330,14 @@ Command AddSumsCommand() {
   flags->users = "rows";
   return {
       .name = "add-sums",
-      .summary = "Make a data set of sums over people that dpnmf-sums made",
+      .summary = "Make a data set from the sums over people of dpnmf-sums",
       .footer =
-          "The data set holds no people: runs of `moments` alone can be made "
-          "of it, on all its\nfeatures or on the rows that the sums are of. "
-          "The other flags\nare those of import, and those of dpnmf-sums "
-          "must agree.\nExample:\n"
-          "  dpnmf-curator add-sums --name visits --population patients "
-          "--input sums.txt \\\n    --users-count 1000000 --epsilon 4 --delta "
-          "1e-8 --data-dir /var/lib/dpnmf",
+          "The data set contains no people. It allows only runs of `moments`, "
+          "on all its\nfeatures or on the rows of the sums. The other flags "
+          "are those of import, and\nthe flags of dpnmf-sums must agree with "
+          "them.\nExample:\n  dpnmf-curator add-sums --name visits "
+          "--population patients --input sums.txt \\\n    --users-count "
+          "1000000 --epsilon 4 --delta 1e-8 --data-dir /var/lib/dpnmf",
       // What the sums are of and what is promised; no file is read.
       .flags = ImportFlagsNamed(
           {"--name", "--data-dir", "--anchor-dir", "--no-anchor", "--format",
@@ -359,8 +358,8 @@ std::vector<Flag> JoinFlags(ImportFlags* flags) {
        "--weak-delta", "--void-guarantee", "--accept-overlap", "--format"},
       flags);
   taken.push_back(Flag("--accept-equal-rows", &flags->import.accept_equal_rows,
-                       "Rows that stand in two parts are of different people, "
-                       "though their parts have no --id-column"));
+                       "Declare that equal rows in two parts without "
+                       "--id-column belong to different people"));
   return taken;
 }
 
@@ -379,13 +378,13 @@ Command JoinPartsCommand() {
   const auto flags = std::make_shared<ImportFlags>();
   return {
       .name = "join-parts",
-      .summary = "Make a data set of parts that import --shard-of imported",
+      .summary = "Make a data set from the parts of import --shard-of",
       .footer =
-          "Reads the records of all parts, DATA_DIR/parts/NAME/*.part, and no "
-          "people. Copy\ndataset.json and shards.json of the data set to every "
-          "machine that has a part. Then\n`serve --ranks --hosts` computes "
-          "with the parts where they are (docs/ranks.md).\nExample:\n"
-          "  dpnmf-curator join-parts --name people --data-dir /var/lib/dpnmf",
+          "Reads only the records of all parts, DATA_DIR/parts/NAME/*.part, "
+          "and no people. Copy\ndataset.json and shards.json of the data set "
+          "to every machine that has a part. Then\n`serve --ranks --hosts` "
+          "uses each part on its own machine (docs/ranks.md).\nExample:\n  "
+          "dpnmf-curator join-parts --name people --data-dir /var/lib/dpnmf",
       .flags = JoinFlags(flags.get()),
       .run = [flags] { return JoinParts(*flags); }};
 }

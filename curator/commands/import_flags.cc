@@ -95,17 +95,17 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       AnchorDirFlag(&flags->anchor_dir),
       NoAnchorFlag(&flags->no_anchor),
       Flag("--online", &flags->online,
-           "Import while the server of --data-dir runs; it serves the data set "
-           "from then on, and keeps the ledger and its anchor"),
+           "Import while the server of --data-dir runs; the server then serves "
+           "the data set, and writes the ledger and its anchor"),
       Flag("--format", &flags->format, "Output format: text or json",
            {.one_of = "text|json", .shown = true}),
       // The file.
       Flag("--input", &options.input,
-           "File of a matrix or of counts, where what is missing is 0; .gz is "
-           "read too"),
+           "File of a matrix or of counts, in which a missing entry is 0; can "
+           "be .gz"),
       Flag("--ratings", &options.ratings,
-           "In the place of --input: lines of user, item, rating, where what "
-           "is missing is not 0; .gz is read too"),
+           "Instead of --input: lines of user, item, rating, in which a "
+           "missing rating is not 0; can be .gz"),
       Flag("--items", &options.items_file,
            "For --ratings: the declared items, one id on each line",
            {.value = "FILE"}),
@@ -130,46 +130,47 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       Flag("--label-columns", &options.label_columns,
            "Number of leading fields of each line that are labels, not entries "
            "[detected]"),
-      Flag(
-          "--id-column", &options.id_column,
-          "The label column, counted from 1, that identifies the person: by it "
-          "people are recognised when a table is published"),
+      Flag("--id-column", &options.id_column,
+           "The label column, counted from 1, that identifies the person: "
+           "people are recognised by it when a table is published"),
       Flag("--class-column", &options.class_column,
            "Field of each line, from 1, that contains the person's label; it "
            "is not an entry"),
-      Flag("--classes", &flags->classes,
-           "For --class-column: the declared labels; another is refused",
-           {.value = "A,B"}),
+      Flag(
+          "--classes", &flags->classes,
+          "For --class-column: the declared labels; any other label is refused",
+          {.value = "A,B"}),
       Flag("--labels-public", &options.labels_public,
            "Declare the labels public: class sizes are then published exactly, "
-           "and no release promises anything about a label"),
+           "and no release protects a label"),
       Flag("--range", &flags->range,
-           "For --normalise none: the declared range of all entries, which "
-           "class_moments centres them in",
+           "For --normalise none: the declared range of all entries; "
+           "class_moments centres entries in it",
            {.value = "LOW,HIGH"}),
       Flag("--integers", &flags->integers,
            "For --range: declare that entries are whole numbers"),
       Flag("--columns", &options.columns,
            "Columns of a text file that hold entries: numbers from 1, ranges "
-           "and names of the header, as 2-65,total; or all [all but labels]",
+           "and names of the header, such as 2-65,total; or all [all but "
+           "labels]",
            {.value = "LIST"}),
       Flag("--delimiter", &flags->delimiter,
-           "What separates the fields of a text file [by its format]",
+           "Separator of the fields of a text file [by its format]",
            {.one_of = "comma|tab|semicolon|bar|blank"}),
       Flag("--array", &options.array,
            "Name of the array of an .npz file that has several",
            {.value = "NAME"}),
       Flag("--shards", &options.shards,
-           "Write the arrays in so many ranges of people, for `serve --ranks` "
-           "[one]"),
+           "Number of ranges of people into which the arrays are divided, for "
+           "`serve --ranks` [one]"),
       Flag("--shard-of", &flags->shard_of,
-           "The file has these people of all N alone: import a part, for "
+           "Import a part: the file has only these people of all N; for "
            "join-parts and `serve --ranks --hosts`",
            {.value = "FIRST-LAST/N"}),
       Flag("--dry-run", &flags->dry_run,
            "Only read and check the file and show its first people as they "
-           "would be taken; they are private. Needs none of --name, "
-           "--data-dir, --population, --epsilon and --delta"),
+           "would be imported; they are private. --name, --data-dir, "
+           "--population, --epsilon and --delta are then not required"),
       Flag("--features", &options.features_file,
            "File with the names of the features, one on each line, which "
            "analysts will see; for triples: the items"),
@@ -179,28 +180,28 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       Flag("--feature-weights", &options.feature_weights_file,
            "Public weights of the features, such as idf of a reference corpus: "
            "one number a line, or name and weight; entries are multiplied by "
-           "them before they are normalised",
+           "them before normalisation",
            {.value = "FILE"}),
       Flag("--users-count", &options.users_count,
            "Number of users: N0 under add_remove_one; N for ratings and "
            "triples; otherwise checked against the file"),
       // What it promises.
       Flag("--disjoint-people-by", &options.partitions.by,
-           "Name of the column of ids in the file's header, which tells the "
-           "people of the population's partitions apart: each partition has "
-           "the whole cap",
+           "Name of the column of ids in the file's header. The population's "
+           "people are partitioned, and no person is in two partitions: each "
+           "partition has the whole cap",
            {.value = "COLUMN"}),
       Flag("--partitions", &options.partitions.names,
            "For --disjoint-people-by: all partitions that the population will "
            "ever have, at its first import",
            {.value = "A,B", .needs = "--disjoint-people-by"}),
       Flag("--partition", &options.partition,
-           "For --disjoint-people-by: the partition that all people of the "
-           "file are in, for ever; runs are charged to it alone [every one]",
+           "For --disjoint-people-by: the partition of all people in the file, "
+           "for ever; runs are charged only to it [to all partitions]",
            {.value = "NAME"}),
       Flag("--population", &options.population,
-           "Population whose budget the data set uses: data sets that share "
-           "people share one"),
+           "Population whose budget the data set uses; data sets that share "
+           "people must share a population"),
       Flag("--epsilon", &flags->epsilon,
            "Cap on epsilon of everything that is ever released about the "
            "population: (0, 1000]"),
@@ -212,12 +213,12 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
            "Import people of a table that was published without privacy: the "
            "population's guarantee is void, for ever"),
       Flag("--accept-equal-rows", &options.accept_equal_rows,
-           "For --partition: people whose rows another partition has too are "
-           "others",
+           "For --partition: declare that equal rows in another partition "
+           "belong to other people",
            {.needs = "--partition"}),
       Flag("--accept-overlap", &flags->accept_overlap,
-           "People whose rows, not ids, coincide with those of a published "
-           "table are others; recorded in the ledger"),
+           "Declare that people whose rows (not ids) coincide with those of a "
+           "published table are other people; recorded in the ledger"),
       Flag("--conversion", &flags->conversion, "How the cap is converted",
            {.one_of = "rdp|rdp_optimal|gaussian", .shown = true}),
       Flag("--adjacency", &flags->adjacency, "Which data sets are neighbours",

@@ -179,10 +179,10 @@ Flag AuditLogFlag(KeepOptions* options) {
 Command BackupCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command backup = KeepCommand(
-      "backup", "Copy the data directory; a server may run meanwhile",
-      "The anchor is not part of it: it tells whether a backup is the latest "
-      "state.\nExample:\n  dpnmf-curator backup --data-dir /var/lib/dpnmf "
-      "--output /mnt/backup/today",
+      "backup", "Copy the data directory; a server may run at the same time",
+      "The backup does not contain the anchor, which shows whether a backup is "
+      "the latest\nstate.\nExample:\n  dpnmf-curator backup --data-dir "
+      "/var/lib/dpnmf --output /mnt/backup/today",
       options, Backup);
   backup.flags.push_back(Flag("--output", &options->backup,
                               "New directory for the backup",
@@ -194,9 +194,9 @@ Command RestoreCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command restore = KeepCommand(
       "restore", "Make a data directory from a backup",
-      "A backup that lacks a charge which the anchor has seen is refused: the "
-      "charge\nwould be forgotten. If the anchor is lost, too, nothing shows "
-      "which state is the\nlatest; see docs/operations.md.",
+      "A backup that lacks a charge which the anchor has recorded is refused, "
+      "because the\ncharge would be forgotten. If the anchor is lost too, "
+      "nothing shows which state is\nthe latest; see docs/operations.md.",
       options, Restore);
   restore.flags.push_back(Flag("--from", &options->backup,
                                "Directory of the backup", {.required = true}));
@@ -210,9 +210,9 @@ Command ForgetCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command forget = KeepCommand(
       "forget", "Delete the stored releases of closed runs",
-      "No row of the ledger is touched: what was charged stays charged, and a "
-      "release\nwhose bytes are gone is never drawn again.\nExample:\n"
-      "  dpnmf-curator forget --data-dir /var/lib/dpnmf --older-than-days 365",
+      "The ledger does not change: charges stay, and a release whose bytes "
+      "were deleted is\nnever drawn again.\nExample:\n  dpnmf-curator forget "
+      "--data-dir /var/lib/dpnmf --older-than-days 365",
       options, Forget);
   forget.flags.push_back(
       Flag("--run", &options->runs,
@@ -231,10 +231,10 @@ Command CloseCommand() {
   const auto options = std::make_shared<KeepOptions>();
   Command close = KeepCommand(
       "close", "Close a run whose analyst does not return",
-      "Stop the server first. What the run has reserved and not spent becomes "
-      "available again;\nwhat was charged stays charged. Nobody can open the "
-      "run again.\nExample:\n  dpnmf-curator close --data-dir /var/lib/dpnmf "
-      "--run 0123456789abcdef0123456789abcdef",
+      "Stop the server first. The part of the reservation that was not charged "
+      "becomes\navailable again; charges stay. Nobody can open the run "
+      "again.\nExample:\n  dpnmf-curator close --data-dir /var/lib/dpnmf --run "
+      "0123456789abcdef0123456789abcdef",
       options, Close);
   close.flags.push_back(
       Flag("--run", &options->run,

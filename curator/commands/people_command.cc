@@ -77,31 +77,27 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
 
 Command PeopleCommand() {
   const auto flags = std::make_shared<ImportFlags>();
-  return {
-      .name = "people",
-      .summary = "Record who is in a data set of an earlier version",
-      .footer =
-          "Reads the file that the data set was imported from once more, "
-          "checks "
-          "that it is\nthat file, and stores a keyed fingerprint of each "
-          "person "
-          "beside the data. `publish`\nneeds it of every data set. Also to "
-          "declare an --id-column later. A server may run\nmeanwhile, unless "
-          "people of a published table are found: --void-guarantee needs the\n"
-          "ledger.\n"
-          "Example:\n"
-          "  dpnmf-curator people --name digits --input digits.csv.gz --users "
-          "rows \\\n    --data-dir /var/lib/dpnmf",
-      .flags = ImportFlagsNamed(
-          {"--name",      "--data-dir",       "--anchor-dir",
-           "--no-anchor", "--input",          "--ratings",
-           "--items",     "--unlisted",       "--users",
-           "--format-in", "--header",         "--label-columns",
-           "--id-column", "--class-column",   "--classes",
-           "--columns",   "--delimiter",      "--array",
-           "--features",  "--void-guarantee", "--accept-overlap"},
-          flags.get()),
-      .run = [flags] { return MakePeople(*flags); }};
+  return {.name = "people",
+          .summary = "Record who is in a data set of an earlier version",
+          .footer =
+              "Reads the file that the data set was imported from once more, "
+              "checks that it is\nthat file, and stores a keyed fingerprint of "
+              "each person beside the data. `publish`\nneeds it for every data "
+              "set. The command can also declare an --id-column later. A "
+              "server\nmay run at the same time, unless people of a published "
+              "table are found: --void-guarantee\nneeds the "
+              "ledger.\nExample:\n  dpnmf-curator people --name digits --input "
+              "digits.csv.gz --users rows \\\n    --data-dir /var/lib/dpnmf",
+          .flags = ImportFlagsNamed(
+              {"--name",      "--data-dir",       "--anchor-dir",
+               "--no-anchor", "--input",          "--ratings",
+               "--items",     "--unlisted",       "--users",
+               "--format-in", "--header",         "--label-columns",
+               "--id-column", "--class-column",   "--classes",
+               "--columns",   "--delimiter",      "--array",
+               "--features",  "--void-guarantee", "--accept-overlap"},
+              flags.get()),
+          .run = [flags] { return MakePeople(*flags); }};
 }
 
 }  // namespace dpnmf::curator

@@ -97,16 +97,15 @@ Command PublishCommand() {
   flags->publish.output = ".";
   PublishOptions& options = flags->publish;
   Command publish = LedgerPathCommand(
-      "publish",
-      "Let a table leave the house, with a label that says what it is",
+      "publish", "Publish a table, with a label that says what it is",
       "A table of dpnmf-lab distort or complete becomes NAME.not-dp.csv with "
       "LABEL.json.\nIt needs the figures of an attack, a person who approves, "
-      "and people without a\nguarantee. --void-guarantee gives a guarantee up "
-      "for ever: the ledger says so, and\nso does every budget from then on. A "
-      "table of dpnmf-lab synthesise becomes NAME.csv\nwith its charge. Stop "
-      "the server first.\nExample:\n"
-      "  dpnmf-curator publish --data-dir /var/lib/dpnmf --draft out/nmf "
-      "\\\n    --approve 'Ann Operator' --accept-linkage 0.05 --output table",
+      "and people without a\nguarantee. --void-guarantee gives up a guarantee "
+      "for ever: the ledger records this, and\nevery budget shows it from then "
+      "on. A table of dpnmf-lab synthesise becomes NAME.csv,\nand its label "
+      "states the charge. Stop the server first.\nExample:\n  dpnmf-curator "
+      "publish --data-dir /var/lib/dpnmf --draft out/nmf \\\n    --approve "
+      "'Ann Operator' --accept-linkage 0.05 --output table",
       flags, RunPublish);
   for (const Flag& flag :
        {NoAnchorFlag(&flags->no_anchor),
@@ -119,14 +118,14 @@ Command PublishCommand() {
             "--name", &options.name,
             "Name of the table: a-z 0-9 . _ - [that of the draft's directory]"),
         Flag("--approve", &options.approver,
-             "Name of the person who answers for the publication",
+             "Name of the person who is responsible for the publication",
              {.value = "NAME"}),
         Flag("--accept-linkage", &options.accepted_linkage,
              "Largest share of people whose rows an attack may find, such as "
-             "0.05; not read of a table drawn from a charged release"),
+             "0.05; ignored for a table drawn from a charged release"),
         Flag("--void-guarantee", &options.void_guarantees,
-             "Population whose guarantee is given up, for ever, with that of "
-             "its second account in a federation",
+             "Population whose guarantee is given up for ever, together with "
+             "that of its second account in a federation",
              {.value = "POPULATION"}),
         Flag("--accept-overlap", &options.accept_overlaps,
              "Population of other people whose rows coincide by chance; "

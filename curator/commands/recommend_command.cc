@@ -226,39 +226,38 @@ Command RecommendCommand() {
       .summary =
           "Make lists of items for people, with a model of `dpnmf model`",
       .footer =
-          "A list is a function of the model and of its person's own ratings "
-          "alone; it may be shown\nto that person and to nobody else. Nothing "
-          "is sent and no budget is spent.\nExample:\n  dpnmf-curator "
-          "recommend "
-          "--data-dir /var/lib/dpnmf --name films \\\n    --model items.npz "
-          "--user 196 --explain",
-      .flags =
-          {Flag("--data-dir", &flags->data_dir,
-                "Directory of data sets, ledger and releases",
-                {.env = true, .required = true}),
-           Flag("--name", &flags->name, "Data set of ratings",
-                {.value = "DATASET", .required = true}),
-           Flag("--model", &flags->model,
-                "File of `dpnmf model RUN --output`, .npz or .csv",
-                {.value = "FILE", .required = true}),
-           Flag("--user", &flags->user, "The person's id in the imported file",
-                {.value = "ID"}),
-           Flag("--all", &flags->all,
-                "Write the lists of all people who have rated"),
-           Flag("--output", &flags->output,
-                "For --all: CSV file (mode 0600), replaced if it exists",
-                {.value = "FILE"}),
-           Flag("--top", &flags->top, "Length of a list",
-                {.range = {1, kMostTop}, .shown = true}),
-           Flag("--order", &flags->order,
-                "By what the person would choose, or by the predicted rating",
-                {.one_of = "relevance|rating", .shown = true}),
-           Flag("--explain", &flags->explain,
-                "Show the own ratings that contribute most"),
-           Flag("--threads", &flags->threads, "Threads for --all [all cores]",
-                {.range = {0, 1024}}),
-           Flag("--format", &flags->format, "Output format of --user",
-                {.one_of = "text|json", .shown = true})},
+          "A list is a function only of the model and of its person's own "
+          "ratings. It may be shown\nto that person and to nobody else. "
+          "Nothing is sent and no budget is spent.\nExample:\n  dpnmf-curator "
+          "recommend --data-dir /var/lib/dpnmf --name films \\\n    --model "
+          "items.npz --user 196 --explain",
+      .flags = {Flag("--data-dir", &flags->data_dir,
+                     "Directory of data sets, ledger and releases",
+                     {.env = true, .required = true}),
+                Flag("--name", &flags->name, "Data set of ratings",
+                     {.value = "DATASET", .required = true}),
+                Flag("--model", &flags->model,
+                     "File of `dpnmf model RUN --output`, .npz or .csv",
+                     {.value = "FILE", .required = true}),
+                Flag("--user", &flags->user,
+                     "The person's id in the imported file", {.value = "ID"}),
+                Flag("--all", &flags->all,
+                     "Write the lists of all people who have rated"),
+                Flag("--output", &flags->output,
+                     "For --all: CSV file (mode 0600), replaced if it exists",
+                     {.value = "FILE"}),
+                Flag("--top", &flags->top, "Length of a list",
+                     {.range = {1, kMostTop}, .shown = true}),
+                Flag("--order", &flags->order,
+                     "Order by what the person would choose and like, or by "
+                     "the predicted rating",
+                     {.one_of = "relevance|rating", .shown = true}),
+                Flag("--explain", &flags->explain,
+                     "Show the own ratings that contribute most"),
+                Flag("--threads", &flags->threads,
+                     "Threads for --all [all cores]", {.range = {0, 1024}}),
+                Flag("--format", &flags->format, "Output format of --user",
+                     {.one_of = "text|json", .shown = true})},
       .run = [flags] { return Run(*flags); }};
 }
 

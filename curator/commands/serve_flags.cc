@@ -80,30 +80,31 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            "takes longer is refused [off]",
            {.range = {1, 600000}, .env = true}),
       Flag("--pace-nonzeros", &options->pace_nonzeros,
-           "Number of nonzeros of a sparse data set that the period is "
-           "calibrated for",
+           "Number of nonzeros of a sparse data set for which the period is "
+           "calibrated",
            {.needs = "--pace-milliseconds", .env = true}),
       Flag("--federation", &options->federation,
            "federation.json: release sums together with the curators that it "
            "names, masked so that only their total can be read [in none]",
            {.env = true}),
       Flag("--ranks", &options->ranks.ranks,
-           "Compute sums over people in so many processes of an MPI job, each "
-           "with --threads threads [none]",
+           "Number of processes of an MPI job that computes sums over people, "
+           "each with --threads threads [none]",
            {.range = {1, 4096}, .env = true}),
       Flag("--hosts", &options->ranks.hosts,
-           "File of the hosts of ranks, as mpirun takes it; this machine is "
-           "the first [this machine]",
+           "File of the hosts of ranks in mpirun's format; this machine must "
+           "be the first [this machine]",
            {.value = "FILE", .needs = "--ranks", .env = true}),
       Flag("--mpi-run", &options->ranks.mpi_run,
-           "What starts the job, with its arguments [mpirun]",
+           "Command that starts the job, with its arguments [mpirun]",
            {.value = "COMMAND", .needs = "--ranks", .env = true}),
       Flag("--private-network", &options->ranks.private_network,
-           "Declare the network between ranks private: exact sums cross it",
+           "Declare the network between ranks private, because exact sums "
+           "cross it",
            {.needs = "--ranks", .env = true}),
       Flag("--ranks-seconds", &options->ranks.seconds,
-           "Longest time of a round in the ranks; after it they are ended and "
-           "started again",
+           "Longest time of a round in the ranks; after it the ranks are "
+           "stopped and started again",
            {.range = {1, 86400},
             .needs = "--ranks",
             .env = true,

@@ -234,10 +234,10 @@ absl::Status Synthesise(const SynthesiseOptions& options) {
                          session.Round(1, RoundInput()));
   DPNMF_RETURN_IF_ERROR(observer.RoundReleased(released.value()));
   if (released.value().lost) {
-    return Refusal(absl::StatusCode::kDataLoss, "release-lost",
-                   "The release was charged and its bytes are lost; it is "
-                   "never drawn again. Give --draw N for another, which is "
-                   "charged anew.");
+    return Refusal(
+        absl::StatusCode::kDataLoss, "release-lost",
+        "The release was charged and its bytes are lost; it is never drawn "
+        "again. Give --draw N for another release, which is charged again.");
   }
   DPNMF_ASSIGN_OR_RETURN(
       const ClassRelease file,
@@ -280,7 +280,7 @@ Command SynthesiseCommand() {
                                "Delta of the release [the population's]"));
   command.flags.push_back(
       Flag("--draw", &options->draw,
-           "Another number is another release, which is charged anew",
+           "Another number requests another release, which is charged again",
            {.shown = true}));
   command.flags.push_back(Flag("--output", &options->output,
                                "File of the release; must not exist",

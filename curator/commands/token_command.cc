@@ -66,18 +66,17 @@ Command TokenCommand() {
       .summary = "Sign a token for one person's list (for tests and repairs)",
       .footer =
           "The system that knows who is logged in signs its own tokens; "
-          "docs/recommender.md\nhas their shape. The private key does not "
-          "belong on the curator's machine.\nExample:\n  openssl genpkey "
+          "docs/recommender.md\ndescribes the tokens. Do not keep the private "
+          "key on the curator's machine.\nExample:\n  openssl genpkey "
           "-algorithm ed25519 -out token.key\n  openssl pkey -in token.key "
           "-pubout -out token.pub\n  dpnmf-curator token --key token.key "
-          "--user "
-          "196 --audience films",
+          "--user 196 --audience films",
       .flags = {Flag("--key", &flags->key, "PEM file of the private key",
                      {.value = "FILE", .required = true}),
                 Flag("--user", &flags->user, "The person's id",
                      {.value = "ID", .required = true}),
                 Flag("--audience", &flags->audience,
-                     "What serve has as --recommend-audience",
+                     "The value of --recommend-audience of serve",
                      {.required = true}),
                 Flag("--seconds", &flags->seconds,
                      "Time until the token expires",

@@ -126,8 +126,8 @@ absl::Status CheckTransform(const TransformFlags& flags,
   }
   if (dataset.description().sums.has_value()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "sums-only",
-                   "The data set was made by add-sums and holds no people: "
-                   "transform one that was imported from people's rows.");
+                   "The data set was made by add-sums and contains no people: "
+                   "use one that was imported from people's rows.");
   }
   if (!dataset.description().ratings.has_value())
     return CheckHasColumns(dataset);
@@ -188,11 +188,12 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
   // was told would choose by it.
   absl::PrintF("wrote %s: H, %d people by %d parts\n", flags.output, people,
                w.cols());
-  absl::FPrintF(stderr,
-                "dpnmf-curator: warning: H is private data and not a release: "
-                "it has a row of exact numbers for each person, and no noise. "
-                "Keep the file, and what it shows of W, on this machine: an "
-                "analyst who learns it spends no budget for it.\n");
+  absl::FPrintF(
+      stderr,
+      "dpnmf-curator: warning: H is private data and not a release: it has a "
+      "row of exact numbers for each person, and no noise. Keep the file, and "
+      "what it shows about W, on this machine: an analyst who learns it gets "
+      "an answer about private data without spending budget.\n");
   return kExitOk;
 }
 
@@ -204,16 +205,13 @@ Command TransformCommand() {
       .name = "transform",
       .summary = "Express the people of a data set in the parts of a model",
       .footer =
-          "Computed on this machine, for its operator: h >= 0 minimises "
-          "|v - W h| for each\nperson, as the data set is normalised. The file "
-          "is private data and not a release;\nnothing is sent and no budget "
-          "is "
-          "spent. The server may run meanwhile: it then writes\nthe entry of "
-          "the audit log (transform-asked), without which nothing is "
-          "computed.\n"
-          "Example:\n  "
-          "dpnmf-curator transform --data-dir /var/lib/dpnmf --name visits \\\n"
-          "    --model W.npy --output H.npy",
+          "For the operator, computed on this machine: h >= 0 minimises |v - W "
+          "h| for each\nperson, in the normalisation of the data set. The file "
+          "is private data and not a\nrelease; nothing is sent and no budget "
+          "is spent. If the server is running, it writes\nthe entry of the "
+          "audit log (transform-asked), without which nothing is "
+          "computed.\nExample:\n  dpnmf-curator transform --data-dir "
+          "/var/lib/dpnmf --name visits \\\n    --model W.npy --output H.npy",
       .flags = {Flag("--data-dir", &flags->data_dir,
                      "Directory of data sets, ledger and releases",
                      {.env = true, .required = true}),

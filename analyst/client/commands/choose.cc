@@ -235,19 +235,19 @@ Command ChooseCommand(const Session* session) {
       .name = "choose",
       .summary = "Compare ranks on the release of a run; never charged",
       .footer =
-          "The known noise is split in two again and again, and each rank is "
-          "fitted to both\nhalves from other starts. A part is stable if both "
-          "find it (cosine .8 or more).\n'held out' is the share of the other "
-          "half that a model foretells. The analyst\ntakes all its cores for "
-          "this, seconds to minutes; control-C ends it.\nOf topics, public "
-          "text "
-          "tells how well the first words of each part go together: the\n"
-          "means over parts of UMass and NPMI by --reference, of TC-W2V by "
-          "--word-vectors. They\nare computed on this machine.\nWith --format "
-          "json: progress, ranks, the choice and the coherence, one on each "
-          "line.\n\nExamples:\n  dpnmf choose 3f9a\n  dpnmf choose 3f9a "
-          "--rank 4:40 --output choice.csv\n  dpnmf choose 3f9a --reference "
-          "news.mtx --reference-features words.txt",
+          "The known noise is split in two several times, and each rank is "
+          "fitted to both halves\nfrom different starts. A part is stable if "
+          "both halves find it (cosine .8 or more).\n'held out' is the share "
+          "of the other half that a model predicts. The analyst uses all\nits "
+          "cores for this, for seconds to minutes; Ctrl-C ends it.\nFor "
+          "topics, public text shows how well the first words of each part "
+          "belong together: the\nmeans over parts of UMass and NPMI with "
+          "--reference, and of TC-W2V with --word-vectors.\nThese measures are "
+          "computed on this machine.\nWith --format json: progress, ranks, the "
+          "choice and the coherence, one on each line.\n\nExamples:\n  dpnmf "
+          "choose 3f9a\n  dpnmf choose 3f9a --rank 4:40 --output choice.csv\n  "
+          "dpnmf choose 3f9a --reference news.mtx --reference-features "
+          "words.txt",
       .flags = std::move(all),
       .run = [session, flags] { return Choose(*session, *flags); }};
 }

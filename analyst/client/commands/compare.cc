@@ -61,9 +61,9 @@ Command CompareCommand(const Session* session) {
       .summary = "Match the parts of two runs by their cosine",
       .footer =
           "The pair with the largest cosine is matched first, then the best "
-          "pair of what is left.\nParts that two runs with fresh noise both "
-          "find (cosine above .8, say) can be relied on.\n\nExample:\n  dpnmf "
-          "compare 3f9a 7c21",
+          "pair of the rest. If\ntwo runs with fresh noise both find a part "
+          "(cosine above .8, for example), the part can\nbe relied "
+          "on.\n\nExample:\n  dpnmf compare 3f9a 7c21",
       .flags = {Flag("run", &flags->first, "Id of a run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("other", &flags->second,

@@ -127,10 +127,10 @@ absl::StatusOr<ExitCode> ExportMoments(const Session& session,
       [&](const v1::ReleaseReply& message) { return release.Add(message); }));
   DPNMF_ASSIGN_OR_RETURN(const std::string bytes, release.Npz());
   DPNMF_RETURN_IF_ERROR(WriteFileAtomically(output, bytes));
-  session.Print(WrittenReport(release.header(), output),
-                absl::StrCat("wrote ", output,
-                             ": the released second moment, its noise and the "
-                             "rows that it is on\n"));
+  session.Print(
+      WrittenReport(release.header(), output),
+      absl::StrCat("wrote ", output,
+                   ": the released second moment, its noise and its rows\n"));
   return kExitOk;
 }
 
@@ -151,8 +151,8 @@ absl::StatusOr<ExitCode> ExportBundle(const Session& session,
   session.Print(
       WrittenReport(header, output),
       absl::StrCat("wrote ", output,
-                   ": any analyst of this curator can add it with "
-                   "'dpnmf add-release' and fit to it for nothing\n"));
+                   ": any analyst of this curator can add it with 'dpnmf "
+                   "add-release' and fit to it for nothing\n"));
   return kExitOk;
 }
 
@@ -204,14 +204,14 @@ Command ExportCommand(const Session* session) {
   const auto flags = std::make_shared<ExportFlags>();
   return {
       .name = "export",
-      .summary = "Write what a run of moments has paid for to a file",
+      .summary = "Write the paid release of a run of moments to a file",
       .footer =
-          "--moments: the numbers that W is fitted to, for your own analyses.\n"
-          "--bundle: the release as the curator signed it, for other analysts "
-          "(dpnmf\nadd-release). All of it is released already; nothing is "
-          "charged. docs/refit.md\ndescribes both files.\n\nExamples:\n  dpnmf "
-          "export 3f9a --moments --output release.npz\n  dpnmf export 3f9a "
-          "--bundle visits.release",
+          "--moments: the numbers to which W is fitted, for your own "
+          "analyses.\n--bundle: the release as the curator signed it, for "
+          "other analysts (dpnmf\nadd-release). Both are already released, so "
+          "nothing is charged. docs/refit.md\ndescribes both "
+          "files.\n\nExamples:\n  dpnmf export 3f9a --moments --output "
+          "release.npz\n  dpnmf export 3f9a --bundle visits.release",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--moments", &flags->moments,
@@ -227,18 +227,17 @@ Command ExportCommand(const Session* session) {
 
 Command AddReleaseCommand(const Session* session) {
   const auto file = std::make_shared<std::string>();
-  return {
-      .name = "add-release",
-      .summary = "Add a release that another analyst has paid for",
-      .footer =
-          "The server verifies the curator's signatures and that the numbers "
-          "are those that\nwere signed, and lists the release as a run of its "
-          "own that cost nothing here.\n\nExample:\n  dpnmf add-release "
-          "visits.release",
-      .flags = {Flag("FILE", file.get(),
-                     "File that 'dpnmf export --bundle' wrote",
-                     {.required = true})},
-      .run = [session, file] { return AddRelease(*session, *file); }};
+  return {.name = "add-release",
+          .summary = "Add a release that another analyst has paid for",
+          .footer =
+              "The server verifies the curator's signatures and that the "
+              "numbers are the signed ones.\nIt lists the release as a "
+              "separate run, which is not charged here.\n\nExample:\n  dpnmf "
+              "add-release visits.release",
+          .flags = {Flag("FILE", file.get(),
+                         "File that 'dpnmf export --bundle' wrote",
+                         {.required = true})},
+          .run = [session, file] { return AddRelease(*session, *file); }};
 }
 
 }  // namespace dpnmf::cli

@@ -294,19 +294,18 @@ Command ModelCommand(const Session* session) {
           "A run in progress gives its current W. In the picture each part is "
           "one tile,\nblank where it is 0 and darkest at its largest "
           "entry.\n\n--errors estimates how far the noise may have moved each "
-          "entry: the analyst fits W\nagain for 16 draws of the noise, which "
-          "takes 16 times as long as the fit. The errors\ndo not include "
-          "sampling error (other people would give another W) or "
-          "bias.\n\nA run on ratings gives its items' effects and counts with "
-          "their standard errors,\nand their factors, in one file; "
-          "docs/recommender.md has the format.\n--non-negative and "
-          "--both-signs give either item model of any run on ratings: both\n"
-          "follow from the same releases, and nothing is "
-          "charged.\n\nExamples:\n  dpnmf model "
-          "3f9a --output W.npy\n  dpnmf model 3f9a --output parts.png --shape "
-          "8x8\n  dpnmf model 7c21 --output items.npz\n  dpnmf model 7c21 "
-          "--similar 'Star Wars (1977)'\n  dpnmf model 7c21 --non-negative "
-          "--output parts.npz",
+          "entry. For this the analyst\nfits W to 16 draws of the noise, which "
+          "takes 16 times as long as one fit. The errors do\nnot include "
+          "sampling error (other people would give another W) or bias.\n\nFor "
+          "a run on ratings the file has the items' effects and counts with "
+          "their standard\nerrors, and the items' factors; docs/recommender.md "
+          "describes the format.\n--non-negative and --both-signs select one "
+          "of two item models. Every run on ratings has\nboth: they follow "
+          "from the same releases, and nothing is charged.\n\nExamples:\n  "
+          "dpnmf model 3f9a --output W.npy\n  dpnmf model 3f9a --output "
+          "parts.png --shape 8x8\n  dpnmf model 7c21 --output items.npz\n  "
+          "dpnmf model 7c21 --similar 'Star Wars (1977)'\n  dpnmf model 7c21 "
+          "--non-negative --output parts.npz",
       .flags =
           {Flag("run", &flags->run, "Id of the run, or its first digits",
                 {.value = "RUN", .required = true}),
@@ -319,8 +318,9 @@ Command ModelCommand(const Session* session) {
                 ".mtx. Only for completed runs of moments and of statistics",
                 {.value = "FILE", .needs = "--output"}),
            Flag("--parts", &flags->parts,
-                "CSV file for what each part explains and how reliable it is, "
-                "which is printed as well. Only for completed runs of moments",
+                "CSV file with the share that each part explains and its "
+                "reliability; they are also printed. Only for completed runs "
+                "of moments",
                 {.value = "FILE", .needs = "--output"}),
            Flag("--shape", &flags->shape,
                 "For .png: shape of the tile of a column of W [a square]",
@@ -336,8 +336,8 @@ Command ModelCommand(const Session* session) {
            Flag("--top", &flags->top, "For --similar: number of items",
                 {.range = {1, 1000}, .shown = true}),
            Flag("--non-negative", &flags->non_negative,
-                "For ratings: the item model as parts that can be read "
-                "[as the run was started]"),
+                "For ratings: the item model with non-negative parts, which "
+                "are easier to interpret [as the run was started]"),
            Flag("--both-signs", &flags->both_signs,
                 "For ratings: the item model with factors of both signs, "
                 "which predicts better")},

@@ -22,18 +22,17 @@ absl::StatusOr<ExitCode> Plan(const Session& session, const RunFlags& flags) {
 
 Command PlanCommand(const Session* session) {
   const auto flags = std::make_shared<RunFlags>();
-  return {
-      .name = "plan",
-      .summary =
-          "Show what a run would cost and release, and whether it would be "
-          "refused",
-      .footer =
-          "Spends nothing. Exit code 0 if the run would be accepted, 3 if the "
-          "budget has no\nroom for it, 7 if it would be refused for "
-          "another reason.\n\nExample:\n"
-          "  dpnmf plan --dataset digits --rank 10 --rounds 30 --epsilon 1",
-      .flags = FlagsOfRun(flags.get()),
-      .run = [session, flags] { return Plan(*session, *flags); }};
+  return {.name = "plan",
+          .summary =
+              "Show what a run would cost and release, and whether it would be "
+              "refused",
+          .footer =
+              "Spends nothing. Exit code 0 if the run would be accepted, 3 if "
+              "the budget\nis not large enough, 7 if it would be refused for "
+              "another reason.\n\nExample:\n  dpnmf plan --dataset digits "
+              "--rank 10 --rounds 30 --epsilon 1",
+          .flags = FlagsOfRun(flags.get()),
+          .run = [session, flags] { return Plan(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

@@ -8,7 +8,7 @@ namespace dpnmf::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "dpnmf learns the parts that private columns are made of: the dictionary W "
+    "dpnmf learns the parts of which private columns consist: the dictionary W "
     "of V ~ WH. It talks to the analyst's server; the data stay with the "
     "curator.";
 

@@ -40,8 +40,8 @@ struct RefitFlags {
 
 absl::Status RankMalformed() {
   return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
-                 absl::StrCat("`--rank` must be a rank, several with commas, "
-                              "or a range as 4:20, and at most ",
+                 absl::StrCat("`--rank` must be a rank, several ranks with "
+                              "commas, or a range such as 4:20, and at most ",
                               kMostRefits, " of them."));
 }
 
@@ -78,7 +78,7 @@ absl::StatusOr<std::vector<double>> StartOf(
     return Refusal(
         absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
         absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
-                     "; a public start needs the one `--rank` that it has."));
+                     "; a public start allows only one `--rank`, its own."));
   }
   return std::vector<double>(w.data(), w.data() + w.size());
 }
@@ -168,35 +168,37 @@ Command RefitCommand(const Session* session) {
   const auto flags = std::make_shared<RefitFlags>();
   Command refit = {
       .name = "refit",
-      .summary = "Fit further models to what a run of moments has paid for",
+      .summary = "Fit further models to the paid release of a run of moments",
       .footer =
-          "The release of a run of moments can be fitted to again and again: "
-          "the curator\nis not asked and nothing is charged. Each model is a "
-          "run of its own, a child of\nRUN. The same request again is the same "
-          "run. With --format json: the run, or\nwith several ranks a list of "
-          "runs.\n\nExamples:\n  dpnmf refit 3f9a --rank 8 --wait\n  dpnmf "
-          "refit 3f9a --rank 4:20 --seed 1\n  dpnmf refit 3f9a --prior "
+          "You can fit models to the release of a run of moments any number of "
+          "times: the\ncurator is not contacted and nothing is charged. Each "
+          "model is a separate run, a\nchild of RUN. The same request again is "
+          "the same run. With --format json: the run, or\nwith several ranks a "
+          "list of runs.\n\nExamples:\n  dpnmf refit 3f9a --rank 8 --wait\n  "
+          "dpnmf refit 3f9a --rank 4:20 --seed 1\n  dpnmf refit 3f9a --prior "
           "dictionary:signatures.csv\n  dpnmf refit 3f9a --loss kl\n\nWithout "
           "--prior a model has the priors of RUN; `--prior none` leaves them "
-          "out.\nSo with the order of features and `--feature-order none`. "
-          "Without --loss\nand --sparse it is fitted as RUN was.",
-      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
-                     {.value = "RUN", .required = true}),
-                Flag("--rank", &flags->rank,
-                     "K, several with commas, or a range as 4:20 [the run's]",
-                     {.value = "K"}),
-                Flag("--seed", &flags->seed, "Seed of the fit",
-                     {.value = "N", .shown = true}),
-                Flag("--init", &flags->init,
-                     "Where the fit begins: random, or public:FILE (.npy or "
-                     ".csv, D x K)",
-                     {.value = "random|public:FILE", .shown = true}),
-                Flag("--join", &flags->join,
-                     "Further runs: W is fitted to the sum of all releases "
-                     "over people",
-                     {.value = "RUN,RUN"}),
-                Flag("--wait", &flags->wait,
-                     "Wait for the ends; exit code 9 if one fails")},
+          "out.\nThe same holds for the order of features and `--feature-order "
+          "none`. Without --loss\nand --sparse it is fitted by the law of RUN.",
+      .flags =
+          {Flag("run", &flags->run, "Id of the run, or its first digits",
+                {.value = "RUN", .required = true}),
+           Flag("--rank", &flags->rank,
+                "K, several ranks with commas, or a range such as 4:20 [the "
+                "run's]",
+                {.value = "K"}),
+           Flag("--seed", &flags->seed, "Seed of the fit",
+                {.value = "N", .shown = true}),
+           Flag(
+               "--init", &flags->init,
+               "Start of the fit: random, or public:FILE (.npy or .csv, D x K)",
+               {.value = "random|public:FILE", .shown = true}),
+           Flag("--join", &flags->join,
+                "Further runs: W is fitted to the sum of all releases "
+                "over people",
+                {.value = "RUN,RUN"}),
+           Flag("--wait", &flags->wait,
+                "Wait until all runs end; exit code 9 if one fails")},
       .run = [session, flags] { return Refit(*session, *flags); }};
   for (const Flag& flag : FlagsOfPriors(&flags->of_priors))
     refit.flags.push_back(flag);

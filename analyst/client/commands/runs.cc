@@ -83,25 +83,25 @@ Command RunsCommand(const Session* session) {
 
 Command ShowCommand(const Session* session) {
   return RunCommand(session, "show",
-                    "Show one run: what it is and what it has spent",
+                    "Show one run: its request, its state and its charges",
                     "Example:\n  dpnmf show 3f9a", ShowRun);
 }
 
 Command CancelCommand(const Session* session) {
   return RunCommand(
       session, "cancel", "End a run",
-      "The current round may finish. What was reserved and not charged is "
-      "returned\nto the budget; what was charged stays spent. Cancelling twice "
-      "has no further effect.\n\nExample:\n  dpnmf cancel 3f9a",
+      "The current round may finish. The part of the reservation that was not "
+      "charged is\nreturned to the budget; charges stay spent. Cancelling "
+      "twice has no further effect.\n\nExample:\n  dpnmf cancel 3f9a",
       CancelRun);
 }
 
 Command ForgetCommand(const Session* session) {
-  return RunCommand(session, "forget", "Delete a run that has ended",
-                    "Its model and its events are deleted for good. What it "
-                    "was charged stays charged, in the\nledger of record and "
-                    "in the mirror.\n\nExample:\n  dpnmf forget 3f9a",
-                    ForgetRun);
+  return RunCommand(
+      session, "forget", "Delete a run that has ended",
+      "Its model and its events are deleted for ever. Its charges stay in the "
+      "ledger of record\nand in the mirror.\n\nExample:\n  dpnmf forget 3f9a",
+      ForgetRun);
 }
 
 }  // namespace dpnmf::cli

@@ -147,9 +147,9 @@ std::string SynthesiseText(const SynthesiseFlags& flags,
   if (header.classes_size() > 0)
     absl::StrAppend(&text, ", ", header.classes_size(), " classes");
   if (header.integers()) text += ", whole numbers";
-  return absl::StrCat(text, "; ", NormalisationText(header),
-                      "\nDrawn from the release that was paid for: free, and "
-                      "as private as that release.\n");
+  return absl::StrCat(
+      text, "; ", NormalisationText(header),
+      "\nDrawn from the paid release: free, and as private as that release.\n");
 }
 
 absl::StatusOr<ExitCode> Synthesise(const Session& session,
@@ -195,11 +195,11 @@ Command SynthesiseCommand(const Session* session) {
       .name = "synthesise",
       .summary = "Draw synthetic people from the paid release of a run",
       .footer =
-          "Post-processing of what was released: nothing is asked of the "
-          "curator's data and nothing\nis charged, however often. People are "
-          "rows. Of a run of moments they have the data set's\nsecond moment, "
-          "of a run of class_moments its classes, with a last column "
-          "`class`.\n\nExample:\n  dpnmf synthesise 3f9a --count 10000 "
+          "This is post-processing of a release: the curator is not contacted, "
+          "and nothing is\ncharged, however often you draw. People are rows. "
+          "From a run of moments they have the\nreleased second moment; from a "
+          "run of class_moments they have the released classes, in a\nlast "
+          "column `class`.\n\nExample:\n  dpnmf synthesise 3f9a --count 10000 "
           "--output people.csv",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),

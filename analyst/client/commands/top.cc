@@ -113,12 +113,11 @@ Command TopCommand(const Session* session) {
       .name = "top",
       .summary = "List the features with the largest entries of each part",
       .footer =
-          "Entries are relative to the largest of their part. Features "
-          "have names if the operator\ndeclared them at import; otherwise "
-          "#3 is row 3 of W. Of a run on ratings these\nare the items of each "
-          "part of its non-negative item model, also if the run was "
-          "started\nwithout --non-negative.\n\nExample:\n  dpnmf top 3f9a "
-          "--words 8",
+          "Entries are relative to the largest of their part. Features have "
+          "names if the operator\ndeclared them at import; otherwise #3 is row "
+          "3 of W. For a run on ratings the\nlists show the items of each part "
+          "of its non-negative item model, also if the run was\nstarted "
+          "without --non-negative.\n\nExample:\n  dpnmf top 3f9a --words 8",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--words", &flags->words, "Features of each part",

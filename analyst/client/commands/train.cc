@@ -106,18 +106,17 @@ Command TrainCommand(const Session* session) {
       .name = "train",
       .summary = "Start a run",
       .footer =
-          "The run's whole cost is reserved when it starts; what was not "
-          "charged is\nreturned when it ends. Without --wait the run's id is "
-          "printed and the run continues\nin the background. With --wait and "
-          "--format json: the run, its events and the run\nagain, one on each "
-          "line.\n\nExamples:\n  dpnmf train --dataset digits --rank 10 "
+          "The run's whole cost is reserved when it starts; the part that was "
+          "not charged is\nreturned when it ends. Without --wait the run's id "
+          "is printed and the run continues\nin the background. With --wait "
+          "and --format json: the run, its events and the run\nagain, one on "
+          "each line.\n\nExamples:\n  dpnmf train --dataset digits --rank 10 "
           "--epsilon 1 --wait\n  dpnmf train --dataset faces --rank 50 "
           "--epsilon 2 --outliers on\n  dpnmf train --dataset digits --rank 10 "
           "--epsilon 1 --init public:start.npy\n  dpnmf train --dataset digits "
           "--rank 16 --epsilon 1 --prior consented.npy\n  dpnmf train "
-          "--dataset faces "
-          "--rank 50 --epsilon 1 --image-width 19\n  dpnmf train --datasets "
-          "jan,feb,mar --rank 10 --epsilon 1 --wait",
+          "--dataset faces --rank 50 --epsilon 1 --image-width 19\n  dpnmf "
+          "train --datasets jan,feb,mar --rank 10 --epsilon 1 --wait",
       .flags = FlagsOfRun(flags.get()),
       .run = [session, flags, datasets, priors, order, request_id, wait] {
         if (!datasets->empty())
@@ -130,9 +129,9 @@ Command TrainCommand(const Session* session) {
   train.flags.push_back(
       Flag("--datasets", datasets.get(),
            "Instead: two or more data sets of different people, on the same "
-           "features; W is fitted to the sum of their releases of moments. "
-           "What is released already costs nothing; else a run of it is "
-           "started, and --epsilon is required",
+           "features; W is fitted to the sum of their releases of moments. A "
+           "data set that has such a release costs nothing; for any other a "
+           "run is started, and --epsilon is required",
            {.value = "NAME,NAME"}));
   for (const Flag& flag : FlagsOfPriors(priors.get()))
     train.flags.push_back(flag);

@@ -48,7 +48,7 @@ absl::Status CheckJointFlags(const RunFlags& flags,
   if (datasets.size() < 2 || different.size() != datasets.size())
     return Usage("--datasets needs two or more different data sets");
   if (flags.mechanism != "auto" && flags.mechanism != kOfMoments)
-    return Usage("--datasets adds releases of --mechanism moments alone");
+    return Usage("--datasets adds only releases of --mechanism moments");
   return absl::OkStatus();
 }
 
@@ -204,10 +204,10 @@ absl::Status StartTerm(const Session& session, const AnalystClient& client,
 absl::Status AwaitTerm(const Session& session, const AnalystClient& client,
                        JointTerm* term) {
   if (term->released()) return absl::OkStatus();
-  DPNMF_ASSIGN_OR_RETURN(
-      term->run, AwaitRun(session, client, term->run->run_id(),
-                          "Stopped watching; the runs continue. The same "
-                          "command again goes on with them."));
+  DPNMF_ASSIGN_OR_RETURN(term->run,
+                         AwaitRun(session, client, term->run->run_id(),
+                                  "Stopped watching; the runs continue. Run "
+                                  "the same command again to continue."));
   if (term->released()) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kAborted, "joint-run-failed",
@@ -224,8 +224,8 @@ absl::Status RowsDiffer(const std::string& a, const std::string& b) {
       absl::StrCat("Nothing was started, because the second moments of data "
                    "sets '",
                    a, "' and '", b,
-                   "' are on other rows and cannot be added: leave one out, or "
-                   "name the rows of all with --rows FILE."));
+                   "' have different rows and cannot be added: leave one out, "
+                   "or name the rows of all with --rows FILE."));
 }
 
 bool ChoosesRows(const JointTerm& term) {

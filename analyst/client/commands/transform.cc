@@ -79,9 +79,8 @@ absl::StatusOr<People> ByName(const Eigen::MatrixXd& columns,
       return FeaturesMismatch(absl::StrCat(
           "The file lacks '", model.names[static_cast<std::size_t>(i)],
           "', which is feature ", i + 1,
-          " of the run, and has others of the run's names; add "
-          "it, or leave out the names to give the features in "
-          "the run's order."));
+          " of the run, but has other names of the run; add it, or leave out "
+          "the names and give the features in the run's order."));
     }
     people.columns.row(i) = columns.row(place->second);
     places.erase(place);
@@ -168,8 +167,8 @@ absl::Status NormaliseAs(const v1::Dataset& dataset,
       return Refusal(
           absl::StatusCode::kFailedPrecondition, "weights-missing",
           "The features of the run's data set have weights, and the analyst's "
-          "server has not kept them: refit the run, or use the version of the "
-          "curator and of the analyst that this program has.");
+          "server has not kept them: refit the run, or use the same version of "
+          "the curator, the analyst's server and this program.");
     }
     people->array().colwise() *=
         Eigen::Map<const Eigen::ArrayXd>(weights.data(), people->rows());
@@ -241,13 +240,13 @@ Command TransformCommand(const Session* session) {
       .name = "transform",
       .summary = "Express your own people in the parts of a run",
       .footer =
-          "Computed on this machine: the file is sent nowhere, and nothing is "
-          "charged. Columns are\nweighted and normalised as those of the run's "
-          "data set; h >= 0 minimises |v - W h|.\nFeatures with names in a "
-          "header of .csv that are the run's are found by name, and\nother "
-          "columns are left out; else the features must be those of the data "
-          "set, in its\norder.\n\nExample:\n  dpnmf transform 3f9a --input "
-          "new.csv.gz --output H.csv",
+          "This is computed on this machine: the file is not sent, and nothing "
+          "is charged. Columns\nare weighted and normalised like those of the "
+          "run's data set; h >= 0 minimises |v - W h|.\nIf the header of a "
+          ".csv has names of the run's features, features are matched by "
+          "name,\nand other columns are left out. Otherwise the file must have "
+          "the data set's features in\nthe data set's order.\n\nExample:\n  "
+          "dpnmf transform 3f9a --input new.csv.gz --output H.csv",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
                      {.value = "RUN", .required = true}),
                 Flag("--input", &flags->input,
@@ -255,8 +254,8 @@ Command TransformCommand(const Session* session) {
                      "header; also compressed, as .csv.gz",
                      {.value = "FILE", .required = true}),
                 Flag("--output,-o", &flags->output,
-                     "File for H, .npy or .csv, turned as the input; replaced "
-                     "if it exists",
+                     "File for H, .npy or .csv, with people in the same "
+                     "direction as in the input; replaced if it exists",
                      {.value = "FILE", .required = true}),
                 Flag("--users", &flags->users,
                      "Which lines of the input are people",

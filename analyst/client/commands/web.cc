@@ -46,8 +46,8 @@ absl::StatusOr<ExitCode> ServePage(const Session& session,
   Interrupt interrupt;
   interrupt.OnRaise([&page, &session] {
     if (page->Stop() == 0) return;
-    *session.environment().err << "dpnmf: waiting for a call that is under "
-                                  "way; Ctrl-C again ends at once.\n"
+    *session.environment().err << "dpnmf: waiting for a running call; press "
+                                  "Ctrl-C again to end at once.\n"
                                << std::flush;
   });
   page->Serve();
@@ -72,15 +72,15 @@ Command WebCommand(const Session* session) {
            {.one_of = "row|column", .shown = true})};
   for (const Flag& flag : FlagsOfCoherence(&flags->coherence))
     all.push_back(flag);
-  return {
-      .name = "web",
-      .summary = "Show data sets, plans, runs and models in a browser",
-      .footer =
-          "The page is on 127.0.0.1 alone, and only for the browser that opens "
-          "the printed\naddress, once. It may do what this certificate may do: "
-          "start and cancel runs too.\n\nExample:\n  dpnmf web --port 8080",
-      .flags = std::move(all),
-      .run = [session, flags] { return ServePage(*session, *flags); }};
+  return {.name = "web",
+          .summary = "Show data sets, plans, runs and models in a browser",
+          .footer =
+              "The page listens only on 127.0.0.1, and serves only the browser "
+              "that first opens the\nprinted address. It has the rights of "
+              "this certificate, also to start and cancel runs.\n\nExample:\n  "
+              "dpnmf web --port 8080",
+          .flags = std::move(all),
+          .run = [session, flags] { return ServePage(*session, *flags); }};
 }
 
 }  // namespace dpnmf::cli

@@ -344,7 +344,7 @@ TEST_F(ProgramOfMonths, OnlyWhatCouldHaveBeenAddedIsNamed) {
 TEST_F(ProgramOfMonths, AnotherMechanismThanMomentsIsAUsageError) {
   EXPECT_EQ(TrainMonths({"--mechanism", "aimed", "--epsilon", "1"}),
             kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("releases of --mechanism moments alone"));
+  EXPECT_THAT(err_.str(), HasSubstr("only releases of --mechanism moments"));
 }
 
 }  // namespace

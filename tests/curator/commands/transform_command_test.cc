@@ -126,7 +126,7 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   EXPECT_EQ(Run("transform --data-dir z --name s --model W.csv --output H.csv"),
             kExitState);
   EXPECT_THAT(err_, HasSubstr("[sums-only]"));
-  EXPECT_THAT(err_, HasSubstr("holds no people"));
+  EXPECT_THAT(err_, HasSubstr("contains no people"));
   EXPECT_FALSE(Exists("H.csv"));
 }
 
