@@ -138,8 +138,8 @@ absl::StatusOr<RoundInput> AddedRelease::RequestFor(const v1::StagePlan& stage,
   // Nothing says what was asked for if the first does not come with it.
   if (g == nullptr) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
-                   "The release holds the second of two second moments and "
-                   "not the first; ask whoever made the file for both.");
+                   "The release has only the second of two second moments; ask "
+                   "whoever made the file for both.");
   }
   DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
                          RowsOfMoments(parameters_.moment_rows(), run_.state));
@@ -263,10 +263,10 @@ absl::StatusOr<NewRun> AddedRelease::Finish() {
 }
 
 absl::Status ReleaseUnsigned() {
-  return Refusal(absl::StatusCode::kFailedPrecondition, "release-unsigned",
-                 "The curator has not signed this release, so it proves "
-                 "nothing to others; its numbers alone can be had with "
-                 "`dpnmf export --moments`.");
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "release-unsigned",
+      "The curator has not signed this release, so it proves nothing to "
+      "others; export only its numbers, with `dpnmf export --moments`.");
 }
 
 v1::ReleaseHeader HeaderOfRelease(const RunRecord& record,

@@ -33,8 +33,8 @@ absl::StatusOr<std::optional<NamedItemModel>> ItemModelOf(
   if (CheckItemModel(named).ok())
     return std::optional<NamedItemModel>(std::move(named));
   return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
-                 "What is stored of the run makes no model; restore the state "
-                 "directory from a backup.");
+                 "The stored releases of the run give no model; restore the "
+                 "state directory from a backup.");
 }
 
 }  // namespace dpnmf::analyst

@@ -305,7 +305,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     if (kind.release->is_answer && round == rounds()) {
       updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
                         "The run's release was charged and is lost, so there "
-                        "is no answer; start another run.");
+                        "is no result; start another run.");
     }
   }
   if (unlearnt) {

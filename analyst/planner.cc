@@ -92,8 +92,8 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
   const v1::RunParameters& run = specification.parameters();
   if (dataset.has_ratings()) {
     return {"ratings",
-            "The data set holds ratings, and what is missing is not 0: no "
-            "other mechanism reads them."};
+            "The data set contains ratings, in which a missing entry is not 0: "
+            "no other mechanism reads them."};
   }
   const v1::LearnerOptions& learner = specification.learner();
   return ChooseMechanism(

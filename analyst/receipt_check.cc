@@ -64,8 +64,8 @@ absl::Status CheckRoundReceipt(const ReceiptedRound& round,
   DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
   if (!IsFor(receipt, round, result)) {
     return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
-                   "The curator's receipt is for a different round than the "
-                   "one that it came with. Contact the curator's operator.");
+                   "The curator's receipt is for a different round than its "
+                   "release. Contact the curator's operator.");
   }
   if (round.release.has_value() && !receipt.release_sha256().empty() &&
       receipt.release_sha256() != BytesOf(*round.release)) {

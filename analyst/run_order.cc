@@ -20,10 +20,10 @@ using Eigen::MatrixXd;
 constexpr char kFeatureOrder[] = "feature order";
 
 absl::Status OrderUnknown() {
-  return Refusal(absl::StatusCode::kInvalidArgument, "feature-order-unknown",
-                 "`kind` of the order of features must be a grid, linear, "
-                 "circular or a graph, and a graph alone has edges, two ends "
-                 "each.");
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "feature-order-unknown",
+      "`kind` of the order of features must be a grid, linear, circular or a "
+      "graph; only a graph has edges, each with two ends.");
 }
 
 bool IsOrderNumber(double number, double end) {

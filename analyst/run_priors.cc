@@ -39,9 +39,9 @@ absl::Status InvalidPrior(std::string_view code, std::string_view sentence) {
 }
 
 absl::Status ShapeInvalid() {
-  return InvalidPrior("prior-shape-invalid",
-                      "The entries or the names of a prior do not fit what was "
-                      "announced of it.");
+  return InvalidPrior(
+      "prior-shape-invalid",
+      "The entries or the names of a prior do not match its announced sizes.");
 }
 
 // Rows and columns of the matrix that is sent.

@@ -17,12 +17,12 @@ using absl::StrCat;
 
 Finding ReceiptKey(const std::string& path) {
   constexpr char kRemedy[] =
-      "Have the curator's operator hand over receipt.pub by another way than "
+      "Get receipt.pub from the curator's operator over another channel than "
       "this connection, and give it with --receipt-key.";
   if (path.empty()) {
     return Doubtful(
-        "The key that signs the curator's receipts is recorded at a data "
-        "set's first receipt, whoever sends it.",
+        "The key that signs the curator's receipts is taken from a data set's "
+        "first receipt, whoever sends it.",
         kRemedy);
   }
   return Judged(ReadReceiptKey(path).status(),

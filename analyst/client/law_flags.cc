@@ -8,8 +8,8 @@ std::vector<Flag> FlagsOfLaw(LawFlags* flags) {
                "or the divergence of counts [squared]",
                {.one_of = "squared|kl"}),
           Flag("--sparse", &flags->sparse,
-               "Only for moments: least sparseness of each part, 0 (any) to "
-               "below 1 (one feature alone)",
+               "Only for moments: least sparseness of each part, from 0 (any) "
+               "to below 1 (only one feature)",
                {.value = "S"})};
 }
 

@@ -17,8 +17,8 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "without --federation]",
            {.env = true}),
       Flag("--federation", &flags->federation,
-           "federation.json: curators whose sums are released together, at the "
-           "addresses that it has [none]",
+           "federation.json: curators that release their sums together, and "
+           "their addresses [none]",
            {.env = true}),
       Flag("--ca", &flags->tls.ca_file,
            "PEM file of the CA that signs the curator and the clients",
@@ -35,8 +35,8 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "list]",
            {.env = true}),
       Flag("--audit-log", &flags->audit_log,
-           "Audit log file, JSON lines; nothing is requested or handed out "
-           "that cannot be written there [STATE_DIR/audit.jsonl]",
+           "Audit log file, JSON lines; a request or result that cannot be "
+           "recorded there is not sent [STATE_DIR/audit.jsonl]",
            {.env = true}),
       MetricsListenFlag(&flags->metrics_listen),
       Flag("--clients", &flags->clients,
@@ -55,18 +55,18 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            "Most runs that train at the same time; others wait",
            {.range = {1, 256}, .env = true, .shown = true}),
       Flag("--max-open-runs", &flags->max_open_runs,
-           "Most runs that one client may have that have not ended",
+           "Most open runs (not ended) of one client",
            {.range = {1, 100'000}, .env = true, .shown = true}),
       Flag("--run-memory", &flags->run_memory_mebibytes,
-           "MiB that the runs of one client may take to learn at the same "
-           "time, by the plans' estimates; all together may take twice as many "
-           "[a quarter of the machine's or the container's]",
+           "MiB that all learning runs of one client may take together, by the "
+           "plans' estimates; all clients together may take twice as much [a "
+           "quarter of the machine's or the container's]",
            {.range = {1, 1 << 30}, .env = true}),
       Flag("--max-calls", &flags->limits.calls,
            "Most calls that one client may have open at once",
            {.range = {1, 100'000}, .env = true, .shown = true}),
       Flag("--max-messages-per-second", &flags->limits.messages_per_second,
-           "Most calls that one client may begin a second",
+           "Most calls that one client may start in a second",
            {.range = {1, 100'000'000}, .env = true, .shown = true}),
       Flag("--silence-seconds", &flags->silence_seconds,
            "Time without progress after which a call to the curator is ended "

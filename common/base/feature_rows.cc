@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
   const auto twice = std::adjacent_find(rows.begin(), rows.end());
   if (twice != rows.end())
     return Malformed(path, absl::StrCat(": feature ", *twice,
-                                        " stands there twice; leave one."));
+                                        " is there twice; remove one."));
   if (rows.empty() || rows.size() > most) {
     return Malformed(path, absl::StrCat(": it names ", rows.size(),
                                         " features; name 1 to ", most, "."));

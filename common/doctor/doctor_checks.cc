@@ -216,7 +216,7 @@ Finding PrivateDirectory(const std::string& directory) {
                StrCat("Run: chmod 0700 ", directory));
   }
   if (info.st_uid == geteuid())
-    return Good(directory + " belongs to its owner alone.");
+    return Good(directory + " is accessible only to its owner.");
   return Doubtful(
       StrCat(directory, " belongs to another user (", info.st_uid, ")."),
       "Run this as the user that the server runs as.");
@@ -235,8 +235,8 @@ Finding NotWritableByOthers(const std::string& file) {
 Finding NotRoot() {
   if (geteuid() != 0) return Good(StrCat("User ", geteuid(), ", not root."));
   return Doubtful("This user is root.",
-                  "Run the server as a user of its own, which owns its "
-                  "directories and its key.");
+                  "Run the server as a separate user, who owns its directories "
+                  "and its key.");
 }
 
 Finding AuditLogFile(const std::string& file) {

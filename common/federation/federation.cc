@@ -209,7 +209,7 @@ absl::Status CheckFederatedMechanism(std::string_view mechanism) {
   if (mechanism == "moments" || mechanism == "statistics")
     return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "federation-mechanism",
-                 "A federation releases plain sums alone: choose `mechanism` "
+                 "A federation releases only plain sums: choose `mechanism` "
                  "moments or statistics.");
 }
 

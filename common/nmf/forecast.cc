@@ -177,8 +177,8 @@ std::string SentenceOf(const Forecast& forecast, const Reach& reach,
   if (!forecast.too_small) return text;
   if (reach.limit < parameters.rank) {
     absl::StrAppendFormat(&text,
-                          " Second moments of %.0f rows cannot tell %d parts "
-                          "apart: ask for more rows or a smaller rank.",
+                          " Second moments of %.0f rows cannot distinguish %d "
+                          "parts: request more rows or a smaller rank.",
                           reach.limit, parameters.rank);
     return text;
   }

@@ -61,19 +61,21 @@ MechanismChoice ChooseMechanism(const ChoiceFacts& facts) {
   MechanismChoice choice;
   if (edge < kEnoughForOne) {
     choice = Moments(
-        "its noise is so small for so many people and this epsilon that a "
-        "second release wins nothing");
+        "for so many people and this epsilon its noise is so small that a "
+        "second release gains nothing");
   } else if (edge > kEither) {
     choice = {"aimed",
-              "Two noised second moments, the second of what the first leaves. "
-              "For so few people and this epsilon one alone (moments) may be "
-              "better or worse, by up to a seventh."};
+              "Two noised second moments; the first determines the directions "
+              "that the second measures more exactly. For so few people and "
+              "this epsilon, one second moment (moments) may be better or "
+              "worse by up to a seventh."};
   } else {
-    choice = {"aimed",
-              "Two noised second moments, the second of what the first leaves: "
-              "for so many people, features and this epsilon that was the best "
-              "or nearly so on pictures, counts, text, ratings and generated "
-              "people."};
+    choice = {
+        "aimed",
+        "Two noised second moments; the first determines the directions that "
+        "the second measures more exactly. For this number of people and "
+        "features and this epsilon, this was the best choice, or nearly the "
+        "best, on pictures, counts, text, ratings and generated people."};
   }
   if (rows < facts.features) {
     absl::StrAppend(&choice.reason, " There are more than ", kMostMomentRows,

@@ -289,7 +289,7 @@ absl::Status CheckFits(const Mechanism& mechanism, const DatasetFacts& facts) {
   if (mechanism.for_ratings) {
     return Invalid("mechanism-mismatch",
                    absl::StrCat("`mechanism` ", std::string(mechanism.name),
-                                " is for data sets of ratings, and this one "
+                                " needs a data set of ratings, and this one "
                                 "has none: choose another."));
   }
   return Invalid("mechanism-mismatch",
@@ -325,7 +325,7 @@ absl::Status CheckPolicy(const RunParameters& parameters,
                          const DatasetFacts& facts) {
   if (facts.adjacency == Adjacency::kOneRating && !facts.ratings.has_value()) {
     return Invalid("adjacency-mismatch",
-                   "`adjacency` one_rating is for data sets of ratings alone.");
+                   "`adjacency` one_rating is only for data sets of ratings.");
   }
   if (parameters.adjacency != facts.adjacency) {
     return Invalid(

@@ -89,7 +89,7 @@ absl::Status CheckTexts(const NamedItemModel& model, Eigen::Index items) {
   for (const auto* texts : {&model.items, &model.names}) {
     for (const std::string& text : *texts) {
       if (text.size() > kLongestText || !IsPlainText(text))
-        return Malformed("an id or a name is no printable line of UTF-8");
+        return Malformed("an id or a name is not a printable line of UTF-8");
     }
   }
   std::vector<std::string_view> sorted(model.items.begin(), model.items.end());

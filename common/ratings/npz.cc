@@ -92,7 +92,7 @@ absl::StatusOr<std::size_t> FindEnd(std::string_view bytes) {
         At16(bytes, at + 20) == back - kEndSize)
       return at;
   }
-  return Malformed("it is no whole zip archive");
+  return Malformed("it is not a complete zip archive");
 }
 
 // One row of the directory.

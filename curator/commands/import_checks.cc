@@ -94,10 +94,10 @@ absl::Status CheckNameIsUnused(const std::vector<LedgerRow>& rows,
     if (row.kind != RowKind::kOpen || row.dataset != name) continue;
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "dataset-used",
-        absl::StrCat("Row ", row.sequence, " of the ledger is a run on ", name,
-                     ", and what was released is about the people of that "
-                     "data set: restore its directory from a backup, or "
-                     "choose another --name."));
+        absl::StrCat(
+            "Row ", row.sequence, " of the ledger is a run on ", name,
+            ", and its releases are about the people of that data set: restore "
+            "its directory from a backup, or choose another --name."));
   }
   return absl::OkStatus();
 }

@@ -355,9 +355,9 @@ Command LedgerCommand() {
   return {.name = "ledger",
           .summary = "Show, verify and anchor the ledger of record",
           .footer =
-              "The ledger is read without changing it; a server may run "
-              "meanwhile.\nExample:\n"
-              "  dpnmf-curator ledger verify --data-dir /var/lib/dpnmf",
+              "The ledger is read without changing it; a server may run at the "
+              "same time.\nExample:\n  dpnmf-curator ledger verify --data-dir "
+              "/var/lib/dpnmf",
           .commands = {ShowCommand(), VerifyCommand(), NewAnchorCommand()}};
 }
 

@@ -94,7 +94,7 @@ absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
   const auto column = opened.users.Find(flags.user);
   if (!column.has_value()) {
     absl::FPrintF(stderr,
-                  "dpnmf-curator: note: nobody called `%s` has rated here: "
+                  "dpnmf-curator: note: no person with the id `%s` has rated: "
                   "this is the list of a new person.\n",
                   flags.user);
   }

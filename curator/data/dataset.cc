@@ -546,7 +546,7 @@ absl::Status CheckHasColumns(const Dataset& dataset) {
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "ranks-needed",
       absl::StrCat("The people of data set ", dataset.description().name,
-                   " lie in parts, which ranks alone can compute with: give "
+                   " are in parts, with which only ranks can compute: give "
                    "`serve` the flag --ranks, or import all people at once."));
 }
 

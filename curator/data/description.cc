@@ -126,7 +126,7 @@ StoredSums DecodeSums(const Json& json, std::uint64_t features) {
       throw std::invalid_argument("sums_rows names no feature");
   }
   if (!AreRowsOfSums(sums.rows, features))
-    throw std::invalid_argument("sums_rows are no rows of its features");
+    throw std::invalid_argument("sums_rows are not rows of its features");
   return sums;
 }
 
@@ -344,7 +344,7 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
   if (description.ratings.has_value()) return CheckRatings(description);
   if (description.adjacency == Adjacency::kOneRating) {
     return Refused("adjacency-mismatch",
-                   "`one_rating` is for ratings: give --ratings FILE, or "
+                   "`one_rating` is only for ratings: give --ratings FILE, or "
                    "another --adjacency.");
   }
   return absl::OkStatus();

@@ -18,7 +18,7 @@ constexpr std::uint64_t kFormatVersion = 1;
 
 absl::Status Damaged(const std::string& problem) {
   return Refusal(absl::StatusCode::kDataLoss, "class-release-damaged",
-                 absl::StrCat("The file is no release of class moments that "
+                 absl::StrCat("The file is not a release of class moments that "
                               "this program can read: ",
                               problem,
                               "; write it again with `dpnmf-curator "

@@ -77,7 +77,7 @@ Draft Decode(const Json& json) {
   if (!json.at("largest_linkage").is_null()) {
     draft.largest_linkage = json.at("largest_linkage").get<double>();
     if (!IsShare(*draft.largest_linkage) || draft.attacks.is_null())
-      throw std::invalid_argument("its largest linkage is no share");
+      throw std::invalid_argument("its largest linkage is not a share");
   }
   return draft;
 }

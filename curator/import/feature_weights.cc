@@ -59,8 +59,8 @@ class WeightsReader {
         continue;  // a header; a feature that lacks its weight is refused
       if (named_.value_or(named) != named) {
         return input_.Refuse("input-malformed", 1,
-                             "some lines have a name and others a weight "
-                             "alone; write all of them in one way");
+                             "some lines have a name and others only a weight; "
+                             "write all of them in the same way");
       }
       named_ = named;
       DPNMF_RETURN_IF_ERROR(Add(split));
@@ -98,9 +98,9 @@ class WeightsReader {
     }
     if (names_.empty()) {
       return input_.Refuse("features-mismatch", 1,
-                           "the line has a name, and the features have none; "
-                           "give --features or --features-from-header, or "
-                           "weights alone in the order of the features");
+                           "the line has a name, but the features have none; "
+                           "give --features or --features-from-header, or only "
+                           "weights in the order of the features");
     }
     const auto found = places_.find(line.name);
     if (found != places_.end()) return found->second;

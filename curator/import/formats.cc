@@ -168,9 +168,9 @@ absl::StatusOr<const InputFormat*> DetectFormat(InputFile* input) {
     return input->RefuseAt(
         "input-ratings", 1, 0,
         "these are ratings (user, item, rating, time), as in MovieLens' "
-        "u.data, and a rating that is missing is not 0: give --ratings in the "
-        "place of --input, with --items FILE, --rating-range LOW,HIGH and "
-        "--users-count N; or say with --format-in what else the lines are");
+        "u.data, and a missing rating is not 0: give --ratings instead of "
+        "--input, with --items FILE, --rating-range LOW,HIGH and --users-count "
+        "N; or say with --format-in what else the lines are");
   }
   std::string name = absl::AsciiStrToLower(input->path());
   if (absl::EndsWith(name, ".gz")) name.resize(name.size() - 3);

@@ -211,8 +211,8 @@ absl::Status CheckMatrixOptions(const ImportOptions& options) {
       options.rating_range.has_value() || options.drop_unlisted) {
     return Refused("ratings-mixed",
                    "The flags --items, --item-features, --rating-range and "
-                   "--unlisted are of --ratings: give --ratings FILE in the "
-                   "place of --input, or leave them out.");
+                   "--unlisted are only for --ratings: give --ratings FILE "
+                   "instead of --input, or leave them out.");
   }
   if (options.normalisation == Normalisation::kNone &&
       !options.column_bound.has_value()) {

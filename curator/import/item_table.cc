@@ -259,7 +259,7 @@ class ItemTableReader {
       return input_.RefuseAt(
           "input-duplicate", 1, 0,
           absl::StrCat("the feature ", Quoted(name),
-                       " is there twice; give each its own name"));
+                       " is there twice; give each item its own name"));
     }
     return absl::OkStatus();
   }
@@ -320,10 +320,10 @@ absl::Status CheckHoldsIds(const std::string& items_file) {
   std::string_view line;
   DPNMF_RETURN_IF_ERROR(input->ReadLine(&line).status());
   if (absl::StartsWithIgnoreCase(View(line), "item,")) {
-    return input->Refuse("input-malformed", 0,
-                         "these are features of items, which an import takes "
-                         "as --item-features; write the ids alone, one on each "
-                         "line");
+    return input->Refuse(
+        "input-malformed", 0,
+        "these are features of items: give them as --item-features, and write "
+        "only the ids here, one on each line");
   }
   const std::string first =
       absl::AsciiStrToLower(absl::StripAsciiWhitespace(View(line)));

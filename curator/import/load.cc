@@ -172,10 +172,10 @@ absl::StatusOr<LoadedMatrix> LoadMatrix(const std::string& path,
   }
   if (options.class_column.has_value() &&
       !(format->has_fields && users_are_rows)) {
-    return input->RefuseAt("class-column-mixed", 0, 0,
-                           "a column of labels is read from CSV, TSV and text "
-                           "with people in rows alone; write the file so, or "
-                           "leave out --class-column");
+    return input->RefuseAt(
+        "class-column-mixed", 0, 0,
+        "a column of labels is read only from CSV, TSV and text with people in "
+        "rows; write the file in such a format, or leave out --class-column");
   }
   DPNMF_RETURN_IF_ERROR(CheckFieldOptions(*input, *format, options));
   DPNMF_ASSIGN_OR_RETURN(LoadedMatrix matrix,

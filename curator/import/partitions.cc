@@ -69,10 +69,9 @@ absl::Status PartitionMixed(std::string_view what) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "partition-mixed",
       absl::StrCat(View(what),
-                   " and --partition exclude each other: people are told apart "
-                   "by a column of ids in a text file with --users rows; leave "
-                   "out --partition, and every run is charged to all "
-                   "partitions."));
+                   " and --partition exclude each other: a partition needs a "
+                   "column of ids in a text file with --users rows. Without "
+                   "--partition every run is charged to all partitions."));
 }
 
 // The data set is there, with the people that the ledger has in it.

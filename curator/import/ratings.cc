@@ -257,8 +257,8 @@ class RatingsReader {
                        "or `rating` in its place if this line is a header"));
     }
     return input_.Refuse("input-ragged", 0,
-                         "the line is no triple; write user, item, rating and, "
-                         "if you like, a time, with commas between them");
+                         "the line is not a triple; write user, item, rating "
+                         "and optionally a time, with commas between them");
   }
 
   absl::Status AddLine(std::string_view line) {

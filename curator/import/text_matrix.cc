@@ -292,7 +292,7 @@ class TextMatrixReader {
     const auto refuse = [this](std::string_view problem) {
       return input_.RefuseAt(
           "id-column-missing", 0, 0,
-          absl::StrCat("people are told apart by the column ",
+          absl::StrCat("people are identified by the column ",
                        Quoted(options_.id_name), ", and ", View(problem)));
     };
     std::optional<int> found;
@@ -524,11 +524,10 @@ class TextMatrixReader {
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return absl::OkStatus();
-    return input_.RefuseAt(
-        "input-duplicate", 0, 0,
-        absl::StrCat("the id ", Quoted(*twice),
-                     " stands in two rows; give every person one row, or "
-                     "another --id-column"));
+    return input_.RefuseAt("input-duplicate", 0, 0,
+                           absl::StrCat("the id ", Quoted(*twice),
+                                        " is in two rows; give every person "
+                                        "one row, or another --id-column"));
   }
 
   // Labels that were guessed are in every row, so that any row tells how many
@@ -537,8 +536,8 @@ class TextMatrixReader {
   absl::Status CheckLabelsOf(bool users_are_rows) const {
     if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
     return input_.Refuse("input-ambiguous", 1,
-                         "the file has one row, which alone would determine "
-                         "the number of features; give --label-columns K");
+                         "the file has only one row, which would determine the "
+                         "number of features; give --label-columns K");
   }
 
   std::vector<std::string> HeaderOfEntries() const {

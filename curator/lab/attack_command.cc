@@ -51,8 +51,8 @@ absl::Status WrongAttack(std::string_view code, std::string_view sentence) {
 absl::Status CheckAttackFlags(const AttackFlags& flags) {
   if (flags.seed.has_value() && !flags.is_public)
     return WrongAttack("seed-needs-public",
-                       "`--seed` needs `--public`: what is drawn for a private "
-                       "table comes from the operating system.");
+                       "`--seed` needs `--public`: random numbers for a "
+                       "private table come from the operating system.");
   if (flags.items.empty() != flags.rating_range.empty())
     return WrongAttack("attack-option-out-of-range",
                        "Ratings need `--items` and `--rating-range` together.");
@@ -382,31 +382,32 @@ Command AttackCommand() {
       .name = "attack",
       .summary = "Attack a table that may be published, on this machine",
       .footer =
-          "Says what somebody who knows a little finds in the published table: "
-          "people,\nmembers, unknown values, the original's cells. Row i of "
-          "both tables is the same\nperson, unless both have ids. What is "
-          "written is as private as the original.\n"
-          "Example:\n"
-          "  dpnmf-lab attack --original people.csv --published "
-          "distorted.csv \\\n"
-          "    --class-column 10 --output judged",
+          "Measures what an attacker who knows a little finds in the published "
+          "table: people,\nmembers, unknown values, cells of the original. Row "
+          "i of both tables is the same\nperson, unless both have ids. All "
+          "output is as private as the original.\nExample:\n  dpnmf-lab attack "
+          "--original people.csv --published distorted.csv \\\n    "
+          "--class-column 10 --output judged",
       .flags =
           {Flag("--original", &flags->original,
-                "Table that the published one was made from; .gz is read too",
+                "Table from which the published one was made; can be .gz",
                 {.required = true}),
            Flag("--published", &flags->published,
                 "Table that is or may be published", {.required = true}),
            Flag("--users", &flags->users, "Which lines of the files are people",
                 {.one_of = "rows|columns", .shown = true}),
-           Flag("--header", &flags->header,
-                "Whether the first line of the tables holds names [found out]",
-                {.one_of = "yes|no"}),
+           Flag(
+               "--header", &flags->header,
+               "Whether the first line of the tables contains names [detected]",
+               {.one_of = "yes|no"}),
            Flag("--class-column", &flags->fields.class_column,
                 "Field with the class: its number, from 1, or its name in the "
                 "header; it is not attacked",
                 {.value = "C"}),
            Flag("--id-column", &flags->fields.id_column,
-                "Field with the person's id, likewise", {.value = "C"}),
+                "Field with the person's id: its number or its name in the "
+                "header",
+                {.value = "C"}),
            Flag("--published-class-column",
                 &flags->published_fields.class_column,
                 "The same of the published table; 0: it has none "
@@ -417,15 +418,15 @@ Command AttackCommand() {
                 "[--id-column]; with ratings: a completed table is published",
                 {.value = "C"}),
            Flag("--outsiders", &flags->outsiders,
-                "Table (or ratings) of people whom the published one was not "
-                "made from: for membership"),
+                "Table (or ratings) of people who are not in the published "
+                "table: for membership"),
            Flag("--items", &flags->items,
-                "Ratings are attacked: file with the items' ids, one a line"),
+                "Attack ratings: file with the items' ids, one on each line"),
            Flag("--rating-range", &flags->rating_range,
-                "Least and largest rating, as 1,5"),
+                "Least and largest rating, such as 1,5"),
            Flag("--known-days", &flags->attacker.days,
-                "Of ratings with times (a fourth field, in seconds): the "
-                "attacker knows their dates too, up to so many days"),
+                "For ratings with times (a fourth field, in seconds): the "
+                "attacker also knows their dates, up to this number of days"),
            Flag("--known-pairs", &options.known_pairs,
                 "People whose published rows the attacker knows",
                 {.shown = true}),
@@ -434,11 +435,11 @@ Command AttackCommand() {
                 {.shown = true}),
            Flag("--beside", &flags->beside,
                 "Output directories of distort, complete, synthesise or attack "
-                "whose tables stand on the same page, separated by commas"),
+                "whose tables are shown on the same page, separated by commas"),
            Flag("--public", &flags->is_public,
                 "Declare the tables public or generated"),
            Flag("--seed", &flags->seed,
-                "Seed of what is drawn; needs --public"),
+                "Seed of the random numbers; needs --public"),
            Flag("--threads", &options.threads, "Number of threads",
                 {.shown = true}),
            Flag("--output", &flags->output,

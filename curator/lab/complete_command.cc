@@ -130,8 +130,8 @@ struct Run {
   absl::Status Begin() {
     if (flags.seed.has_value() && !flags.is_public) {
       return BadInput("seed-needs-public",
-                      "`--seed` needs --public: a seed that somebody may guess "
-                      "repeats what was drawn.");
+                      "`--seed` needs --public: with a seed that somebody may "
+                      "guess, the random numbers can be repeated.");
     }
     DPNMF_RETURN_IF_ERROR(CheckDataDir(flags.data_dir));
     if (!flags.data_dir.empty()) {
@@ -445,7 +445,7 @@ absl::StatusOr<ExitCode> RunWeights(const CompleteFlags& flags) {
   if (!(flags.holdout > 0 && flags.holdout < 1)) {
     return BadInput("complete-holdout",
                     "`--holdout` must be above 0 and below 1: the share of the "
-                    "ratings that the settings are judged on.");
+                    "ratings on which the settings are compared.");
   }
   Run run(flags, "weights");
   DPNMF_RETURN_IF_ERROR(run.Begin());
@@ -503,9 +503,8 @@ absl::StatusOr<std::vector<int>> SplitsOf(const std::string& text) {
   if (!(first >= 1 && last <= 99 && first <= last)) {
     return BadInput(
         "complete-split",
-        "`--split` must be FIRST:LAST in per cent, from 1 to 99: the "
-        "share of rows or columns that is there at first, in steps of "
-        "10.");
+        "`--split` must be FIRST:LAST in per cent, from 1 to 99: the share of "
+        "rows or columns at the start, in steps of 10.");
   }
   std::vector<int> splits;
   for (int split = first; split <= last; split += 10) splits.push_back(split);
@@ -666,13 +665,13 @@ Command CompleteCommand() {
       .run = [flags] { return RunUpdate(*flags); }};
   const Command weights = {
       .name = "weights",
-      .summary = "Judge all weights of steps of .1 on held-out ratings",
+      .summary = "Compare all weights in steps of .1 on held-out ratings",
       .flags = Together(
           {RatingFlags(flags.get()),
            SideFlags(flags.get()),
            FitFlags(flags.get()),
            {Flag("--holdout", &flags->holdout,
-                 "Share of the ratings that the settings are judged on",
+                 "Share of the ratings on which the settings are compared",
                  {.shown = true})},
            OutputFlags(flags.get())}),
       .run = [flags] { return RunWeights(*flags); }};
@@ -693,28 +692,25 @@ Command CompleteCommand() {
            {WeightsFlag(flags.get())},
            {RankFlag(flags.get()),
             Flag("--split", &flags->split,
-                 "FIRST:LAST, per cent of rows or columns that are there at "
-                 "first, in steps of 10",
+                 "FIRST:LAST, per cent of rows or columns at the start, in "
+                 "steps of 10",
                  {.shown = true}),
             Flag("--step", &flags->step, "Rows or columns of each update",
                  {.range = {1, 1000000000}, .shown = true})},
            OutputFlags(flags.get())}),
       .run = [flags] { return RunExperimentCommand(*flags); }};
-  return {
-      .name = "complete",
-      .summary =
-          "Complete a table of ratings with side information, without "
-          "privacy",
-      .footer =
-          "Aux-NMF fills every cell of a table of ratings, drawn towards "
-          "clusters of people\n"
-          "and items. Nothing protects the people in it: `dpnmf-lab attack` "
-          "says what is found.\n"
-          "Example:\n"
-          "  dpnmf-lab complete fit --ratings train.tsv --test test.tsv \\\n"
-          "    --user-features users.csv --item-features items.csv \\\n"
-          "    --clusters 7,7 --weights .2,0,.8 --rounds 10 --output done",
-      .commands = {fit, update, weights, svd, experiment}};
+  return {.name = "complete",
+          .summary =
+              "Complete a table of ratings with side information, without "
+              "privacy",
+          .footer =
+              "Aux-NMF fills every cell of a table of ratings, drawn towards "
+              "clusters of people\nand items. Nothing protects the people in "
+              "it: `dpnmf-lab attack` shows what attacks find.\nExample:\n  "
+              "dpnmf-lab complete fit --ratings train.tsv --test test.tsv \\\n "
+              "   --user-features users.csv --item-features items.csv \\\n    "
+              "--clusters 7,7 --weights .2,0,.8 --rounds 10 --output done",
+          .commands = {fit, update, weights, svd, experiment}};
 }
 
 }  // namespace dpnmf::curator::lab

@@ -66,10 +66,10 @@ class DistortProgress {
 
 absl::Status CheckDistortFlags(const DistortFlags& flags) {
   if (flags.study.seed.has_value() && !flags.is_public) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "seed-needs-public",
-                   "Whoever knows the seed can undo the noise; give --public "
-                   "if the table is public or generated, else leave out "
-                   "--seed.");
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "seed-needs-public",
+        "Anybody who knows the seed can undo the noise; give --public if the "
+        "table is public or generated, else leave out --seed.");
   }
   for (const DistortMethod* method : flags.study.methods) {
     const std::string directory =
@@ -286,17 +286,13 @@ Command DistortCommand() {
           "Distort a table by the published methods, and attack the "
           "result, without privacy",
       .footer =
-          "None of the methods is private, whatever its measures say: an "
-          "attack is run on\n"
-          "each table. Writes metrics.csv, results.json, report.html and a "
-          "draft for each method;\n"
-          "a draft leaves the house through `dpnmf-curator publish` alone, "
-          "which needs --data-dir.\n"
-          "Randomness comes from the operating system and is not kept.\n"
-          "Example:\n"
-          "  dpnmf-lab distort --input table.csv --users rows --class-column "
-          "10 \\\n"
-          "    --method all --rank 7 --output draft",
+          "None of the methods is private, whatever its measures are: attacks "
+          "are run on each\ntable. Writes metrics.csv, results.json, "
+          "report.html and a draft for each method. Only\n`dpnmf-curator "
+          "publish` publishes a draft; for this the draft needs "
+          "--data-dir.\nRandomness comes from the operating system and is not "
+          "kept.\nExample:\n  dpnmf-lab distort --input table.csv --users rows "
+          "--class-column 10 \\\n    --method all --rank 7 --output draft",
       .flags =
           {Flag("--input", &flags->input,
                 "Table to read: CSV, TSV, text or .npy; .gz is read too",
@@ -304,14 +300,15 @@ Command DistortCommand() {
            Flag("--users", &flags->users, "Which lines of the file are people",
                 {.one_of = "rows|columns", .required = true}),
            Flag("--header", &flags->header,
-                "Whether the first line holds names [found out]",
+                "Whether the first line contains names [detected]",
                 {.one_of = "yes|no"}),
            Flag("--class-column", &flags->fields.class_column,
                 "Field with the class of each person: its number, from 1, or "
                 "its name in the header; not distorted",
                 {.value = "C"}),
            Flag("--id-column", &flags->fields.id_column,
-                "Field with the id of each person, likewise; not distorted",
+                "Field with the id of each person: its number or its name in "
+                "the header; not distorted",
                 {.value = "C"}),
            Flag("--method", &flags->methods,
                 "Methods, separated by commas: ud, nd, svd, nmf, nmfm, ssvd, "
@@ -346,10 +343,10 @@ Command DistortCommand() {
            Flag("--folds", &study.svm.folds,
                 "Folds of the cross validation of accuracy", {.shown = true}),
            Flag("--accuracy-people", &study.svm.people,
-                "Most people that accuracy is measured on", {.shown = true}),
+                "Most people on whom accuracy is measured", {.shown = true}),
            Flag("--beside", &flags->beside,
                 "Output directories of distort, complete, synthesise or attack "
-                "whose tables stand on the same page, separated by commas"),
+                "whose tables are shown on the same page, separated by commas"),
            Flag("--seed", &study.seed,
                 "Seed of everything random; needs --public"),
            Flag("--public", &flags->is_public,

@@ -209,22 +209,15 @@ Command EvaluateCommand() {
           "Compare mechanisms on a file, on this machine, without privacy",
       .footer =
           "For research, and for choosing epsilon and rank on public or "
-          "generated data. All\n"
-          "that is printed and written are exact functions of the file: on "
-          "private data it\n"
-          "stays with the operator, and nothing that an analyst sees may "
-          "depend "
-          "on it.\n"
-          "Every use is recorded in evaluations.log. Ctrl-C writes what is "
-          "done.\n"
-          "Example:\n"
-          "  dpnmf-lab evaluate --input examples/digits/digits.csv.gz "
-          "--users rows \\\n"
-          "    --rank 16 --epsilon 1,4,16 --public --image-width 8 --output "
-          "evaluation\n"
-          "  dpnmf-lab evaluate --ratings ratings.csv --items items.txt "
-          "--rating-range 1,5 \\\n"
-          "    --epsilon 1,4,10 --public --output evaluation",
+          "generated data. All\noutput is an exact function of the file: on "
+          "private data it must stay with the\noperator, and nothing that an "
+          "analyst sees may depend on it.\nEvery use is recorded in "
+          "evaluations.log. Ctrl-C writes what is done.\nExample:\n  dpnmf-lab "
+          "evaluate --input examples/digits/digits.csv.gz --users rows \\\n    "
+          "--rank 16 --epsilon 1,4,16 --public --image-width 8 --output "
+          "evaluation\n  dpnmf-lab evaluate --ratings ratings.csv --items "
+          "items.txt --rating-range 1,5 \\\n    --epsilon 1,4,10 --public "
+          "--output evaluation",
       .flags =
           {Flag("--input", &options.input,
                 "Matrix to read; .gz is read too. For ratings: --ratings"),

@@ -115,8 +115,8 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
   constexpr const char* kNeeds = "--ratings";
   return {
       Flag("--ratings", &options.ratings,
-           "File of ratings in the place of --input: lines of user, item, "
-           "rating and perhaps a time"),
+           "File of ratings instead of --input: lines of user, item, rating "
+           "and optionally a time"),
       Flag("--items", &options.items, "File with the items' ids, one a line",
            {.needs = kNeeds}),
       Flag("--item-features", &options.item_features,
@@ -136,8 +136,8 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
       Flag("--holdout", &options.holdout, "Share that is held out",
            {.needs = kNeeds, .shown = true}),
       Flag("--by", &flags->by,
-           "What is held out: ratings by chance, people, "
-           "or each person's latest ratings",
+           "What is held out: random ratings, people, or each person's latest "
+           "ratings",
            {.one_of = "rating|person|time", .needs = kNeeds, .shown = true}),
       Flag("--methods", &options.methods,
            "Methods to compare: ratings, and without privacy bias, "
@@ -156,7 +156,7 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
       Flag("--profile-directions", &options.run.profile_directions,
            "r: directions of its corrections [chosen]", {.needs = kNeeds}),
       Flag("--non-negative", &options.run.non_negative,
-           "The method ratings as parts that can be read: no factor and no "
+           "Fit the method ratings with non-negative parts: no factor and no "
            "person's share of one is below 0",
            {.needs = kNeeds})};
 }

@@ -177,15 +177,10 @@ Command FactorizeCommand() {
       .summary = "Factorise a file on this machine, without privacy",
       .footer =
           "Writes W of V ~ WH, where columns of V (one a person) are scaled to "
-          "length 1\n"
-          "and W, H >= 0. Nothing protects the people in the file: W and all "
-          "that is\n"
-          "printed are as private as the file. Ctrl-C ends with the W so far.\n"
-          "Example:\n"
-          "  dpnmf-lab factorize --input faces.npy --users columns --rank "
-          "50 "
-          "\\\n"
-          "    --output W.npy --iterations 200",
+          "length 1\nand W, H >= 0. Nothing protects the people in the file: W "
+          "and all\noutput are as private as the file. Ctrl-C ends with the "
+          "current W.\nExample:\n  dpnmf-lab factorize --input faces.npy "
+          "--users columns --rank 50 \\\n    --output W.npy --iterations 200",
       .flags =
           {Flag("--input", &flags->input, "File to read; .gz is read too",
                 {.required = true}),

@@ -88,11 +88,11 @@ absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
   const int sources =
       !flags.release.empty() + !flags.synthetic.empty() + !flags.input.empty();
   if (sources != 1) {
-    return RefusedFlags("synthesise-mixed",
-                        "Give one of --release FILE, to draw people from a "
-                        "paid release, --synthetic FILE, to test what an "
-                        "analyst has drawn, and --input FILE, to measure on "
-                        "public data what a release would be worth.");
+    return RefusedFlags(
+        "synthesise-mixed",
+        "Give one of --release FILE, to draw people from a paid release, "
+        "--synthetic FILE, to test what an analyst has drawn, and --input "
+        "FILE, to measure on public data how useful a release would be.");
   }
   if (!flags.synthetic.empty() && flags.test.empty()) {
     return RefusedFlags("synthesise-mixed",
@@ -119,7 +119,7 @@ absl::Status CheckSynthesiseFlags(const SynthesiseFlags& flags) {
   // Draws from a release are post-processing, whatever they come from.
   if (flags.seed.has_value() && !flags.is_public && flags.release.empty()) {
     return RefusedFlags("seed-needs-public",
-                        "A seed is for data that are declared public alone: "
+                        "A seed is only for data that are declared public: "
                         "give --public, or leave out --seed.");
   }
   return absl::OkStatus();
@@ -521,24 +521,24 @@ Command SynthesiseCommand() {
       .summary = "Draw people from a paid release of class moments",
       .footer =
           "With --release: fits a Gaussian to each class of the release and "
-          "draws people.\nThis reads the release alone, so it costs nothing, "
-          "as often as you like; a seed\nis harmless here. It writes a draft "
+          "draws people.\nThis reads only the release, so it costs nothing, "
+          "however often you draw; a seed\nis harmless here. It writes a draft "
           "for `dpnmf-curator publish`, and report.html.\nWith --input: "
-          "measures on data that "
-          "are public what a release would be worth,\nwith noise that is not "
-          "the curator's. These figures are not private.\nExamples:\n  "
-          "dpnmf-lab synthesise --release wbc.json --count 700 --output "
-          "draft\n  dpnmf-lab synthesise --input wbc.csv --class-column 10 "
-          "--range 1,10 --integers \\\n    --epsilon .5,1,4 --public --seed 1 "
-          "--output measured\n  dpnmf-lab synthesise --synthetic people.csv "
-          "--test wbc.csv --class-column 10 \\\n    --output tested",
+          "measures on public data how useful a release would be, with "
+          "noise\nthat is not the curator's. These figures are not "
+          "private.\nExamples:\n  dpnmf-lab synthesise --release wbc.json "
+          "--count 700 --output draft\n  dpnmf-lab synthesise --input wbc.csv "
+          "--class-column 10 --range 1,10 --integers \\\n    --epsilon .5,1,4 "
+          "--public --seed 1 --output measured\n  dpnmf-lab synthesise "
+          "--synthetic people.csv --test wbc.csv --class-column 10 \\\n    "
+          "--output tested",
       .flags =
           {Flag("--release", &flags->release,
                 "File that `dpnmf-curator synthesise` wrote"),
            Flag("--count", &flags->count, "Number of people to draw"),
            Flag("--synthetic", &flags->synthetic,
-                "In the place of --release: people of a run of class_moments, "
-                "as `dpnmf synthesise` wrote them; needs --test",
+                "Instead of --release: people of a run of class_moments, as "
+                "`dpnmf synthesise` wrote them; needs --test",
                 {.value = "FILE"}),
            Flag("--unit-length", &flags->unit_length,
                 "For --synthetic: scale each row of --test to length 1, as a "
@@ -549,7 +549,7 @@ Command SynthesiseCommand() {
                 "figure is not private",
                 {.value = "FILE"}),
            Flag("--input", &flags->input,
-                "In the place of --release: table to measure on"),
+                "Instead of --release: table to measure on"),
            Flag("--users", &flags->users,
                 "Which lines of --input and --test are people",
                 {.one_of = "rows|columns", .shown = true}),
@@ -558,8 +558,8 @@ Command SynthesiseCommand() {
                 "1, or its name in the header",
                 {.value = "C"}),
            Flag("--id-column", &flags->fields.id_column,
-                "Field of --input and --test with the person's id, likewise; "
-                "it is not learnt from",
+                "Field of --input and --test with the person's id: its number "
+                "or its name in the header; the classifier does not use it",
                 {.value = "C"}),
            Flag("--classes", &flags->classes,
                 "For --input: the declared labels [those of the file]",

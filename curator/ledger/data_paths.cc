@@ -38,7 +38,7 @@ absl::Status CheckAnchorPath(const std::string& data_dir,
                    "` is part of the data directory `", data_dir,
                    "`, and would be rolled back together with it; choose an "
                    "--anchor-dir outside of it, preferably on another volume "
-                   "(move an anchor that is there already)."));
+                   "(if there is an anchor already, move it)."));
 }
 
 absl::StatusOr<Ledger::Options> LedgerPaths(const std::string& data_dir,

@@ -290,8 +290,8 @@ absl::Status LedgerBook::CheckPartition(const LedgerRow& row) const {
         absl::StatusCode::kFailedPrecondition, "dataset-used",
         absl::StrCat("The ledger has a run on a data set `", row.dataset,
                      "` of population `", row.population,
-                     "`, and what was released is about its people; give the "
-                     "new data set another name."));
+                     "`, and its releases are about the people of that data "
+                     "set; give the new data set another name."));
   }
   if (population->AssignedTo(row.dataset) ==
       AssignedPartition{row.detail, row.request_hash})

@@ -23,7 +23,7 @@ absl::Status CheckNotReserved(const std::string& population) {
       absl::StatusCode::kInvalidArgument, "population-reserved",
       absl::StrCat("The population ", population,
                    " cannot be declared: names that end in ", kOthersEnding,
-                   " are for the second account of a federation; "
+                   " are reserved for the second account of a federation; "
                    "choose another --population."));
 }
 

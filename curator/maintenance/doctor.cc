@@ -50,10 +50,10 @@ Finding AnchorPlace(const std::string& data_dir, const std::string& anchor) {
         "Stop the server, move the anchor, and give its new --anchor-dir.");
   }
   if (!OnOneVolume(data_dir, anchor))
-    return Good(anchor + " is on a volume of its own.");
+    return Good(anchor + " is on a separate volume.");
   return Doubtful(
       anchor + " is on the same volume as the ledger.",
-      "Move it to a volume of its own (--anchor-dir) with its own snapshots.");
+      "Move it to a separate volume (--anchor-dir) with its own snapshots.");
 }
 
 Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {

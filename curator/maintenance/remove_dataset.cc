@@ -50,9 +50,9 @@ absl::Status CheckUnused(const std::string& data_dir,
       return Refusal(
           absl::StatusCode::kFailedPrecondition, "dataset-used",
           absl::StrCat("Row ", row.sequence, " of the ledger is about ", name,
-                       ": a data set that a run was opened on is never "
-                       "removed, because what was released stays tied to it; "
-                       "leave it out of the allow-list."));
+                       ": a data set on which a run was opened is never "
+                       "removed, because its releases stay tied to it; leave "
+                       "it out of the allow-list."));
     }
     if (row.population == population) {
       const auto [known, is_new] = of_another.try_emplace(row.dataset, false);

@@ -155,7 +155,8 @@ absl::StatusOr<Place> PrivatePlace() {
     std::error_code error;
     std::filesystem::remove_all(place.directory, error);
   }
-  return RanksMissing("there is no place for a socket in /dev/shm or /tmp");
+  return RanksMissing(
+      "there is no usable directory for a socket in /dev/shm or /tmp");
 }
 
 absl::StatusOr<int> Listen(const std::string& path) {

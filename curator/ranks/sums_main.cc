@@ -55,8 +55,8 @@ absl::StatusOr<std::string> HeldInput() {
   }
   if (held < 0 || done < text.size()) {
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                   "There is no memory for the people of standard input: give "
-                   "fewer at a time.");
+                   "There is not enough memory for the people of standard "
+                   "input: give fewer at a time.");
   }
   return absl::StrCat("/proc/self/fd/", held);
 }
@@ -202,7 +202,7 @@ Command PeopleToSums() {
                 {.value = "FILE", .required = true}),
            Flag("--id-column", &flags->id_column,
                 "The leading field, from 1, with the person's id: fields up to "
-                "it are no entries"),
+                "it are not entries"),
            Flag("--columns", &flags->columns,
                 "Fields that are entries, as 2-65,70 [all but labels]",
                 {.value = "LIST"}),

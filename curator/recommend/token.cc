@@ -151,8 +151,8 @@ absl::StatusOr<TokenClaims> TokenGate::Pass(std::string_view token) {
   DPNMF_ASSIGN_OR_RETURN(TokenClaims claims, ReadToken(token, options_.key));
   if (claims.audience != options_.audience) {
     return Refused("token-audience",
-                   "The token is for another service: its audience must be "
-                   "that of --recommend-audience.");
+                   "The token is for another service: its audience must be the "
+                   "one of --recommend-audience.");
   }
   MutexLock lock(&mutex_);
   now_ = std::max(now_, options_.unix_seconds());

@@ -181,7 +181,7 @@ absl::StatusOr<Descriptor> Listen(const std::string& data_dir) {
     if (!S_ISSOCK(there.st_mode)) {
       return Refusal(
           absl::StatusCode::kUnavailable, "storage-failed",
-          absl::StrCat("The file ", path, " is no socket: move it away."));
+          absl::StrCat("The file ", path, " is not a socket: move it away."));
     }
     ::unlink(path.c_str());
   }

@@ -15,7 +15,7 @@ RoundsRange OneRoundOfClasses(const RunParameters&, const DatasetFacts&) {
 absl::Status CheckClasses(const RunParameters&, const DatasetFacts& facts) {
   if (!facts.classes.has_value()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "classes-none",
-                   "`mechanism` class_moments is for data sets with classes, "
+                   "`mechanism` class_moments needs a data set with classes, "
                    "and this one has none: choose another.");
   }
   if (ClassEntriesOf(facts) <= kMostClassEntries) return absl::OkStatus();

@@ -288,10 +288,10 @@ absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
     if (!completion->ratings.IsEmptyRow(found->second)) {
       return BadInput(
           "complete-row-known",
-          absl::StrCat("\"", rows.ids[i],
-                       "\" has ratings in the model already: an "
-                       "update adds new ones alone; leave it out, or "
-                       "fit again with all ratings."));
+          absl::StrCat(
+              "\"", rows.ids[i],
+              "\" has ratings in the model already: an update only adds new "
+              "ones; leave it out, or fit again with all ratings."));
     }
     places.push_back(found->second);
   }

@@ -56,8 +56,8 @@ absl::StatusOr<Declared> LoadLabels(const std::string& path) {
     if (!SplitFields(line, separator, &fields) || fields.size() != 2 ||
         fields[0].empty()) {
       return input->Refuse("complete-labels", 0,
-                           "the line is no pair; write an id and a label with "
-                           "a comma between them");
+                           "the line is not a pair; write an id and a label "
+                           "with a comma between them");
     }
     std::string id = FieldText(line, fields[0]);
     std::string label = FieldText(line, fields[1]);

@@ -383,7 +383,7 @@ absl::Status CheckLabels(const InputFile& input, const TableOptions& options,
       return input.RefuseAt(
           "table-ids-repeated", 0, 0,
           absl::StrCat("the id ", Quoted(id),
-                       " stands at two people; give each person one row"));
+                       " belongs to two people; give each person one row"));
     }
   }
   return absl::OkStatus();

@@ -31,12 +31,12 @@ TEST(ChooseMechanism, TakesTwoMomentsWhereOneIsNoisy) {
 }
 
 TEST(ChooseMechanism, DoesNotPraiseItsChoiceWherePeopleAreFew) {
-  EXPECT_TRUE(Says(Faces(), "the best or nearly so"));
+  EXPECT_TRUE(Says(Faces(), "the best choice"));
   ChoiceFacts few = Faces();
   few.users = 400;
   EXPECT_EQ(Chosen(few), "aimed");
   EXPECT_TRUE(Says(few, "may be better or worse"));
-  EXPECT_FALSE(Says(few, "the best or nearly so"));
+  EXPECT_FALSE(Says(few, "the best choice"));
 }
 
 TEST(ChooseMechanism, TakesOneWhereItsNoiseIsNextToNothing) {

@@ -504,7 +504,7 @@ TEST(Load, RatingsAreRecognisedAndNotReadAsAMatrix) {
     const absl::Status status = LoadMatrix(path, kUsersAreRows).status();
     EXPECT_EQ(ReasonCode(status), "input-ratings") << name;
     EXPECT_THAT(std::string(status.message()),
-                testing::HasSubstr("give --ratings in the place of --input, "
+                testing::HasSubstr("give --ratings instead of --input, "
                                    "with --items FILE, --rating-range LOW,HIGH "
                                    "and --users-count N"));
   }

@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"empty", "", "input-empty", "no rating"},
         RefusalCase{"headerAlone", "user,item,rating\n", "input-empty", ""},
         RefusalCase{"noTriple", "just words here too many\n", "input-ragged",
-                    "line 1: the line is no triple"},
+                    "line 1: the line is not a triple"},
         RefusalCase{"utf16",
                     "\xff\xfe"
                     "a",
