@@ -66,15 +66,14 @@ ExitCode RunOperatorPage(int argc, const char* const* argv) {
   const Program program = {
       .root =
           {.name = kName,
-           .summary = "The operator's page, read-only: what a serving "
-                      "dpnmf-curator knows of budgets, peers, runs, ledger and "
-                      "audit log. It never shows data.",
-           .footer =
-               "Run it on the curator's machine as the user of the server. The "
-               "page is on\n127.0.0.1 alone, and only for the browser that "
-               "opens the printed address, once.\n\nExample:\n  runuser -u "
-               "dpnmf-curator -- dpnmf-curator-web --data-dir "
-               "/var/lib/dpnmf-curator",
+           .summary =
+               "The operator's read-only page: budgets, peers, runs, ledger "
+               "and audit log of a running dpnmf-curator. It never shows data.",
+           .footer = "Run it on the curator's machine as the user of the "
+                     "server. The page listens only on\n127.0.0.1, and serves "
+                     "only the browser that first opens the printed "
+                     "address.\n\nExample:\n  runuser -u dpnmf-curator -- "
+                     "dpnmf-curator-web --data-dir /var/lib/dpnmf-curator",
            .flags = {Flag("--data-dir", &options.data_dir,
                           "Directory of the server's data sets and ledger",
                           {.value = "DIR", .env = true, .required = true}),

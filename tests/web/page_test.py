@@ -152,7 +152,7 @@ def test_a_run_starts_after_the_question_and_ends():
     planned('biopsies', 2, 0.5, 'statistics', 3)
     one('#start').send_keys(Keys.ENTER)
     until(lambda: seen('dialog[open]'), 'the question')
-    check('epsilon 0.5' in text_of('dialog') and 'never given back' in text_of('dialog'), 'the cost is not said: ' + text_of('dialog'))
+    check('epsilon 0.5' in text_of('dialog') and 'never returned' in text_of('dialog'), 'the cost is not said: ' + text_of('dialog'))
     check(js('return document.activeElement.value') == 'no', 'the focus is not on the way back')
     one('dialog').send_keys(Keys.ESCAPE)
     until(lambda: not seen('dialog'), 'the way back')

@@ -13,10 +13,10 @@ constexpr char kAbout[] =
     "curator.";
 
 constexpr char kFooter[] =
-    R"(What epsilon means: whatever anyone concludes from all that is released, a
-person's column changes its odds by at most a factor of about e^epsilon
-(except with probability delta). Smaller is more private. The guarantee is that
-of the population's cap; what is spent so far is a reading of the ledger.
+    R"(What epsilon means: whatever anyone concludes from all releases, one person's
+column changes the odds of it by at most a factor of about e^epsilon (except
+with probability delta). Smaller is more private. The guarantee is that of the
+population's cap; the amount spent so far is a reading of the ledger.
 
 Examples:
   dpnmf datasets
@@ -26,11 +26,12 @@ Examples:
   dpnmf budget --dataset digits
   dpnmf account --releases 30 --noise-multiplier 20 --delta 1e-5
 
-Flags may stand in the environment as DPNMF_SERVER, DPNMF_CA and so on, or in a
-configuration file. A flag wins over the environment, that over the file.
+Flags can also be set in the environment as DPNMF_SERVER, DPNMF_CA and so on, or
+in a configuration file. A flag overrides the environment, which overrides the
+file.
 
 Exit codes:
-  0 done                        5 server out of reach
+  0 done                        5 server unreachable
   1 fault of program or machine 6 certificate, identity or role
   2 bad flags or input          7 in use, or in the wrong state
   3 over budget                 8 damaged ledger or file

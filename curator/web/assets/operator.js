@@ -59,15 +59,15 @@ function population(one, status) {
 }
 
 const budgets = view('Budgets',
-  'What this curator promised about people, and how much of it is used. The guarantee is that of the cap; what is spent is a reading of the ledger.',
+  'The guarantees of this curator, and how much of each is used. The guarantee is that of the cap; what is spent is a reading of the ledger.',
   (status) => [
     status.anchored ? null : h('p', {class: 'problem'}, h('span', {'aria-hidden': 'true'}, '⚠ '), 'There is no anchor: a ledger that is rolled back would not be noticed.'),
     status.populations.length === 0 ? empty('No population', 'Import a data set first.') : status.populations.map((one) => population(one, status)),
-    h('p', {class: 'note'}, 'Widths are shares of the cap in mu², in which costs add up; epsilons do not.')]);
+    h('p', {class: 'note'}, 'Widths are shares of the cap in mu², because costs add up in mu² and not in epsilon.')]);
 
 // ---- Runs
 
-const runs = view('Runs', 'Runs that are open at this curator. Each holds a reservation until it is closed.', (status) => [
+const runs = view('Runs', 'Open runs at this curator. Each run keeps its reservation until it is closed.', (status) => [
   status.runs.open.length === 0 ? empty('No open run', 'Nothing is reserved.') : h('section', {class: 'card', 'aria-label': 'Open runs'}, table('Open runs', [
     {title: 'Run', of: (run) => h('code', {title: run.run_id}, shortId(run.run_id))},
     {title: 'Analyst', of: (run) => run.identity},
@@ -79,7 +79,7 @@ const runs = view('Runs', 'Runs that are open at this curator. Each holds a rese
     {title: 'Opened', of: (run) => moment(run.opened)},
   ], status.runs.open)),
   h('p', {class: 'note'}, `${plural(status.runs.closed, 'run')} ${Number(status.runs.closed) === 1 ? 'was' : 'were'} closed. `,
-    'A run whose analyst will not come back is closed with the server stopped: ', code('dpnmf-curator close --run ID'), '.')]);
+    'If the analyst of a run will not come back, stop the server and close the run: ', code('dpnmf-curator close --run ID'), '.')]);
 
 // ---- Peers
 
@@ -93,10 +93,10 @@ const peerOf = (one) => h('section', {class: 'card', 'aria-label': one.identity}
     {title: 'Charges', number: true, of: (budget) => whole(budget.charges)},
     {title: 'Spent, epsilon', number: true, of: (budget) => budget.spent},
     {title: 'Reserved, mu²', number: true, of: (budget) => upward(budget.reserved.value)},
-    {title: 'Cap of its own, epsilon', number: true, of: (budget) => budget.epsilon === undefined ? none() : upward(budget.epsilon)},
+    {title: 'Own cap, epsilon', number: true, of: (budget) => budget.epsilon === undefined ? none() : upward(budget.epsilon)},
   ], one.budgets));
 
-const peers = view('Peers', 'Who may connect, by the allow-list as it stands now, and what each has spent.', ({identities}) => [
+const peers = view('Peers', 'The identities on the current allow-list, and what each has spent.', ({identities}) => [
   identities.problem ? problem(identities.problem) : null,
   identities.problem ? h('p', {class: 'note'}, 'Until the list can be read, nobody has access.') : null,
   identities.list.length === 0 ? empty('Nobody', 'The allow-list names no one.') : identities.list.map(peerOf)]);
@@ -123,8 +123,8 @@ const KNOWN = ['time', 'event', 'request', 'identity'];
 const detailsOf = (entry) => Object.entries(entry).filter(([name]) => !KNOWN.includes(name))
   .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`).join(', ');
 
-const audit = view('Audit log', 'Who asked what, the latest entries first. Entries hold requests and facts of the ledger, and no data.', ({audit: entries}) =>
-  entries.length === 0 ? empty('No entry', 'The audit log is empty, or no file that can be read here.') : h('section', {class: 'card', 'aria-label': 'Entries'}, table('Entries, the latest first', [
+const audit = view('Audit log', 'The requests of each identity, the latest entries first. Entries contain requests and facts of the ledger, and no data.', ({audit: entries}) =>
+  entries.length === 0 ? empty('No entry', 'The audit log is empty, or cannot be read here.') : h('section', {class: 'card', 'aria-label': 'Entries'}, table('Entries, the latest first', [
     {title: 'Time', of: (entry) => moment(Date.parse(entry.time) / 1000)},
     {title: 'Event', of: (entry) => h('strong', {}, entry.event)},
     {title: 'Identity', of: (entry) => entry.identity || none()},

@@ -45,11 +45,11 @@ class TooFewPartsWarning(UserWarning):
 class Client:
     """A connection to an analyst's server, by mutual TLS.
 
-    Arguments win over the environment (DPNMF_SERVER, DPNMF_CA, DPNMF_CERT,
-    DPNMF_KEY), and that over the configuration file (`config`, DPNMF_CONFIG,
+    Arguments override the environment (DPNMF_SERVER, DPNMF_CA, DPNMF_CERT,
+    DPNMF_KEY), which overrides the configuration file (`config`, DPNMF_CONFIG,
     ./dpnmf.toml, ~/.config/dpnmf.toml). Raises `DpnmfError` for settings and
-    files that cannot work; connects at the first call. A run is named by its id,
-    by the first digits of it, or by a `Run`. Thread-safe.
+    files that cannot work; connects at the first call. A run is given by its id,
+    by the first digits of its id, or by a `Run`. Thread-safe.
 
     server: HOST:PORT. ca, cert, key: PEM files. timeout: seconds of one call.
     """
@@ -103,7 +103,7 @@ class Client:
 
     @property
     def identities(self) -> list[str]:
-        """The own names, as the server's list of clients has them."""
+        """The names of this client, as in the server's list of clients."""
         return _connection.identities_of(_connection.own_certificate(self._settings))
 
     # ---- Calls ----
@@ -146,7 +146,7 @@ class Client:
         return Datasets(Dataset(message) for message in reply.datasets)
 
     def dataset(self, name: str) -> Dataset:
-        """NotFoundError "dataset-unknown" names those on offer."""
+        """One data set by name. NotFoundError "dataset-unknown" lists the names."""
         offered = self.datasets()
         for dataset in offered:
             if dataset.name == name:
@@ -294,7 +294,7 @@ class Client:
         return Run(self._call("GetRun", analyst_pb2.GetRunRequest(run_id=self.run_id(run))))
 
     def cancel(self, run: Run | str) -> Run:
-        """Ends a run; what was not charged is returned to the budget."""
+        """Ends a run; the uncharged part of its reservation is returned."""
         return Run(self._call("CancelRun", analyst_pb2.CancelRunRequest(run_id=self.run_id(run))))
 
     def forget(self, run: Run | str) -> None:
@@ -413,9 +413,9 @@ class Client:
         )
 
     def items(self, run: Run | str, *, non_negative: bool | None = None) -> ItemModel:
-        """The item model of a run on ratings. `non_negative`: as parts that can be
-        read (True) or with factors of both signs (False), both of the same releases
-        and free; None: as the run was started."""
+        """The item model of a run on ratings. `non_negative`: with non-negative
+        parts (True) or with factors of both signs (False), both from the same
+        releases and free; None: as the run was started."""
         run_id = self.run_id(run)
         replies = self._model_replies(run_id, non_negative=non_negative)
         header = self._header(replies)
@@ -474,8 +474,8 @@ class Client:
         init: Matrix | None = None,
         prior: Any = None,
     ) -> Run:
-        """Fits another model to the release that a run has paid for; never
-        charged. The same request is the same run. `init`: a public first
+        """Fits another model to the paid release of a run; never charged. The
+        same request is the same run. `init`: a public first
         dictionary, D x K. `prior`: as for `train`; None: those of the run;
         'none': without any."""
         refit = analyst_pb2.Refit(run_id=self.run_id(run))
@@ -507,10 +507,10 @@ class Client:
         bundle: str | os.PathLike[str] | None = None,
         moments: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Writes what a run of moments has paid for to a file. `bundle`: the
+        """Writes the paid release of a run of moments to a file. `bundle`: the
         release as the curator has signed it, for `add_release` at another
-        analyst's. `moments`: the numbers that W is fitted to, a .npz. All of it
-        is released already; nothing is charged."""
+        analyst. `moments`: the numbers to which W is fitted, a .npz. Both are
+        already released, so nothing is charged."""
         if (bundle is None) == (moments is None):
             raise InputError("flags-conflict", "Give either `bundle` or `moments`, the file to write.")
         if moments is not None and not os.fspath(moments).lower().endswith(".npz"):
@@ -530,7 +530,7 @@ class Client:
         return Run(self._send("AddRelease", _releases.read_bundle(path)))
 
     def choose(self, run: Run | str, ranks: Sequence[int] | None = None, *, seeds: int | None = None) -> RankChoice:
-        """How many parts the release of a run supports, from the release alone."""
+        """How many parts the release of a run supports, by the release only."""
         request = analyst_pb2.ChooseRankRequest(run_id=self.run_id(run))
         request.ranks.extend(_request.whole("ranks", r, 1, "rank-out-of-range") for r in ranks or ())
         if seeds is not None:

@@ -256,7 +256,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         try:
             people = np.asarray(dense, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError("input-not-a-number", "X must hold numbers alone.") from None
+            raise InputError("input-not-a-number", "X must contain only numbers.") from None
         if people.ndim != 2 or people.shape[1] != self.n_features_in_:
             shape = " x ".join(map(str, people.shape))
             raise InputError(

@@ -296,7 +296,7 @@ def text(
         raise InputError("features-mismatch", f"'{odd}' in the vocabulary is not one word.")
     column = {word.lower(): d for d, word in enumerate(words)}
     if len(column) != len(words):
-        raise InputError("features-mismatch", "Two words of the vocabulary differ in capitals alone.")
+        raise InputError("features-mismatch", "Two words of the vocabulary differ only in capitals.")
     if people is None:
         rows = list(range(len(documents)))
     elif len(people) == len(documents):

@@ -1,5 +1,5 @@
 """Public knowledge that W is fitted with (docs/prior.md). It costs nothing and
-changes no charge. Who stands in a prior is protected by nothing."""
+changes no charge. Nothing protects the people in a prior."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NAME_BYTES = 1 << 20  # of a message
 
 
 class Prior:
-    """One prior. A matrix alone stands for `Prior.people`, a run for `Prior.run`."""
+    """One prior. A bare matrix means `Prior.people`, a run means `Prior.run`."""
 
     def __init__(self, header: analyst_pb2.Prior, names: Sequence[str], entries: Matrix | None) -> None:
         self.header = header

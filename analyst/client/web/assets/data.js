@@ -40,6 +40,6 @@ export async function dataView({holder, heading, signal, persist}) {
         ? empty('No data set', 'The curator offers no data set to this analyst. Ask its operator to list the analyst for one.')
         : names.map((name) => population(name, datasets.filter((one) => one.population === name), budgets[name])),
       names.length === 0 ? null
-        : h('p', {class: 'note'}, 'Widths are shares of the cap in mu², in which costs add up; epsilons do not. What is spent is a reading of the ledger.'));
+        : h('p', {class: 'note'}, 'Widths are shares of the cap in mu², because costs add up in mu² and not in epsilon. What is spent is a reading of the ledger.'));
   });
 }

@@ -36,7 +36,7 @@ async function save(name) {
 }
 
 function receiptList(name, receipts) {
-  if (receipts.length === 0) return empty('No receipt', 'A receipt comes with each charged release of a run on this data set.');
+  if (receipts.length === 0) return empty('No receipt', 'Each charged release of a run on this data set has a receipt.');
   const bad = receipts.filter((one) => !one.signature_good).length;
   const keys = [...new Set(receipts.map((one) => one.key))];
   return [
@@ -44,7 +44,7 @@ function receiptList(name, receipts) {
       bad ? `${plural(bad, 'signature')} of ${receipts.length} do not fit their receipts.`
         : `${plural(receipts.length, 'receipt')}; each is signed by the key that it names.`),
     h('p', {class: 'note'}, keys.length === 1 ? 'Key ' : 'Keys ', keys.map((key) => h('code', {class: 'key'}, key)),
-      '. Compare it with the key that the curator’s operator handed out.'),
+      '. Compare it with the key that the curator’s operator gave you.'),
     table('Receipts, the latest first', [
       {title: 'Ledger row', number: true, of: ({receipt}) => whole(receipt.sequence)},
       {title: 'Run', of: ({receipt}) => h('a', {href: '#/run/' + receipt.run_id}, h('code', {}, shortId(receipt.run_id)))},

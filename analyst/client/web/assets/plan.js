@@ -220,7 +220,7 @@ export async function planView({holder, heading, signal, query, persist}) {
       body: [h('p', {}, `It may spend up to epsilon ${reading.price} of population ${reply.position.population}. ` +
           `Now the largest run is epsilon ${reading.largest_run}.`),
         h('p', {}, `It takes ${percent(reply.plan.cost.value / reply.position.cap.value)} of the cap. The whole cost is reserved at once. ` +
-          'Each release is charged before it is drawn, and a charge is never given back; what was not charged is, when the run ends.'),
+          'Each release is charged before it is drawn, and a charge is never returned. The part of the reservation that was not charged is returned when the run ends.'),
         reply.forecast?.too_small ? h('p', {class: 'problem'}, reply.forecast.sentence.split(/(?<=\.) /)[0]) : null],
       yes: 'Start and spend', no: 'Do not start'});
     if (!agreed) return start.focus();
@@ -250,11 +250,11 @@ export async function planView({holder, heading, signal, query, persist}) {
     h('details', {}, h('summary', {}, 'More'),
       field('Rounds', rounds, 'Noised releases of the whole run.'),
       field('Seed of the first W', seed, 'It has no influence on the noise.'),
-      field('Prior', prior, 'An earlier release that W is fitted with as well. It costs nothing and changes no charge.'),
+      field('Prior', prior, 'An earlier release that the fit of W also uses. It costs nothing and changes no charge.'),
       check(outliers, 'Separate sparse outliers'),
       check(hopeless, 'Start even if no part can be expected to be reliable')),
     verdict, start,
-    h('p', {class: 'hint'}, 'Planning is free. Before it starts you are told what it costs.'));
+    h('p', {class: 'hint'}, 'Planning is free. Before a run starts, the page shows its cost.'));
   epsilon.setAttribute('aria-describedby', 'epsilon-hint');
   fill(holder, heading('Plan a run'),
     h('div', {class: 'columns'}, form,

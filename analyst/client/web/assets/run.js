@@ -182,7 +182,7 @@ function choiceOf(rows, choice, coherences) {
   const coherence = coherenceOf(coherences);
   return [
     h('p', {class: 'lead', id: 'choice'}, choice.sentence),
-    plot({title: 'How well each number of parts stands up', x: 'parts', y: 'share', yMax: 1.05,
+    plot({title: 'Stability of each number of parts', x: 'parts', y: 'share', yMax: 1.05,
       summary: 'Stability and held-out fit by the number of parts: ' +
         rows.map((row) => `${row.rank}: ${row.stability.toFixed(2)} and ${row.held_out.toFixed(2)}`).join('; ') + '.',
       lines: [
@@ -248,7 +248,7 @@ function freeSection(run, signal, persist) {
   };
   return h('section', {class: 'card', 'aria-label': 'Free of charge'},
     h('h2', {}, 'Free of charge'),
-    h('p', {class: 'note'}, 'The release is paid for. What is fitted to it asks the curator for nothing and spends nothing.'),
+    h('p', {class: 'note'}, 'The release is paid for. Further fits do not contact the curator and spend nothing.'),
     h('div', {class: 'offers'},
       h('div', {}, h('h3', {}, 'How many parts does it support?'), h('p', {}, choose), result),
       h('form', {onsubmit: refit}, h('h3', {}, 'Fit again'),
@@ -272,7 +272,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
     const agreed = await confirm({
       title: `Cancel run ${shortId(id)}?`,
       body: [h('p', {}, `It has spent epsilon ${upward(epsilon)}, and that stays spent. A round that is under way may still be charged.`),
-        h('p', {}, 'What was reserved and not charged is returned to the budget. W of the rounds so far is kept.')],
+        h('p', {}, 'The part of the reservation that was not charged is returned to the budget. W of the rounds so far is kept.')],
       yes: 'Cancel the run', no: 'Let it go on', danger: true});
     if (!agreed) return;
     try {
