@@ -71,8 +71,8 @@ absl::Status AddedRelease::Add(const v1::ReleaseReply& message) {
 absl::Status AddedRelease::Begin(const v1::ReleaseHeader& header) {
   if (header.version() != kReleaseVersion) {
     return Refusal(absl::StatusCode::kInvalidArgument, "release-newer",
-                   "The release has another format than this program reads; "
-                   "use the version that wrote it, or a newer one.");
+                   "This program cannot read the format of the release; use "
+                   "the version that wrote it, or a newer one.");
   }
   const v1::Dataset& dataset = header.dataset();
   v1::Run& run = run_.record.run;
@@ -144,7 +144,7 @@ absl::StatusOr<RoundInput> AddedRelease::RequestFor(const v1::StagePlan& stage,
   DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
                          RowsOfMoments(parameters_.moment_rows(), run_.state));
   if (g->rows() != static_cast<Eigen::Index>(rows.size()))
-    return Malformed("The second release is on other rows than the first.");
+    return Malformed("The second release has other rows than the first.");
   const v1::Run& run = run_.record.run;
   const RoundFacts facts =
       FactsOfRound(run.specification(), run.plan(), {&stage, stage.rounds()},
@@ -165,11 +165,11 @@ absl::Status AddedRelease::CheckRound(const CarriedRound& round,
     return Malformed("The release has more rounds than the run's plan.");
   DPNMF_RETURN_IF_ERROR(CheckReceipt(receipt));
   if (receipt.public_key() != key) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, "receipt-key-differs",
-                   "The release is signed with another key than this analyst "
-                   "holds for the data set; if it is of the same curator, ask "
-                   "its operator, else give the release to an analyst of that "
-                   "curator.");
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "receipt-key-differs",
+        "The release is signed with another key than the one recorded for the "
+        "data set; if it is from the same curator, ask its operator, else give "
+        "the release to an analyst of that curator.");
   }
   if (receipt.run_id() != run.run_id() || receipt.round() != round.round ||
       receipt.dataset() != run.specification().parameters().dataset() ||
@@ -186,7 +186,7 @@ absl::Status AddedRelease::CheckRound(const CarriedRound& round,
   if (receipt.release_sha256() != std::string(digest.begin(), digest.end()))
     return ReleaseDiffers();
   if (!FitsPlan(*stage, round) || asked.rows != round.rows)
-    return Malformed("A round of the release does not fit the run's plan.");
+    return Malformed("A round of the release does not match the run's plan.");
   if (receipt.has_void_since()) {
     v1::Guarantee& guarantee = run_.record.guarantee;
     if (!guarantee.has_void_since() ||
@@ -243,10 +243,9 @@ absl::StatusOr<NewRun> AddedRelease::Finish() {
   if (!key.has_value()) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "receipt-key-unknown",
-        absl::StrCat("This analyst holds no receipt key for data set `",
-                     dataset,
-                     "`, so nothing vouches for the release; its operator "
-                     "gives the curator's receipt.pub with --receipt-key."));
+        absl::StrCat("This analyst has no receipt key for data set `", dataset,
+                     "`, so it cannot verify the release; its operator must "
+                     "give the curator's receipt.pub with --receipt-key."));
   }
   const std::vector<CarriedRound> rounds = rounds_->Take();
   for (const CarriedRound& round : rounds) {

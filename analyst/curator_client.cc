@@ -57,12 +57,12 @@ absl::Status FromCurator(const grpc::Status& status) {
             ? absl::StatusCode::kUnauthenticated
             : absl::StatusCode::kFailedPrecondition,
         "analyst-not-admitted",
-        absl::StrCat("The curator refuses the analyst's server, not your "
-                     "certificate (",
-                     ReasonCode(converted),
-                     "): the curator's operator must admit the server's "
-                     "identity to this data set; the server's log has the "
-                     "curator's sentence."));
+        absl::StrCat(
+            "The curator refuses the analyst's server, not your "
+            "certificate (",
+            ReasonCode(converted),
+            "): the curator's operator must give the server's identity access "
+            "to this data set; the server's log has the curator's sentence."));
   }
   if (ReasonCode(converted) != "unreachable") return converted;
   LogWarning("the curator: {}", std::string(converted.message()));

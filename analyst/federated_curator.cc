@@ -22,8 +22,8 @@ namespace {
 
 absl::Status FederationUnknown() {
   return Refusal(absl::StatusCode::kUnimplemented, "federation-unknown",
-                 "This connection has no part in a federation; this is a fault "
-                 "of the program.");
+                 "This connection does not belong to a federation; this is a "
+                 "fault of the program.");
 }
 
 // A sequence number that no row reaches: the totals alone are wanted.
@@ -242,7 +242,7 @@ class FederatedStream final : public RunStream {
         receipt.charged().units() != result->cost.UnitsText()) {
       return Refusal(absl::StatusCode::kDataLoss, "receipt-invalid",
                      absl::StrCat("The receipt of the curator `", member.name,
-                                  "` is for a different round, or of another "
+                                  "` is for a different round, or from another "
                                   "key. Contact its operator."));
     }
     if (result->lost) return absl::OkStatus();
@@ -378,8 +378,8 @@ class FederatedCurator final : public CuratorConnection {
                                                std::uint64_t first) override {
     if (dataset == federation_.name || plain_ == nullptr) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
-                     "A federation has no list of features: ask for that of a "
-                     "data set of one curator.");
+                     "A federation has no list of features: request the list "
+                     "of one curator's data set.");
     }
     return plain_->ListItems(dataset, first);
   }

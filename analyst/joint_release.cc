@@ -73,8 +73,8 @@ absl::StatusOr<Term> TermOf(JoinedSource source) {
   if (!source.dataset.has_value() || source.dataset->users() == 0) {
     return ReleasesDiffer(
         absl::StrCat("run ", run.run_id(),
-                     " do not say how many people they are of, because an "
-                     "earlier version started the run"));
+                     " do not contain the number of people, because an earlier "
+                     "version started the run"));
   }
   term.users = static_cast<double>(source.dataset->users());
   term.runs = RunsOf(source);
@@ -105,7 +105,7 @@ absl::Status CheckAlike(const Term& a, const Term& b) {
   if (first.normalisation() != second.normalisation() ||
       first.column_bound() != second.column_bound()) {
     return ReleasesDiffer(
-        absl::StrCat(both, " have another normalisation or bound of columns"));
+        absl::StrCat(both, " have another normalisation or column bound"));
   }
   if (a.source.record.guarantee.adjacency() !=
       b.source.record.guarantee.adjacency())
@@ -114,11 +114,11 @@ absl::Status CheckAlike(const Term& a, const Term& b) {
   if (a.paid.rows != b.paid.rows) {
     return Refusal(
         absl::StatusCode::kInvalidArgument, "release-rows-differ",
-        absl::StrCat("The releases of ", both,
-                     " are on other rows, because each run above the limit of "
-                     "--moment-rows chooses its own: start the later one with "
-                     "`dpnmf train --datasets`, which takes the rows of the "
-                     "first."));
+        absl::StrCat(
+            "The releases of ", both,
+            " have other rows, because each run above the limit of "
+            "--moment-rows chooses its own: start the later one with `dpnmf "
+            "train --datasets`, which uses the rows of the first."));
   }
   return absl::OkStatus();
 }

@@ -71,8 +71,8 @@ absl::StatusOr<RoundKind> KindOf(const v1::RunPlan& plan, std::uint32_t round) {
     kind.release = FindReleaseKind(kind.at.stage->release());
   if (kind.release != nullptr) return kind;
   return Refusal(absl::StatusCode::kInvalidArgument, "mechanism-unknown",
-                 "This analyst does not know the run's `mechanism`: use an "
-                 "analyst of the version that the run was started with.");
+                 "This analyst does not know the run's `mechanism`: use the "
+                 "version of the analyst that started the run.");
 }
 
 }  // namespace

@@ -158,18 +158,17 @@ struct MeanOfParts {
 
 std::vector<Flag> FlagsOfCoherence(CoherenceFlags* flags) {
   return {
-      Flag(
-          "--reference", &flags->reference,
-          "Public documents by which UMass and NPMI of the parts are computed: "
-          "a .mtx or .mtx.gz file of counts, words by documents or turned",
-          {.value = "FILE"}),
+      Flag("--reference", &flags->reference,
+           "Public documents for UMass and NPMI of the parts: a .mtx or "
+           ".mtx.gz file of counts, words by documents or documents by words",
+           {.value = "FILE"}),
       Flag("--reference-features", &flags->reference_features,
            "The words of --reference, one on each line", {.value = "FILE"}),
       Flag("--word-vectors", &flags->word_vectors,
            "Public word vectors for TC-W2V: text of word2vec or GloVe",
            {.value = "FILE"}),
       Flag("--words", &flags->words,
-           "Features of each part that the measures of coherence read",
+           "Number of features of each part that the measures of coherence use",
            {.range = {2, 100}, .shown = true})};
 }
 
@@ -190,8 +189,8 @@ absl::StatusOr<PublicText> PublicText::Load(
     const CoherenceFlags& flags, const std::vector<std::string>& features) {
   if (features.empty()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "features-unnamed",
-                   "The features of the run's data set have no names, so that "
-                   "no text can be compared with them.");
+                   "The features of the run's data set have no names, so no "
+                   "text can be compared with them.");
   }
   std::unordered_map<std::string, std::uint64_t> rows;
   for (std::size_t i = 0; i < features.size(); ++i)
@@ -295,10 +294,9 @@ absl::Status PublicText::LoadVectors(
 }
 
 absl::Status CoherenceUnavailable() {
-  return Refusal(
-      absl::StatusCode::kUnimplemented, "coherence-unavailable",
-      "The analyst's server does not send what coherence is computed "
-      "from: it has an earlier version.");
+  return Refusal(absl::StatusCode::kUnimplemented, "coherence-unavailable",
+                 "The analyst's server has an earlier version and does not "
+                 "send the features that coherence needs.");
 }
 
 v1::RankCoherence PublicText::CoherenceOf(const v1::RankWords& model) const {

@@ -63,11 +63,11 @@ InputStream::~InputStream() = default;
 
 absl::Status InputStream::End() const {
   if (!buffer_->damaged()) return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "input-unreadable",
-                 absl::StrCat("'", path_,
-                              "' is damaged or cut off, or no file; if it is "
-                              "compressed, check it with gzip -t and copy it "
-                              "again."));
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "input-unreadable",
+      absl::StrCat("'", path_,
+                   "' is damaged, truncated or not a file; if it is "
+                   "compressed, check it with gzip -t and copy it again."));
 }
 
 std::string InputTypeOf(const std::string& path) {

@@ -84,9 +84,9 @@ absl::StatusOr<Eigen::MatrixXd> MatrixOfNpy(std::string_view bytes) {
     return NpyEntries<std::uint8_t>(header, bytes);
   return Malformed(
       "npy-malformed",
-      absl::StrCat("A matrix is read from numbers of NumPy such as <f8 or <i8, "
-                   "not from ",
-                   type, "."));
+      absl::StrCat(
+          "A matrix must have a number type of NumPy such as <f8 or <i8, not ",
+          type, "."));
 }
 
 absl::StatusOr<Eigen::MatrixXd> ReadNpy(InputStream* file) {
@@ -223,8 +223,8 @@ absl::Status MtxMalformed(std::size_t line) {
   return Malformed(
       "mtx-malformed",
       absl::StrCat("Line ", line,
-                   " is not of a Matrix Market matrix of numbers (coordinate "
-                   "or array, general or symmetric)."));
+                   " is not that of a Matrix Market matrix of numbers "
+                   "(coordinate or array, general or symmetric)."));
 }
 
 // Matrix Market: the header, comments, the shape, then entries.

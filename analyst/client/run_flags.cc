@@ -52,7 +52,7 @@ absl::Status CheckMechanism(const std::string& name) {
       absl::StatusCode::kInvalidArgument, "mechanism-unknown",
       absl::StrCat("`--mechanism` must be auto, ",
                    NamesText(Mechanisms(), CanBeTrained),
-                   "; to ask how well W fits, run 'dpnmf objective RUN'."));
+                   "; to measure how well W fits, run 'dpnmf objective RUN'."));
 }
 
 // On the wire 0 stands for a default, so a 0 that was typed stops here. What is

@@ -92,7 +92,7 @@ std::optional<Finding> VoidGuaranteeOf(const LedgerAudit& audit,
         StrCat("The guarantee of population ", dataset.population,
                " is void since ", TimeText(*position.void_since),
                ": a table about these people was published without privacy."),
-        "Nothing takes that back. Tell the analysts and the people; see "
+        "This cannot be undone. Tell the analysts and the people; see "
         "docs/decisions/0010-publishing.md.");
   }
   return std::nullopt;
@@ -161,8 +161,8 @@ void AddGrowth(const std::vector<DatasetDescription>& datasets,
                        "one's cannot be changed.")
         : any_in_none
             ? Doubtful(StrCat(found,
-                              ", and a data set in no partition may have "
-                              "others."),
+                              ", and a data set in no partition may have other "
+                              "people."),
                        "Check that delta is far below 1 over the number of "
                        "all people together.")
             : Good(StrCat(found, ", and its delta is below 1 over that.")));
@@ -209,8 +209,8 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                            DatasetDirectory(options.data_dir, name), *dataset)
                            .status(),
                        "The list of their ids can be read.",
-                       "Restore the data set from a backup: without the list "
-                       "nobody finds the own recommendations."));
+                       "Restore the data set from a backup: without the list, "
+                       "people's recommendations cannot be found."));
   }
   AddGrowth(descriptions, checks);
   if (sparse && !options.paced) {
@@ -299,7 +299,7 @@ Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
       "Ranks may be on other machines: exact private sums cross the network "
       "between them, not encrypted, and MPI's ports are open there to "
       "everybody, without authentication.",
-      "Use a network of their own or an encrypted tunnel; see docs/ranks.md.");
+      "Use a separate network or an encrypted tunnel; see docs/ranks.md.");
 }
 
 Finding LatestBackup(const std::string& backup, std::int64_t now) {

@@ -68,9 +68,9 @@ absl::Status CheckUnused(const std::string& data_dir,
         absl::StrCat(
             "Row ", row.sequence, " of the ledger is about population ",
             row.population, " under the name ", row.dataset,
-            ", a federation's or that of a data set that is gone, so ", name,
-            " may have been released about and is not removed; leave "
-            "it out of the allow-list."));
+            ", which is that of a federation or of a lost data set, so ", name,
+            " may be part of a release and is not removed; "
+            "leave it out of the allow-list."));
   }
   return absl::OkStatus();
 }
@@ -105,10 +105,10 @@ absl::Status CheckPartsNotLinked(const std::string& parts) {
   const auto linked = [](const std::string& path) {
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "parts-linked",
-        absl::StrCat("The path ", path,
-                     " is a symbolic link, which `remove` does not follow: "
-                     "delete what it leads to and the link, then remove the "
-                     "data set."));
+        absl::StrCat(
+            "The path ", path,
+            " is a symbolic link, which `remove` does not follow: delete the "
+            "link and its target, then remove the data set."));
   };
   std::error_code error;
   if (std::filesystem::is_symlink(

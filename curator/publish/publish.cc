@@ -50,14 +50,15 @@ absl::Status CheckOptions(const PublishOptions& options) {
   if (options.approver.empty()) {
     return Refused("approval-missing",
                    "Nobody approves the table: give --approve with the name of "
-                   "the person who answers for it.");
+                   "the person who is responsible for it.");
   }
   if (options.approver.size() > kLongestApprover ||
       !IsPlainText(options.approver)) {
-    return Malformed("approver-malformed",
-                     absl::StrCat("The name of who approves must be plain text "
-                                  "of 1 to ",
-                                  kLongestApprover, " bytes."));
+    return Malformed(
+        "approver-malformed",
+        absl::StrCat(
+            "The name of the person who approves must be plain text of 1 to ",
+            kLongestApprover, " bytes."));
   }
   const double accepted = options.accepted_linkage.value_or(1);
   if (!(accepted > 0 && accepted <= 1)) {
@@ -78,14 +79,13 @@ using Overlaps = std::map<std::string, Overlap>;  // by population
 
 absl::Status PeopleUnknown(const std::string& population,
                            const std::string& dataset) {
-  return Refusal(
-      absl::StatusCode::kNotFound, "people-missing",
-      absl::StrCat("The ledger has runs on data set ", dataset,
-                   " of population ", population,
-                   ", which is not in the data directory, so nobody can say "
-                   "whether its people are in the table: restore the data set, "
-                   "or give --void-guarantee ",
-                   population, "."));
+  return Refusal(absl::StatusCode::kNotFound, "people-missing",
+                 absl::StrCat("The ledger has runs on data set ", dataset,
+                              " of population ", population,
+                              ", which is not in the data directory, so it is "
+                              "not known whether its people are in the table: "
+                              "restore the data set, or give --void-guarantee ",
+                              population, "."));
 }
 
 // Runs of a federation have its name, and no row says which data set of the
@@ -96,8 +96,8 @@ absl::Status PeopleOfFederationUnknown(const std::string& population,
       absl::StatusCode::kNotFound, "people-missing",
       absl::StrCat("The ledger has runs of the federation ", federation,
                    " on population ", population,
-                   " and does not say on which of its people, so nobody can "
-                   "say whether they are in the table: publish a table drawn "
+                   " and does not say on which of its people, so it is not "
+                   "known whether they are in the table: publish a table drawn "
                    "from a charged release, or give --void-guarantee ",
                    population, "."));
 }
@@ -201,10 +201,10 @@ absl::Status Capped(const std::string& population, const Overlap& overlap,
 absl::Status CheckDraftPeople(const Draft& draft, const FingerprintKey& key) {
   if (!draft.people.has_value() ||
       (draft.people->ids.empty() && draft.people->rows.empty())) {
-    return Refused("draft-people-missing",
-                   "The draft does not say who is in the table: make it again "
-                   "with --data-dir, so that people with a guarantee are "
-                   "recognised.");
+    return Refused(
+        "draft-people-missing",
+        "The draft does not record who is in the table: make it again with "
+        "--data-dir, so that people with a guarantee are recognised.");
   }
   if (draft.people->key_check != CheckOfKey(key)) {
     return Refused("draft-key-differs",
@@ -254,8 +254,8 @@ absl::StatusOr<bool> IsThere(const std::string& directory,
   if (there.ok() && *there == file.content) return true;
   return Refusal(absl::StatusCode::kAlreadyExists, "publication-exists",
                  absl::StrCat("`", path,
-                              "` exists and is another one: choose another "
-                              "--output; one table is in one directory."));
+                              "` exists and is another table: choose another "
+                              "--output; each table has its own directory."));
 }
 
 // The label comes first: no table is ever without it.

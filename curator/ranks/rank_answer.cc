@@ -15,8 +15,8 @@ namespace {
 
 absl::Status AnswerMalformed() {
   return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                 "The sums of the ranks do not fit the run's plan, and nothing "
-                 "was charged.");
+                 "The sums of the ranks do not match the run's plan, and "
+                 "nothing was charged.");
 }
 
 // Nothing of an earlier answer is left, and the other end is open.

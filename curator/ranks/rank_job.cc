@@ -49,8 +49,8 @@ absl::Status RanksMissing(const std::string& problem) {
 absl::Status PrivateNetworkMissing(absl::StatusCode kind) {
   return Refusal(kind, "private-network-missing",
                  "Ranks on other machines exchange exact private sums: put "
-                 "them on a network of their own or into an encrypted tunnel, "
-                 "and say so with --private-network.");
+                 "them on a separate network or into an encrypted tunnel, and "
+                 "declare this with --private-network.");
 }
 
 bool IsThisMachine(const std::string& host) {
@@ -180,9 +180,9 @@ absl::Status CheckLoopback(const std::string& library) {
   if (access(library.c_str(), R_OK) != 0)
     return RanksMissing(absl::StrCat("there is no ", library));
   if (library.find_first_of(" :") == std::string::npos) return absl::OkStatus();
-  return RanksMissing(absl::StrCat("the name ", library,
-                                   " has a blank or a colon, which the loader "
-                                   "does not take"));
+  return RanksMissing(absl::StrCat(
+      "the name ", library,
+      " has a blank or a colon, which the loader does not accept"));
 }
 
 // The environment of the job: MPI's files go to `directory`. `loopback`: the

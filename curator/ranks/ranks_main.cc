@@ -51,7 +51,9 @@ int Connect(const std::string& path) {
   if (curator < 0 ||
       connect(curator, reinterpret_cast<const sockaddr*>(&address),
               sizeof address) != 0)
-    Give("rank 0 does not reach the curator: it must run on its machine");
+    Give(
+        "rank 0 does not reach the curator: it must run on the curator's "
+        "machine");
   WidenSocket(curator);
   return curator;
 }

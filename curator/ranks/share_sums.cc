@@ -13,7 +13,7 @@ namespace {
 
 absl::Status NoSuchSums() {
   return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                 "The sums do not fit the command; this is a fault of the "
+                 "The sums do not match the command; this is a fault of the "
                  "curator, and nothing was charged.");
 }
 

@@ -171,7 +171,7 @@ absl::StatusOr<ExitCode> Print(const absl::StatusOr<PeopleSums>& sums) {
       std::fflush(stdout) == 0)
     return kExitOk;
   return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                 "Standard output takes no more: make room there.");
+                 "Standard output cannot be written: free some space there.");
 }
 
 Command PeopleToSums() {
@@ -204,7 +204,7 @@ Command PeopleToSums() {
                 "The leading field, from 1, with the person's id: fields up to "
                 "it are not entries"),
            Flag("--columns", &flags->columns,
-                "Fields that are entries, as 2-65,70 [all but labels]",
+                "Fields that are entries, such as 2-65,70 [all but labels]",
                 {.value = "LIST"}),
            Flag("--threads", &flags->threads, "Threads",
                 {.range = {1, 1024}, .shown = true})},

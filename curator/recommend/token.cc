@@ -27,7 +27,7 @@ absl::Status Refused(std::string_view code, std::string_view sentence) {
 }
 absl::Status Malformed() {
   return Refused("token-malformed",
-                 "The token is not one of the shape that docs/recommender.md "
+                 "The token does not have the form that docs/recommender.md "
                  "describes: let the operator's system make another.");
 }
 

@@ -34,8 +34,8 @@ absl::StatusOr<std::unique_ptr<Membership>> OpenMembership(
     return Refusal(
         absl::StatusCode::kFailedPrecondition, "federation-partitioned",
         absl::StrCat("The people of population ", description.population,
-                     " are partitioned, and the accounts of a federation are "
-                     "of all people: use a population without partitions."));
+                     " are partitioned, but the accounts of a federation cover "
+                     "all people: use a population without partitions."));
   }
   DPNMF_RETURN_IF_ERROR(DeclareOthers(
       description.population, membership->OthersPolicy(policy), ledger));

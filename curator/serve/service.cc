@@ -102,10 +102,10 @@ absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
   const ItemList* const items =
       options_.context.catalog->ItemsOf(request.dataset());
   if (items == nullptr) {
-    return Refusal(absl::StatusCode::kFailedPrecondition, "items-none",
-                   "The data set has no list: only data sets of ratings have "
-                   "items, and others names of features where they were "
-                   "declared.");
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "items-none",
+        "The data set has no list: only data sets of ratings have items; other "
+        "data sets have names of features if they were declared.");
   }
   return ItemPage(*items, request.first());
 }

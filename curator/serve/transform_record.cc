@@ -60,9 +60,8 @@ absl::Status RecordHere(const std::string& data_dir,
                   absl::StrCat("Another process holds the ledger "
                                "of `",
                                data_dir,
-                               "` and takes no entry for its audit "
-                               "log: try again when it serves or "
-                               "has ended."))));
+                               "` and does not write entries of the audit log: "
+                               "try again when it serves or has ended."))));
   DPNMF_ASSIGN_OR_RETURN(
       const std::unique_ptr<AuditLog> audit,
       AuditLog::Open(audit_file.empty() ? AuditFile(data_dir) : audit_file));

@@ -229,13 +229,12 @@ std::string ChargesText(const Charges& charges, std::string_view what) {
 
 std::string AgreementText(const v1::GetBudgetReply& reply) {
   if (reply.agree()) {
-    return absl::StrCat(
-        "mirror and ledger of record agree",
-        ChargesText(reply.under_way(), "under way"),
-        ChargesText(reply.never_fetched(),
-                    "whose run ended before it had the release, spent all the "
-                    "same"),
-        "\n");
+    return absl::StrCat("mirror and ledger of record agree",
+                        ChargesText(reply.under_way(), "under way"),
+                        ChargesText(reply.never_fetched(),
+                                    "of runs that ended before they had the "
+                                    "release; they are spent nevertheless"),
+                        "\n");
   }
   return absl::StrCat(
       "MIRROR AND LEDGER OF RECORD DIFFER: ", reply.disagreement(), "\n");

@@ -257,7 +257,7 @@ class Budget(_Shown):
             under_way = len(self.message.under_way)
             agreement = "agree" + (f"; {under_way} charge(s) under way" if under_way else "")
             if lost := len(self.message.never_fetched):
-                agreement += f"; {lost} charge(s) whose run ended before it had the release"
+                agreement += f"; {lost} charge(s) of runs that ended before they had the release"
         else:
             agreement = f"DIFFER: {self.disagreement}"
         return [
