@@ -201,8 +201,8 @@ absl::Status Learner::PrepareNames(const std::function<bool()>& stopped) {
   const absl::Status fetched = FetchNames(run_id_, store_, curator_, stopped);
   names_fetched_ = fetched.ok() || !IsTransient(fetched);
   if (!fetched.ok()) {
-    LogWarning("run {} goes on without the names of its features: {}", run_id_,
-               std::string(fetched.message()));
+    LogWarning("run {} continues without the names of its features: {}",
+               run_id_, std::string(fetched.message()));
   }
   return absl::OkStatus();
 }
@@ -343,8 +343,8 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
 
 void Learner::AddTime(v1::RunEvent* event) const {
   event->set_message(absl::StrFormat(
-      "%d %s took %.3g s: %.3g s the curator and the way there and back, "
-      "%.3g s learning.",
+      "%d %s took %.3g s: %.3g s the curator and the way there and back, %.3g "
+      "s learning.",
       time_.rounds, time_.rounds == 1 ? "round" : "rounds",
       time_.curator + time_.learning, time_.curator, time_.learning));
   const auto add = [event](const char* stage, double seconds) {

@@ -18,8 +18,8 @@ constexpr char kMeanStage[] = "mean";
 
 absl::Status ReleaseMissing() {
   return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
-                 "The run holds no release of second moments; name a run of "
-                 "mechanism `moments` whose round of moments has come.");
+                 "The run has no release of second moments; name a run of "
+                 "mechanism `moments` that has received its round of moments.");
 }
 
 // nullptr if the plan has no such stage with a part of that name.

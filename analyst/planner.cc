@@ -241,8 +241,8 @@ absl::Status CheckGivenRows(const v1::LearnerOptions& options,
   if (parameters.mechanism != "moments" ||
       parameters.moment_rows >= facts.features) {
     return Invalid("moment-rows-unused",
-                   "`rows` are of runs of mechanism moments on fewer rows than "
-                   "features: leave them out.");
+                   "Only runs of mechanism moments on fewer rows than features "
+                   "take `rows`: leave them out.");
   }
   std::uint64_t next = 0;
   bool good = options.rows_size() == static_cast<int>(parameters.moment_rows);
@@ -252,7 +252,7 @@ absl::Status CheckGivenRows(const v1::LearnerOptions& options,
   }
   if (good) return absl::OkStatus();
   return Invalid("moment-rows-out-of-range",
-                 "`rows` must be ascending numbers of features from 0, so many "
+                 "`rows` must be ascending numbers of features from 0, as many "
                  "as `moment_rows`.");
 }
 
@@ -285,8 +285,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   if (reply.specification().learner().non_negative() &&
       Mechanisms().Find(parameters.mechanism)->item_model == nullptr) {
     return Invalid("non-negative-refused",
-                   "`non_negative` is of runs on ratings: leave it out, the "
-                   "dictionary of other runs is never negative.");
+                   "Only runs on ratings take `non_negative`: leave it out; "
+                   "the dictionary of other runs is never negative.");
   }
   DPNMF_RETURN_IF_ERROR(CheckFitLawOf(reply.specification().learner()));
   if (!FitLawOf(reply.specification().learner()).is_plain() &&
@@ -294,21 +294,22 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
            .Find(parameters.mechanism)
            ->uses("loss", parameters, facts)) {
     return Invalid("loss-unused",
-                   "`loss` and `sparse` are of runs of mechanism moments "
-                   "without further rounds, or aimed: leave them out, or ask "
-                   "for one of these.");
+                   "Only runs of mechanism moments without further rounds, or "
+                   "of aimed, take `loss` and `sparse`: leave them out, or "
+                   "choose one of these mechanisms.");
   }
   if (reply.specification().priors_size() > 0 &&
       !FitsMoments(parameters.mechanism)) {
     return Invalid("prior-unused",
-                   "Priors are of runs of mechanism moments or aimed: leave "
-                   "them out, or ask for one of these.");
+                   "Only runs of mechanism moments or aimed take priors: leave "
+                   "them out, or choose one of these mechanisms.");
   }
   if (reply.specification().has_feature_order()) {
     if (!FitsMoments(parameters.mechanism)) {
-      return Invalid("feature-order-unused",
-                     "An order of features is of runs of mechanism moments or "
-                     "aimed: leave it out, or ask for one of these.");
+      return Invalid(
+          "feature-order-unused",
+          "Only runs of mechanism moments or aimed take an order of features: "
+          "leave it out, or choose one of these mechanisms.");
     }
     DPNMF_RETURN_IF_ERROR(
         OrderOf(reply.specification().feature_order(), facts.features)
@@ -343,8 +344,8 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
     reply.set_would_be_refused(true);
     reply.set_refusal_code("run-hopeless");
     reply.set_refusal(
-        "No part of this run can be expected to be reliable: ask for a larger "
-        "epsilon, or for this one all the same with --hopeless.");
+        "No part of this run can be expected to be reliable: choose a larger "
+        "epsilon, or start this run nevertheless with --hopeless.");
   }
   return planned;
 }

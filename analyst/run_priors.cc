@@ -97,7 +97,8 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
           "prior-features-differ",
           absl::StrCat("The prior '", prior.header.source(), "' has ", rows,
                        " features and the data set has ", features,
-                       "; name the features on both sides, or send as many."));
+                       "; name the features on both sides, or send the same "
+                       "number of features."));
     }
     for (Index i = 0; i < rows; ++i) places.push_back(i);
     return places;
@@ -118,8 +119,8 @@ absl::StatusOr<std::vector<Index>> PlacesOf(
   return InvalidPrior(
       "prior-features-differ",
       absl::StrCat("No feature of the prior '", prior.header.source(),
-                   "' has the name of a feature of the data set; check what "
-                   "its rows are called."));
+                   "' has the name of a feature of the data set; check the "
+                   "names of its rows."));
 }
 
 MatrixXd PlacedRows(const MatrixXd& entries, const std::vector<Index>& places,
@@ -262,8 +263,8 @@ absl::Status KeepPrior(std::size_t number, SentPrior prior,
   if (prior.header.kind() == v1::PRIOR_KIND_COLUMNS && dataset.has_value() &&
       dataset->weighted_features() && of.weights.empty()) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "weights-missing",
-                   "The features of the data set have weights, and this server "
-                   "has not kept them with the run; start another run.");
+                   "The features of the data set have weights, but this server "
+                   "has not stored them with the run; start another run.");
   }
   const bool is_moment = prior.header.kind() == v1::PRIOR_KIND_MOMENT;
   if (!is_moment && prior.entries.minCoeff() < 0)
@@ -432,8 +433,8 @@ absl::StatusOr<std::vector<SentPrior>> PriorReader::Finish() {
     if (prior.header.kind() != v1::PRIOR_KIND_RUN &&
         HashOfPrior(prior.names, prior.entries) != prior.header.sha256()) {
       return InvalidPrior("prior-differs",
-                          "The entries of a prior do not have the digest that "
-                          "was announced; send them again.");
+                          "The entries of a prior do not have the announced "
+                          "digest; send them again.");
     }
   }
   return std::move(priors_);

@@ -32,10 +32,10 @@ absl::StatusOr<bool> HasRoundsOfMoments(const std::string& run_id,
 }
 
 absl::Status SumIsUnsigned() {
-  return Refusal(absl::StatusCode::kFailedPrecondition, "release-unsigned",
-                 "The run is fitted to a sum of releases, which nobody has "
-                 "signed: export the release of each of its parents, which "
-                 "`dpnmf show` names.");
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "release-unsigned",
+      "The run is fitted to a sum of releases, which nobody has signed: export "
+      "the release of each of its parents; `dpnmf show` lists them.");
 }
 
 bool WriteMatrix(const std::string& name, const Eigen::MatrixXd& matrix,

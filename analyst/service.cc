@@ -60,7 +60,7 @@ grpc::Status Lost() {
 // for.
 absl::Status UploadStalled() {
   return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                 "Nothing came for too long, so the upload was ended and "
+                 "The upload sent nothing for too long, so it was ended and "
                  "nothing was started: send it again.");
 }
 
@@ -362,7 +362,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     const dpnmf::Mechanism* const mechanism = dpnmf::Mechanisms().Find(
         record.run.specification().parameters().mechanism());
     if (mechanism != nullptr && !mechanism->learns_dictionary)
-      return not_ready("The run learns no dictionary; ask for another run's.");
+      return not_ready("The run learns no dictionary; choose another run.");
     if (model.rounds_done > 0 && record.run.error_code() != "release-lost")
       return absl::OkStatus();
     return not_ready(IsFinal(model.state)

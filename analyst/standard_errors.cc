@@ -29,7 +29,7 @@ absl::StatusOr<Eigen::MatrixXd> StandardErrors(
   DPNMF_RETURN_IF_ERROR(CheckHasStandardErrors(run));
   if (stopped()) {
     return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                   "Nobody waits for the standard errors any more.");
+                   "Nobody waits for the standard errors any longer.");
   }
   const v1::StagePlan& last = *run.plan().stages().rbegin();
   const RoundFacts facts = FactsOfRound(run.specification(), run.plan(),

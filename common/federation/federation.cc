@@ -221,10 +221,10 @@ std::string SharesSentence(std::uint32_t members, std::uint32_t colluders) {
       std::sqrt(m / h), members, std::sqrt(m));
   if (members - colluders == 1) {
     absl::StrAppend(&sentence, members == 2
-                                   ? " With two curators a federation wins "
+                                   ? " With two curators a federation gains "
                                      "nothing: average two releases instead."
                                    : " With so many colluders a federation "
-                                     "wins nothing over separate releases.");
+                                     "gains nothing over separate releases.");
   }
   return sentence;
 }

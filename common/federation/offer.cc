@@ -98,8 +98,8 @@ absl::StatusOr<std::vector<ExchangePublicKey>> CheckOffers(
     const std::vector<FederationOffer>& offers) {
   const auto incomplete = [] {
     return Differs("federation-offers-incomplete",
-                   "A round needs one offer of each curator of the federation "
-                   "and none of anybody else: send all of them.");
+                   "A round needs exactly one offer of each curator of the "
+                   "federation, and no others: send all of them.");
   };
   if (offers.size() != federation.members.size()) return incomplete();
   std::vector<ExchangePublicKey> keys;
@@ -119,10 +119,11 @@ absl::StatusOr<std::vector<ExchangePublicKey>> CheckOffers(
                        "give all of them the same federation.json."));
     }
     if (!Verify(member.receipt_key, SignedBytes(*found), found->signature)) {
-      return Differs("federation-signature-invalid",
-                     absl::StrCat("The offer of `", member.name,
-                                  "` is not signed with the receipt key that "
-                                  "federation.json has for it."));
+      return Differs(
+          "federation-signature-invalid",
+          absl::StrCat(
+              "The offer of `", member.name,
+              "` is not signed with its receipt key in federation.json."));
     }
     if (!seen.insert(found->key).second) {
       return Differs("federation-keys-equal",

@@ -250,8 +250,8 @@ absl::StatusOr<NoisedClasses> NoisedClassesOf(const DatasetFacts& facts,
   if (!facts.classes.has_value() || sums.rows() != side ||
       static_cast<std::uint64_t>(sums.size()) != ClassEntriesOf(facts)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "release-malformed",
-                   "The release of class moments has another shape than the "
-                   "data set's declared facts say.");
+                   "The release of class moments does not have the shape that "
+                   "follows from the data set's declared facts.");
   }
   const ClassBounds bounds = ClassBoundsOf(facts, data_bits);
   NoisedClasses noised;

@@ -162,10 +162,10 @@ absl::Status CheckFitLaw(const FitLaw& law) {
                    "of each part.");
   }
   if (law.loss != Loss::kSquared && law.sparseness > 0) {
-    return Refusal(absl::StatusCode::kInvalidArgument, "loss-sparse",
-                   "`sparse` is of the loss squared: under kl a feature that "
-                   "no part has would cost without bound. Leave one of the two "
-                   "out.");
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "loss-sparse",
+        "`sparse` needs the loss squared: under kl the cost of a feature that "
+        "is in no part is unbounded. Leave out one of the two.");
   }
   return absl::OkStatus();
 }

@@ -40,16 +40,16 @@ MechanismChoice ChooseMechanism(const ChoiceFacts& facts) {
   if (facts.has_public_start)
     return Statistics("a public first dictionary is given");
   if (facts.holds_sums)
-    return Moments("the data set holds sums over people, and no people");
+    return Moments("the data set contains sums over people, and no people");
   if (facts.is_summed) {
     return Moments(
-        "the releases of such a data set can be added to others, and those of "
+        "the releases of such a data set can be added to others, but those of "
         "aimed cannot");
   }
   if (facts.names_rows) return Moments("the rows are named");
   if (facts.has_priors) {
     return Moments(
-        "a fit with public knowledge is measured with one, and hardly needs "
+        "a fit with public knowledge was measured with one, and hardly needs "
         "more");
   }
   if (!(facts.users >= 1 && facts.features >= 1 && facts.mu_squared > 0))

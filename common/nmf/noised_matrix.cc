@@ -38,7 +38,7 @@ absl::StatusOr<Eigen::MatrixXd> ToMean(const NoisedMatrix& matrix,
   if (matrix.rows == 0 || matrix.columns == 0 ||
       (matrix.symmetric && matrix.rows != matrix.columns) ||
       held != EntryCount(matrix.rows, matrix.columns, matrix.symmetric)) {
-    return Malformed("The release's entries do not fit its shape.");
+    return Malformed("The release's entries do not match its shape.");
   }
   if (!(users > 0) || !std::isfinite(users)) {
     return Malformed("The number of users must be positive.");

@@ -237,8 +237,8 @@ void ChooseAmong(RankChoice* choice) {
       !choice->ranks.empty() && choice->rank == choice->ranks.back().rank;
   if (choice->rank == 0) {
     choice->sentence =
-        "At no rank are the parts stable: they are noise, or more starts and "
-        "other ranks are needed.";
+        "The parts are not stable at any rank: they are noise, or more starts "
+        "and other ranks are needed.";
   } else if (is_last) {
     choice->sentence = absl::StrCat(
         choice->rank, choice->rank == 1 ? " part is" : " parts are",

@@ -191,7 +191,7 @@ absl::Status SetCosts(MuSquared whole, const RunParameters& parameters,
     if (!sum.has_value() || *sum > whole) {
       return Refusal(
           absl::StatusCode::kInternal, "plan-invalid",
-          "The plan costs more than the run may; please report this.");
+          "The plan costs more than the run allows; please report this.");
     }
     plan->cost = *sum;
   }

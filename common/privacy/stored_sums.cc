@@ -12,19 +12,19 @@ absl::Status SumsOnly(const StoredSums& sums, std::uint64_t features) {
   if (sums.rows.empty()) {
     return Refusal(
         absl::StatusCode::kInvalidArgument, "sums-only",
-        absl::StrCat("The data set holds sums of products of its ", features,
-                     " features and no people: ask for `moments` on all of "
-                     "them, in one round, at an epsilon that is not extreme."));
+        absl::StrCat("The data set contains sums of products of its ", features,
+                     " features and no people: use `moments` on all of them, "
+                     "in one round, at an epsilon that is not extreme."));
   }
   return Refusal(
       absl::StatusCode::kInvalidArgument, "sums-only",
-      absl::StrCat("The data set holds sums of products of ", sums.rows.size(),
-                   " of its ", features, " features (the first is ",
-                   sums.rows.front(), ", the last ", sums.rows.back(),
-                   ", from 0) and no people: ask for `moments` on these, with "
-                   "the file that dpnmf-sums was given (`dpnmf train --rows "
-                   "FILE`), in two rounds, at an epsilon that is not "
-                   "extreme."));
+      absl::StrCat(
+          "The data set holds sums of products of ", sums.rows.size(),
+          " of its ", features, " features (the first is ", sums.rows.front(),
+          ", the last ", sums.rows.back(),
+          ", from 0) and no people: use `moments` on these, with the file that "
+          "was given to dpnmf-sums (`dpnmf train --rows FILE`), in two rounds, "
+          "at an epsilon that is not extreme."));
 }
 
 }  // namespace

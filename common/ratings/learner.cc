@@ -456,7 +456,7 @@ MatrixXd LoadingsForCorrections(const Learnt& learnt, const Stop& stop = {}) {
 absl::Status Malformed(const char* what) {
   return Refusal(
       absl::StatusCode::kInvalidArgument, "release-malformed",
-      absl::StrCat("The release does not fit the run's plan: ", what, "."));
+      absl::StrCat("The release does not match the run's plan: ", what, "."));
 }
 
 // The sums of a part, rows x columns.

@@ -26,13 +26,13 @@ struct Noise {
 std::string WhatIsLost(const Noise& noise, const RatingsBounds& bounds,
                        const DatasetFacts& facts) {
   if (noise.people > static_cast<double>(facts.users)) {
-    return " Counts have more noise than there are people: lists by relevance "
-           "are near chance, and predictions little more than people's own "
-           "means. Ask for a larger epsilon.";
+    return " The noise in counts is larger than the number of people: lists by "
+           "relevance are hardly better than chance, and predictions are "
+           "little more than people's own means. Choose a larger epsilon.";
   }
   if (noise.rating > bounds.tau) {
     return " That is more than half of the range: predictions are little more "
-           "than people's own means. Ask for a larger epsilon if they matter.";
+           "than people's own means. Choose a larger epsilon if they matter.";
   }
   return "";
 }

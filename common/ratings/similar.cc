@@ -108,9 +108,9 @@ absl::StatusOr<std::vector<SimilarItem>> SimilarItems(
   if (directions < 1 || loadings.rightCols(directions).isZero(0)) {
     return Refusal(absl::StatusCode::kFailedPrecondition,
                    "similarity-unavailable",
-                   "The model has no factors beside the person's bias, so no "
-                   "two items differ in who likes them: train with a larger "
-                   "epsilon or with item features.");
+                   "The model has no factors beside the person's bias, so "
+                   "items cannot be compared by the people who like them: "
+                   "train with a larger epsilon or with item features.");
   }
   const auto x = loadings.rightCols(directions);
   const Eigen::VectorXd deviation =

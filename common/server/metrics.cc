@@ -89,7 +89,7 @@ struct Metrics::State {
                  .Register(*registry)),
         epsilon(BuildGauge()
                     .Name(program + "_epsilon")
-                    .Help("Of a population's budget: cap (the guarantee), "
+                    .Help("The budget of a population: cap (the guarantee), "
                           "spent (a reading of the ledger), largest_run (the "
                           "largest epsilon that one run may still ask for).")
                     .Register(*registry)),

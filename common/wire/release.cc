@@ -27,7 +27,7 @@ absl::Status MalformedRound(std::string_view sentence) {
 
 absl::Status FileMalformed() {
   return Refusal(absl::StatusCode::kInvalidArgument, "release-file-malformed",
-                 "The file is not a whole release; give a file that `dpnmf "
+                 "The file is not a complete release; give a file that `dpnmf "
                  "export --bundle` wrote.");
 }
 

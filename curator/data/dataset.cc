@@ -249,9 +249,10 @@ absl::Status Dataset::MapColumns(const std::string& directory,
     held = indptr.size() - 1;
   }
   if (columns.has_value() && held != *columns) {
-    return Damaged(directory, absl::StrCat("the arrays *", suffix,
-                                           " have another number of columns "
-                                           "than shards.json says"));
+    return Damaged(
+        directory,
+        absl::StrCat("the arrays *", suffix,
+                     " do not have the number of columns in shards.json"));
   }
   if (!columns.has_value()) whole_count_ = held;
   const Share part = share.value_or(Share{});
@@ -346,8 +347,8 @@ absl::Status Dataset::MapParts(const std::string& directory,
     if (!stored.ok() || stored->fingerprint != parts_.parts[i] ||
         !DeclaredAlike(stored->description, description_)) {
       return Damaged(part,
-                     "it is not the part that the data set was made of, or it "
-                     "is not on this machine");
+                     "it is not the part from which the data set was made, or "
+                     "it is not on this machine");
     }
     DPNMF_RETURN_IF_ERROR(MapColumns(part, ".npy", first, columns, share));
   }

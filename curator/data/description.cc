@@ -183,7 +183,7 @@ StoredDescription Decode(const Json& json) {
   if (has("named_features")) {
     description.named_features = json.at("named_features").get<bool>();
     if (ratings && description.named_features)
-      throw std::invalid_argument("ratings have items in the place of names");
+      throw std::invalid_argument("ratings have items instead of names");
   }
   if (has("weighted_features"))
     description.weighted_features = json.at("weighted_features").get<bool>();
@@ -328,10 +328,9 @@ absl::Status CheckDeclaration(const DatasetDescription& description) {
       (description.ratings.has_value() || description.range.has_value() ||
        description.sums.has_value())) {
     return Refused("weights-mixed",
-                   "Weights of features are neither for ratings and sums nor "
-                   "for data with a declared range, which is one of the "
-                   "entries without weights: leave out --feature-weights or "
-                   "--range.");
+                   "Weights of features cannot be used with ratings, sums or a "
+                   "declared range, which is the range of the entries without "
+                   "weights: leave out --feature-weights or --range.");
   }
   DPNMF_RETURN_IF_ERROR(CheckPartitions(description.partitions));
   if (!description.partition.empty() &&

@@ -145,7 +145,7 @@ absl::StatusOr<StoredDraft> ReadDraft(const std::string& directory) {
     return Refusal(
         absl::StatusCode::kNotFound, "draft-missing",
         absl::StrCat("There is no draft in `", directory,
-                     "`; give the directory that dpnmf-lab wrote it to."));
+                     "`; give the directory into which dpnmf-lab wrote it."));
   }
   if (!text.ok()) return text.status();
   StoredDraft stored;

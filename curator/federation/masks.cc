@@ -150,8 +150,8 @@ absl::StatusOr<Masks> Masks::Create(const ExchangeKey& own, std::size_t self,
     const std::optional<Secret> secret = own.SharedWith(keys[i]);
     if (!secret.has_value()) {
       return KeyRefused("federation-key-invalid",
-                        "The key of another curator's offer is not one that "
-                        "can hide anything: ask its operator.");
+                        "The key of another curator's offer cannot hide "
+                        "anything: ask its operator.");
     }
     const std::size_t first = std::min(i, self), second = std::max(i, self);
     masks.pairs_.push_back(

@@ -11,11 +11,10 @@ namespace dpnmf::curator {
 namespace {
 
 absl::Status DataDiffer(const std::string& dataset, const char* what) {
-  return Refusal(
-      absl::StatusCode::kFailedPrecondition, "federation-differs",
-      absl::StrCat("The data set ", dataset, " has another ", what,
-                   " than federation.json says: correct the file at every "
-                   "curator, or import the data set again."));
+  return Refusal(absl::StatusCode::kFailedPrecondition, "federation-differs",
+                 absl::StrCat("The data set ", dataset, " has another ", what,
+                              " than federation.json: correct the file at "
+                              "every curator, or import the data set again."));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr std::uint64_t kBytesBesideEntries = 4096;
 
 absl::Status SumsMalformed() {
   return Refusal(absl::StatusCode::kInternal, "sums-malformed",
-                 "The sums do not fit the run's plan; this is a fault of the "
+                 "The sums do not match the run's plan; this is a fault of the "
                  "curator, and nothing was charged.");
 }
 
@@ -105,7 +105,7 @@ absl::StatusOr<NoisedMatrix> Noised(const PartPlan& part,
   }
   if (!overflow) return matrix;
   return Refusal(absl::StatusCode::kInternal, "noise-malformed",
-                 "The noise does not fit the run's plan; this is a fault of "
+                 "The noise does not match the run's plan; this is a fault of "
                  "the curator, and the round stays charged.");
 }
 

@@ -73,18 +73,17 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory) {
                      " has no fingerprints of its people, because an earlier "
                      "version imported it: run `dpnmf-curator people --name ",
                      stored.description.name,
-                     "` with the file that it was imported from."));
+                     "` with the file from which it was imported."));
   }
   if (!bytes.ok()) return bytes.status();
   DPNMF_ASSIGN_OR_RETURN(PeopleFingerprints people,
                          PeopleOfBytes(*bytes, stored.fingerprint));
   if (AreThePeopleOf(stored, people)) return people;
-  return Refusal(
-      absl::StatusCode::kDataLoss, "people-damaged",
-      absl::StrCat("The fingerprints of the people of data set ",
-                   stored.description.name,
-                   " are not those that it was put into its partition with: "
-                   "restore it from a backup."));
+  return Refusal(absl::StatusCode::kDataLoss, "people-damaged",
+                 absl::StrCat("The fingerprints of the people of data set ",
+                              stored.description.name,
+                              " are not those with which it was put into its "
+                              "partition: restore it from a backup."));
 }
 
 absl::Status WritePeople(const std::string& directory,
@@ -163,9 +162,9 @@ absl::Status CheckRecords(const std::string& data_dir,
     if (known) continue;
     return Refusal(
         absl::StatusCode::kDataLoss, "publications-missing",
-        absl::StrCat("The ledger knows a published table, and `", data_dir,
+        absl::StrCat("The ledger names a published table, but `", data_dir,
                      "/publications/", HexOf(label), kPublished,
-                     "`, which says who is in it, is missing: restore it from "
+                     "`, which records its people, is missing: restore it from "
                      "a backup."));
   }
   return absl::OkStatus();

@@ -131,8 +131,8 @@ class WeightsReader {
                     [](double weight) { return weight > 0; }))
       return weights_;
     return input_.RefuseAt("weights-zero", 0, 0,
-                           "all weights are 0, so that nothing of the data "
-                           "would be left; give at least one above 0");
+                           "all weights are 0, so all data would be removed; "
+                           "give at least one weight above 0");
   }
 
   InputFile& input_;

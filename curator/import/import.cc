@@ -185,9 +185,10 @@ absl::Status CheckClassOptions(const ImportOptions& options) {
         options.format == nullptr || options.format->has_fields;
     if (!options.class_column.has_value() || (rows && has_fields))
       return absl::OkStatus();
-    return Refused("class-column-mixed",
-                   "The flag --class-column is for CSV, TSV and text with "
-                   "--users rows: write the file so, or leave it out.");
+    return Refused(
+        "class-column-mixed",
+        "The flag --class-column is only for CSV, TSV and text with --users "
+        "rows: write the file in such a format, or leave out the flag.");
   }
   return Refused("classes-missing",
                  "Classes need both --class-column C, the field with the "
@@ -359,14 +360,14 @@ void RemoveDrafts(const std::string& data_dir) {
 absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "people-published",
-      absl::StrCat(
-          "A table with ", ids, " of these ids and ", rows,
-          " of these rows was published without privacy, so nothing that is "
-          "promised to these people now holds: give --void-guarantee to take "
-          "them under a void guarantee",
-          ids > 0 ? "."
-                  : ", or, if they are other people whose rows coincide, "
-                    "--accept-overlap."));
+      absl::StrCat("A table with ", ids, " of these ids and ", rows,
+                   " of these rows was published without privacy, so no "
+                   "guarantee for these people can hold: give --void-guarantee "
+                   "to import them under a void guarantee",
+                   ids > 0
+                       ? "."
+                       : ", or, if they are other people whose rows coincide, "
+                         "--accept-overlap."));
 }
 
 namespace {

@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::OpenMember(
   file.inflating =
       member.deflated && inflateInit2(&file.stream, -MAX_WBITS) == Z_OK;
   if (file.inflating == member.deflated) return input;
-  return Unreadable(path_, "there is no memory to decompress the file");
+  return Unreadable(path_, "there is not enough memory to decompress the file");
 }
 
 bool InputFile::IsCompressed() const { return gzdirect(file_->handle) == 0; }
@@ -126,8 +126,8 @@ absl::StatusOr<std::size_t> InputFile::ReadGz(char* to) {
   gzerror(file_->handle, &error);
   if (count < 0 || (error != Z_OK && error != Z_STREAM_END)) {
     return Unreadable(path_,
-                      "the compressed data are damaged or cut off; "
-                      "check it with gzip -t and copy it again");
+                      "the compressed data are damaged or truncated; check the "
+                      "file with gzip -t and copy it again");
   }
   if (progress_)
     progress_(static_cast<std::uint64_t>(gzoffset(file_->handle)), size_);
@@ -140,7 +140,7 @@ absl::StatusOr<std::size_t> InputFile::ReadMember(char* to) {
   MemberFile& file = *member_;
   const auto damaged = [this] {
     return Unreadable(path_,
-                      "the archive is damaged or cut off; check it with "
+                      "the archive is damaged or truncated; check it with "
                       "unzip -t and copy it again");
   };
   z_stream& stream = file.stream;

@@ -245,7 +245,7 @@ await_gone $analyst_pid "${pid[@]}"
 federation pair 1 "${entry[a]}, ${entry[b]}" >"$work/federation.json"
 rm -rf "$work/state"
 if start_curator a && start_curator b && start_analyst; then
-  pair() { alice plan --federation pair --rank 2 --epsilon 0.25 && says "wins nothing"; }
+  pair() { alice plan --federation pair --rank 2 --epsilon 0.25 && says "gains nothing"; }
   check "with two curators the plan says that nothing is won" pair
 else
   no "two curators"

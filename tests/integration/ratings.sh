@@ -77,7 +77,7 @@ says "is on ratings and holds no release of second moments"
 exits 2 "a flag without effect" as alice plan --dataset films --epsilon 1 --outliers on
 says flag-unused
 exits 0 "a forecast of noise" as alice plan --dataset films --epsilon 0.01
-says "more noise than there are people"
+says "The noise in counts is larger than the number of people"
 # The model as people use it, and lists on the curator's machine.
 exits 0 "items" as alice model "$id" --output "$work/items.npz"
 says "40 items"

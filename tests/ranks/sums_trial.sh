@@ -134,7 +134,7 @@ exits 0 "moments on the rows" as alice train --dataset jan --rank 2 --epsilon 1 
 charged 3 "a mean and moments on rows"
 # Nobody needs to name them, and nothing else can be meant by auto.
 exits 0 "the plan of auto" as alice plan --dataset feb --rank 2 --epsilon 1
-says "holds sums over people, and no people"
+says "contains sums over people, and no people"
 exits 0 "both months" as alice train --datasets jan,feb --rank 2 --epsilon 1 --hopeless --wait
 charged 5 "the second month alone"
 joint=$(sed -n 's/^run \([0-9a-f]\{32\}\) on jan+feb$/\1/p' "$work/out")

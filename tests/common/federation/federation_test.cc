@@ -183,8 +183,8 @@ TEST(NoiseSharesTest, TheSumHasTheNoiseOfAllMembers) {
 }
 
 TEST(SharesSentenceTest, TellsWhenNothingIsWon) {
-  EXPECT_THAT(SharesSentence(2, 1), HasSubstr("wins nothing"));
-  EXPECT_THAT(SharesSentence(3, 2), HasSubstr("wins nothing"));
+  EXPECT_THAT(SharesSentence(2, 1), HasSubstr("gains nothing"));
+  EXPECT_THAT(SharesSentence(3, 2), HasSubstr("gains nothing"));
   EXPECT_EQ(SharesSentence(10, 1),
             "The noise of the sum is 1.05 times that of one curator with "
             "everybody's data; 10 separate releases would have 3.16 times.");

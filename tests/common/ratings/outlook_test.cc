@@ -53,11 +53,12 @@ TEST(RatingsOutlook, SaysWhatIsLostInNoise) {
               AllOf(HasSubstr("more than half of the range: predictions are "
                               "little more than people's own means"),
                     Not(HasSubstr("chance"))));
-  EXPECT_THAT(OutlookAt(0.1, Adjacency::kReplaceOne),
-              HasSubstr("Counts have more noise than there are people: lists "
-                        "by relevance are near chance"));
+  EXPECT_THAT(
+      OutlookAt(0.1, Adjacency::kReplaceOne),
+      HasSubstr("The noise in counts is larger than the number of people: "
+                "lists by relevance are hardly better than chance"));
   EXPECT_THAT(OutlookAt(1e-3, Adjacency::kOneRating),
-              HasSubstr("Ask for a larger epsilon."));
+              HasSubstr("Choose a larger epsilon."));
 }
 
 }  // namespace
