@@ -1,6 +1,6 @@
-// The priors of a run: public knowledge that its W is fitted with. They come
-// with the request, are kept with the run (LearnerState::memory) and stay with
-// this analyst: nothing of them is in what the curator is asked.
+// The priors of a run: public knowledge for the fit of its W. They come with
+// the request, are stored with the run (LearnerState::memory) and stay with
+// this analyst: no request to the curator contains anything of them.
 #ifndef DPNMF_ANALYST_RUN_PRIORS_H_
 #define DPNMF_ANALYST_RUN_PRIORS_H_
 

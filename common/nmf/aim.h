@@ -1,5 +1,5 @@
-// A second release of moments, aimed by the first: directions U of which the
-// first knows enough are taken out of every column, what is left is scaled up,
+// A second release of moments, aimed by the first: directions U that the first
+// determines well are removed from every column, and the rest is scaled up,
 //   z = s (v - U U'v) = s (I - P) v,    P = sum_k (1 - b_k) q_k q_k',
 // with orthonormal q_k, and the second moment of z is released with the noise
 // that one of v would have. Undone, its noise is smaller by s^2 where no q_k is

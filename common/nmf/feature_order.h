@@ -1,11 +1,11 @@
-// What is declared about the features of a data set: that they are pixels of a
-// picture, points of a series or of a circle, or nodes of a graph. It is
-// public, as the number of features is, and it is read where post-processing is
-// done and nowhere else: it costs nothing, and nothing that a curator does
-// depends on it (docs/feature_order.md).
+// The declared order of the features of a data set: they are pixels of a
+// picture, points of a series or of a circle, or nodes of a graph. The order is
+// public, like the number of features, and only post-processing reads it. So it
+// costs nothing, and nothing that a curator does depends on it
+// (docs/feature_order.md).
 //
-// Features that are near to each other are alike in most such data. How far
-// that is so is learnt from the release (DenoiseMoments of
+// In most such data, features that are near to each other are alike. How much
+// they are is estimated from the release (DenoiseMoments of
 // common/nmf/moments.h).
 //
 // Pure functions; any thread may call.

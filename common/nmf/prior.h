@@ -1,4 +1,4 @@
-// What is public about the columns of a data set: the prior of a fit to its
+// Public knowledge about the columns of a data set: the prior of a fit to its
 // released second moment (NoisedMoments::priors of common/nmf/moments.h).
 //
 // A prior is public by declaration, or it comes from a release that was charged

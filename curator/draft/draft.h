@@ -1,6 +1,6 @@
-// A draft: a table that may leave the house once somebody has approved it, with
-// what is known about it. The research program writes drafts; `dpnmf-curator
-// publish` reads them. A draft is as private as the table it was made from.
+// A draft: a table that may be published once somebody has approved it, with
+// the known facts about it. dpnmf-lab writes drafts; `dpnmf-curator publish`
+// reads them. A draft is as private as the table from which it was made.
 //
 //   DRAFT/table.csv    the table as it would be published
 //   DRAFT/draft.json   the rest; SHA-256 of the other two are in it

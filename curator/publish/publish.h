@@ -1,11 +1,11 @@
-// The door through which a table leaves the house: `dpnmf-curator publish`.
+// `dpnmf-curator publish`: the only command that publishes a table.
 //
-// A table that was distorted or completed is not private. It leaves only with
-// the figures of an attack, with a person's word for them, and if its people
-// are of no population that has a cap. The operator may give such a guarantee
-// up; the ledger then says so for ever. A table drawn from a charged release
-// leaves with its charge alone: what was computed on the original about it is
-// an uncharged statistic and decides nothing here.
+// A table that was distorted or completed is not private. It is published only
+// with the figures of an attack, with the approval of a named person, and if no
+// population of its people has a cap. The operator may give up such a
+// guarantee; the ledger then records this for ever. A table drawn from a
+// charged release needs only its charge: figures about it that were computed on
+// the original are uncharged statistics and decide nothing here.
 #ifndef DPNMF_CURATOR_PUBLISH_PUBLISH_H_
 #define DPNMF_CURATOR_PUBLISH_PUBLISH_H_
 
@@ -33,8 +33,8 @@ struct PublishOptions {
   // Populations whose guarantee is given up, with that of NAME.others where
   // there is one.
   std::vector<std::string> void_guarantees;
-  // Populations whose people have rows like those of the table, and are others.
-  // Refused where ids are shared: these are no chance.
+  // Populations of other people whose rows coincide with those of the table.
+  // Refused if ids are shared: shared ids are never chance.
   std::vector<std::string> accept_overlaps;
 };
 

@@ -1,7 +1,7 @@
-// Messages of MPI to and from all ranks that never block: each is begun,
-// tested, and slept over until a deadline, after which the job is aborted. A
-// blocking call would wait for ever for a rank that is stopped, and burn a core
-// meanwhile.
+// Messages of MPI to and from all ranks that never block: each is started and
+// then tested, with sleeps between the tests, until a deadline; then the job is
+// aborted. A blocking call would wait for ever for a rank that is stopped, and
+// would use a whole core.
 //
 // One thread of each rank calls them, in the same order.
 #ifndef DPNMF_CURATOR_RANKS_PATIENT_MPI_H_

@@ -1,8 +1,9 @@
-// What rank 0 answers to a command, and when it counts.
+// The answer of rank 0 to a command, and when it is accepted.
 //
-// The job is trusted with the data and believed nothing: an answer counts only
-// if it came in time, whole, with its check, for this command, from all ranks
-// and about all people, and if no sum is more than so many people can add.
+// The job is trusted with the data, but its answers are checked. An answer is
+// accepted only if it came in time, is complete, has the right check, is for
+// this command, from all ranks and about all people, and if no sum is more than
+// so many people can add.
 #ifndef DPNMF_CURATOR_RANKS_RANK_ANSWER_H_
 #define DPNMF_CURATOR_RANKS_RANK_ANSWER_H_
 

@@ -2,9 +2,9 @@
 // add up exact sums. The curator's ledger, gate, noise and wire stay in the
 // curator's process, which loads nothing of MPI.
 //
-// The job is trusted with the data and believed nothing: rank_answer.h says
-// which answers count. On anything else the round is refused before it is
-// charged, every process of the job is killed, and a new job begins.
+// The job is trusted with the data, but its answers are checked: rank_answer.h
+// says which are accepted. In every other case the round is refused before it
+// is charged, every process of the job is killed, and a new job starts.
 #ifndef DPNMF_CURATOR_RANKS_RANK_JOB_H_
 #define DPNMF_CURATOR_RANKS_RANK_JOB_H_
 

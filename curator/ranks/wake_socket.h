@@ -1,11 +1,12 @@
-// How a rank that waits for another one's message sleeps, and is woken when it
-// is there. MPI tells nobody of a message: a rank that asks all the time takes
-// the processor from those that compute, and one that sleeps comes late.
+// How a rank sleeps while it waits for another rank's message, and is woken
+// when the message has arrived. MPI does not announce messages: a rank that
+// tests all the time takes processor time from ranks that compute, and a rank
+// that sleeps notices the message late.
 //
-// A datagram says "look now", and carries nothing. One that is lost, or comes
-// for nothing, costs the rest of a sleep or a look. Ranks of one machine find
-// each other in the job's directory, which is of the curator's user alone;
-// those of other machines are not there and are not woken.
+// An empty datagram means "test now". If one is lost, or comes without a
+// message, this costs the rest of a sleep or one test. Ranks of one machine
+// find each other in the job's directory, which only the curator's user can
+// use. Ranks of other machines are not there and are not woken.
 #ifndef DPNMF_CURATOR_RANKS_WAKE_SOCKET_H_
 #define DPNMF_CURATOR_RANKS_WAKE_SOCKET_H_
 
