@@ -19,6 +19,6 @@ if ! { cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" &&
   cmake --build "$build" --target "${targets[@]}" -- -k 0; } >"$log" 2>&1; then
   grep -E 'error|Error|FAILED' "$log" | head -30 >&2 || true
   tail -5 "$log" >&2
-  echo "the build failed; all of it: $log" >&2
+  echo "the build failed; full log: $log" >&2
   exit 1
 fi

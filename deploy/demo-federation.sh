@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # deploy/demo-federation.sh: three hospitals on one machine. The shipped digits
 # (1,797 people) are split in three; three curators and an analyst run on loopback
-# with mutual TLS; one private dictionary is learnt from all people, though nobody
-# brings them together, and the budgets of all three are shown.
+# with mutual TLS; one private dictionary is learnt from all people, without bringing
+# their data together, and the budgets of all three are shown.
 #
 #   DPNMF_DEMO_DIR    directory for all files; emptied at the start
 #                     [.demo-federation]
@@ -27,7 +27,7 @@ trap stop EXIT
 say "certificates"
 "$top/deploy/certs.sh" demo "$demo/certs"
 
-say "three hospitals import people of their own, each with a cap of its own"
+say "three hospitals import their own people, each with its own cap"
 echo '{"peers": [{"identity": "dns:analyst", "roles": ["analyst"], "datasets": ["hospitals"]}]}' >allow.json
 echo '{"peers": [{"identity": "dns:alice.client", "roles": ["analyst"]}]}' >clients.json
 port=7431
@@ -43,7 +43,7 @@ for who in a b c; do
     }$(cat "$who.entry")"
 done
 
-say "one federation.json, the same for everybody; at most one of the three on the analyst's side"
+say "one federation.json, the same for everybody; at most one of the three may collude"
 cat >federation.json <<JSON
 {"federation": "hospitals", "colluders": 1, "copies": 1,
   "adjacency": "replace_one", "conversion": "gaussian",
@@ -77,7 +77,7 @@ say "the cost of a run, before anything is spent"
 run=(--federation hospitals --rank 10 --epsilon 2 --delta 1e-5)
 client plan "${run[@]}"
 
-say "training: each curator adds its share of the noise, and masks; the analyst reads the sum"
+say "training: each curator adds its share of the noise and masks; the analyst can read only the sum"
 client train "${run[@]}" --seed 1 --wait
 id=$(client runs --format json | sed -n 's/.*"run_id": "\([0-9a-f]*\)".*/\1/p' | head -1)
 

@@ -17,7 +17,7 @@ apt-get update -qq
 # shellcheck disable=SC2086
 if ! apt-get install -y -qq --no-install-recommends --allow-downgrades $packages "$@" >/tmp/install.log 2>&1; then
   grep -E '^E:|not found' /tmp/install.log | head -5 >&2 || tail -5 /tmp/install.log >&2
-  echo "the mirror does not have the versions of $lock: pin anew with deploy/pin.sh, or build with DPNMF_UNPINNED=1" >&2
+  echo "the mirror does not have the versions of $lock: pin again with deploy/pin.sh, or build with DPNMF_UNPINNED=1" >&2
   exit 1
 fi
 rm -rf /var/lib/apt/lists/* /tmp/install.log

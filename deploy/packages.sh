@@ -16,7 +16,7 @@ rm -rf "$build/packages"
 log=$build/packages.log
 if ! (cd "$build" && umask 022 && cpack -G DEB) >"$log" 2>&1; then
   grep -iE 'error' "$log" | head -20 >&2
-  echo "the packages cannot be made; all of it: $log" >&2
+  echo "the packages cannot be made; full log: $log" >&2
   exit 1
 fi
 rm -rf "$build/packages/_CPack_Packages"

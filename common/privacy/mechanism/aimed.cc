@@ -54,7 +54,9 @@ bool UsesOfAimed(std::string_view field, const RunParameters&,
 
 extern const Mechanism kAimedMechanism = {
     .name = "aimed",
-    .summary = "two noised second moments, the second of what the first leaves",
+    .summary =
+        "two noised second moments; the first sets the directions of the "
+        "second",
     .rounds = RoundsOfAimed,
     .check = CheckMoments,
     .stages = StagesOfAimed,
