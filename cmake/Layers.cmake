@@ -123,6 +123,9 @@ function(dpnmf_compile_together name)
     math(EXPR number "${first} / 8")
     set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_together_${number}.cc)
     file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
+    if(DPNMF_TOGETHER_IS_COLD)
+      set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS "${DPNMF_COLD}")
+    endif()
     list(APPEND alone ${made})
   endforeach()
   set_property(TARGET ${name} PROPERTY SOURCES ${alone})
@@ -133,13 +136,14 @@ function(dpnmf_compile_together name)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER] [ALONE b.cc ...])
-# TOGETHER: its files are compiled together, except for those after ALONE. So are
-# those of a folder that compiles with DPNMF_COLD. What computes is compiled alone:
-# a product and a sum may round once or twice, by what the compiler sees at once. Not
-# so under sanitizers, which promise no bits.
+# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER [COLD]] [ALONE b.cc ...])
+# TOGETHER: its files are compiled together, except for those after ALONE. COLD: these files
+# wait, and are compiled with DPNMF_COLD; those after ALONE compute. The files of a folder that
+# compiles with DPNMF_COLD are compiled together too. The kernels and sums of curator/factor are
+# compiled alone: a product and a sum may round once or twice, by what the compiler sees at
+# once. Not so under sanitizers, which promise no bits.
 function(dpnmf_library name)
-  cmake_parse_arguments(ARG "TOGETHER" "LAYER" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER;COLD" "LAYER" "SOURCES;DEPS;ALONE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -155,6 +159,7 @@ function(dpnmf_library name)
   target_link_libraries(${name} ${scope} ${ARG_DEPS})
   get_directory_property(options COMPILE_OPTIONS)
   if(ARG_SOURCES AND (ARG_TOGETHER OR DPNMF_SANITIZE OR DPNMF_COLD IN_LIST options))
+    set(DPNMF_TOGETHER_IS_COLD ${ARG_COLD})
     dpnmf_compile_together(${name} ${ARG_ALONE})
   endif()
 endfunction()
@@ -195,13 +200,22 @@ function(dpnmf_test_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
 endfunction()
 
-# dpnmf_test_program(NAME SOURCES a.cc ... DEPS targets ... [ALONE b.cc ...])
+# dpnmf_test_program(NAME SOURCES a.cc ... DEPS targets ... [ALONE b.cc ...] [COMPUTES])
+# Tests are compiled at -O0, which takes the compiler half of the time; at -O1 if they
+# compute much themselves (COMPUTES). The linker reads the libraries first, and whole
+# (link_test.sh): of an inline function that a library holds, it takes the library's
+# copy, so that a test runs what is shipped (wall.optimized).
 # gold (binutils) links one in a third of the time of ld.bfd.
 find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;DEPS;ALONE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   dpnmf_compile_together(${name} ${ARG_ALONE})
+  if(ARG_COMPUTES)
+    target_compile_options(${name} PRIVATE -O1)
+  else()
+    target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+  endif()
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/test)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   if(DPNMF_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT DPNMF_SANITIZE)
@@ -210,7 +224,7 @@ function(dpnmf_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
 
-# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...])
+# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...] [COMPUTES])
 # LABELS: slow (left out of the normal run), not-sanitized (a sanitizer would find
 # nothing that other tests do not show it: neither of the two is built under one), lab
 # (nor is this one, unless DPNMF_SANITIZE_LAB is on), concurrent (also run under TSan).
@@ -220,8 +234,12 @@ option(DPNMF_SANITIZE_LAB "Run the tests of the lab under sanitizers too" OFF)
 add_custom_target(concurrent_tests)
 add_custom_target(sanitized_tests)
 function(dpnmf_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
-  dpnmf_test_program(${name} SOURCES ${ARG_SOURCES} ALONE ${ARG_ALONE}
+  cmake_parse_arguments(ARG "COMPUTES" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
+  set(computes)
+  if(ARG_COMPUTES)
+    set(computes COMPUTES)
+  endif()
+  dpnmf_test_program(${name} ${computes} SOURCES ${ARG_SOURCES} ALONE ${ARG_ALONE}
     DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
   if("concurrent" IN_LIST ARG_LABELS)
     add_dependencies(concurrent_tests ${name})
