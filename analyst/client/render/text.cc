@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/number.h"
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 #include "analyst/client/render/table.h"
 #include "common/base/view.h"
 #include "common/privacy/budget.h"

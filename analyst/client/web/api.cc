@@ -15,7 +15,7 @@
 #include "analyst/client/matched_parts.h"
 #include "analyst/client/model.h"
 #include "analyst/client/render/names.h"
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 #include "analyst/client/run_flags.h"
 #include "analyst/client/run_id.h"
 #include "analyst/client/web/assets.h"
