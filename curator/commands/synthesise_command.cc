@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/base/sha256.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/server/server_log.h"
 #include "common/wire/receipt.h"
 #include "curator/commands/commands.h"
@@ -148,7 +149,7 @@ absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
       opened.ledger->Policy(dataset->description().population));
   RunParameters parameters;
   parameters.dataset = options.name;
-  parameters.mechanism = "class_moments";
+  parameters.mechanism = kClassMomentsMechanism.name;
   parameters.rank = parameters.rounds = 1;
   parameters.epsilon = options.epsilon;
   parameters.delta = options.delta.value_or(policy.delta);

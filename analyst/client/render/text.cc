@@ -507,7 +507,8 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
   const bool has_dictionary =
       mechanism == nullptr || mechanism->learns_dictionary;
-  if (run.rounds_done() > 0 && parameters.mechanism() == "class_moments") {
+  if (run.rounds_done() > 0 &&
+      MechanismHas(parameters.mechanism(), &Mechanism::draws_people)) {
     lines.push_back({"its people", absl::StrCat("dpnmf synthesise ", id,
                                                 " --count 1000 --output "
                                                 "people.csv")});

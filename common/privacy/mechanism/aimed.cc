@@ -34,7 +34,7 @@ std::vector<StageDraft> StagesOfAimed(MuSquared whole, int bits,
   const std::uint64_t rows = parameters.moment_rows;
   const MuSquared first = ShareOf(left, parameters.share_of_moments);
   stages.push_back(
-      {.release = "moments",
+      {.release = std::string(kReleaseOfMoments),
        .rounds = 1,
        .parts = {PartOfProducts("G", rows, rows, true, bits, first, facts)}});
   stages.push_back({.release = "aimed",
@@ -55,6 +55,7 @@ bool UsesOfAimed(std::string_view field, const RunParameters&,
 extern const Mechanism kAimedMechanism = {
     .name = "aimed",
     .summary = "two noised second moments, the second of what the first leaves",
+    .fits_moments = true,
     .rounds = RoundsOfAimed,
     .check = CheckMoments,
     .stages = StagesOfAimed,
