@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# mechanism_names.sh SOURCE: no file beside the descriptors has the name of a mechanism
+# mechanism_names.sh SOURCE: no file but a mechanism's own has the name of a mechanism
 # as a text: what depends on a property of a mechanism reads a field of its descriptor,
 # and what is made for one mechanism names its constant (kMomentsMechanism.name). So a
 # new mechanism is found by all that its fields say it is for.
 set -u
 cd "$1" || exit 2
 bad=0
-folders='common/privacy/mechanism curator/mechanism analyst/mechanism'
 names=$(cd common/privacy/mechanism && ls -- *.cc | sed 's/[.]cc$//' | grep -vx mechanism | paste -sd'|')
 # Where the same word is something else.
 exceptions=(
@@ -15,6 +14,7 @@ exceptions=(
   '^(analyst/client|curator)/web/assets/[a-z]+[.]js:.*[.]ratings [?] '     # the same, as it is shown
   '^python/src/dpnmf/results[.]py:.*has_?[rR]'                             # the same in Python
   '^analyst/client/web/assets/(models|run)[.]js:.*[.]release === '         # a release
+  '^common/privacy/mechanism/mechanism[.]h:.*kReleaseOfMoments'            # the same
   '^analyst/paid_release[.]h:.*kPaidAimed'                                 # a name in the stored state of a run
   '^analyst/client/commands/objective[.]cc:.*[.]name = '                   # the command
   '^common/privacy/run_plan[.]h:.*std::string mechanism = '                # below the descriptors: what a plain struct begins as
@@ -23,7 +23,7 @@ exceptions=(
 # quoted PATH...: FILE:LINE of each name in quotes, comments left out.
 quoted() {
   grep -rnE --include='*.cc' --include='*.h' --include='*.js' --include='*.py' \
-    "^([^/]|/[^/])*[\"'](${names})[\"']" "$@" | grep -vE "^($(tr ' ' '|' <<<"$folders"))/"
+    "^([^/]|/[^/])*[\"'](${names})[\"']" "$@" | grep -vE "^(common/privacy|curator|analyst)/mechanism/(${names})[.]cc:"
 }
 found=$(quoted analyst common curator python/src)
 left=$found
