@@ -6,7 +6,7 @@
 set -u
 cd "$1" || exit 2
 bad=0
-names=$(cd common/privacy/mechanism && ls -- *.cc | sed 's/[.]cc$//' | grep -vx mechanism | paste -sd'|')
+names=$(cd common/privacy/mechanism && printf '%s\n' *.cc | sed 's/[.]cc$//' | grep -vx mechanism | paste -sd'|')
 # Where the same word is something else.
 exceptions=(
   '^curator/lab/'                                                          # its methods, and the keys of its reports
@@ -45,7 +45,10 @@ fi
 # Python has no descriptors: its one list must be what they say.
 fit=$(grep -l '[.]fits_moments = true' common/privacy/mechanism/*.cc | sed 's/.*\///; s/[.]cc$//' | sort | paste -sd' ')
 listed=$(sed -n 's/^_FIT_MOMENTS = (\(.*\))$/\1/p' python/src/dpnmf/client.py | tr -d '",' | tr ' ' '\n' | sort | paste -sd' ')
-[ -n "$fit" ] && [ "$fit" = "$listed" ] || { echo "client.py lists '$listed', the descriptors say '$fit'"; bad=1; }
+if [ -z "$fit" ] || [ "$fit" != "$listed" ]; then
+  echo "client.py lists '$listed', the descriptors say '$fit'"
+  bad=1
+fi
 # The wall holds only if it can see.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
