@@ -14,6 +14,7 @@
 #include "analyst/run_items.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 
@@ -85,7 +86,8 @@ absl::Status AddedRelease::Begin(const v1::ReleaseHeader& header) {
   const v1::RunParameters& asked = specification.parameters();
   if (!IsHexId(run.run_id()) || asked.dataset().empty() ||
       asked.dataset().size() > kLongestName ||
-      asked.dataset() != dataset.name() || !FitsMoments(asked.mechanism()) ||
+      asked.dataset() != dataset.name() ||
+      !MechanismHas(asked.mechanism(), &dpnmf::Mechanism::fits_moments) ||
       dataset.has_ratings() || dataset.features() > kMostAddedFeatures)
     return Malformed(
         "The header does not describe a run of `moments` or `aimed`.");

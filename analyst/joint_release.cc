@@ -11,12 +11,12 @@
 #include "analyst/paid_release.h"
 #include "analyst/run_items.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf::analyst {
 namespace {
 
 constexpr std::size_t kMostNamesShown = 3;
-constexpr char kOfMomentsAlone[] = "moments";
 
 absl::Status ReleasesDiffer(const std::string& what) {
   return Refusal(
@@ -28,13 +28,15 @@ absl::Status ReleasesDiffer(const std::string& what) {
 // Both releases of a run of aimed make one estimate whose noise is not the same
 // in all directions: it has no deviation that a sum could be given.
 absl::Status ReleaseOfTwo(const v1::Run& run) {
+  const std::string names =
+      NamesText(dpnmf::Mechanisms(), &dpnmf::Mechanism::releases_can_be_added);
   return Refusal(
       absl::StatusCode::kInvalidArgument, "releases-differ",
       absl::StrCat("Run ", run.run_id(), " is of mechanism `",
                    run.specification().parameters().mechanism(),
-                   "`; only releases of runs of `moments` can be added: train "
-                   "the data set with `--mechanism moments`, which is "
-                   "charged."));
+                   "`; only releases of runs of `", names,
+                   "` can be added: train the data set with `--mechanism ",
+                   names, "`, which is charged."));
 }
 
 absl::Status ReleasesOverlap(const std::string& what) {
@@ -66,7 +68,8 @@ std::vector<v1::JoinedRun> RunsOf(const JoinedSource& source) {
 absl::StatusOr<Term> TermOf(JoinedSource source) {
   Term term;
   const v1::Run& run = source.record.run;
-  if (run.specification().parameters().mechanism() != kOfMomentsAlone ||
+  if (!MechanismHas(run.specification().parameters().mechanism(),
+                    &dpnmf::Mechanism::releases_can_be_added) ||
       Kept(source.state, kAimNumbers) != nullptr)
     return ReleaseOfTwo(run);
   DPNMF_ASSIGN_OR_RETURN(term.paid, PaidMomentsOf(run, source.state));

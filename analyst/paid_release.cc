@@ -9,11 +9,11 @@
 #include "analyst/run_order.h"
 #include "analyst/run_priors.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf::analyst {
 namespace {
 
-constexpr char kMomentsStage[] = "moments";
 constexpr char kMeanStage[] = "mean";
 
 absl::Status ReleaseMissing() {
@@ -106,13 +106,14 @@ absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
 
 absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
                                           const LearnerState& state) {
-  if (run.specification().parameters().mechanism() == "ratings") {
+  if (MechanismHas(run.specification().parameters().mechanism(),
+                   &dpnmf::Mechanism::for_ratings)) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
                    "The run is on ratings and holds no release of second "
                    "moments: its item model is what its releases give.");
   }
   const v1::PartPlan* const part =
-      PlannedPart(run.plan(), kMomentsStage, kPaidMoments);
+      PlannedPart(run.plan(), kReleaseOfMoments, kPaidMoments);
   if (part == nullptr || Kept(state, kPaidMoments) == nullptr)
     return ReleaseMissing();
   DPNMF_ASSIGN_OR_RETURN(

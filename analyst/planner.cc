@@ -91,7 +91,7 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
                           const v1::Dataset& dataset) {
   const v1::RunParameters& run = specification.parameters();
   if (dataset.has_ratings()) {
-    return {"ratings",
+    return {std::string(dpnmf::kRatingsMechanism.name),
             "The data set contains ratings, in which a missing entry is not 0: "
             "no other mechanism reads them."};
   }
@@ -129,21 +129,19 @@ void NameRowsOfSums(const v1::Dataset& dataset,
   const auto& rows = dataset.sums().rows();
   const v1::RunParameters& run = specification->parameters();
   v1::LearnerOptions& learner = *specification->mutable_learner();
-  if (run.mechanism() == "moments" && learner.rows().empty() &&
+  if (MechanismHas(run.mechanism(), &dpnmf::Mechanism::takes_rows) &&
+      learner.rows().empty() &&
       (run.moment_rows() == 0 ||
        run.moment_rows() == static_cast<std::uint32_t>(rows.size())))
     *learner.mutable_rows() = rows;
 }
 
-// What it releases is for drawing people (analyst/synthesis.h).
-constexpr char kOfPeople[] = "class_moments";
-
 // A run learns a dictionary, tells a figure or draws people.
 absl::Status CheckHasAnswer(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   const dpnmf::Mechanism* const shared = dpnmf::Mechanisms().Find(name);
-  if (mechanism == nullptr || shared == nullptr || shared->learns_dictionary ||
-      mechanism->figure != nullptr || name == kOfPeople)
+  if (mechanism == nullptr || shared == nullptr || CanBeTrained(*shared) ||
+      mechanism->figure != nullptr)
     return absl::OkStatus();
   return Invalid("mechanism-unknown",
                  absl::StrCat("`mechanism` ", name,
@@ -238,11 +236,15 @@ absl::Status CheckGivenRows(const v1::LearnerOptions& options,
                             const RunParameters& parameters,
                             const DatasetFacts& facts) {
   if (options.rows().empty()) return absl::OkStatus();
-  if (parameters.mechanism != "moments" ||
+  if (!MechanismHas(parameters.mechanism, &dpnmf::Mechanism::takes_rows) ||
       parameters.moment_rows >= facts.features) {
-    return Invalid("moment-rows-unused",
-                   "Only runs of mechanism moments on fewer rows than features "
-                   "take `rows`: leave them out.");
+    return Invalid(
+        "moment-rows-unused",
+        absl::StrCat(
+            "Only runs of mechanism ",
+            NamesText(dpnmf::Mechanisms(), &dpnmf::Mechanism::takes_rows),
+            " on fewer rows than features take `rows`: leave them "
+            "out."));
   }
   std::uint64_t next = 0;
   bool good = options.rows_size() == static_cast<int>(parameters.moment_rows);
@@ -299,13 +301,13 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
                    "choose one of these mechanisms.");
   }
   if (reply.specification().priors_size() > 0 &&
-      !FitsMoments(parameters.mechanism)) {
+      !MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
     return Invalid("prior-unused",
                    "Only runs of mechanism moments or aimed take priors: leave "
                    "them out, or choose one of these mechanisms.");
   }
   if (reply.specification().has_feature_order()) {
-    if (!FitsMoments(parameters.mechanism)) {
+    if (!MechanismHas(parameters.mechanism, &dpnmf::Mechanism::fits_moments)) {
       return Invalid(
           "feature-order-unused",
           "Only runs of mechanism moments or aimed take an order of features: "

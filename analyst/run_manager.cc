@@ -15,6 +15,7 @@
 #include "analyst/run_order.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/convert.h"
 #include "common/wire/plan_refusal.h"
 #include "openssl/rand.h"
@@ -425,7 +426,8 @@ absl::StatusOr<v1::Run> RunManager::Get(const std::string& run_id) {
   DPNMF_ASSIGN_OR_RETURN(RunRecord record, store_->Get(run_id));
   DPNMF_ASSIGN_OR_RETURN(v1::Run run, ForClient(std::move(record)));
   if (run.state() == v1::RUN_STATE_COMPLETED &&
-      FitsMoments(run.specification().parameters().mechanism())) {
+      MechanismHas(run.specification().parameters().mechanism(),
+                   &dpnmf::Mechanism::fits_moments)) {
     DPNMF_ASSIGN_OR_RETURN(const std::optional<double> explained,
                            store_->ReadFigure(run_id, kExplainedShare));
     if (explained.has_value()) run.set_explained(*explained);

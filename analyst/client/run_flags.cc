@@ -37,13 +37,6 @@ absl::StatusOr<std::vector<double>> PublicDictionary(
   return std::vector<double>(w.data(), w.data() + w.size());
 }
 
-// Its release is for drawing people, and it has no dictionary.
-constexpr std::string_view kOfPeople = "class_moments";
-
-bool CanBeTrained(const Mechanism& mechanism) {
-  return mechanism.learns_dictionary || mechanism.name == kOfPeople;
-}
-
 absl::Status CheckMechanism(const std::string& name) {
   const Mechanism* const mechanism = Mechanisms().Find(name);
   if (name == "auto" || (mechanism != nullptr && CanBeTrained(*mechanism)))
@@ -142,7 +135,7 @@ std::string UnusedFlag(
 // `auto` takes a mechanism that fits; for ratings there is one alone.
 absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
   const std::string name = flags.mechanism == "auto" && dataset.has_ratings()
-                               ? "ratings"
+                               ? std::string(kRatingsMechanism.name)
                                : flags.mechanism;
   const Mechanism* const mechanism = Mechanisms().Find(name);
   if (mechanism == nullptr) return absl::OkStatus();
@@ -380,8 +373,9 @@ absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
   DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
   PreparedRun run;
   DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
-  if (!flags.rank.has_value() && !run.dataset.has_ratings() &&
-      flags.mechanism != kOfPeople) {
+  const Mechanism* const mechanism = Mechanisms().Find(flags.mechanism);
+  const bool has_rank = mechanism == nullptr || mechanism->learns_dictionary;
+  if (!flags.rank.has_value() && !run.dataset.has_ratings() && has_rank) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
                    "--rank is required for a data set that does not hold "
                    "ratings; see 'dpnmf plan --help'.");

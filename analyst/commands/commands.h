@@ -1,6 +1,6 @@
 // The subcommands of dpnmf-analyst: the table of the program's commands. Each
-// is defined in a file of this folder; a new one is a file and a row in both
-// lists.
+// is defined in a file of this folder; a new one is a file and a name in the
+// list.
 #ifndef DPNMF_ANALYST_COMMANDS_COMMANDS_H_
 #define DPNMF_ANALYST_COMMANDS_COMMANDS_H_
 
@@ -14,15 +14,17 @@ namespace dpnmf::analyst {
 
 using MakeCommand = Command();
 
-MakeCommand ServeCommand, DoctorCommand;
+// The list, in the order of the help.
+#define DPNMF_COMMANDS ServeCommand, DoctorCommand
+MakeCommand DPNMF_COMMANDS;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make : {ServeCommand, DoctorCommand})
-    commands.push_back(make());
+  for (MakeCommand* make : {DPNMF_COMMANDS}) commands.push_back(make());
   commands.push_back(HealthCommandOf(ServeFlags{}.listen));
   return commands;
 }
+#undef DPNMF_COMMANDS
 
 }  // namespace dpnmf::analyst
 

@@ -130,9 +130,7 @@ constexpr ReleaseKind kReleases[] = {{.name = "aimed",
 
 }  // namespace
 
-extern const Mechanism kAimedMechanism = {.name = "aimed",
-                                          .fill_defaults = FillAimedDefaults,
-                                          .releases = kReleases,
-                                          .fits_moments = true};
+extern const Mechanism kAimedMechanism = {
+    .name = "aimed", .fill_defaults = FillAimedDefaults, .releases = kReleases};
 
 }  // namespace dpnmf::analyst

@@ -23,11 +23,6 @@ const NameTable<Mechanism>& Mechanisms() {
   return table;
 }
 
-bool FitsMoments(std::string_view mechanism) {
-  const Mechanism* const found = Mechanisms().Find(mechanism);
-  return found != nullptr && found->fits_moments;
-}
-
 const ReleaseKind* FindReleaseKind(std::string_view name) {
   for (const Mechanism* mechanism : Mechanisms().rows()) {
     for (const ReleaseKind& kind : mechanism->releases)

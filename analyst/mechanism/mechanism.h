@@ -146,10 +146,6 @@ struct Mechanism {
   std::span<const ReleaseKind> releases;
   // Null where a dictionary is learnt; nothing if none has been released.
   std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
-  // W is fitted to a released second moment, and to what is declared beside it
-  // (priors, an order of the features, a law): such a release can be fitted
-  // again and passed on.
-  bool fits_moments = false;
   // Its rounds read the declared items (RoundFacts::ratings).
   bool needs_items = false;
   // What W is before the first release; null: a dictionary that is drawn or
@@ -164,9 +160,6 @@ struct Mechanism {
 
 // All of them, by name.
 const NameTable<Mechanism>& Mechanisms();
-
-// False for a name of none.
-bool FitsMoments(std::string_view mechanism);
 
 // nullptr if no mechanism has a release of that name.
 const ReleaseKind* FindReleaseKind(std::string_view name);

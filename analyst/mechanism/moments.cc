@@ -244,9 +244,7 @@ constexpr ReleaseKind kReleases[] = {{.name = "mean",
 
 }  // namespace
 
-extern const Mechanism kMomentsMechanism = {.name = "moments",
-                                            .fill_defaults = FillDefaults,
-                                            .releases = kReleases,
-                                            .fits_moments = true};
+extern const Mechanism kMomentsMechanism = {
+    .name = "moments", .fill_defaults = FillDefaults, .releases = kReleases};
 
 }  // namespace dpnmf::analyst

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,12 +50,13 @@ class NameTable {
   std::vector<const Row*> rows_;
 };
 
-// "a", "a or b", "a, b or c": the names for which `wanted` holds.
+// "a", "a or b", "a, b or c": the names for which `wanted` holds, a function of
+// a row or a member of it.
 template <typename Row, typename Wanted>
 std::string NamesText(const NameTable<Row>& table, const Wanted& wanted) {
   std::vector<std::string> names;
   for (const Row* row : table.rows())
-    if (wanted(*row)) names.emplace_back(row->name);
+    if (std::invoke(wanted, *row)) names.emplace_back(row->name);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";

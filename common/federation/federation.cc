@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/view.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf {
@@ -206,11 +207,12 @@ DatasetFacts FactsOf(const Federation& federation) {
 }
 
 absl::Status CheckFederatedMechanism(std::string_view mechanism) {
-  if (mechanism == "moments" || mechanism == "statistics")
+  if (MechanismHas(mechanism, &Mechanism::may_be_federated))
     return absl::OkStatus();
-  return Refusal(absl::StatusCode::kInvalidArgument, "federation-mechanism",
-                 "A federation releases only plain sums: choose `mechanism` "
-                 "moments or statistics.");
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "federation-mechanism",
+      absl::StrCat("A federation releases only plain sums: choose `mechanism` ",
+                   NamesText(Mechanisms(), &Mechanism::may_be_federated), "."));
 }
 
 std::string SharesSentence(std::uint32_t members, std::uint32_t colluders) {

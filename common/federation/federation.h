@@ -77,8 +77,8 @@ absl::StatusOr<Federation> ReadFederation(const std::string& path);
 // counts everybody. `population` is the federation's name.
 DatasetFacts FactsOf(const Federation& federation);
 
-// INVALID_ARGUMENT "federation-mechanism" unless the run releases plain sums:
-// mechanisms "moments" and "statistics".
+// INVALID_ARGUMENT "federation-mechanism" unless the run releases plain sums
+// (Mechanism::may_be_federated).
 absl::Status CheckFederatedMechanism(std::string_view mechanism);
 
 // What federating wins: one sentence for a plan. `members` of FederationFacts.

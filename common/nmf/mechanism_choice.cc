@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/view.h"
 #include "common/nmf/moments.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf {
 namespace {
@@ -20,14 +22,14 @@ constexpr double kEnoughForOne = 0.002;
 constexpr double kEither = 0.2;
 
 MechanismChoice Statistics(std::string_view because) {
-  return {"statistics",
+  return {std::string(kStatisticsMechanism.name),
           absl::StrCat("Rounds of A and B, since ", View(because),
                        ". Without that, second moments would give a better "
                        "dictionary for the same epsilon.")};
 }
 
 MechanismChoice Moments(std::string_view because) {
-  return {"moments",
+  return {std::string(kMomentsMechanism.name),
           absl::StrCat("One noised second moment, since ", View(because), ".")};
 }
 
@@ -64,14 +66,14 @@ MechanismChoice ChooseMechanism(const ChoiceFacts& facts) {
         "for so many people and this epsilon its noise is so small that a "
         "second release gains nothing");
   } else if (edge > kEither) {
-    choice = {"aimed",
+    choice = {std::string(kAimedMechanism.name),
               "Two noised second moments; the first determines the directions "
               "that the second measures more exactly. For so few people and "
               "this epsilon, one second moment (moments) may be better or "
               "worse by up to a seventh."};
   } else {
     choice = {
-        "aimed",
+        std::string(kAimedMechanism.name),
         "Two noised second moments; the first determines the directions that "
         "the second measures more exactly. For this number of people and "
         "features and this epsilon, this was the best choice, or nearly the "

@@ -25,12 +25,12 @@ struct ChoiceFacts {
 };
 
 struct MechanismChoice {
-  std::string mechanism;  // "moments", "aimed" or "statistics"
+  std::string mechanism;  // moments, aimed or statistics
   std::string reason;     // sentences
 };
 
 // Pure; any thread. Numbers that are not in range (a plan refuses them) give
-// "moments".
+// moments.
 MechanismChoice ChooseMechanism(const ChoiceFacts& facts);
 
 }  // namespace dpnmf

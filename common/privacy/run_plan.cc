@@ -294,10 +294,7 @@ absl::Status CheckFits(const Mechanism& mechanism, const DatasetFacts& facts) {
   }
   return Invalid("mechanism-mismatch",
                  absl::StrCat("`mechanism` must be ",
-                              NamesText(Mechanisms(),
-                                        [](const Mechanism& one) {
-                                          return one.for_ratings;
-                                        }),
+                              NamesText(Mechanisms(), &Mechanism::for_ratings),
                               " for a data set of ratings."));
 }
 

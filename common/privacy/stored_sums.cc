@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf {
 namespace {
@@ -50,8 +51,8 @@ absl::Status CheckSumsHoldRun(const StoredSums& sums, std::uint64_t features,
                               const RunPlan& plan) {
   // The mean comes first where the rows are fewer.
   const std::size_t stages = sums.rows.empty() ? 1 : 2;
-  const bool moments_alone =
-      plan.stages.size() == stages && plan.stages.back().release == "moments";
+  const bool moments_alone = plan.stages.size() == stages &&
+                             plan.stages.back().release == kReleaseOfMoments;
   if (moments_alone && parameters.moment_rows == MomentRowsOf(sums, features) &&
       plan.data_bits == sums.bits)
     return absl::OkStatus();

@@ -27,7 +27,7 @@ Flag NoAnchorFlag(bool* no_anchor) {
               "ledger is not detected");
 }
 
-absl::StatusOr<Ledger::Options> Places(const DataPaths& paths) {
+absl::StatusOr<Ledger::Options> LedgerPathsOf(const DataPaths& paths) {
   return LedgerPaths(paths.data_dir, paths.anchor_dir, paths.no_anchor);
 }
 

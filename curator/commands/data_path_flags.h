@@ -24,7 +24,7 @@ struct DataPaths {
   bool no_anchor = false;
 };
 
-absl::StatusOr<Ledger::Options> Places(const DataPaths& paths);
+absl::StatusOr<Ledger::Options> LedgerPathsOf(const DataPaths& paths);
 
 // The targets outlive the flags.
 Flag AnchorDirFlag(std::string* anchor_dir);

@@ -140,10 +140,11 @@ std::string ByOperator() {
   return absl::StrFormat("operator at import, uid %d", ::getuid());
 }
 
-absl::StatusOr<std::vector<LedgerRow>> RowsOf(const Ledger::Options& places) {
-  if (!std::filesystem::exists(places.directory + "/ledger.sqlite"))
+absl::StatusOr<std::vector<LedgerRow>> RowsOf(
+    const Ledger::Options& ledger_paths) {
+  if (!std::filesystem::exists(ledger_paths.directory + "/ledger.sqlite"))
     return std::vector<LedgerRow>();
-  return Ledger::ReadRows(places);
+  return Ledger::ReadRows(ledger_paths);
 }
 
 absl::Status CheckDelta(const DatasetDescription& description, bool weak_delta,

@@ -24,7 +24,8 @@ namespace dpnmf::curator {
 std::string ByOperator();
 
 // The rows of the ledger as they are now; none if there is no ledger.
-absl::StatusOr<std::vector<LedgerRow>> RowsOf(const Ledger::Options& places);
+absl::StatusOr<std::vector<LedgerRow>> RowsOf(
+    const Ledger::Options& ledger_paths);
 
 bool IsDeclared(const std::vector<LedgerRow>& rows,
                 const std::string& population);

@@ -48,9 +48,9 @@ absl::Status CheckOnline(const ImportFlags& flags) {
 }
 
 // As the ledger on disk has it: of a ledger that a server holds.
-absl::StatusOr<Position> PositionOnDisk(const Ledger::Options& places,
+absl::StatusOr<Position> PositionOnDisk(const Ledger::Options& ledger_paths,
                                         const std::string& population) {
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
   for (std::size_t i = 0; i < audit.policies.size(); ++i)
     if (audit.policies[i].population == population) return audit.positions[i];
   return Refusal(absl::StatusCode::kDataLoss, "population-unknown",
@@ -115,14 +115,14 @@ class ImportRun {
     DPNMF_RETURN_IF_ERROR(CheckImportOptions(WithoutPartitions(options_)));
     DPNMF_RETURN_IF_ERROR(CheckOnline(flags_));
     // The server looks after the anchor.
-    DPNMF_ASSIGN_OR_RETURN(places_,
+    DPNMF_ASSIGN_OR_RETURN(ledger_paths_,
                            LedgerPaths(options_.data_dir, flags_.anchor_dir,
                                        flags_.no_anchor || flags_.online));
     times_.Enter("ledger");
     if (!flags_.online) {
-      DPNMF_ASSIGN_OR_RETURN(ledger_, OpenExistingLedger(places_));
+      DPNMF_ASSIGN_OR_RETURN(ledger_, OpenExistingLedger(ledger_paths_));
     }
-    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(places_));
+    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(ledger_paths_));
     DPNMF_RETURN_IF_ERROR(AdoptPartitions(rows_, &options_));
     DPNMF_RETURN_IF_ERROR(CheckNameIsUnused(rows_, options_.name));
     DPNMF_RETURN_IF_ERROR(CheckPartitionOfName(rows_, options_));
@@ -150,12 +150,13 @@ class ImportRun {
     // Asked while the lock of imports is held: rows are added while the file is
     // read, by a server or, where there was no ledger yet, by another import.
     options_.population_is_used = [this](const std::string& population) {
-      const auto now = RowsOf(places_);
+      const auto now = RowsOf(ledger_paths_);
       return !now.ok() || PopulationIsUsed(*now, population);
     };
     options_.elsewhere =
         [this]() -> absl::StatusOr<std::vector<PeopleElsewhere>> {
-      DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> now, RowsOf(places_));
+      DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> now,
+                             RowsOf(ledger_paths_));
       return InOtherPartitions(now, options_);
     };
     options_.published = [this](const Digest& label, std::uint64_t ids,
@@ -179,7 +180,7 @@ class ImportRun {
   // The rows, before the data set appears.
   absl::Status EnterInLedger(const DatasetDescription& description) {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags_, tables_));
-    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(places_));
+    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(ledger_paths_));
     DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows_, options_.data_dir));
     DPNMF_RETURN_IF_ERROR(CheckNameIsUnused(rows_, options_.name));
     DPNMF_RETURN_IF_ERROR(CheckPartitionOfName(rows_, options_));
@@ -202,7 +203,7 @@ class ImportRun {
                            {description.partition, description.people});
     }
     if (ledger_ == nullptr) {
-      DPNMF_ASSIGN_OR_RETURN(ledger_, Ledger::Open(places_));
+      DPNMF_ASSIGN_OR_RETURN(ledger_, Ledger::Open(ledger_paths_));
     }
     DPNMF_RETURN_IF_ERROR(ledger_->DeclarePopulation(policy_));
     DPNMF_RETURN_IF_ERROR(
@@ -226,10 +227,10 @@ class ImportRun {
           RatedUsers::Read(report_.directory(), *dataset).status());
     }
     if (flags_.online) DPNMF_RETURN_IF_ERROR(AddOnline(flags_));
-    DPNMF_ASSIGN_OR_RETURN(const Position position,
-                           flags_.online
-                               ? PositionOnDisk(places_, policy_.population)
-                               : ledger_->PositionOf(policy_.population));
+    DPNMF_ASSIGN_OR_RETURN(
+        const Position position,
+        flags_.online ? PositionOnDisk(ledger_paths_, policy_.population)
+                      : ledger_->PositionOf(policy_.population));
     DPNMF_ASSIGN_OR_RETURN(*report_.mutable_dataset(),
                            DescriptionOf(*dataset, policy_, position));
     times_.AddTo(&report_);
@@ -239,7 +240,7 @@ class ImportRun {
   const ImportFlags& flags_;
   ImportOptions options_;
   PopulationPolicy policy_;
-  Ledger::Options places_;
+  Ledger::Options ledger_paths_;
   std::unique_ptr<Ledger> ledger_;  // none while a server holds it
   std::vector<LedgerRow> rows_;     // as last read
   std::vector<Digest> tables_;      // published, with people of the data

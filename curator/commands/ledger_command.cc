@@ -195,8 +195,9 @@ std::string ShowText(const LedgerAudit& audit, const LedgerOptions& options,
 }
 
 absl::Status Show(const LedgerOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
   DPNMF_ASSIGN_OR_RETURN(const v1::LedgerReport report,
                          ReportOf(audit, options));
   Print(options.format == "json" ? dpnmf::ToJson(report)
@@ -242,8 +243,9 @@ v1::LedgerVerifyReport VerifyReportOf(
 // The ledger, and that it has every row that a receipt is for.
 absl::StatusOr<LedgerAudit> AuditWithReceipts(const LedgerOptions& options,
                                               std::uint64_t* count) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  DPNMF_ASSIGN_OR_RETURN(LedgerAudit audit, Ledger::Audit(places));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  DPNMF_ASSIGN_OR_RETURN(LedgerAudit audit, Ledger::Audit(ledger_paths));
   if (options.receipts.empty()) return audit;
   DPNMF_ASSIGN_OR_RETURN(
       *count, CompareReceipts(options.receipts, options.data_dir, audit.rows));
@@ -275,24 +277,25 @@ absl::Status Verify(const LedgerOptions& options) {
 // ---- anchor
 
 absl::Status AnchorAnew(const LedgerOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
   if (!options.accept) return Verify(options);
   // The operator's word is written down before it counts.
-  if (std::filesystem::is_directory(places.directory)) {
+  if (std::filesystem::is_directory(ledger_paths.directory)) {
     DPNMF_ASSIGN_OR_RETURN(const auto audit,
                            AuditLog::Open(AuditFile(options.data_dir)));
-    DPNMF_RETURN_IF_ERROR(audit->Write("anchor-accept-asked",
-                                       {{"anchor", places.anchor_directory}},
-                                       AuditSync::kDurable));
+    DPNMF_RETURN_IF_ERROR(audit->Write(
+        "anchor-accept-asked", {{"anchor", ledger_paths.anchor_directory}},
+        AuditSync::kDurable));
   }
   DPNMF_ASSIGN_OR_RETURN(const AcceptedAnchor accepted,
-                         Ledger::AcceptAnchor(places));
+                         Ledger::AcceptAnchor(ledger_paths));
   Print(absl::StrFormat(
       "%s, %s: the ledger is anchored at row %u, head %s. No row was "
       "added.\n",
       accepted.replaced_unreadable ? "replaced the unreadable anchor"
                                    : "wrote a new anchor",
-      AnchorFile(places.anchor_directory), accepted.row_count,
+      AnchorFile(ledger_paths.anchor_directory), accepted.row_count,
       HexOf(accepted.head)));
   return absl::OkStatus();
 }

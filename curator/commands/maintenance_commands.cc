@@ -55,8 +55,9 @@ absl::Status Backup(const KeepOptions& options) {
 }
 
 absl::Status Restore(const KeepOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  const std::string& anchor = places.anchor_directory;
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  const std::string& anchor = ledger_paths.anchor_directory;
   if (options.check) {
     DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                            CheckBackup(options.backup, anchor));
@@ -88,12 +89,13 @@ absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
 }
 
 absl::Status Close(const KeepOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
   DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
   DPNMF_ASSIGN_OR_RETURN(
       const AbandonedRun run,
-      CloseAbandonedRun(places, options.run,
+      CloseAbandonedRun(ledger_paths, options.run,
                         absl::StrFormat("operator, uid %d", ::getuid()),
                         log.get()));
   Print(absl::StrFormat(
@@ -107,12 +109,13 @@ absl::Status Close(const KeepOptions& options) {
 }
 
 absl::Status Remove(const KeepOptions& options) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
   DPNMF_ASSIGN_OR_RETURN(const auto log, OpenAudit(options));
   DPNMF_ASSIGN_OR_RETURN(
       const RemovedDataset removed,
-      RemoveDataset(options.data_dir, places, options.name,
+      RemoveDataset(options.data_dir, ledger_paths, options.name,
                     absl::StrFormat("operator, uid %d", ::getuid()),
                     log.get()));
   Print(absl::StrFormat(
@@ -129,8 +132,9 @@ absl::Status Forget(const KeepOptions& options) {
     return Refusal(absl::StatusCode::kInvalidArgument, "runs-missing",
                    "No run is named: give --run ID or --older-than-days N.");
   }
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
-  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(places));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
+  DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
   RetentionRequest request;
   request.runs = options.runs;
   request.dry_run = options.dry_run;

@@ -26,9 +26,10 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
   InterruptGently();
   options.interrupted = Interrupted;
   DPNMF_ASSIGN_OR_RETURN(
-      const Ledger::Options places,
+      const Ledger::Options ledger_paths,
       LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
-  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows, RowsOf(places));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
+                         RowsOf(ledger_paths));
   DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
   struct Shared {
     Digest label;
@@ -59,7 +60,7 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
     if (tables.empty()) return absl::OkStatus();
     DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
-                           Ledger::Open(places));
+                           Ledger::Open(ledger_paths));
     return RecordTables(flags, description, tables, ledger.get());
   };
   StageTimes times;

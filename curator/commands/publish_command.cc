@@ -65,7 +65,7 @@ absl::Status RunPublish(const PublishFlags& flags) {
   PublishOptions options = flags.publish;
   options.data_dir = flags.data_dir;
   options.name = NameFrom(flags);
-  DPNMF_ASSIGN_OR_RETURN(options.ledger, Places(flags));
+  DPNMF_ASSIGN_OR_RETURN(options.ledger, LedgerPathsOf(flags));
   std::unique_ptr<AuditLog> audit;
   // The operator's word is written down before it counts.
   if (std::filesystem::is_directory(options.ledger.directory)) {

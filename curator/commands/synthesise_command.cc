@@ -13,6 +13,7 @@
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/base/sha256.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/server/server_log.h"
 #include "common/wire/receipt.h"
 #include "curator/commands/commands.h"
@@ -72,16 +73,17 @@ struct Synthesiser {
 
 absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
                              Synthesiser* opened) {
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
   // Open would make a ledger where there is none.
-  DPNMF_RETURN_IF_ERROR(Ledger::Audit(places).status());
+  DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
   std::vector<std::unique_ptr<Dataset>> datasets;
   DPNMF_ASSIGN_OR_RETURN(
       datasets.emplace_back(),
       Dataset::Open(DatasetDirectory(options.data_dir, options.name)));
   DPNMF_RETURN_IF_ERROR(CheckHasColumns(*datasets.front()));
   opened->catalog = Catalog::FromDatasets(std::move(datasets));
-  DPNMF_ASSIGN_OR_RETURN(opened->ledger, Ledger::Open(places));
+  DPNMF_ASSIGN_OR_RETURN(opened->ledger, Ledger::Open(ledger_paths));
   DPNMF_ASSIGN_OR_RETURN(
       opened->gate,
       ReleaseGate::Create(opened->ledger.get(),
@@ -122,9 +124,10 @@ std::string EarlierRunId(const RunParameters& parameters, std::uint32_t draw) {
 absl::StatusOr<std::string> RunIdOf(const SynthesiseOptions& options,
                                     const RunParameters& parameters) {
   const std::string earlier = EarlierRunId(parameters, options.draw);
-  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options places, Places(options));
+  DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
+                         LedgerPathsOf(options));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
-                         Ledger::ReadRows(places));
+                         Ledger::ReadRows(ledger_paths));
   for (const LedgerRow& row : rows) {
     if (row.kind == RowKind::kOpen && row.run_id == earlier &&
         row.identity == kOperator)
@@ -146,7 +149,7 @@ absl::StatusOr<RunParameters> ParametersOf(const SynthesiseOptions& options,
       opened.ledger->Policy(dataset->description().population));
   RunParameters parameters;
   parameters.dataset = options.name;
-  parameters.mechanism = "class_moments";
+  parameters.mechanism = kClassMomentsMechanism.name;
   parameters.rank = parameters.rounds = 1;
   parameters.epsilon = options.epsilon;
   parameters.delta = options.delta.value_or(policy.delta);

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/whole_number.h"
 #include "common/privacy/class_bounds.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -150,7 +151,7 @@ absl::StatusOr<ClassRelease> ClassReleaseOfJson(std::string_view text) {
   parameters.rank = parameters.rounds = 1;
   parameters.epsilon = release.epsilon;
   parameters.delta = release.delta;
-  parameters.mechanism = "class_moments";
+  parameters.mechanism = kClassMomentsMechanism.name;
   parameters.adjacency = release.facts.adjacency;
   parameters.conversion = release.facts.conversion;
   const absl::StatusOr<RunPlan> plan = PlanRun(parameters, release.facts);

@@ -14,6 +14,7 @@
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "common/base/read_file.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/stored_sums.h"
 #include "curator/data/description.h"
 
@@ -269,7 +270,7 @@ absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts,
   parameters.rounds = moment_rows < facts.features ? 2 : 1;
   parameters.epsilon = 1;
   parameters.delta = 1e-6;
-  parameters.mechanism = "moments";
+  parameters.mechanism = kMomentsMechanism.name;
   parameters.moment_rows = static_cast<std::uint32_t>(moment_rows);
   parameters.adjacency = facts.adjacency;
   parameters.conversion = facts.conversion;

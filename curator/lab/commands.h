@@ -1,6 +1,6 @@
 // The subcommands of dpnmf-lab: the table of the program's commands. Each is
-// defined in a file of this folder; a new one is a file and a row in both
-// lists. Results go to standard output, progress and notes to standard error.
+// defined in a file of this folder; a new one is a file and a name in the
+// list. Results go to standard output, progress and notes to standard error.
 #ifndef DPNMF_CURATOR_LAB_COMMANDS_H_
 #define DPNMF_CURATOR_LAB_COMMANDS_H_
 
@@ -12,17 +12,18 @@ namespace dpnmf::curator::lab {
 
 using MakeCommand = Command();
 
-MakeCommand AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand,
-    FactorizeCommand, SynthesiseCommand;
+// The list, in the order of the help.
+#define DPNMF_COMMANDS                                             \
+  AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand, \
+      FactorizeCommand, SynthesiseCommand
+MakeCommand DPNMF_COMMANDS;
 
 inline std::vector<Command> AllCommands() {
   std::vector<Command> commands;
-  for (MakeCommand* make :
-       {AttackCommand, CompleteCommand, DistortCommand, EvaluateCommand,
-        FactorizeCommand, SynthesiseCommand})
-    commands.push_back(make());
+  for (MakeCommand* make : {DPNMF_COMMANDS}) commands.push_back(make());
   return commands;
 }
+#undef DPNMF_COMMANDS
 
 }  // namespace dpnmf::curator::lab
 

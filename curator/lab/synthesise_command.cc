@@ -20,6 +20,7 @@
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
 #include "common/base/read_file.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "curator/draft/class_release.h"
 #include "curator/draft/draft.h"
 #include "curator/lab/commands.h"
@@ -221,7 +222,7 @@ PublicationReport DrawReport(const SynthesiseFlags& flags,
   report.options = ParametersOfDraft(flags, release);
   report.drawn = FactsOfDraw(flags, release, people);
   report.warning = kDrawnWarning;
-  PublicationRow row{.method = "class_moments",
+  PublicationRow row{.method = std::string(kClassMomentsMechanism.name),
                      .kind = "synthetic",
                      .epsilon = release.epsilon,
                      .accuracy_on_original = accuracy};
@@ -247,7 +248,7 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
                          SynthesiseTable(release, *flags.count, &draws));
   Draft draft;
   draft.kind = DraftKind::kSynthetic;
-  draft.method = "class_moments";
+  draft.method = std::string(kClassMomentsMechanism.name);
   draft.parameters = ParametersOfDraft(flags, release);
   draft.charge = release.charge;
   draft.charge["sums_sha256"] = HexOf(HashOfSums(release.sums));
@@ -405,7 +406,7 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
                     {"repeats", flags.measure.repeats}};
   for (const MeasuredRow& row : rows) {
     report.rows.push_back(
-        {.method = "class_moments",
+        {.method = std::string(kClassMomentsMechanism.name),
          .kind = "synthetic",
          .epsilon = row.epsilon,
          .accuracy_on_original = row.accuracy,
@@ -456,7 +457,7 @@ absl::Status TestSynthetic(const SynthesiseFlags& flags) {
                       static_cast<std::uint64_t>(people.values.cols()));
   report.warning = absl::StrCat("Not private. ", kUncharged);
   report.options = {{"test", flags.test}, {"gamma", gamma}};
-  report.rows = {{.method = "class_moments",
+  report.rows = {{.method = std::string(kClassMomentsMechanism.name),
                   .kind = "synthetic",
                   .accuracy_on_original = accuracy,
                   .note = absl::StrFormat(

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
+#include "common/privacy/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
 
@@ -55,7 +56,8 @@ absl::Status CheckDataHoldsRun(const DatasetDescription& data,
 absl::Status CheckDataHoldsRound(const DatasetDescription& data,
                                  std::string_view release,
                                  const RoundInput& input) {
-  if (!data.sums.has_value() || release != "moments") return absl::OkStatus();
+  if (!data.sums.has_value() || release != kReleaseOfMoments)
+    return absl::OkStatus();
   return CheckSumsHoldRows(*data.sums, data.features, input.rows);
 }
 

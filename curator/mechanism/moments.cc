@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
@@ -58,8 +59,8 @@ absl::Status CheckSelection(const RoundInput& input,
 absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
                                         const RoundContext& context) {
   if (!context.data.stored_sums().empty()) {
-    DPNMF_RETURN_IF_ERROR(
-        CheckDataHoldsRound(context.data.description(), "moments", input));
+    DPNMF_RETURN_IF_ERROR(CheckDataHoldsRound(context.data.description(),
+                                              kReleaseOfMoments, input));
     const std::uint64_t rows = context.parameters.moment_rows;
     return PartOfStoredSums(context, context.data.features(),
                             rows * (rows + 1) / 2);

@@ -18,6 +18,7 @@
 #include "common/base/utf8.h"
 #include "common/base/view.h"
 #include "common/base/whole_number.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/draft/class_release.h"
@@ -374,8 +375,6 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
 
 // ---- Tables drawn from a charged release
 
-constexpr char kClassMoments[] = "class_moments";
-
 bool LabelsArePublic(const DatasetDescription& description) {
   return description.classes.has_value() && !description.classes->sizes.empty();
 }
@@ -426,7 +425,7 @@ absl::StatusOr<LedgerRow> ChargeOf(const nlohmann::ordered_json& charge,
         row->cost.UnitsText() != text("cost_units")) {
       return ChargeNotFound("the row is of another release");
     }
-    if (row->mechanism != kClassMoments) {
+    if (row->mechanism != kClassMomentsMechanism.name) {
       return ChargeNotFound(
           "its release is not of the mechanism class_moments");
     }

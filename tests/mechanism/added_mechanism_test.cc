@@ -6,17 +6,21 @@
 #include <cmath>
 #include <optional>
 
+#include "analyst/client/run_flags.h"
 #include "analyst/curator_client.h"
 #include "analyst/mechanism/mechanism.h"
 #include "analyst/planner.h"
 #include "analyst/run_manager.h"
 #include "common/base/error.h"
+#include "common/federation/federation.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/convert.h"
 #include "curator/factor/moments.h"
 #include "curator/mechanism/mechanism.h"
 #include "curator/serve/session.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/analyst/client/fake_analyst.h"
 #include "tests/common/base/added_row.h"
 #include "tests/mechanism/analyst_fixture.h"
 
@@ -26,6 +30,8 @@ namespace {
 using curator::CuratorFixture;
 using curator::kFeatures;
 using curator::kUsers;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // "totals": a person's sum of entries, clipped to [0, c], and the person's
 // column; both summed over people, in one Gaussian release of two parts with
@@ -218,6 +224,96 @@ TEST_F(AddedMechanism, RunsFromItsDescriptorToAPaidRelease) {
     EXPECT_NEAR(memory.at("columns")(static_cast<Eigen::Index>(d), 0), mean,
                 8 * columns.stddev() + 1e-6);
   }
+}
+
+// The analyst's side of a mechanism that tells no figure.
+constexpr analyst::Mechanism kWithoutFigure = {
+    .name = kName, .fill_defaults = TwoRounds, .releases = kAnalystReleases};
+
+// What planner, flags and federation do with it follows from its fields alone.
+class FieldsOfAMechanism : public AnalystFixture {
+ protected:
+  std::string Planned(const v1::RunSpecification& specification) {
+    const absl::Status status =
+        analyst::PlanWithCurator(specification, connection_.get()).status();
+    sentence_ = std::string(status.message());
+    return ReasonCode(status);
+  }
+  // `dpnmf train --dataset digits --epsilon 1 --mechanism totals`.
+  std::string Typed() {
+    cli::FakeServer server;
+    cli::RunFlags flags;
+    flags.dataset = "digits";
+    flags.epsilon = 1;
+    flags.mechanism = kName;
+    return ReasonCode(
+        cli::PrepareRun(cli::AnalystClient(server.Channel()), flags).status());
+  }
+
+  Mechanism fields_ = kPublic;
+  std::string sentence_;  // of the last refusal
+
+ private:
+  AddedRow<Mechanism> row_{&Mechanisms(), &fields_};
+  AddedRow<curator::Mechanism> at_curator_{&curator::Mechanisms(), &kAtCurator};
+  AddedRow<analyst::Mechanism> at_analyst_{&analyst::Mechanisms(),
+                                           &kWithoutFigure};
+};
+
+TEST_F(FieldsOfAMechanism, OneThatDrawsPeopleIsPlannedAndTypedWithoutARank) {
+  EXPECT_EQ(Planned(SpecificationOf(kName)), "mechanism-unknown");
+  EXPECT_EQ(Typed(), "mechanism-unknown");
+  EXPECT_THAT(cli::MechanismHelp(), Not(HasSubstr(kName)));
+  fields_.draws_people = true;
+  EXPECT_EQ(Planned(SpecificationOf(kName)), "");
+  EXPECT_EQ(Typed(), "");
+  EXPECT_THAT(cli::MechanismHelp(), HasSubstr("totals (noised totals)"));
+  EXPECT_FALSE(GivesParts(fields_));
+}
+
+TEST_F(FieldsOfAMechanism, OneThatLearnsADictionaryNeedsARank) {
+  fields_.learns_dictionary = true;
+  EXPECT_EQ(Planned(SpecificationOf(kName)), "");
+  EXPECT_EQ(Typed(), "usage");
+  EXPECT_TRUE(GivesParts(fields_));
+  fields_.for_ratings = true;
+  EXPECT_FALSE(GivesParts(fields_));
+  EXPECT_EQ(Planned(SpecificationOf(kName)), "mechanism-mismatch");
+}
+
+TEST_F(FieldsOfAMechanism, RowsAreOfOneThatTakesThem) {
+  fields_.draws_people = true;
+  v1::RunSpecification specification = SpecificationOf(kName);
+  specification.mutable_learner()->mutable_rows()->Add(0);
+  specification.mutable_learner()->mutable_rows()->Add(2);
+  EXPECT_EQ(Planned(specification), "moment-rows-unused");
+  fields_.takes_rows = true;
+  EXPECT_EQ(Planned(specification), "");
+  // The refusal of another names it.
+  specification.mutable_parameters()->set_mechanism(
+      std::string(kStatisticsMechanism.name));
+  EXPECT_EQ(Planned(specification), "moment-rows-unused");
+  EXPECT_THAT(sentence_, HasSubstr("of runs of mechanism moments or totals"));
+}
+
+TEST_F(FieldsOfAMechanism, APriorIsOfOneThatFitsMoments) {
+  fields_.draws_people = true;
+  v1::RunSpecification specification = SpecificationOf(kName);
+  specification.add_priors()->set_kind(v1::PRIOR_KIND_RUN);
+  EXPECT_EQ(Planned(specification), "prior-unused");
+  fields_.fits_moments = true;
+  EXPECT_EQ(Planned(specification), "");
+}
+
+TEST_F(FieldsOfAMechanism, AFederationTakesOneThatMayBeFederated) {
+  const absl::Status refused = CheckFederatedMechanism(kName);
+  EXPECT_EQ(ReasonCode(refused), "federation-mechanism");
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("choose `mechanism` moments or statistics."));
+  fields_.may_be_federated = true;
+  EXPECT_TRUE(CheckFederatedMechanism(kName).ok());
+  EXPECT_THAT(std::string(CheckFederatedMechanism("none").message()),
+              HasSubstr("moments, statistics or totals."));
 }
 
 TEST_F(AddedMechanism, IsRefusedByEveryPartWhereItIsNotAdded) {

@@ -140,6 +140,24 @@ def test_a_plan_follows_the_sliders():
     looked_at('plan')
 
 
+def mechanisms_of_the_program():
+    cookie, key = session()
+    _, text = page.ask('/api/facts', Cookie=cookie, X_Dpnmf_Key=key)
+    return json.loads(text)['mechanisms']
+
+
+def test_every_mechanism_that_can_be_trained_is_an_option():
+    go('#/plan?dataset=biopsies&rank=2&epsilon=0.5')
+    until(lambda: seen('#mechanism option'), 'the mechanisms')
+    offered = js('return [...document.querySelectorAll("#mechanism option")].map(o => [o.value, o.disabled])')
+    wanted = {one['name']: one['for_ratings'] or one['for_classes'] for one in mechanisms_of_the_program() if one['can_be_trained']}
+    check(offered[0] == ['auto', False] and dict(offered[1:]) == wanted, f'the mechanisms are {offered}, and should be {wanted}')
+    check('aimed' in wanted and 'objective' not in wanted, f'the mechanisms are {wanted}')
+    planned('biopsies', 2, 0.5, 'aimed')
+    shown('aimed, 2 rounds')
+    check(one('#start').is_enabled(), 'a run of aimed is refused: ' + text_of('#verdict'))
+
+
 def test_a_plan_over_the_budget_cannot_start():
     planned('biopsies', 2, 400)
     shown('It would be refused')
@@ -334,6 +352,29 @@ def test_only_a_release_of_moments_is_offered_again():
     check(not seen('#choose') and not seen('#refit'), 'a refit is offered that the server refuses')
     go('#/run/' + runs['paid'])
     until(lambda: seen('#choose') and seen('#refit'), 'the chooser')
+
+
+def test_a_run_without_parts_is_not_offered_for_comparison():
+    cookie, key = session()
+    _, text = page.ask('/api/runs', Cookie=cookie, X_Dpnmf_Key=key)
+    listed = json.loads(text)['runs']
+    names = {one['name']: one['gives_parts'] for one in mechanisms_of_the_program()}
+    check(not names['class_moments'] and not names['objective'] and not names['ratings'], f'what gives parts is {names}')
+    wanted = [run['run_id'] for run in listed if run['rounds_done'] > 0]
+    paid = next(run for run in listed if run['run_id'] == runs['paid'])
+    for number, name in enumerate(names):
+        added = json.loads(json.dumps(paid))
+        added['run_id'] = f'{number:032x}'
+        added['specification']['parameters']['mechanism'] = name
+        listed.append(added)
+        if names[name]:
+            wanted.append(added['run_id'])
+    go('#/runs')
+    with exchanged('/api/runs', 200, {'runs': listed}):
+        go(f"#/compare/{runs['first']}/{runs['paid']}")
+        until(lambda: len(seen('#comparison tbody tr')) == 2, 'two pairs')
+        offered = js('return [...document.querySelectorAll("#first option")].map(o => o.value)')
+        check(offered == wanted, f'{offered} are offered, and should be {wanted}')
 
 
 def test_what_has_gone_by_is_not_the_state_of_a_run():

@@ -11,6 +11,7 @@
 #include "analyst/client/run_id.h"
 #include "common/base/digits.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/json.h"
 
 namespace dpnmf::cli {
@@ -32,7 +33,7 @@ v1::RunSpecification SpecificationOf(const ObjectiveFlags& flags,
   v1::RunParameters* const parameters = specification.mutable_parameters();
   parameters->set_dataset(trained.dataset());
   parameters->set_rank(trained.rank());
-  parameters->set_mechanism("objective");
+  parameters->set_mechanism(std::string(kObjectiveMechanism.name));
   parameters->set_rounds(1);
   parameters->set_epsilon(flags.epsilon);
   parameters->set_delta(flags.delta.value_or(trained.delta()));

@@ -14,6 +14,7 @@
 #include "analyst/client/render/names.h"
 #include "analyst/client/run_id.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/json.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/plan_refusal.h"
@@ -21,7 +22,6 @@
 namespace dpnmf::cli {
 namespace {
 
-constexpr char kOfMoments[] = "moments";
 constexpr std::uint64_t kMostRowsOfRelease = 1 << 20;
 
 absl::Status Usage(const std::string& sentence) {
@@ -40,6 +40,14 @@ struct JointTerm {
   }
 };
 
+bool CanBeAdded(std::string_view mechanism) {
+  return MechanismHas(mechanism, &Mechanism::releases_can_be_added);
+}
+
+std::string NamesOfAddable() {
+  return NamesText(Mechanisms(), &Mechanism::releases_can_be_added);
+}
+
 absl::Status CheckJointFlags(const RunFlags& flags,
                              const std::vector<std::string>& datasets) {
   if (!flags.dataset.empty() || !flags.federation.empty())
@@ -47,15 +55,16 @@ absl::Status CheckJointFlags(const RunFlags& flags,
   const std::set<std::string> different(datasets.begin(), datasets.end());
   if (datasets.size() < 2 || different.size() != datasets.size())
     return Usage("--datasets needs two or more different data sets");
-  if (flags.mechanism != "auto" && flags.mechanism != kOfMoments)
-    return Usage("--datasets adds only releases of --mechanism moments");
+  if (flags.mechanism != "auto" && !CanBeAdded(flags.mechanism))
+    return Usage(absl::StrCat("--datasets adds only releases of --mechanism ",
+                              NamesOfAddable()));
   return absl::OkStatus();
 }
 
 // Deviation of an entry of the second moment; more than any if there is none.
 double NoiseOfMoments(const v1::Run& run) {
   for (const v1::StagePlan& stage : run.plan().stages()) {
-    if (stage.release() == kOfMoments && stage.parts_size() > 0)
+    if (stage.release() == kReleaseOfMoments && stage.parts_size() > 0)
       return stage.parts(0).stddev();
   }
   return HUGE_VAL;
@@ -77,7 +86,7 @@ std::vector<v1::Run> RunsToTake(const v1::ListRunsReply& runs,
                          run.state() == v1::RUN_STATE_RUNNING ||
                          run.state() == v1::RUN_STATE_WAITING;
     if (parameters.dataset() != dataset ||
-        parameters.mechanism() != kOfMoments || !run.parent().empty() ||
+        !CanBeAdded(parameters.mechanism()) || !run.parent().empty() ||
         !(goes_on || run.state() == v1::RUN_STATE_COMPLETED))
       continue;
     taken.push_back(run);
@@ -180,13 +189,16 @@ void SayWhatCannotBeAdded(const Session& session, const v1::ListRunsReply& runs,
                           const std::string& dataset) {
   for (const v1::Run& run : runs.runs()) {
     const v1::RunParameters& parameters = run.specification().parameters();
-    if (parameters.dataset() != dataset || parameters.mechanism() != "aimed" ||
+    if (parameters.dataset() != dataset || CanBeAdded(parameters.mechanism()) ||
+        !MechanismHas(parameters.mechanism(), &Mechanism::fits_moments) ||
         run.state() != v1::RUN_STATE_COMPLETED || !run.parent().empty())
       continue;
     *session.environment().err
         << "dpnmf: run " << ShortRunId(run.run_id()) << " on " << dataset
-        << " is of mechanism aimed, whose releases cannot be added: this needs "
-           "a run of moments; train months with --mechanism moments\n";
+        << " is of mechanism " << parameters.mechanism()
+        << ", whose releases cannot be added: this needs a run of "
+        << NamesOfAddable() << "; train months with --mechanism "
+        << NamesOfAddable() << "\n";
     return;
   }
 }
@@ -321,7 +333,7 @@ absl::StatusOr<ExitCode> TrainJointly(
   for (const std::string& dataset : datasets) {
     RunFlags own = flags;
     own.dataset = dataset;
-    own.mechanism = kOfMoments;
+    if (own.mechanism == "auto") own.mechanism = kMomentsMechanism.name;
     JointTerm term;
     DPNMF_ASSIGN_OR_RETURN(term.prepared, PrepareRun(client, own));
     if (!request_id.empty()) {

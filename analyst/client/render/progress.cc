@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/number.h"
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 #include "common/wire/json.h"
 #include "common/wire/run_state.h"
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "analyst/client/render/names.h"
 #include "analyst/client/render/number.h"
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 #include "analyst/client/render/table.h"
 #include "common/base/view.h"
 #include "common/privacy/budget.h"
@@ -506,7 +506,8 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
   const Mechanism* const mechanism = Mechanisms().Find(parameters.mechanism());
   const bool has_dictionary =
       mechanism == nullptr || mechanism->learns_dictionary;
-  if (run.rounds_done() > 0 && parameters.mechanism() == "class_moments") {
+  if (run.rounds_done() > 0 &&
+      MechanismHas(parameters.mechanism(), &Mechanism::draws_people)) {
     lines.push_back({"its people", absl::StrCat("dpnmf synthesise ", id,
                                                 " --count 1000 --output "
                                                 "people.csv")});

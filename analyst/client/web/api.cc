@@ -15,7 +15,7 @@
 #include "analyst/client/matched_parts.h"
 #include "analyst/client/model.h"
 #include "analyst/client/render/names.h"
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 #include "analyst/client/run_flags.h"
 #include "analyst/client/run_id.h"
 #include "analyst/client/web/assets.h"
@@ -24,6 +24,7 @@
 #include "common/base/sha256.h"
 #include "common/base/trace.h"
 #include "common/plot/uplot.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/web/reply.h"
 #include "common/wire/json.h"
 #include "common/wire/receipt.h"
@@ -191,6 +192,19 @@ std::string BudgetJson(const v1::GetBudgetReply& reply) {
                       ",\"reading\":", reading.dump(), "}");
 }
 
+// What the page asks about a mechanism, so that it knows none by name.
+json FactsOfMechanisms() {
+  json facts = json::array();
+  for (const Mechanism* mechanism : Mechanisms().rows())
+    facts.push_back({{"name", std::string(mechanism->name)},
+                     {"summary", std::string(mechanism->summary)},
+                     {"can_be_trained", CanBeTrained(*mechanism)},
+                     {"gives_parts", GivesParts(*mechanism)},
+                     {"for_ratings", mechanism->for_ratings},
+                     {"for_classes", mechanism->for_classes}});
+  return facts;
+}
+
 // Little-endian: the length of a JSON text in eight bytes, the text (blanks up
 // to a multiple of eight), W as floats, by columns.
 std::string Packed(const json& header, const Eigen::MatrixXd& w) {
@@ -230,7 +244,8 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
     return Json(json{{"version", facts_.version},
                      {"server", facts_.server},
                      {"image_width", facts_.image_width},
-                     {"image_order", facts_.image_order}}
+                     {"image_order", facts_.image_order},
+                     {"mechanisms", FactsOfMechanisms()}}
                     .dump());
   if (name == "GET /api/overview") return Overview();
   if (name == "GET /api/budget") {

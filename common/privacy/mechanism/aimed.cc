@@ -34,7 +34,7 @@ std::vector<StageDraft> StagesOfAimed(MuSquared whole, int bits,
   const std::uint64_t rows = parameters.moment_rows;
   const MuSquared first = ShareOf(left, parameters.share_of_moments);
   stages.push_back(
-      {.release = "moments",
+      {.release = std::string(kReleaseOfMoments),
        .rounds = 1,
        .parts = {PartOfProducts("G", rows, rows, true, bits, first, facts)}});
   stages.push_back({.release = "aimed",
@@ -57,6 +57,7 @@ extern const Mechanism kAimedMechanism = {
     .summary =
         "two noised second moments; the first sets the directions of the "
         "second",
+    .fits_moments = true,
     .rounds = RoundsOfAimed,
     .check = CheckMoments,
     .stages = StagesOfAimed,

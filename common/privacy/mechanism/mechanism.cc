@@ -9,10 +9,6 @@
 
 namespace dpnmf {
 
-#define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
-#include "mechanism_names.inc"
-#undef DPNMF_MECHANISM
-
 const NameTable<Mechanism>& Mechanisms() {
 #define DPNMF_MECHANISM(Name) &k##Name##Mechanism,
   static auto& table = *new NameTable<Mechanism>({
@@ -20,6 +16,19 @@ const NameTable<Mechanism>& Mechanisms() {
   });
 #undef DPNMF_MECHANISM
   return table;
+}
+
+bool MechanismHas(std::string_view name, bool Mechanism::*property) {
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  return mechanism != nullptr && mechanism->*property;
+}
+
+bool CanBeTrained(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary || mechanism.draws_people;
+}
+
+bool GivesParts(const Mechanism& mechanism) {
+  return mechanism.learns_dictionary && !mechanism.for_ratings;
 }
 
 RoundsRange AnyRounds(const RunParameters&, const DatasetFacts&) { return {}; }

@@ -62,8 +62,25 @@ struct Mechanism {
   // The run learns a dictionary. Otherwise it is about one that is given, and
   // `dpnmf train` refuses the name.
   bool learns_dictionary = true;
+  // What the run releases is for drawing people (analyst/synthesis.h): that is
+  // its answer, without a dictionary.
+  bool draws_people = false;
   // For data sets of ratings and no others; false: never for them.
   bool for_ratings = false;
+  // For data sets with classes and no others; `check` refuses the rest.
+  bool for_classes = false;
+  // W is fitted to a released second moment, and to what is declared beside it
+  // (priors, an order of the features, a law): such a release can be fitted
+  // again and passed on.
+  bool fits_moments = false;
+  // A request may name the features of its second moment
+  // (LearnerOptions.rows).
+  bool takes_rows = false;
+  // It releases plain sums: several curators may release one together
+  // (common/federation).
+  bool may_be_federated = false;
+  // Releases of runs on other people can be added (analyst/joint_release.h).
+  bool releases_can_be_added = false;
 
   // Numbers of rounds that a run may have, before the data set's own limit.
   RoundsRange (*rounds)(const RunParameters& parameters,
@@ -88,6 +105,24 @@ struct Mechanism {
 
 // All of them, by name.
 const NameTable<Mechanism>& Mechanisms();
+
+// Each of them: kMomentsMechanism is that of moments.cc. For what is made for
+// one mechanism and would be wrong for another (the rule of `auto`, the file of
+// a release); all else asks a field of the descriptor.
+#define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
+#include "mechanism_names.inc"
+#undef DPNMF_MECHANISM
+
+// False for a name of none.
+bool MechanismHas(std::string_view name, bool Mechanism::*property);
+// `dpnmf train` takes the name.
+bool CanBeTrained(const Mechanism& mechanism);
+// The run gives W: parts that can be shown and compared with another run's.
+// One of ratings gives an item model.
+bool GivesParts(const Mechanism& mechanism);
+
+// StagePlan::release of S_G, the second moment: of `moments` and `aimed`.
+inline constexpr std::string_view kReleaseOfMoments = "moments";
 
 // Shared by the files of this folder.
 

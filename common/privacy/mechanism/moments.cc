@@ -74,7 +74,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
   }
   const std::uint64_t rows = parameters.moment_rows;
   stages.push_back(
-      {.release = "moments",
+      {.release = std::string(kReleaseOfMoments),
        .rounds = 1,
        .parts = {PartOfProducts("G", rows, rows, true, bits, left, facts)}});
   if (later > 0) {
@@ -100,6 +100,10 @@ bool Uses(std::string_view field, const RunParameters& parameters,
 extern const Mechanism kMomentsMechanism = {
     .name = "moments",
     .summary = "one noised second moment",
+    .fits_moments = true,
+    .takes_rows = true,
+    .may_be_federated = true,
+    .releases_can_be_added = true,
     .rounds = Rounds,
     .check = CheckMoments,
     .stages = Stages,

@@ -40,6 +40,7 @@ std::vector<StageDraft> Stages(MuSquared whole, int bits,
 extern const Mechanism kStatisticsMechanism = {
     .name = "statistics",
     .summary = "rounds of noised A and B",
+    .may_be_federated = true,
     .rounds = AnyRounds,
     .check = CheckNothing,
     .stages = Stages,

@@ -16,6 +16,7 @@
 #include "common/nmf/gradient_update.h"
 #include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/aimed_moments.h"
 #include "curator/factor/moments.h"
@@ -118,11 +119,13 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
   run.outlier_bound = trial.outlier_bound;
   run.inner_iterations = kDefaultInnerIterations;
   run.share_of_a = kDefaultShareOfA;
-  if (mechanism == "moments" || mechanism == "aimed") {
+  if (mechanism == kMomentsMechanism.name ||
+      mechanism == kAimedMechanism.name) {
     run.moment_rows = static_cast<std::uint32_t>(
         std::min<Index>(place.v.features(), kMaxMomentRows));
-    run.share_of_moments = mechanism == "aimed" ? kDefaultShareOfFirstMoments
-                                                : kDefaultShareOfMoments;
+    run.share_of_moments = mechanism == kAimedMechanism.name
+                               ? kDefaultShareOfFirstMoments
+                               : kDefaultShareOfMoments;
     DPNMF_ASSIGN_OR_RETURN(
         const MuSquared cost,
         LargestCost(trial.conversion, trial.epsilon, trial.delta));
@@ -223,10 +226,11 @@ absl::StatusOr<Learned> LearnMoments(const Workplace& place) {
   Learned learned;
   Stopwatch watch;
   const bool all = place.v.features() <= kMaxMomentRows;
-  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
-                         place.trial.method == Method::kAimed
-                             ? PlanOf(place, "aimed", all ? 2 : 3)
-                             : PlanOf(place, "moments", all ? 1 : 2));
+  DPNMF_ASSIGN_OR_RETURN(
+      const RunPlan plan,
+      place.trial.method == Method::kAimed
+          ? PlanOf(place, kAimedMechanism.name, all ? 2 : 3)
+          : PlanOf(place, kMomentsMechanism.name, all ? 1 : 2));
   SeededNoise noise = NoiseOf(place.trial);
   DPNMF_ASSIGN_OR_RETURN(
       learned.w, FitMoments(place, plan, NoisedMean(place.users(), &noise)));
@@ -302,8 +306,9 @@ NoiseOfRound NoisedSums(const Workplace& place, const NoisedMean& noised,
 }
 
 absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
-  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
-                         PlanOf(place, "statistics", place.trial.rounds));
+  DPNMF_ASSIGN_OR_RETURN(
+      const RunPlan plan,
+      PlanOf(place, kStatisticsMechanism.name, place.trial.rounds));
   SeededNoise noise = NoiseOf(place.trial);
   const NoisedMean noised(place.users(), &noise);
   const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
@@ -325,8 +330,9 @@ absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
 
 // What the curator publishes is W A - B of the same noised means.
 absl::StatusOr<Learned> LearnGradient(const Workplace& place) {
-  DPNMF_ASSIGN_OR_RETURN(const RunPlan plan,
-                         PlanOf(place, "gradient", place.trial.rounds));
+  DPNMF_ASSIGN_OR_RETURN(
+      const RunPlan plan,
+      PlanOf(place, kGradientMechanism.name, place.trial.rounds));
   SeededNoise noise = NoiseOf(place.trial);
   const NoisedMean noised(place.users(), &noise);
   const double stddev_a = noised.Stddev(plan.stages[0].parts[0]);
@@ -511,13 +517,13 @@ absl::StatusOr<Learned> LearnBy(const Workplace& place) {
 std::string_view NameOf(Method method) {
   switch (method) {
     case Method::kMoments:
-      return "moments";
+      return kMomentsMechanism.name;
     case Method::kAimed:
-      return "aimed";
+      return kAimedMechanism.name;
     case Method::kStatistics:
-      return "statistics";
+      return kStatisticsMechanism.name;
     case Method::kGradient:
-      return "gradient";
+      return kGradientMechanism.name;
     case Method::kPaper:
       return "paper";
     case Method::kPaperNndsvd:

@@ -131,11 +131,13 @@ std::vector<Method> MethodsOf(const EvaluateOptions& options) {
   add(Names(options, "none") || all, Method::kNone);
   add(Names(options, "mean") || all, Method::kMean);
   add(!options.priors.empty(), Method::kPrior);
-  add(Names(options, "moments") || all || (automatic && off), Method::kMoments);
-  add(Names(options, "aimed") || all || (automatic && off), Method::kAimed);
-  add(Names(options, "statistics") || all || (automatic && on),
+  add(Names(options, NameOf(Method::kMoments)) || all || (automatic && off),
+      Method::kMoments);
+  add(Names(options, NameOf(Method::kAimed)) || all || (automatic && off),
+      Method::kAimed);
+  add(Names(options, NameOf(Method::kStatistics)) || all || (automatic && on),
       Method::kStatistics);
-  add(Names(options, "gradient") || all, Method::kGradient);
+  add(Names(options, NameOf(Method::kGradient)) || all, Method::kGradient);
   add(Names(options, "paper") || all, Method::kPaper);
   const bool nndsvd =
       Names(options, "paper-nndsvd") || (all && options.is_public);

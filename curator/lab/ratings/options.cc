@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "curator/import/ratings.h"
 #include "curator/lab/evaluate/options.h"
 #include "curator/lab/ratings/baselines.h"
@@ -72,7 +73,7 @@ std::string_view NameOf(RatingsMethod method) {
     case RatingsMethod::kPublished:
       return "published";
     case RatingsMethod::kRatings:
-      return "ratings";
+      return kRatingsMechanism.name;
   }
   return "";
 }

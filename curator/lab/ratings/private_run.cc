@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
 #include "common/ratings/learner.h"
 #include "common/ratings/person.h"
@@ -114,7 +115,7 @@ std::uint64_t PeopleOf(std::span<const WeightedPeople> groups,
 
 RunParameters ParametersOf(const PrivateRunOptions& options) {
   RunParameters run;
-  run.mechanism = "ratings";
+  run.mechanism = kRatingsMechanism.name;
   run.rank = options.rank;
   run.rounds = options.rounds;
   run.epsilon = options.epsilon;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/nmf/class_model.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "curator/factor/class_moments.h"
 #include "curator/lab/attack/attack.h"
 #include "curator/lab/synthesise/classifier.h"
@@ -18,7 +19,7 @@ namespace {
 RunParameters MeasuredRun(const DatasetFacts& facts, double epsilon,
                           double delta) {
   RunParameters parameters;
-  parameters.mechanism = "class_moments";
+  parameters.mechanism = kClassMomentsMechanism.name;
   parameters.rank = parameters.rounds = 1;
   parameters.epsilon = epsilon;
   parameters.delta = delta;

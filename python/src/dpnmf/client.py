@@ -35,6 +35,8 @@ from dpnmf.results import (
 from dpnmf.v1 import analyst_pb2, analyst_pb2_grpc, curator_pb2
 
 _RUN_DIGITS = 32
+# Mechanisms whose last release W is fitted to (Mechanism::fits_moments of the server).
+_FIT_MOMENTS = ("aimed", "moments")
 _FIRST_PAUSE, _LARGEST_PAUSE, _GIVE_UP_AFTER = 0.5, 10.0, 120.0
 
 
@@ -253,7 +255,7 @@ class Client:
         """Second moments follow from neither rank nor seed."""
         asked = plan.message.specification.parameters
         last = plan.message.plan.stages[-1].release if plan.message.plan.stages else ""
-        if asked.mechanism not in ("moments", "aimed") or last != asked.mechanism:
+        if asked.mechanism not in _FIT_MOMENTS or last != asked.mechanism:
             return
         for run in runs:
             held = analyst_pb2.RunSpecification()

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyst/client/web/api.h"
+#include "common/privacy/mechanism/mechanism.h"
 #include "common/web/door.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -199,6 +200,32 @@ TEST_F(WebApi, FactsSayHowPicturesAreFilled) {
   const auto facts = nlohmann::json::parse(Get("/api/facts").body);
   EXPECT_EQ(facts["image_width"], 3);
   EXPECT_EQ(facts["image_order"], "column");
+}
+
+// The page builds its choice of mechanisms from these, and asks them what a run
+// gives.
+TEST_F(WebApi, FactsTellWhatEachMechanismCanDo) {
+  const auto reply = nlohmann::json::parse(Get("/api/facts").body);
+  std::map<std::string, nlohmann::json> facts;
+  for (const auto& one : reply["mechanisms"]) facts[one["name"]] = one;
+  ASSERT_EQ(facts.size(), Mechanisms().rows().size());
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    const nlohmann::json& one = facts.at(std::string(mechanism->name));
+    EXPECT_EQ(one["summary"], std::string(mechanism->summary));
+    // As `dpnmf train` takes the name.
+    nlohmann::json form = Form();
+    form["mechanism"] = one["name"];
+    const HttpReply planned = Post("/api/plan", form);
+    EXPECT_EQ(one["can_be_trained"], planned.status == 200) << planned.body;
+  }
+  EXPECT_EQ(facts["aimed"]["can_be_trained"], true);
+  EXPECT_EQ(facts["objective"]["can_be_trained"], false);
+  for (const char* name : {"aimed", "gradient", "moments", "statistics"})
+    EXPECT_EQ(facts[name]["gives_parts"], true) << name;
+  for (const char* name : {"class_moments", "objective", "ratings"})
+    EXPECT_EQ(facts[name]["gives_parts"], false) << name;
+  EXPECT_EQ(facts["class_moments"]["for_classes"], true);
+  EXPECT_EQ(facts["ratings"]["for_ratings"], true);
 }
 
 TEST_F(WebApi, OverviewHasTheReadingsOfTheTables) {

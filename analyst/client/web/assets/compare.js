@@ -22,7 +22,7 @@ function cosineCell(cosine) {
 
 export async function compareView({holder, heading, words, signal, facts}) {
   const {runs} = await calls.get('/api/runs', {}, signal);
-  const usable = runs.filter((run) => run.rounds_done > 0 && !['ratings', 'objective'].includes(run.specification.parameters.mechanism));
+  const usable = runs.filter((run) => run.rounds_done > 0 && models.givesParts(facts, run));
   fill(holder, heading('Compare two runs'));
   if (usable.length < 2)
     return holder.append(empty('Two runs are needed', 'There are fewer than two runs with parts. A refit of a run is free and counts as one.',

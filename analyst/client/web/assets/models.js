@@ -25,6 +25,10 @@ export async function partFacts(run, signal) {
   return parts;
 }
 
+// Of a mechanism that this program does not know, W is asked for all the same.
+export const givesParts = (facts, run) =>
+  facts.mechanisms.find((one) => one.name === run.specification.parameters.mechanism)?.gives_parts ?? true;
+
 // Runs that have paid for second moments: others are fitted with their release, for nothing.
 export const runsAsPriors = (runs) => runs.filter((run) => !run.parent && run.rounds_done > 0 &&
   run.plan?.stages?.some((stage) => stage.release === 'moments'));

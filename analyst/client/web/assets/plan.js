@@ -10,10 +10,6 @@ const STEPS = 400;
 const epsilonAt = (step, most) => Number((LEAST * (most / LEAST) ** (step / STEPS)).toPrecision(3));
 const stepAt = (epsilon, most) => Math.round(STEPS * Math.log(epsilon / LEAST) / Math.log(most / LEAST));
 
-const MECHANISMS = [['auto', 'chosen for you'], ['moments', 'moments: one release, fitted at no further cost'],
-  ['statistics', 'statistics: rounds of A and B'], ['gradient', 'gradient: rounds of gradients'],
-  ['class_moments', 'class moments: for labelled people'], ['ratings', 'ratings']];
-
 function noise(plan) {
   return table('Noise of a round', [
     {title: 'Release', of: (row) => row.release},
@@ -59,7 +55,7 @@ const commandOf = (form, verb) => `dpnmf ${verb} --dataset ${form.dataset}` + (f
   (form.rounds ? ` --rounds ${form.rounds}` : '') + (form.outliers ? ' --outliers on' : '') +
   (form.seed ? ` --seed ${form.seed}` : '') + (form.prior && verb !== 'plan' ? ` --prior run:${form.prior}` : '') + (form.hopeless ? ' --hopeless' : '');
 
-export async function planView({holder, heading, signal, query, persist}) {
+export async function planView({holder, heading, signal, query, facts, persist}) {
   const {datasets: {datasets}} = await calls.get('/api/overview', {}, signal);
   if (datasets.length === 0)
     return fill(holder, heading('Plan a run'),
@@ -75,7 +71,8 @@ export async function planView({holder, heading, signal, query, persist}) {
   const rankSlider = h('input', {type: 'range', min: 1, 'aria-label': 'Parts, as a slider'});
   const epsilon = h('input', {id: 'epsilon', type: 'number', min: 0, step: 'any', inputmode: 'decimal', required: true});
   const epsilonSlider = h('input', {id: 'epsilon-slider', type: 'range', min: 0, max: STEPS, 'aria-label': 'Epsilon, as a slider'});
-  const mechanism = h('select', {id: 'mechanism'}, MECHANISMS.map(([name, words]) => h('option', {value: name}, words)));
+  const mechanism = h('select', {id: 'mechanism'}, h('option', {value: 'auto'}, 'chosen for you'),
+    facts.mechanisms.filter((one) => one.can_be_trained).map(({name, summary}) => h('option', {value: name}, `${name}: ${summary}`)));
   const rounds = h('input', {id: 'rounds', type: 'number', min: 1, inputmode: 'numeric', placeholder: 'by the mechanism'});
   const seed = h('input', {id: 'seed', type: 'number', min: 0, value: '0', inputmode: 'numeric'});
   const prior = h('select', {id: 'prior'});
@@ -118,8 +115,9 @@ export async function planView({holder, heading, signal, query, persist}) {
       datasets.find((one) => one.name === run.specification.parameters.dataset)?.features === dataset.features).map(priorOption));
     if ([...prior.options].some((option) => option.value === kept)) prior.value = kept;
     for (const option of mechanism.options) {
-      option.hidden = option.disabled = option.value === 'class_moments' && !dataset.classes ||
-        (option.value === 'ratings') !== Boolean(dataset.ratings) && option.value !== 'auto';
+      const of = facts.mechanisms.find((one) => one.name === option.value);
+      option.hidden = option.disabled = Boolean(of) &&
+        (of.for_classes && !dataset.classes || of.for_ratings !== Boolean(dataset.ratings));
       if (option.disabled && option.selected) mechanism.value = 'auto';
     }
   }

@@ -127,8 +127,8 @@ function partsSection(now, facts, signal, persist) {
     } catch (error) {
       if (mine !== loads) return;
       if (error.isUnreachable || error.name === 'AbortError') throw error;
-      const message = error.code === 'model-not-ready' ? empty('No parts yet', 'W comes with the first release.')
-        : error.code === 'run-not-dictionary' ? h('p', {class: 'note'}, error.message) : problem(error);
+      const message = error.code === 'model-not-ready' && models.givesParts(facts, run) ? empty('No parts yet', 'W comes with the first release.')
+        : ['model-not-ready', 'run-not-dictionary'].includes(error.code) ? h('p', {class: 'note'}, error.message) : problem(error);
       fill(holder, h('h2', {}, 'Parts'), message);
       return;
     }
@@ -297,7 +297,7 @@ export async function runView({holder, heading, words, signal, facts, persist}) 
   function drawHead() {
     parts.node.dataset.state = holder.dataset.state = stateName(run.state);
     fill(chip, stateChip(run.state));
-    if (hasEnded(run.state)) fill(next, h('a', {class: 'button plain', href: '#/compare/' + id}, 'Compare with …'));
+    if (hasEnded(run.state)) fill(next, models.givesParts(facts, run) && h('a', {class: 'button plain', href: '#/compare/' + id}, 'Compare with …'));
     fill(account,
       voidMark(run.void_since),
       run.error ? h('div', {class: 'problem'}, h('p', {}, run.error), h('p', {class: 'code'}, run.error_code)) : null,

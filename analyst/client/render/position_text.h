@@ -1,7 +1,7 @@
 // A ledger position as text: what is spent, and the largest run that still fits
 // (common/privacy/budget.h). "unknown" if the position cannot be read.
-#ifndef DPNMF_ANALYST_CLIENT_RENDER_READINGS_H_
-#define DPNMF_ANALYST_CLIENT_RENDER_READINGS_H_
+#ifndef DPNMF_ANALYST_CLIENT_RENDER_POSITION_TEXT_H_
+#define DPNMF_ANALYST_CLIENT_RENDER_POSITION_TEXT_H_
 
 #include <string>
 
@@ -24,4 +24,4 @@ std::string CostWithText(const v1::LedgerPosition& position,
 
 }  // namespace dpnmf::cli
 
-#endif  // DPNMF_ANALYST_CLIENT_RENDER_READINGS_H_
+#endif  // DPNMF_ANALYST_CLIENT_RENDER_POSITION_TEXT_H_

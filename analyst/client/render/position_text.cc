@@ -1,4 +1,4 @@
-#include "analyst/client/render/readings.h"
+#include "analyst/client/render/position_text.h"
 
 #include "absl/status/statusor.h"
 #include "common/base/digits.h"
