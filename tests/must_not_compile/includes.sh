@@ -52,6 +52,10 @@ forbid '^#include "curator/(import/([^if]|i[^t]|f[^e])|(draft|maintenance|publis
 # gate or the noise is near them.
 forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|maintenance|publish|commands)/' \
   curator/recommend
+# Of the analysts' service they have who may call alone; what that header includes is
+# held by the include root of their layer.
+forbid '^#include "curator/serve/([^a]|a[^c])' curator/recommend
+if grep -n 'LAYER curator' curator/recommend/CMakeLists.txt; then bad=1; fi
 # What publishes a table reads drafts, the ledger and stored releases: it computes and draws nothing.
 forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|serve|recommend|maintenance|commands|web|lab)/' \
   curator/publish
