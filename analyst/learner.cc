@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/trace.h"
+#include "common/base/without_exceptions.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
 
@@ -124,7 +125,8 @@ Learner::Outcome Learner::RunOnce() {
       record_.run.specification().parameters().dataset());
   const TraceScope scope(stream->trace().value_or(run_scope.trace()));
   control_->Attach(stream.get());
-  const absl::Status status = TrainOn(stream.get());
+  const absl::Status status =
+      WithoutExceptions([&] { return TrainOn(stream.get()); });
   control_->Attach(nullptr);
   return status.ok() ? Outcome::kEnded : HandleFailure(status);
 }
@@ -145,11 +147,15 @@ absl::Status Learner::TrainOn(RunStream* stream) {
     const std::uint32_t round = record_.run.rounds_done() + 1;
     // A run that is being ended still fetches what it has paid for.
     if (ending() && (round_refused_ || round >= opened->next_round)) break;
-    const absl::Status status = OneRound(stream, *opened, round);
+    // What throws once, such as a fit that there is no memory for, would throw
+    // again.
+    const absl::Status status =
+        WithoutExceptions([&] { return OneRound(stream, *opened, round); });
     round_refused_ = !status.ok() && !IsTransient(status);
     DPNMF_RETURN_IF_ERROR(status);
   }
-  const absl::StatusOr<ClosedRun> closed = stream->Close();
+  const absl::StatusOr<ClosedRun> closed =
+      WithoutExceptions([&] { return stream->Close(); });
   close_refused_ = !closed.ok() && !IsTransient(closed.status());
   return closed.ok() ? StoreEnd(closed->ledger) : closed.status();
 }
@@ -273,7 +279,9 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     facts.progress = [this](double share) {
       if (control_->SetLearning(share)) on_change_();
     };
-    updated = kind.release->update(result.parts, facts, &finished.state);
+    updated = WithoutExceptions([&] {
+      return kind.release->update(result.parts, facts, &finished.state);
+    });
     control_->SetLearning(-1);
     // Broken off: the same request gets the same bytes later.
     if (control_->stopped() && absl::IsCancelled(updated)) return updated;
@@ -412,8 +420,7 @@ absl::Status Learner::BeginFailing(const absl::Status& failure) {
       {opened_ && !close_refused_, cancelled, code == "budget-exhausted"});
   if (change.state != v1::RUN_STATE_CANCELLED &&
       record_.run.error_code().empty()) {
-    change.error = std::string(failure.message());
-    change.error_code = code.empty() ? "internal-error" : code;
+    change.SetError(failure);
   }
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));

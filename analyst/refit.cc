@@ -16,6 +16,7 @@
 #include "common/base/parallel.h"
 #include "common/base/sha256.h"
 #include "common/base/trace.h"
+#include "common/base/without_exceptions.h"
 #include "common/nmf/dictionary.h"
 
 namespace dpnmf::analyst {
@@ -65,7 +66,8 @@ class Fit {
     }
     const auto begin = std::chrono::steady_clock::now();
     LearnerState figures;  // of the fit
-    const absl::StatusOr<Eigen::MatrixXd> w = FitW(&figures);
+    const absl::StatusOr<Eigen::MatrixXd> w =
+        WithoutExceptions([&] { return FitW(&figures); });
     control_->SetLearning(-1);
     if (control_->stopped()) return absl::OkStatus();
     if (!w.ok() && control_->cancelled())
@@ -122,9 +124,7 @@ class Fit {
     change.event = NothingCharged();
     change.event.set_rounds(rounds());
     if (!failure.ok()) {
-      const std::string code = ReasonCode(failure);
-      change.error = std::string(failure.message());
-      change.error_code = code.empty() ? "internal-error" : code;
+      change.SetError(failure);
       change.event.set_message(*change.error);
     }
     DPNMF_RETURN_IF_ERROR(store_->ChangeState(run_id_, change));

@@ -15,6 +15,7 @@
 #include "analyst/run_order.h"
 #include "common/base/error.h"
 #include "common/base/sha256.h"
+#include "common/base/without_exceptions.h"
 #include "common/privacy/mechanism/mechanism.h"
 #include "common/wire/convert.h"
 #include "common/wire/plan_refusal.h"
@@ -523,6 +524,18 @@ void RunManager::Announce() {
   changed_.notify_all();
 }
 
+void RunManager::Carry(const std::string& run_id, bool fitted_here,
+                       RunControl* control) {
+  const auto announce = [this] { Announce(); };
+  if (fitted_here) {
+    FitStoredRun(run_id, store_, control, settings_.learner, announce);
+  } else {
+    Learner(run_id, store_, curator_, control, settings_.learner, announce)
+        .Run();
+  }
+  ForgetOldRuns();
+}
+
 void RunManager::Work() {
   while (true) {
     std::string run_id;
@@ -541,16 +554,14 @@ void RunManager::Work() {
       queue_.erase(next);
       untouched_.erase(run_id);
     }
+    // A run whose end cannot be written down stays as it is stored, as after a
+    // stop; the worker goes on with the next one.
     ShowRuns(1);
-    const auto announce = [this] { Announce(); };
-    if (fitted_here) {
-      FitStoredRun(run_id, store_, &control, settings_.learner, announce);
-    } else {
-      Learner(run_id, store_, curator_, &control, settings_.learner, announce)
-          .Run();
-    }
+    WithoutExceptions([&] {
+      Carry(run_id, fitted_here, &control);
+      return absl::OkStatus();
+    }).IgnoreError();
     ShowRuns(-1);
-    ForgetOldRuns();
     MutexLock lock(&mutex_);
     active_.erase(run_id);
     ++announcements_;

@@ -144,6 +144,8 @@ class RunManager {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A worker's life: takes runs from the queue, one at a time.
   void Work();
+  // One run, until it has ended or its control was stopped.
+  void Carry(const std::string& run_id, bool fitted_here, RunControl* control);
   void Announce();
   void ForgetOldRuns();
   // RunControl::learning of a run at work, else below 0.

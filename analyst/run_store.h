@@ -100,6 +100,10 @@ struct StateChange {
   std::optional<v1::RunPlan> plan;
   std::optional<std::string> error, error_code;
   v1::RunEvent event;  // its cursor and state are set by the store
+
+  // The error as clients read it. One without a code is "internal-error" and a
+  // fixed sentence; its own goes to the log.
+  void SetError(const absl::Status& failure);
 };
 
 struct Model {

@@ -8,14 +8,17 @@
 #   {nmf, proto} <- federation <- {curator, analyst}
 #   plot <- {lab, client}
 #   base <- web <- {client, operator_page};  base <- control <- {curator, operator_page}
+#   access <- caller_access <- {recommend, curator};  {numeric, server} <- recommend <- curator
 #   nmf <- numeric <- {curator, lab}
 #
 # numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
 # no layer may use it. recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
-# else of it.
+# else of it. recommend: lists for people; of curator/serve they may use who may call
+# (caller_access) and nothing else.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
+set(DPNMF_MAY_USE_caller_access base access caller_access)
 set(DPNMF_MAY_USE_cli base cli)
 set(DPNMF_MAY_USE_plot)
 set(DPNMF_MAY_USE_web base web)
@@ -33,12 +36,14 @@ set(DPNMF_MAY_USE_server_commands base cli proto wire tls server server_commands
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
 set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
-set(DPNMF_MAY_USE_curator base access cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric curator)
+set(DPNMF_MAY_USE_recommend base access caller_access privacy nmf proto recommend_proto wire tls server numeric recommend)
+set(DPNMF_MAY_USE_curator base access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric curator)
 set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
 set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server server_commands doctor analyst)
 
 set(DPNMF_LINKS_base common/base)
 set(DPNMF_LINKS_access common/base common/access)
+set(DPNMF_LINKS_caller_access common/base common/access curator/serve/access.h)
 set(DPNMF_LINKS_cli common/base common/cli)
 set(DPNMF_LINKS_plot common/plot)
 set(DPNMF_LINKS_web common/base common/web)
@@ -60,12 +65,14 @@ set(DPNMF_LINKS_servers common/base common/access common/cli common/privacy comm
   common/tls common/server common/server_commands common/doctor)
 set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
   curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
+set(DPNMF_LINKS_recommend common/base common/access common/privacy common/nmf common/ratings common/wire common/tls common/server
+  curator/data curator/serve/access.h curator/recommend)
 set(DPNMF_LINKS_client common/base common/cli common/plot common/web common/privacy common/nmf common/ratings common/wire common/tls common/doctor
   analyst/client)
 set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} analyst)
 set(DPNMF_LINKS_test common curator analyst tests)
 
-foreach(layer base access cli plot web control operator_page privacy nmf wire federation tls server server_commands doctor numeric lab curator client analyst test)
+foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire federation tls server server_commands doctor numeric lab recommend curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

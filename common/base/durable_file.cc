@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/disk_error.h"
@@ -74,6 +75,22 @@ absl::Status WriteFile(const std::string& path, int flags, mode_t mode,
   DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), Text(body), path));
   DPNMF_RETURN_IF_ERROR(Sync(file.value(), path));
   return file.Close(path);
+}
+
+absl::Status RemoveTree(const std::string& path) {
+  std::error_code error;
+  const auto about = std::filesystem::symlink_status(path, error);
+  if (!std::filesystem::is_directory(about)) {
+    return DPNMF_SYSTEM(unlink)(path.c_str()) == 0 || errno == ENOENT
+               ? absl::OkStatus()
+               : StorageFailed("remove", path);
+  }
+  const std::vector<std::string> entries = EntriesOf(path, &error);
+  if (error) return StorageFailed("list", path, error.value());
+  for (const std::string& entry : entries)
+    DPNMF_RETURN_IF_ERROR(RemoveTree(entry));
+  return DPNMF_SYSTEM(rmdir)(path.c_str()) == 0 ? absl::OkStatus()
+                                                : StorageFailed("remove", path);
 }
 
 }  // namespace
@@ -222,6 +239,14 @@ absl::Status RemoveFile(const std::string& path) {
              : StorageFailed("remove", path);
 }
 
+absl::Status RemoveTreeDurably(const std::string& path) {
+  DPNMF_RETURN_IF_ERROR(RemoveTree(path));
+  std::error_code error;
+  const std::string parent = ParentOf(path);
+  return std::filesystem::exists(parent, error) ? SyncDirectory(parent)
+                                                : absl::OkStatus();
+}
+
 absl::StatusOr<StagedFile> StagedFile::Create(const std::string& directory,
                                               const std::string& name) {
   std::string path = absl::StrCat(directory, "/", name, ".new");
@@ -271,6 +296,59 @@ absl::Status StagedFile::PublishAs(const std::string& name) {
   return SyncDirectory(directory_);
 }
 
+GrowingFile::GrowingFile(const std::string& path)
+    : path_(path), staged_(absl::StrCat(path, ".", ::getpid(), ".partial")) {}
+
+absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
+  GrowingFile file(path);
+  file.descriptor_ = DPNMF_SYSTEM(open)(
+      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate);
+  if (file.descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    // Of a process that was killed and had this number.
+    DPNMF_SYSTEM(unlink)(file.staged_.c_str());
+    file.descriptor_ = DPNMF_SYSTEM(open)(
+        file.staged_.c_str(),
+        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate);
+    file.named_ = file.descriptor_ >= 0;
+  }
+  if (file.descriptor_ < 0) return StorageFailed("create", path);
+  return file;
+}
+
+GrowingFile::GrowingFile(GrowingFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      staged_(std::move(other.staged_)),
+      named_(std::exchange(other.named_, false)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+GrowingFile::~GrowingFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (named_) DPNMF_SYSTEM(unlink)(staged_.c_str());
+}
+
+absl::Status GrowingFile::Append(std::string_view bytes) {
+  return WriteAll(descriptor_, bytes, path_);
+}
+
+absl::Status GrowingFile::Publish() {
+  DPNMF_RETURN_IF_ERROR(Sync(descriptor_, path_));
+  const std::string file = absl::StrCat("/proc/self/fd/", descriptor_);
+  const auto link_to = [&file](const std::string& to) {
+    return DPNMF_SYSTEM(linkat)(AT_FDCWD, file.c_str(), AT_FDCWD, to.c_str(),
+                                AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (!named_) {
+    if (link_to(path_)) return SyncParent(path_);
+    if (errno != EEXIST) return StorageFailed("create", path_);
+    DPNMF_SYSTEM(unlink)(staged_.c_str());
+    named_ = link_to(staged_);
+    if (!named_) return StorageFailed("create", staged_);
+  }
+  DPNMF_RETURN_IF_ERROR(RenameOver(staged_, path_));
+  named_ = false;
+  return SyncParent(path_);
+}
+
 absl::StatusOr<TemporaryDirectory> TemporaryDirectory::Create(
     const std::string& parent, std::string_view prefix) {
   std::string path = absl::StrCat(parent, "/", View(prefix), ::getpid());
@@ -287,8 +365,7 @@ TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
       path_(std::exchange(other.path_, {})) {}
 
 TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  if (!path_.empty()) RemoveTreeDurably(path_).IgnoreError();
 }
 
 absl::Status TemporaryDirectory::Publish(const std::string& target) {

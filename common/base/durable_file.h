@@ -1,5 +1,6 @@
 // Files and directories that are on the disk when a call returns, also after a
-// power cut. Every write, sync and rename goes through common/base/failpoint.h.
+// power cut. Every write, sync, rename and removal goes through
+// common/base/failpoint.h.
 //
 // Every error is UNAVAILABLE "storage-failed" (the disk's fault, nothing to do
 // with a request) unless it says otherwise; the sentence names the path, the
@@ -81,6 +82,11 @@ absl::Status RenameOver(const std::string& from, const std::string& to);
 absl::Status RenameNew(const std::string& from, const std::string& to);
 // Removes a file's name; fails if there is none.
 absl::Status RemoveFile(const std::string& path);
+// Removes a file, a link, or a directory with all that is in it; follows no
+// link, unless another user who may write there puts one in its way. Syncs the
+// directory that held it, also if nothing is there: whoever removed it may have
+// been stopped before that.
+absl::Status RemoveTreeDurably(const std::string& path);
 
 // A file written under another name (final name + ".new"), synced, then renamed
 // over the final name. Removed when destroyed unpublished.
@@ -107,6 +113,30 @@ class StagedFile {
   StagedFile(std::string directory, std::string path, int descriptor);
   std::string directory_;
   std::string path_;  // empty once published
+  int descriptor_ = -1;
+};
+
+// A file of mode 0600 that grows piece by piece and has no name until it is
+// whole: a process that is killed leaves nothing of it. Where the file system
+// has no files without a name (NFS) it is PATH.PID.partial until then; so it is
+// elsewhere too between two calls of Publish, if a file is replaced.
+class GrowingFile {
+ public:
+  static absl::StatusOr<GrowingFile> Create(const std::string& path);
+  ~GrowingFile();
+  GrowingFile(GrowingFile&& other) noexcept;
+  GrowingFile& operator=(GrowingFile&&) = delete;
+
+  absl::Status Append(std::string_view bytes);
+  // Syncs it, puts it in the place of what stands at the path, and syncs the
+  // directory. Once only.
+  absl::Status Publish();
+
+ private:
+  explicit GrowingFile(const std::string& path);
+  std::string path_;
+  std::string staged_;  // its name before it is published, if it has one
+  bool named_ = false;  // by staged_
   int descriptor_ = -1;
 };
 

@@ -1,7 +1,9 @@
 // Failpoints: places at which a test makes a program stop, fail or lose what it
-// has not synced. They stand at every write, sync, rename, send and receive of
-// the two servers, and of the import: common/base/durable_file.cc and
-// audit_log.cc make all writes but those of SQLite.
+// has not synced. They stand at every write, sync, rename and removal of files:
+// common/base/durable_file.cc and audit_log.cc make all of them but those of
+// SQLite (wall.includes holds it). They stand at every send and receive of
+// CuratorService and AnalystService; RecommendService, the control socket and
+// the socket of the ranks have none.
 //
 // In a shipped program each macro is the plain call and nothing else; only
 // libraries made by dpnmf_with_failpoints (cmake/Failpoints.cmake), which tests
@@ -67,7 +69,12 @@ class System {
   virtual int RenameNew(const char* from, const char* to) {
     return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
   }
+  // Gives a file without a name the name; fails if it is taken.
+  virtual int Link(const char* file, const char* to) {
+    return ::linkat(AT_FDCWD, file, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
+  }
   virtual int Unlink(const char* path) { return ::unlink(path); }
+  virtual int RemoveDirectory(const char* path) { return ::rmdir(path); }
   virtual int MakeDirectory(const char* path, mode_t mode) {
     return ::mkdir(path, mode);
   }
@@ -119,7 +126,15 @@ inline int renameat2(int /*AT_FDCWD*/, const char* from, int /*AT_FDCWD*/,
                      const char* to, unsigned /*RENAME_NOREPLACE*/) {
   return CurrentSystem().RenameNew(from, to);
 }
+// As the product calls it: `file` is /proc/self/fd/N.
+inline int linkat(int /*AT_FDCWD*/, const char* file, int /*AT_FDCWD*/,
+                  const char* to, int /*AT_SYMLINK_FOLLOW*/) {
+  return CurrentSystem().Link(file, to);
+}
 inline int unlink(const char* path) { return CurrentSystem().Unlink(path); }
+inline int rmdir(const char* path) {
+  return CurrentSystem().RemoveDirectory(path);
+}
 inline int mkdir(const char* path, mode_t mode) {
   return CurrentSystem().MakeDirectory(path, mode);
 }

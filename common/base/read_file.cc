@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -57,6 +58,15 @@ absl::StatusOr<std::string> ReadFile(const std::string& path,
   }
   content.resize(filled);
   return content;
+}
+
+std::vector<std::string> EntriesOf(const std::string& directory,
+                                   std::error_code* error) {
+  std::vector<std::string> entries;
+  for (std::filesystem::directory_iterator at(directory, *error), end;
+       !*error && at != end; at.increment(*error))
+    entries.push_back(at->path());
+  return entries;
 }
 
 }  // namespace dpnmf

@@ -1,10 +1,12 @@
-// A whole file as a string.
+// A whole file as a string, a whole directory as a list.
 #ifndef DPNMF_COMMON_BASE_READ_FILE_H_
 #define DPNMF_COMMON_BASE_READ_FILE_H_
 
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -27,6 +29,11 @@ inline constexpr std::size_t kOwnFileLimit =
 // also for a directory. Callers that promise another code replace the status.
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      std::size_t max_bytes);
+
+// The paths of what is in a directory, in no order. With an error the list may
+// lack some; the range-for over a directory_iterator would throw there.
+std::vector<std::string> EntriesOf(const std::string& directory,
+                                   std::error_code* error);
 
 }  // namespace dpnmf
 

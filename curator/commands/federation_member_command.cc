@@ -46,9 +46,8 @@ absl::Status CheckFlags(const MemberFlags& flags) {
 
 absl::StatusOr<ExitCode> PrintMember(const MemberFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckFlags(flags));
-  DPNMF_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Dataset> dataset,
-      Dataset::Open(DatasetDirectory(flags.data_dir, flags.dataset)));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
+                         Dataset::OpenNamed(flags.data_dir, flags.dataset));
   DPNMF_ASSIGN_OR_RETURN(const ReceiptSigner receipts,
                          ReceiptSigner::Open(flags.data_dir, nullptr));
   Print(absl::StrCat("{\"name\": \"", flags.name, "\", \"dataset\": \"",

@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/csv.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/base/parallel.h"
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/open_recommender.h"
-#include "curator/commands/private_file.h"
 #include "curator/recommend/reply.h"
 
 namespace dpnmf::curator {
@@ -163,7 +163,7 @@ absl::Status ForAll(const RecommendFlags& flags, const ListOptions& options,
                                          start)
         .count();
   };
-  DPNMF_ASSIGN_OR_RETURN(PrivateFile file, PrivateFile::Create(flags.output));
+  DPNMF_ASSIGN_OR_RETURN(GrowingFile file, GrowingFile::Create(flags.output));
   const NamedItemModel& model = opened.recommender.model();
   std::vector<std::string> titles;  // "id,name"
   for (std::size_t i = 0; i < model.items.size(); ++i) {
@@ -203,9 +203,8 @@ absl::Status ForAll(const RecommendFlags& flags, const ListOptions& options,
 
 absl::StatusOr<ExitCode> Run(const RecommendFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckFlags(flags));
-  DPNMF_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Dataset> dataset,
-      Dataset::Open(DatasetDirectory(flags.data_dir, flags.name)));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
+                         Dataset::OpenNamed(flags.data_dir, flags.name));
   DPNMF_ASSIGN_OR_RETURN(
       const OpenedRecommender opened,
       OpenRecommender(flags.data_dir, *dataset, flags.model, nullptr));

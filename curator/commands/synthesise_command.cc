@@ -78,9 +78,8 @@ absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
   // Open would make a ledger where there is none.
   DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
   std::vector<std::unique_ptr<Dataset>> datasets;
-  DPNMF_ASSIGN_OR_RETURN(
-      datasets.emplace_back(),
-      Dataset::Open(DatasetDirectory(options.data_dir, options.name)));
+  DPNMF_ASSIGN_OR_RETURN(datasets.emplace_back(),
+                         Dataset::OpenNamed(options.data_dir, options.name));
   DPNMF_RETURN_IF_ERROR(CheckHasColumns(*datasets.front()));
   opened->catalog = Catalog::FromDatasets(std::move(datasets));
   DPNMF_ASSIGN_OR_RETURN(opened->ledger, Ledger::Open(ledger_paths));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/digits.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/interruption.h"
 #include "common/base/npy.h"
@@ -25,7 +25,6 @@
 #include "common/base/sha256.h"
 #include "common/nmf/coordinate_descent.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/private_file.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
 #include "curator/serve/transform_record.h"
@@ -42,15 +41,15 @@ struct TransformFlags {
   int threads = 0;
 };
 
-// W (D x K) as `dpnmf model` writes it: text has names of the features in its
-// first column where the header calls it so.
-absl::StatusOr<Eigen::MatrixXd> ReadDictionary(const std::string& path,
-                                               std::uint64_t features) {
+// W (D x K) as `dpnmf model` writes it, from the file's bytes: text has names
+// of the features in its first column where the header calls it so.
+absl::StatusOr<Eigen::MatrixXd> DictionaryOf(const std::string& path,
+                                             const std::string& bytes,
+                                             std::uint64_t features) {
   LoadOptions options;
+  options.content = bytes;
   if (!absl::EndsWith(path, ".npy")) {
-    std::string head;
-    std::getline(std::ifstream(path), head);
-    options.header = absl::StartsWith(head, "feature,");
+    options.header = absl::StartsWith(bytes, "feature,");
     options.label_columns = *options.header ? 1 : 0;
   }
   DPNMF_ASSIGN_OR_RETURN(const LoadedMatrix loaded,
@@ -137,9 +136,8 @@ absl::Status CheckTransform(const TransformFlags& flags,
 }
 
 // The operator's own word, before a number of people is computed.
-absl::Status Record(const TransformFlags& flags, const Dataset& dataset) {
-  DPNMF_ASSIGN_OR_RETURN(const std::string model,
-                         ReadFile(flags.model, kListFileLimit));
+absl::Status Record(const TransformFlags& flags, const Dataset& dataset,
+                    const std::string& model) {
   TransformRecord record;
   record.dataset = flags.name;
   record.population = dataset.description().population;
@@ -151,19 +149,21 @@ absl::Status Record(const TransformFlags& flags, const Dataset& dataset) {
 }
 
 absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
-  DPNMF_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Dataset> dataset,
-      Dataset::Open(DatasetDirectory(flags.data_dir, flags.name)));
+  DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
+                         Dataset::OpenNamed(flags.data_dir, flags.name));
   DPNMF_RETURN_IF_ERROR(CheckTransform(flags, *dataset));
+  // Read once: what the entry's hash is of is what is computed with.
+  DPNMF_ASSIGN_OR_RETURN(const std::string model,
+                         ReadFile(flags.model, kListFileLimit));
   DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w,
-                         ReadDictionary(flags.model, dataset->features()));
+                         DictionaryOf(flags.model, model, dataset->features()));
   const bool npy = absl::EndsWith(flags.output, ".npy");
   const int threads = flags.threads > 0 ? flags.threads : DefaultThreads();
   const std::uint64_t people = dataset->private_user_count();
   const Eigen::MatrixXd gram = w.transpose() * w;
   InterruptGently();
-  DPNMF_ASSIGN_OR_RETURN(PrivateFile file, PrivateFile::Create(flags.output));
-  DPNMF_RETURN_IF_ERROR(Record(flags, *dataset));
+  DPNMF_ASSIGN_OR_RETURN(GrowingFile file, GrowingFile::Create(flags.output));
+  DPNMF_RETURN_IF_ERROR(Record(flags, *dataset, model));
   DPNMF_RETURN_IF_ERROR(file.Append(HeadOf(npy, people, w.cols())));
   for (std::uint64_t first = 0; first < people; first += kTransformBlock) {
     const auto count =

@@ -424,6 +424,19 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::Open(
   return OpenColumns(directory, std::nullopt);
 }
 
+absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenNamed(
+    const std::string& data_dir, const std::string& name) {
+  const std::string directory = DatasetDirectory(data_dir, name);
+  DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset, Open(directory));
+  const std::string& own = dataset->description_.name;
+  if (own == name) return dataset;
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "dataset-name-differs",
+      absl::StrCat("The directory ", directory, " contains the data set ", own,
+                   ": rename the directory to that name, or move it out of the "
+                   "data directory."));
+}
+
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenShare(
     const std::string& directory, const Share& share) {
   return OpenColumns(directory, share);

@@ -123,6 +123,11 @@ class Dataset {
   // (shapes, types or description do not fit).
   static absl::StatusOr<std::unique_ptr<Dataset>> Open(
       const std::string& directory);
+  // The data set of this name below DATA_DIR. Also FAILED_PRECONDITION
+  // "dataset-name-differs": the directory has another name than its data set,
+  // so that two could go by one name.
+  static absl::StatusOr<std::unique_ptr<Dataset>> OpenNamed(
+      const std::string& data_dir, const std::string& name);
   // A share of its columns as a data set of their own, which may be empty; its
   // description has so many users, or under add_remove_one the share of N0,
   // rounded up. Of a data set in shards, files without a column of the share

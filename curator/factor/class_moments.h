@@ -19,8 +19,8 @@
 namespace dpnmf::curator {
 
 // Bytes that ComputeClassMoments takes at most beside V, from public numbers:
-// `users` is LargestUserCount. All of it is allocated before the first user is
-// read.
+// `users` is LargestUserCount. All of it but the result, whose size is public,
+// is allocated before the first user is read.
 std::uint64_t ClassMomentsBytes(std::uint64_t features, std::uint64_t classes,
                                 std::uint64_t users, int threads);
 

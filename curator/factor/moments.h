@@ -18,7 +18,8 @@
 namespace dpnmf::curator {
 
 // Bytes that ComputeMean takes at most beside V, from public numbers: `users`
-// is LargestUserCount. All of it is allocated before the first user is read.
+// is LargestUserCount. All of it but the result, whose size is public, is
+// allocated before the first user is read.
 std::uint64_t MeanBytes(std::uint64_t features, std::uint64_t users,
                         int threads);
 // The same of ComputeMoments on so many rows.

@@ -84,9 +84,9 @@ struct RoundShape {
 };
 
 // Bytes that ComputeStatistics takes at most beside V, W and H, respectively
-// ComputeObjective beside V, W and its own H. All of it is allocated before the
-// first block: neither V nor the number of users has a part in how much.
-// 2^64 - 1 if it is more than that.
+// ComputeObjective beside V, W and its own H. All of it but the result is
+// allocated before the first block: neither V nor the number of users has a
+// part in how much. 2^64 - 1 if it is more than that.
 std::uint64_t StatisticsBytes(const RoundShape& shape);
 
 struct Execution {

@@ -341,20 +341,15 @@ absl::Status CheckNotInterrupted(const ImportOptions& options) {
 
 void RemoveDrafts(const std::string& data_dir) {
   std::error_code error;
-  std::vector<std::filesystem::path> places = {data_dir + "/datasets"};
-  for (const auto& parts :
-       std::filesystem::directory_iterator(data_dir + "/parts", error))
-    places.push_back(parts.path());
-  std::vector<std::filesystem::path> drafts;
-  for (const auto& place : places) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(place, error)) {
-      if (entry.path().filename().string().rfind(kDraftPrefix, 0) == 0) {
-        drafts.push_back(entry.path());
-      }
+  std::vector<std::string> places = EntriesOf(data_dir + "/parts", &error);
+  places.push_back(data_dir + "/datasets");
+  for (const std::string& place : places) {
+    for (const std::string& entry : EntriesOf(place, &error)) {
+      const std::string name = std::filesystem::path(entry).filename();
+      if (name.starts_with(kDraftPrefix))
+        RemoveTreeDurably(entry).IgnoreError();
     }
   }
-  for (const auto& draft : drafts) std::filesystem::remove_all(draft, error);
 }
 
 absl::Status PeoplePublished(std::uint64_t ids, std::uint64_t rows) {

@@ -1,6 +1,8 @@
 #include "curator/import/input_file.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
 
 namespace dpnmf::curator {
@@ -56,18 +59,33 @@ struct InputFile::MemberFile {
 InputFile::InputFile(std::string path, LoadProgress progress,
                      std::function<bool()> interrupted)
     : path_(std::move(path)),
+      place_(path_),
       progress_(std::move(progress)),
       interrupted_(std::move(interrupted)),
       file_(std::make_unique<GzFile>()),
       buffer_(2 * kChunk) {}
 
-InputFile::~InputFile() = default;
+InputFile::~InputFile() {
+  if (held_ >= 0) close(held_);
+}
+
+absl::Status InputFile::Hold(std::string_view content) {
+  held_ = memfd_create("input", MFD_CLOEXEC);
+  if (held_ < 0 || !WriteWhole(held_, content))
+    return Unreadable(path_, "there is no memory for the file");
+  place_ = absl::StrCat("/proc/self/fd/", held_);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
     const std::string& path, LoadProgress progress,
-    std::function<bool()> interrupted) {
+    std::function<bool()> interrupted,
+    std::optional<std::string_view> content) {
+  std::unique_ptr<InputFile> input(
+      new InputFile(path, std::move(progress), std::move(interrupted)));
+  if (content.has_value()) DPNMF_RETURN_IF_ERROR(input->Hold(*content));
   struct stat facts;
-  if (stat(path.c_str(), &facts) != 0) {
+  if (stat(input->place_.c_str(), &facts) != 0) {
     return Refusal(
         absl::StatusCode::kNotFound, "input-not-found",
         absl::StrCat("`", path, "`: there is no such file; check the path."));
@@ -75,10 +93,8 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::Open(
   if (!S_ISREG(facts.st_mode)) {
     return Unreadable(path, "this is not a regular file; name a file");
   }
-  std::unique_ptr<InputFile> input(
-      new InputFile(path, std::move(progress), std::move(interrupted)));
   input->size_ = static_cast<std::uint64_t>(facts.st_size);
-  input->file_->handle = gzopen(path.c_str(), "rbe");
+  input->file_->handle = gzopen(input->place_.c_str(), "rbe");
   if (input->file_->handle == nullptr) {
     return Unreadable(path, "the file cannot be opened; check its permissions");
   }
@@ -93,7 +109,7 @@ absl::StatusOr<std::unique_ptr<InputFile>> InputFile::OpenMember(
   input->size_ = size_;
   input->member_ = std::make_unique<MemberFile>(member);
   MemberFile& file = *input->member_;
-  file.file = std::fopen(path_.c_str(), "rbe");
+  file.file = std::fopen(place_.c_str(), "rbe");
   if (file.file == nullptr ||
       fseeko(file.file, static_cast<off_t>(member.offset), SEEK_SET) != 0) {
     return Unreadable(path_,

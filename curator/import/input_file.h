@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,15 +21,19 @@ namespace dpnmf::curator {
 
 class InputFile {
  public:
-  // NOT_FOUND "input-not-found"; INVALID_ARGUMENT "input-unreadable".
+  // `content`: LoadOptions::content. NOT_FOUND "input-not-found";
+  // INVALID_ARGUMENT "input-unreadable".
   static absl::StatusOr<std::unique_ptr<InputFile>> Open(
       const std::string& path, LoadProgress progress = {},
-      std::function<bool()> interrupted = {});
+      std::function<bool()> interrupted = {},
+      std::optional<std::string_view> content = std::nullopt);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
+  // Under which name the file's bytes can be opened: path(), but for held ones.
+  const std::string& place() const { return place_; }
   // The member's bytes as a file of its own, with the path, the progress and
   // the interruption of this one. Its end is refused ("input-unreadable")
   // unless its size and CRC-32 are those of the directory.
@@ -73,7 +78,12 @@ class InputFile {
   absl::StatusOr<std::size_t> ReadMember(char* to);
   std::string_view Buffered() const;
 
+  // The file's bytes are written to memory, where they have this name.
+  absl::Status Hold(std::string_view content);
+
   const std::string path_;
+  std::string place_;  // what is opened: path_, or that of the held bytes
+  int held_ = -1;
   const LoadProgress progress_;
   const std::function<bool()> interrupted_;
   std::uint64_t size_ = 0;

@@ -123,6 +123,9 @@ struct LoadOptions {
   // columns at the end and more users are refused. Other formats: must be N.
   std::optional<std::uint64_t> users_count;
   LoadProgress progress;
+  // The bytes of the file, for callers that have read it; its path is then a
+  // name for sentences alone.
+  std::optional<std::string_view> content;
   // Told what is allowed and looks like a slip.
   std::function<void(const std::string& sentence)> note;
   // Asked after every piece of the file; once true, reading ends with CANCELLED

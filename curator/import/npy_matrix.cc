@@ -216,7 +216,7 @@ absl::StatusOr<LoadedMatrix> ReadNpzMatrix(InputFile* input,
                            "with gunzip");
   }
   DPNMF_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
-                         ReadZipDirectory(input->path()));
+                         ReadZipDirectory(input->place(), input->path()));
   DPNMF_ASSIGN_OR_RETURN(const ZipMember* const member,
                          ArrayOf(*input, members, name));
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<InputFile> array,

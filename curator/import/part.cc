@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
@@ -441,9 +440,7 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
   }
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   // Of an import that was killed before it wrote the record.
-  std::error_code error;
-  std::filesystem::remove_all(imported.directory, error);
-  if (error) return StorageFailed("remove", imported.directory, error.value());
+  DPNMF_RETURN_IF_ERROR(RemoveTreeDurably(imported.directory));
   DPNMF_RETURN_IF_ERROR(draft.Publish(imported.directory));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(imported.record, RecordBytes(record)));
   imported.description = std::move(description);

@@ -192,9 +192,9 @@ class ZipReader {
 }  // namespace
 
 absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
-    const std::string& path) {
+    const std::string& place, const std::string& path) {
   const std::unique_ptr<std::FILE, CloseFile> file(
-      std::fopen(path.c_str(), "rbe"));
+      std::fopen(place.c_str(), "rbe"));
   if (file == nullptr) {
     return Refusal(absl::StatusCode::kInvalidArgument, "input-unreadable",
                    absl::StrCat("`", path,

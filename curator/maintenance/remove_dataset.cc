@@ -5,11 +5,13 @@
 #include <iterator>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/data/shards.h"
@@ -82,22 +84,25 @@ constexpr const char* kDataFiles[] = {
     "ratings.npy",  "labels.npy",  "users.txt",   "items.csv",
     "features.txt", "shards.json", "weights.txt"};
 
-// These, and the arrays of shards.
-std::vector<std::string> DataFilesOf(const std::string& directory) {
-  std::vector<std::string> files(std::begin(kDataFiles), std::end(kDataFiles));
+// Those that are there, and the arrays of shards.
+absl::StatusOr<std::vector<std::string>> DataFilesOf(
+    const std::string& directory) {
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().extension() == ".npy")
-      files.push_back(entry.path().filename());
-  }
+  std::vector<std::string> files = EntriesOf(directory, &error);
+  if (error) return StorageFailed("list", directory, error.value());
+  std::erase_if(files, [](const std::string& file) {
+    const std::filesystem::path path(file);
+    return path.extension() != ".npy" &&
+           std::find(std::begin(kDataFiles), std::end(kDataFiles),
+                     path.filename()) == std::end(kDataFiles);
+  });
   return files;
 }
 
-bool HasParts(const std::string& data_dir, const std::string& name) {
+// Also a link, whatever it leads to.
+bool IsThere(const std::string& path) {
   std::error_code error;
-  return std::filesystem::exists(
-      std::filesystem::symlink_status(PartsDirectory(data_dir, name), error));
+  return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
 // Deleting a link would keep the data that it leads to.
@@ -126,22 +131,12 @@ absl::Status CheckPartsNotLinked(const std::string& parts) {
 // Its files, and its parts on this machine.
 absl::Status DeleteData(const std::string& data_dir, const std::string& name) {
   const std::string directory = RemovedDirectory(data_dir, name);
-  std::error_code error;
   const std::string parts = PartsDirectory(data_dir, name);
   DPNMF_RETURN_IF_ERROR(CheckPartsNotLinked(parts));
-  std::filesystem::remove_all(parts, error);
-  if (error) {
-    return Refusal(
-        absl::StatusCode::kUnavailable, "storage-failed",
-        absl::StrCat("Cannot delete ", parts, ": ", error.message(), "."));
-  }
-  for (const std::string& file : DataFilesOf(directory)) {
-    std::filesystem::remove(absl::StrCat(directory, "/", file), error);
-    if (!error) continue;
-    return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
-                   absl::StrCat("Cannot delete ", directory, "/", file, ": ",
-                                error.message(), "."));
-  }
+  DPNMF_RETURN_IF_ERROR(RemoveTreeDurably(parts));
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                         DataFilesOf(directory));
+  for (const std::string& file : files) DPNMF_RETURN_IF_ERROR(RemoveFile(file));
   return SyncDirectory(directory);
 }
 
@@ -161,19 +156,14 @@ absl::StatusOr<std::vector<std::string>> RemovedWithData(
     const std::string& data_dir) {
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> names,
                          RemovedNames(data_dir));
-  std::erase_if(names, [&](const std::string& name) {
-    const std::string directory = RemovedDirectory(data_dir, name);
-    const std::vector<std::string> files = DataFilesOf(directory);
-    return std::none_of(
-               files.begin(), files.end(),
-               [&](const std::string& file) {
-                 std::error_code error;
-                 return std::filesystem::exists(std::filesystem::symlink_status(
-                     absl::StrCat(directory, "/", file), error));
-               }) &&
-           !HasParts(data_dir, name);
-  });
-  return names;
+  std::vector<std::string> with_data;
+  for (std::string& name : names) {
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                           DataFilesOf(RemovedDirectory(data_dir, name)));
+    if (!files.empty() || IsThere(PartsDirectory(data_dir, name)))
+      with_data.push_back(std::move(name));
+  }
+  return with_data;
 }
 
 absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,

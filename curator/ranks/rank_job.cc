@@ -26,6 +26,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/read_file.h"
+#include "common/base/without_exceptions.h"
 #include "common/nmf/noised_matrix.h"
 #include "curator/data/description.h"
 #include "curator/ranks/frames.h"
@@ -71,11 +72,10 @@ struct Seen {
 std::vector<Seen> ProcessesOf(pid_t session) {
   std::vector<Seen> all;
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
+  for (const std::string& entry : EntriesOf("/proc", &error)) {
+    const std::string name = std::filesystem::path(entry).filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto text = ReadFile(entry.path().string() + "/stat", 4096);
+    const auto text = ReadFile(entry + "/stat", 4096);
     if (!text.ok()) continue;
     const std::size_t after = text->rfind(')');
     if (after == std::string::npos) continue;
@@ -97,9 +97,13 @@ void KillSession(pid_t session) {
   constexpr auto kPause = std::chrono::milliseconds(2);
   kill(-session, SIGKILL);
   for (;;) {
-    const std::vector<Seen> left = ProcessesOf(session);
-    if (left.empty()) return;
-    for (const Seen& process : left) kill(process.pid, SIGKILL);
+    const auto left =
+        WithoutExceptions([session]() -> absl::StatusOr<std::vector<Seen>> {
+          return ProcessesOf(session);
+        });
+    if (left.ok() && left->empty()) return;
+    if (left.ok())
+      for (const Seen& process : *left) kill(process.pid, SIGKILL);
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -113,22 +117,18 @@ constexpr const char* kPlaceLock = "/lock";  // held while the place is used
 // begin again in a container and after a start, locks end with their process.
 void RemoveOldPlaces() {
   std::error_code error;
-  std::vector<std::filesystem::path> all;
   for (const char* parent : kPlaces) {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(parent, error)) {
-      const std::string name = entry.path().filename();
-      if (name.rfind(kPlacePrefix, 0) == 0) all.push_back(entry.path());
+    for (const std::string& place : EntriesOf(parent, &error)) {
+      const std::string name = std::filesystem::path(place).filename();
+      if (!name.starts_with(kPlacePrefix)) continue;
+      // Those of other users stay.
+      const int lock =
+          open((place + kPlaceLock).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+      if (lock < 0) continue;
+      if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+        std::filesystem::remove_all(place, error);
+      close(lock);
     }
-  }
-  for (const auto& place : all) {
-    // Those of other users stay.
-    const int lock = open((place.string() + kPlaceLock).c_str(),
-                          O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (lock < 0) continue;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0)
-      std::filesystem::remove_all(place, error);
-    close(lock);
   }
 }
 
@@ -399,9 +399,12 @@ void RankJob::End(Process* process) {
     }
   }
   if (process->socket >= 0) close(process->socket);
-  std::error_code error;
-  if (!process->directory.empty())
-    std::filesystem::remove_all(process->directory, error);
+  WithoutExceptions([process] {
+    std::error_code error;
+    if (!process->directory.empty())
+      std::filesystem::remove_all(process->directory, error);
+    return absl::OkStatus();
+  }).IgnoreError();
   if (process->lock >= 0) close(process->lock);
   *process = Process();
 }
@@ -428,7 +431,10 @@ void RankJob::Keep() {
   auto pause =
       std::chrono::duration_cast<std::chrono::milliseconds>(kFirstPause);
   for (;;) {
-    absl::StatusOr<Process> launched = Launch();
+    absl::StatusOr<Process> launched =
+        WithoutExceptions([this] { return Launch(); });
+    if (!launched.ok() && ReasonCode(launched.status()).empty())
+      launched = RanksMissing("the system gives too little memory for them");
     {
       MutexLock lock(&mutex_);
       launched_ = launched.status();

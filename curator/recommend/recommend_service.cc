@@ -4,11 +4,11 @@
 
 #include "common/base/error.h"
 #include "common/base/mutex.h"
+#include "common/base/without_exceptions.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
 #include "common/wire/status.h"
 #include "curator/recommend/reply.h"
-#include "curator/serve/without_exceptions.h"
 #include "dpnmf/recommend/v1/recommend.grpc.pb.h"
 
 namespace dpnmf::curator {

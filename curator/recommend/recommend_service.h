@@ -22,7 +22,10 @@
 #include "curator/recommend/recommender.h"
 #include "curator/recommend/token.h"
 #include "curator/serve/access.h"
-#include "curator/serve/service_options.h"
+
+namespace grpc {
+class Service;
+}  // namespace grpc
 
 namespace dpnmf::curator {
 

@@ -8,6 +8,7 @@
 #ifndef DPNMF_CURATOR_SERVE_ACCESS_H_
 #define DPNMF_CURATOR_SERVE_ACCESS_H_
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -17,7 +18,15 @@
 #include "absl/status/statusor.h"
 #include "common/access/allow_list.h"
 
+namespace grpc {
+class ServerContextBase;
+}  // namespace grpc
+
 namespace dpnmf::curator {
+
+// The identities of a caller; production: PeerIdentities of common/tls/tls.h.
+using IdentifyPeer = std::function<std::vector<std::string>(
+    const grpc::ServerContextBase& context)>;
 
 // Thread-safe.
 class AccessControl {

@@ -11,18 +11,6 @@
 namespace dpnmf::curator {
 namespace {
 
-absl::Status CheckName(const Dataset& dataset, const std::string& name,
-                       const std::string& data_dir) {
-  const std::string& own = dataset.description().name;
-  if (own == name) return absl::OkStatus();
-  return Refusal(
-      absl::StatusCode::kFailedPrecondition, "dataset-name-differs",
-      absl::StrCat("The directory ", DatasetDirectory(data_dir, name),
-                   " contains the data set ", own,
-                   ": rename the directory to that name, or move it out of the "
-                   "data directory."));
-}
-
 // The names and the weights of the features, in the place of items.
 absl::StatusOr<ItemList> ReadNames(const std::string& directory,
                                    const DatasetDescription& description) {
@@ -116,8 +104,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> Catalog::OpenNew(
     if (Has(name)) continue;
     DPNMF_RETURN_IF_ERROR(CheckIsNoAlias(name));
     DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
-                           Dataset::Open(DatasetDirectory(data_dir, name)));
-    DPNMF_RETURN_IF_ERROR(CheckName(*dataset, name, data_dir));
+                           Dataset::OpenNamed(data_dir, name));
     datasets.push_back(std::move(dataset));
   }
   return datasets;

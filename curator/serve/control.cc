@@ -21,6 +21,7 @@
 #include "common/base/error.h"
 #include "common/base/log.h"
 #include "common/base/whole_number.h"
+#include "common/base/without_exceptions.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -146,14 +147,14 @@ absl::Status RequestMalformed(std::string_view problem) {
 
 absl::StatusOr<json> Call(const ControlHandlers& handlers,
                           const std::string& line) {
-  const json request = json::parse(line, nullptr, false);
-  if (!request.is_object() || !request.contains("request") ||
-      !request["request"].is_string())
-    return RequestMalformed("The request is not readable");
-  const auto handler = handlers.find(request["request"].get<std::string>());
-  if (handler == handlers.end())
-    return RequestMalformed("The server does not know the request");
   try {
+    const json request = json::parse(line, nullptr, false);
+    if (!request.is_object() || !request.contains("request") ||
+        !request["request"].is_string())
+      return RequestMalformed("The request is not readable");
+    const auto handler = handlers.find(request["request"].get<std::string>());
+    if (handler == handlers.end())
+      return RequestMalformed("The server does not know the request");
     return handler->second(request);
   } catch (const json::exception&) {
     return RequestMalformed(
@@ -162,6 +163,9 @@ absl::StatusOr<json> Call(const ControlHandlers& handlers,
   } catch (const std::exception& error) {
     return Refusal(absl::StatusCode::kInternal, "internal-error",
                    absl::StrCat("The request failed: ", error.what(), "."));
+  } catch (...) {
+    return Refusal(absl::StatusCode::kInternal, "internal-error",
+                   "The request failed for an unknown reason.");
   }
 }
 
@@ -227,7 +231,13 @@ struct ControlServer::State {
         continue;
       const Descriptor peer(
           ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (peer.ok() && IsOperator(peer.get())) Serve(peer.get());
+      // One that the memory is not enough for gets no answer.
+      if (peer.ok() && IsOperator(peer.get())) {
+        WithoutExceptions([&] {
+          Serve(peer.get());
+          return absl::OkStatus();
+        }).IgnoreError();
+      }
       // Such as no descriptors left: the connection still waits.
       if (!peer.ok() && Stopping(200)) return;
     }

@@ -3,13 +3,13 @@
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "common/base/log.h"
+#include "common/base/without_exceptions.h"
 #include "common/server/call_record.h"
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/status.h"
 #include "curator/serve/train_stream.h"
 #include "curator/serve/wire.h"
-#include "curator/serve/without_exceptions.h"
 
 namespace dpnmf::curator {
 namespace {

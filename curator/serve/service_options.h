@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "common/server/observers.h"
 #include "common/server/quota.h"
+#include "curator/serve/access.h"
 #include "curator/serve/receipt_signer.h"
 #include "curator/serve/session.h"
 
@@ -19,10 +19,6 @@ class Service;
 }  // namespace grpc
 
 namespace dpnmf::curator {
-
-// The identities of a caller; production: PeerIdentities of common/tls/tls.h.
-using IdentifyPeer = std::function<std::vector<std::string>(
-    const grpc::ServerContextBase& context)>;
 
 // Whether a peer may still be served; production: CheckPeerStillValid.
 using CheckPeer =

@@ -1,11 +1,11 @@
 #include "curator/serve/train_stream.h"
 
 #include "common/base/error.h"
+#include "common/base/without_exceptions.h"
 #include "common/federation/offer_wire.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
 #include "curator/serve/wire.h"
-#include "curator/serve/without_exceptions.h"
 
 namespace dpnmf::curator {
 namespace {

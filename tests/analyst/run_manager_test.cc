@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -160,6 +161,43 @@ TEST_F(RunManagerTest,
   }
   for (std::size_t i = 0; i < cursors.size(); ++i) EXPECT_EQ(cursors[i], i + 1);
   EXPECT_EQ(cursors.size(), WatchAll(run_id).size());
+}
+
+// Such as memory that the system does not give: no thread ends the server, and
+// a run that would meet it again ends.
+TEST_F(RunManagerTest, AnExceptionEndsItsRunAndNothingElse) {
+  const struct {
+    Moment moment;
+    std::uint32_t round;
+  } cases[] = {{Moment::kOpen, 0},
+               {Moment::kBeforeCharge, 2},
+               {Moment::kAfterCharge, 2},
+               {Moment::kClose, 0}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(static_cast<int>(c.moment));
+    std::atomic<bool> throws = true;
+    curator_.hook = [&](Moment moment, const std::string&,
+                        std::uint32_t round) -> absl::Status {
+      if (throws && moment == c.moment && (c.round == 0 || round == c.round))
+        throw std::bad_alloc();
+      return absl::OkStatus();
+    };
+    Begin(1);
+    const std::string run_id = Start(3);
+    EXPECT_EQ(WatchAll(run_id).back().state(), v1::RUN_STATE_FAILED);
+    const v1::Run run = *manager_->Get(run_id);
+    EXPECT_EQ(run.error_code(), "internal-error");
+    EXPECT_THAT(run.error(), testing::HasSubstr("operator of the analyst"));
+    if (c.moment != Moment::kClose) {
+      EXPECT_EQ(curator_.reserved().UnitsText(), "0") << "it was closed";
+    }
+    throws = false;
+    EXPECT_EQ(WatchAll(Start(3)).back().state(), v1::RUN_STATE_COMPLETED)
+        << "the worker is there";
+    Restart(1);
+    EXPECT_EQ(manager_->Get(run_id)->state(), v1::RUN_STATE_FAILED);
+    manager_.reset();
+  }
 }
 
 TEST_F(RunManagerTest, SixtyFourWatchersSeeTheSame) {

@@ -36,6 +36,18 @@ std::string Parent(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
+// The directory itself, or what is below it.
+bool IsIn(const std::string& path, const std::string& directory) {
+  return path == directory ||
+         path.compare(0, directory.size() + 1, directory + "/") == 0;
+}
+
+// The path after the directory `from` was renamed to `to`.
+std::string Moved(const std::string& path, const std::string& from,
+                  const std::string& to) {
+  return IsIn(path, from) ? to + path.substr(from.size()) : path;
+}
+
 // SQLite makes its index of the log anew.
 bool IsScratch(const std::string& path) {
   return path.size() > 4 && path.compare(path.size() - 4, 4, "-shm") == 0;
@@ -210,8 +222,33 @@ void FaultyDisk::MadeDirectory(const std::string& path) {
       {NameChange::kMakeDirectory, "", path, nullptr});
 }
 
+void FaultyDisk::RemovedDirectory(const std::string& path) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (dead_) return;
+  pending_[Parent(path)].push_back(
+      {NameChange::kRemoveDirectory, path, "", nullptr});
+}
+
+// What is pending in it and below goes with it.
+void FaultyDisk::RenamedDirectory(const std::string& from,
+                                  const std::string& to) {
+  Apply({NameChange::kRenameDirectory, from, to, nullptr}, &names_, nullptr);
+  std::map<std::string, std::vector<NameChange>> pending;
+  for (auto& [directory, changes] : pending_) {
+    for (NameChange& change : changes) {
+      change.from = Moved(change.from, from, to);
+      change.to = Moved(change.to, from, to);
+    }
+    pending[Moved(directory, from, to)] = std::move(changes);
+  }
+  pending_ = std::move(pending);
+  pending_[Parent(to)].push_back(
+      {NameChange::kRenameDirectory, from, to, nullptr});
+}
+
 void FaultyDisk::Renamed(const std::string& from, const std::string& to) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (!dead_ && fs::is_directory(to)) return RenamedDirectory(from, to);
   const auto file = dead_ ? nullptr : FileAt(from);
   if (file == nullptr) return;
   if (const auto old = FileAt(to); old != nullptr) old->there = false;
@@ -245,6 +282,24 @@ void FaultyDisk::Apply(const NameChange& change, Names* names,
     case NameChange::kUnlink:
       names->erase(change.from);
       return;
+    case NameChange::kRemoveDirectory:
+      std::erase_if(*names,
+                    [&](const auto& n) { return IsIn(n.first, change.from); });
+      std::erase_if(*directories,
+                    [&](const auto& d) { return IsIn(d, change.from); });
+      return;
+    case NameChange::kRenameDirectory: {
+      Names moved;
+      for (auto& [name, file] : *names)
+        moved[Moved(name, change.from, change.to)] = file;
+      *names = std::move(moved);
+      if (directories == nullptr) return;
+      std::set<std::string> all;
+      for (const std::string& directory : *directories)
+        all.insert(Moved(directory, change.from, change.to));
+      *directories = std::move(all);
+      return;
+    }
   }
 }
 

@@ -84,6 +84,8 @@ class FaultyDisk {
   void SyncFailed(const std::string& path);
   void DirectorySynced(const std::string& path);
   void MadeDirectory(const std::string& path);
+  void RemovedDirectory(const std::string& path);
+  // Of a file, or of a directory with all that is in it.
   void Renamed(const std::string& from, const std::string& to);
   void Unlinked(const std::string& path);
 
@@ -103,12 +105,20 @@ class FaultyDisk {
   using Names = std::map<std::string, std::shared_ptr<File>>;
   // A change of names in a directory that was not synced since.
   struct NameChange {
-    enum Kind { kCreate, kRename, kUnlink, kMakeDirectory } kind;
+    enum Kind {
+      kCreate,
+      kRename,
+      kUnlink,
+      kMakeDirectory,
+      kRemoveDirectory,
+      kRenameDirectory
+    } kind;
     std::string from, to;
     std::shared_ptr<File> file;
   };
 
   void Cut(Survival survival);
+  void RenamedDirectory(const std::string& from, const std::string& to);
   std::shared_ptr<File> FileAt(const std::string& path);
   std::string Surviving(const std::string& path, const File& file,
                         Survival survival);

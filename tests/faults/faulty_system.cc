@@ -28,6 +28,11 @@ class FaultySystem final : public failpoint::System {
   int Open(const char* path, int flags, mode_t mode) override {
     FaultyDisk* const disk = FaultyDisk::Of(path);
     if (disk == nullptr) return ::open(path, flags, mode);
+    // No files without a name on this disk: it knows files by their names.
+    if ((flags & O_TMPFILE) == O_TMPFILE) {
+      errno = EOPNOTSUPP;
+      return -1;
+    }
     const bool creates = (flags & O_CREAT) != 0;
     if (!disk->Allow(creates ? Call::kChange : Call::kRead)) return -1;
     const int file = ::open(path, flags, mode);
@@ -116,6 +121,15 @@ class FaultySystem final : public failpoint::System {
     if (!disk->Allow(Call::kChange)) return -1;
     const int result = ::unlink(path);
     if (result == 0) disk->Unlinked(path);
+    return result;
+  }
+
+  int RemoveDirectory(const char* path) override {
+    FaultyDisk* const disk = FaultyDisk::Of(path);
+    if (disk == nullptr) return ::rmdir(path);
+    if (!disk->Allow(Call::kChange)) return -1;
+    const int result = ::rmdir(path);
+    if (result == 0) disk->RemovedDirectory(path);
     return result;
   }
 

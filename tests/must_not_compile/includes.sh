@@ -52,6 +52,10 @@ forbid '^#include "curator/(import/([^if]|i[^t]|f[^e])|(draft|maintenance|publis
 # gate or the noise is near them.
 forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|maintenance|publish|commands)/' \
   curator/recommend
+# Of the analysts' service they have who may call alone; what that header includes is
+# held by the include root of their layer.
+forbid '^#include "curator/serve/([^a]|a[^c])' curator/recommend
+if grep -n 'LAYER curator' curator/recommend/CMakeLists.txt; then bad=1; fi
 # What publishes a table reads drafts, the ledger and stored releases: it computes and draws nothing.
 forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|serve|recommend|maintenance|commands|web|lab)/' \
   curator/publish
@@ -68,6 +72,18 @@ forbid '^#include "analyst/([^c]|c[^l]|cl[^i]|client[^/])' analyst/client
 if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
   bad=1
 fi
+# What is removed or renamed is so by way of a failpoint, and is synced: durable_file
+# alone calls the system. But for the exceptions, which tests cannot make fail:
+# control.cc a socket, which the next server replaces; rank_job.cc directories in
+# /dev/shm and /tmp, where remove_all follows no link that another user puts there.
+removals='\<(unlink|unlinkat|rename|renameat|renameat2|rmdir|remove_all|mkstemp|mkostemp)\('
+removals+='|\<(fs|filesystem)::(remove|rename|copy|copy_file)\(|\<std::(remove|rename)\('
+removals+='|DPNMF_SYSTEM\((unlink|linkat|rename|renameat2|rmdir)\)'
+may_remove='common/base/durable_file.cc common/base/failpoint.h curator/serve/control.cc curator/ranks/rank_job.cc'
+forbid "$removals" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "${may_remove// /$'\n'}")
+for exception in $may_remove; do
+  grep -qE "$removals" "$exception" || { echo "$exception removes nothing: it is no exception"; bad=1; }
+done
 # Nothing on the way of a release draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/serve curator/publish \
@@ -79,6 +95,11 @@ echo '#include "curator/data/dataset.h"' > "$planted/planted.h"
 finds() { (bad=0; forbid "$@" >/dev/null 2>&1; [ $bad = 1 ]); }
 finds '^#include "curator/' "$planted" || { echo "the check is blind to a line"; bad=1; }
 finds '^#include "analyst/' "$planted/none" || { echo "the check is blind to a missing folder"; bad=1; }
+for call in '::unlink(p);' 'fs::remove(p);' 'std::filesystem::remove_all(p, e);' '::mkostemp(p, 0);' \
+    '::rename(a, b);' 'std::rename(a, b);' 'DPNMF_SYSTEM(rename)(a, b);'; do
+  echo "$call" > "$planted/call.cc"
+  finds "$removals" "$planted" || { echo "the check is blind to $call"; bad=1; }
+done
 finds '^#include (' "$planted" || { echo "the check is blind to a broken pattern"; bad=1; }
 if finds '^#include "analyst/' "$planted"; then
   echo "the check finds what is not there"

@@ -1,7 +1,12 @@
 #include "common/base/durable_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -127,6 +132,120 @@ TEST_F(DurableFileTest, AReplacementIsWholeWhateverCallFails) {
   // create, two writes, sync, rename, open and sync of the directory
   EXPECT_EQ(failed, 7);
   EXPECT_EQ(Get("f"), "new b");
+}
+
+// A file system without files that have no name.
+class OnlyNamedFiles final : public failpoint::System {
+ public:
+  OnlyNamedFiles() { failpoint::in_place_of_the_system = this; }
+  ~OnlyNamedFiles() override { failpoint::in_place_of_the_system = nullptr; }
+  int Open(const char* path, int flags, mode_t mode) override {
+    if ((flags & O_TMPFILE) != O_TMPFILE)
+      return System::Open(path, flags, mode);
+    errno = EOPNOTSUPP;
+    return -1;
+  }
+};
+
+TEST_F(DurableFileTest, AGrowingFileIsThereWhenItIsWholeAndNotBefore) {
+  for (const bool replaces : {false, true}) {
+    if (replaces) {
+      std::ofstream(Path("f")) << "old";
+      fs::permissions(Path("f"), fs::perms(0644));
+    }
+    auto file = GrowingFile::Create(Path("f"));
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE(file->Append("one,").ok());
+    ASSERT_TRUE(file->Append("two").ok());
+    EXPECT_EQ(Count(), replaces) << "it has no name";
+    ASSERT_TRUE(file->Publish().ok());
+    EXPECT_EQ(Get("f"), "one,two");
+    EXPECT_EQ(fs::status(Path("f")).permissions(), fs::perms(0600));
+    EXPECT_EQ(Count(), 1);
+  }
+}
+
+TEST_F(DurableFileTest, AKilledProcessLeavesNothingOfAGrowingFile) {
+  const pid_t child = fork();
+  if (child == 0) {
+    auto file = GrowingFile::Create(Path("f"));
+    if (file.ok() && file->Append("somebody's row").ok()) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(Count(), 0);
+}
+
+TEST_F(DurableFileTest, AGrowingFileHasANameOfItsOwnWhereItMustHaveOne) {
+  const OnlyNamedFiles system;
+  std::ofstream(Path("f")) << "old";
+  {
+    auto file = GrowingFile::Create(Path("f"));
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE(file->Append("half").ok());
+    EXPECT_EQ(Count(), 2);
+  }
+  EXPECT_EQ(Count(), 1);
+  EXPECT_EQ(Get("f"), "old");
+  auto file = GrowingFile::Create(Path("f"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Append("whole").ok());
+  ASSERT_TRUE(file->Publish().ok());
+  EXPECT_EQ(Get("f"), "whole");
+  EXPECT_EQ(Count(), 1);
+}
+
+TEST_F(DurableFileTest, AGrowingFileReportsEachFailingCall) {
+  for (const bool replaces : {false, true}) {
+    for (int n = 1;; ++n) {
+      fs::remove(Path("f"));
+      if (replaces) std::ofstream(Path("f")) << "old";
+      int calls = 0;
+      const absl::Status done = [&]() -> absl::Status {
+        const FailingSystem system(
+            [&](Call, const std::string&) { return ++calls == n; });
+        DPNMF_ASSIGN_OR_RETURN(GrowingFile file,
+                               GrowingFile::Create(Path("f")));
+        DPNMF_RETURN_IF_ERROR(file.Append("new"));
+        return file.Publish();
+      }();
+      const std::string text = Get("f");
+      if (calls < n) {
+        EXPECT_TRUE(done.ok()) << done;
+        EXPECT_EQ(text, "new");
+        EXPECT_GT(n, 6);
+        break;
+      }
+      EXPECT_EQ(ReasonCode(done), "storage-failed") << n;
+      EXPECT_TRUE(text == "new" || text == (replaces ? "old" : "(none)"))
+          << text;
+      EXPECT_LE(Count(), 1);
+    }
+  }
+}
+
+TEST_F(DurableFileTest, ATreeIsRemovedWithoutFollowingLinks) {
+  fs::create_directories(Path("tree/a/b"));
+  std::ofstream(Path("tree/a/b/f")) << "f";
+  std::ofstream(Path("tree/g")) << "g";
+  fs::create_directory(Path("elsewhere"));
+  std::ofstream(Path("elsewhere/kept")) << "kept";
+  fs::create_directory_symlink(Path("elsewhere"), Path("tree/a/link"));
+  int synced = 0;
+  const FailingSystem system([&](Call call, const std::string& path) {
+    synced += call == Call::kSyncDirectory && path == fs::canonical(directory_);
+    return false;
+  });
+  ASSERT_TRUE(RemoveTreeDurably(Path("tree")).ok());
+  EXPECT_EQ(Count(), 1);
+  EXPECT_EQ(Get("elsewhere/kept"), "kept");
+  EXPECT_EQ(synced, 1);
+  // Whoever removed it may not have synced the directory.
+  ASSERT_TRUE(RemoveTreeDurably(Path("tree")).ok());
+  EXPECT_EQ(synced, 2);
+  EXPECT_TRUE(RemoveTreeDurably(Path("none/tree")).ok());
 }
 
 TEST_F(DurableFileTest, EachWriteReportsEachFailingCall) {

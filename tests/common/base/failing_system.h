@@ -54,6 +54,12 @@ class FailingSystem final : public failpoint::System {
   int RenameNew(const char* from, const char* to) override {
     return Refuses(Call::kChange, to) ? -1 : System::RenameNew(from, to);
   }
+  int Link(const char* file, const char* to) override {
+    return Refuses(Call::kChange, to) ? -1 : System::Link(file, to);
+  }
+  int RemoveDirectory(const char* path) override {
+    return Refuses(Call::kChange, path) ? -1 : System::RemoveDirectory(path);
+  }
   int MakeDirectory(const char* path, mode_t mode) override {
     return Refuses(Call::kChange, path) ? -1
                                         : System::MakeDirectory(path, mode);

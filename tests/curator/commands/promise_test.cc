@@ -93,5 +93,23 @@ TEST_F(MovedDataset, OfAnotherNameThanItsDirectoryIsNotServed) {
   EXPECT_THAT(Said("serve"), HasSubstr("[dataset-name-differs]"));
 }
 
+// Nor is it used, or recorded, under the directory's name.
+TEST_F(MovedDataset, OfAnotherNameThanItsDirectoryIsNotOpenedByACommand) {
+  fs::copy(Path("z/datasets/v"), Path("z/datasets/u"),
+           fs::copy_options::recursive);
+  scratch_.Write("W.csv", "1,0\n0,1\n");
+  for (const std::string command :
+       {"transform --name u --model W.csv --output H.csv",
+        "recommend --name u --model W.csv --user 1",
+        "synthesise --name u --epsilon 1 --output people.csv",
+        "federation-member --dataset u --name a --address a.example:1"}) {
+    EXPECT_EQ(Run(command + " --data-dir z"), kExitState) << command;
+    EXPECT_THAT(err_, HasSubstr("[dataset-name-differs]")) << command;
+    EXPECT_THAT(err_, HasSubstr("z/datasets/u contains the data set v"));
+  }
+  EXPECT_FALSE(Exists("z/audit.jsonl"));
+  EXPECT_FALSE(Exists("H.csv"));
+}
+
 }  // namespace
 }  // namespace dpnmf::curator

@@ -1,9 +1,13 @@
 // `dpnmf-curator transform`: H of the operator's own people.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "common/base/audit_log.h"
 #include "common/base/error.h"
@@ -188,6 +192,21 @@ TEST_F(TransformRecordTest, WithoutAnEntryNothingIsComputed) {
   EXPECT_FALSE(Exists("H.csv"));
 }
 
+// What is hashed is what is computed with: the file is read once, so that a
+// pipe will do.
+TEST_F(TransformRecordTest, NamesTheBytesThatItComputedWith) {
+  const std::string pipe = scratch_.path() + "/pipe.csv";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(pipe) << "1,0\n0,1\n"; });
+  EXPECT_EQ(Transform("pipe.csv"), 0) << err_;
+  // Whoever still waits for a reader waits no more.
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  writer.join();
+  ::close(reader);
+  ASSERT_TRUE(Exists("z/audit.jsonl"));
+  ExpectEntry(EntryOf("z/audit.jsonl"));
+}
+
 // Such as a server that starts, or an import.
 TEST_F(TransformRecordTest, NobodyAppendsBesideTheProcessThatHoldsTheLedger) {
   auto ledger = HoldLedger();
@@ -197,6 +216,30 @@ TEST_F(TransformRecordTest, NobodyAppendsBesideTheProcessThatHoldsTheLedger) {
   EXPECT_FALSE(Exists("H.csv"));
   ledger.reset();
   EXPECT_EQ(Transform("W.csv"), 0) << err_;
+}
+
+// The file for H is open while the entry is written.
+TEST_F(TransformRecordTest, OneThatIsKilledLeavesNoFile) {
+  const auto control =
+      ControlServer::Start(
+          data_dir(),
+          {{"record-transform",
+            [this](const nlohmann::json&) -> absl::StatusOr<nlohmann::json> {
+              ::kill(std::stoi(ReadAll(scratch_.path() + "/pid")), SIGKILL);
+              return nlohmann::json::object();
+            }}})
+          .value();
+  EXPECT_NE(std::system(("cd '" + scratch_.path() +
+                         "' && echo $$ >pid && exec '" DPNMF_PROGRAM
+                         "' transform --data-dir z --name v --model W.csv "
+                         "--output H.csv")
+                            .c_str()),
+            0);
+  for (const auto& file :
+       std::filesystem::directory_iterator(scratch_.path())) {
+    EXPECT_FALSE(file.path().filename().string().starts_with("H.csv"))
+        << file.path();
+  }
 }
 
 TEST_F(TransformRecordTest, AServerOfAnEarlierVersionIsSaid) {

@@ -12,6 +12,7 @@
 
 #include "common/base/error.h"
 #include "curator/ranks/rank_answer.h"
+#include "tests/common/base/failing_allocation.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
 namespace dpnmf::curator {
@@ -100,6 +101,15 @@ TEST_F(RankJobTest, AWholeAnswerIsTaken) {
   }
   h_.reset();
   EXPECT_EQ(Starts().size(), 1u);
+}
+
+// The curator does not end with the thread that keeps the job.
+TEST_F(RankJobTest, WithoutMemoryForAJobThereIsNone) {
+  FailNextAllocationElsewhere();
+  const absl::Status refused = Start("right").status();
+  EXPECT_TRUE(AllocationHasFailed());
+  EXPECT_EQ(ReasonCode(refused), "ranks-missing") << refused;
+  EXPECT_TRUE(Start("right").ok());
 }
 
 // Nothing but that answer is; each time a new job begins, once a fault.

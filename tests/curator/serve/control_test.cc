@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/common/base/failing_allocation.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {
@@ -34,9 +35,12 @@ class ControlTest : public testing::Test {
                return Refusal(absl::StatusCode::kResourceExhausted,
                               "budget-exhausted", "Nothing is left.");
              }},
-            {"throw", [](const json&) -> absl::StatusOr<json> {
+            {"throw",
+             [](const json&) -> absl::StatusOr<json> {
                throw std::runtime_error("the disk is gone");
-             }}};
+             }},
+            {"throw-a-number",
+             [](const json&) -> absl::StatusOr<json> { throw 7; }}};
   }
   std::unique_ptr<ControlServer> Start(const std::string& data_dir) {
     auto server = ControlServer::Start(data_dir, Handlers());
@@ -102,6 +106,18 @@ TEST_F(ControlTest, ARefusalComesAsItIs) {
   const absl::Status thrown = Ask({{"request", "throw"}}).status();
   EXPECT_EQ(ReasonCode(thrown), "internal-error");
   EXPECT_THAT(std::string(thrown.message()), HasSubstr("the disk is gone"));
+}
+
+TEST_F(ControlTest, WhateverIsThrownTheServerServesOn) {
+  const auto server = Start(scratch_.path());
+  EXPECT_EQ(ReasonCode(Ask({{"request", "throw-a-number"}}).status()),
+            "internal-error");
+  // Where the request is read, before any handler has it.
+  const json request = {{"request", "echo"}, {"text", "longer than a word"}};
+  FailNextAllocationElsewhere();
+  EXPECT_EQ(ReasonCode(Ask(request).status()), "control-failed");
+  EXPECT_TRUE(AllocationHasFailed());
+  EXPECT_TRUE(Ask(request).ok());
 }
 
 TEST_F(ControlTest, ARefusalWithoutAWholeStatusIsNoAnswer) {
