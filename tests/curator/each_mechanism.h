@@ -72,6 +72,7 @@ inline std::unique_ptr<Dataset> PeopleWith(Holds holds, Person person,
     description.users = static_cast<std::uint64_t>(users);
   if (holds == Holds::kRatings) {
     std::vector<Ratings> people = RandomPeople(users, features, 3);
+    for (Ratings& ratings : people) ratings.emplace(0, kStars.low_units);
     people[which].clear();
     for (int item = 0; full && item < features; ++item)
       people[which][item] = 10'000 + item % 40'000;
