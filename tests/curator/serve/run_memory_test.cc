@@ -11,6 +11,7 @@
 #include "curator/serve/session.h"
 #include "gtest/gtest.h"
 #include "tests/curator/each_mechanism.h"
+#include "tests/curator/ranks/in_shares.h"
 
 namespace {
 
@@ -143,6 +144,101 @@ TEST_P(RunMemory, IsAtMostWhatTheQuotaCountsAndMostOfIt) {
       GetParam() == "objective" ? counted / 10 * 6 : counted / 3 * 2;
   EXPECT_GE(most, least)
       << "a bound that is far too large refuses runs that there is room for";
+}
+
+// What three ranks take, each in a process of its own, and the curator for
+// them: each is measured alone, and the most of each counts.
+class RunMemoryOfRanks : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kRanks = 3;
+
+  template <typename Work>
+  static std::uint64_t MostOf(const Work& work) {
+    const std::uint64_t before = most_held = held.load();
+    work();
+    return most_held - before;
+  }
+
+  // One rank, as it serves one command after another.
+  static std::uint64_t MostOfRank(const std::string& data_dir,
+                                  const std::vector<RankCommand>& commands,
+                                  std::uint64_t index) {
+    std::vector<std::string> sent;
+    for (const RankCommand& command : commands)
+      sent.push_back(BytesOf(command));
+    return MostOf([&] {
+      ShareSums share(data_dir, Share{index, kRanks}, 1);
+      std::vector<std::uint64_t> room;
+      std::string bytes;
+      for (const std::string& command_bytes : sent) {
+        bytes.resize(command_bytes.size());
+        std::copy(command_bytes.begin(), command_bytes.end(), bytes.begin());
+        const auto command = CommandOf(bytes);
+        ASSERT_TRUE(command.has_value());
+        const std::vector<std::uint64_t> words = share.Words(*command);
+        EXPECT_EQ(words[0], 0U);
+        room.resize(words.size());
+        EXPECT_FALSE(AnswerOf(command->number, words).empty());
+      }
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Mechanisms, RunMemoryOfRanks,
+                         testing::ValuesIn(MechanismNames()));
+
+TEST_P(RunMemoryOfRanks, IsAtMostWhatTheQuotaCounts) {
+  constexpr int kFeatures = 4000;
+  if (DataFor(GetParam()) != Holds::kColumns) {
+    // Of such data sets the curator computes all by itself.
+    const auto data =
+        PeopleWith(DataFor(GetParam()), Person::kFull, 20, kUsers);
+    const RunParameters parameters =
+        RunOfEach(GetParam(), FactsOf(data->description()), 3, 4);
+    const RunPlan plan =
+        PlanRun(parameters, FactsOf(data->description())).value();
+    EXPECT_EQ(MemoryOfRun(plan, parameters, data->description(), 1),
+              MemoryOfRun(plan, parameters, data->description(), 1,
+                          {.ranks = kRanks}));
+    return;
+  }
+  const Scratch scratch;
+  const std::string data_dir = scratch.path() + "/data";
+  for (const bool sparse : {false, true}) {
+    const std::string name = sparse ? "s" : "d";
+    ImportPeopleOf(scratch, data_dir, name, 90, kFeatures, sparse,
+                   std::nullopt);
+    const auto data = Dataset::Open(DatasetDirectory(data_dir, name));
+    ASSERT_TRUE(data.ok()) << data.status();
+    const DatasetFacts facts = FactsOf((*data)->description());
+    const RunParameters some = RunOfEach(GetParam(), facts, 2, 300);
+    AskedRun run;
+    run.parameters =
+        some.moment_rows > 0 ? some : RunOfEach(GetParam(), facts, 40, 0);
+    run.plan = PlanRun(run.parameters, facts).value();
+    std::vector<RankCommand> commands;
+    for (std::uint32_t round = 1; round <= run.parameters.rounds; ++round) {
+      const StagePlan& stage = run.plan.StageOf(round);
+      const ReleaseKind& kind = ReleaseKindOf(stage.release);
+      if (!RankJob::Computes(kind, (*data)->description())) continue;
+      const AskedRound asked{
+          &kind, InputOf(stage.release, run.parameters, facts), stage.parts};
+      commands.push_back(CommandFor(data_dir, **data, run, asked));
+    }
+    ASSERT_FALSE(commands.empty());
+    std::uint64_t most = MostOf([&] {
+      const RankCommand command = commands.back();
+      EXPECT_FALSE(BytesOf(command).empty());
+    });
+    for (std::uint64_t index = 0; index < kRanks; ++index)
+      most += MostOfRank(data_dir, commands, index);
+    const std::uint64_t counted = MemoryOfRun(
+        run.plan, run.parameters, (*data)->description(), 1, {.ranks = kRanks});
+    EXPECT_LE(most, counted) << name;
+    EXPECT_GE(3 * most, counted)
+        << name
+        << ": a bound that is far too large refuses runs that there is room "
+           "for";
+  }
 }
 
 }  // namespace
