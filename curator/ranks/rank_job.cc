@@ -475,10 +475,10 @@ void RankJob::Forget(std::uint64_t era, std::uint64_t name) {
   if (era == era_) forget_.push_back(name);
 }
 
-bool RankJob::Computes(const ReleaseKind& kind, const Dataset& data) {
-  const DatasetDescription& facts = data.description();
-  return kind.by_ranges && !facts.classes.has_value() &&
-         !facts.ratings.has_value() && !facts.sums.has_value();
+bool RankJob::Computes(const ReleaseKind& kind,
+                       const DatasetDescription& data) {
+  return kind.by_ranges && !data.classes.has_value() &&
+         !data.ratings.has_value() && !data.sums.has_value();
 }
 
 absl::StatusOr<RoundSums> RankJob::Sums(

@@ -93,7 +93,7 @@ class RankJob {
 
   // Whether ranks compute these sums: a kind that adds up by ranges of people,
   // on data that Dataset::OpenShare cuts. All else is the caller's own work.
-  static bool Computes(const ReleaseKind& kind, const Dataset& data);
+  static bool Computes(const ReleaseKind& kind, const DatasetDescription& data);
 
   // The sums of a round that ranks compute. `parts`:
   // as this request wants them. `h`: of the run's rounds before, or null; a
@@ -113,7 +113,8 @@ class RankJob {
     MutexLock lock(&mutex_);
     return era_;
   }
-  int threads_in_all() const { return options_.ranks * options_.threads; }
+  int ranks() const { return options_.ranks; }
+  int threads_of_a_rank() const { return options_.threads; }
 
  private:
   struct Process {

@@ -9,6 +9,7 @@
 #include "common/base/machine_memory.h"
 #include "common/nmf/noised_matrix.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/ranks/rank_job.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -24,6 +25,23 @@ std::uint64_t Bounded(Uint128 bytes) {
   return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
 }
 
+// What the processes of a job hold at once beside H of a round that they
+// compute, and what the curator holds for them. The command and the room for
+// what another rank sends are kept from round to round; a buffer that grows may
+// take twice what is in it.
+Uint128 BytesOfRanks(const RunParameters& parameters,
+                     const DatasetDescription& data, Uint128 entries,
+                     Uint128 computing, int ranks) {
+  const Uint128 request =
+      8 * (Uint128{data.features} * parameters.rank + parameters.moment_rows);
+  // The command, what it says; words, room and answer; what is beside.
+  const Uint128 of_a_rank =
+      computing + 3 * request + 4 * 8 * entries + 64 * 1024;
+  // What is asked, the command; the answer and its sums.
+  const Uint128 of_the_curator = 4 * request + 2 * 8 * entries;
+  return of_a_rank * static_cast<unsigned>(ranks) + of_the_curator;
+}
+
 std::string Mebibytes(std::uint64_t bytes) {
   return absl::StrCat(bytes / kMebibyte + (bytes % kMebibyte != 0), " MiB");
 }
@@ -31,21 +49,35 @@ std::string Mebibytes(std::uint64_t bytes) {
 }  // namespace
 
 std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
-                          const DatasetDescription& data, int threads) {
+                          const DatasetDescription& data, int threads,
+                          const RankProcesses& processes) {
   Uint128 coefficients = 0, of_a_stage = 0;
+  Uint128 entries_of_ranks = 0, computing_of_ranks = 0;
+  bool ranks_compute = false;
   for (const StagePlan& stage : plan.stages) {
     Uint128 entries = 0;
     for (const PartPlan& part : stage.parts)
       entries += EntryCount(part.rows, part.columns, part.symmetric);
+    const ReleaseKind& kind = ReleaseKindOf(stage.release);
     const RoundMemory memory =
-        ReleaseKindOf(stage.release)
-            .memory(parameters, data, std::max(1, threads));
+        kind.memory(parameters, data, std::max(1, threads));
     coefficients = std::max(coefficients, memory.coefficients);
+    if (processes.ranks > 0 && RankJob::Computes(kind, data)) {
+      ranks_compute = true;
+      const RoundMemory of_a_rank =
+          kind.memory(parameters, data, std::max(1, processes.threads));
+      computing_of_ranks = std::max(computing_of_ranks, of_a_rank.computing);
+      entries_of_ranks = std::max(entries_of_ranks, entries);
+    }
     of_a_stage = std::max(
         {of_a_stage, memory.computing, kCopiesOfARelease * 8 * entries});
   }
   const Uint128 dictionary = Uint128{16} * data.features * parameters.rank;
-  return Bounded(coefficients + dictionary + of_a_stage);
+  if (!ranks_compute) return Bounded(coefficients + dictionary + of_a_stage);
+  const auto processes_with_h = static_cast<unsigned>(processes.ranks);
+  return Bounded(coefficients * processes_with_h + dictionary + of_a_stage +
+                 BytesOfRanks(parameters, data, entries_of_ranks,
+                              computing_of_ranks, processes.ranks));
 }
 
 std::uint64_t DefaultRunMemoryLimit() { return MachineMemory() / 4; }

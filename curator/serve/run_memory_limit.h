@@ -16,11 +16,21 @@
 
 namespace dpnmf::curator {
 
+// The processes of `serve --ranks`. None: the curator computes all rounds.
+struct RankProcesses {
+  int ranks = 0;
+  int threads = 1;  // of each
+};
+
 // Bytes that a run may hold at once, at most (up to what the allocator rounds
 // sizes up by): H for as many users as there may be, W, and what its largest
-// stage needs to compute and to release a round.
+// stage needs to compute and to release a round. Of rounds that ranks compute,
+// each rank holds by itself H, W, the command and the words of its sums, and
+// what it computes with; all of them are counted, and what the curator holds of
+// command and answer.
 std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
-                          const DatasetDescription& data, int threads);
+                          const DatasetDescription& data, int threads,
+                          const RankProcesses& processes = {});
 
 // A quarter of what the machine, or the container (cgroup v2), has.
 std::uint64_t DefaultRunMemoryLimit();

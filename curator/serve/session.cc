@@ -127,15 +127,17 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   opening.identity_cap = run.identity_cap;
   opening.most_uncharged_runs = context_.most_uncharged_runs;
   if (context_.memory != nullptr) {
-    const int threads =
-        context_.ranks == nullptr
-            ? context_.threads
-            : std::max(context_.threads, context_.ranks->threads_in_all());
+    RankProcesses processes;
+    if (context_.ranks != nullptr) {
+      processes = {context_.ranks->ranks(),
+                   context_.ranks->threads_of_a_rank()};
+    }
     DPNMF_ASSIGN_OR_RETURN(
         run.memory,
         context_.memory->Take(
-            run.identity, MemoryOfRun(run.plan, parameters,
-                                      run.dataset->description(), threads)));
+            run.identity,
+            MemoryOfRun(run.plan, parameters, run.dataset->description(),
+                        context_.threads, processes)));
   }
 
   run.run_lock = context_.locks->LockOf(run.identity, run_id);
@@ -243,7 +245,7 @@ absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
       execution.stop = std::move(stop);
       const RoundContext context{data, parameters, plan, execution,
                                  &coefficients};
-      if (ranks != nullptr && RankJob::Computes(kind, data)) {
+      if (ranks != nullptr && RankJob::Computes(kind, data.description())) {
         DPNMF_ASSIGN_OR_RETURN(
             sums, ranks->Sums(kind, input, context, parts, &remote));
         return absl::OkStatus();

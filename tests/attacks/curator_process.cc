@@ -78,10 +78,15 @@ std::string CuratorProcess::Sandboxed(const std::string& arguments) const {
 void CuratorProcess::Import(const ImportedFile& file) {
   const std::string path = absl::StrCat(directory_, "/", file.name, ".input");
   WriteAll(path, file.content);
+  std::string options = file.options;
+  if (!file.items.empty()) {
+    WriteAll(path + ".items", file.items);
+    absl::StrAppend(&options, " --items ", path, ".items");
+  }
   MustRun(Sandboxed(absl::StrCat("import --name ", file.name, " --population ",
-                                 file.name, "-people --input ", path,
+                                 file.name, "-people ", file.flag, " ", path,
                                  " --epsilon 20 --delta 1e-6 --conversion rdp ",
-                                 file.options)));
+                                 options)));
 }
 
 void CuratorProcess::Serve() {

@@ -19,6 +19,8 @@ struct ImportedFile {
   std::string name;     // of the data set; its population is NAME-people
   std::string content;  // of the file
   std::string options;  // of `import`, beside what every data set needs
+  std::string flag = "--input";  // which the file is for
+  std::string items = {};        // content of the file for --items, if any
 };
 
 class CuratorProcess {

@@ -5,6 +5,7 @@
 // anything.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -25,6 +26,7 @@
 #include "grpcpp/grpcpp.h"
 #include "tests/attacks/curator_process.h"
 #include "tests/attacks/taint.h"
+#include "tests/curator/each_mechanism.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -37,29 +39,58 @@ constexpr int kManyFeatures = 1100;  // of the sparse one: a mean comes first
 constexpr int kRank = 3;
 constexpr std::uint64_t kSeed = 20221;
 
-// The people of both data sets.
+// The people of all data sets.
 struct World {
-  MatrixXd dense;   // kFeatures x users
-  MatrixXd sparse;  // kManyFeatures x users; zeros are not in the file
+  MatrixXd dense;            // kFeatures x users
+  MatrixXd sparse;           // kManyFeatures x users; zeros are not in the file
+  std::vector<int> classes;  // of the people of `dense`
+  std::vector<Ratings> ratings;  // of kFeatures items
 };
 
 World Canaries(int users = kUsers) {
   std::mt19937_64 random(kSeed);
   std::uniform_real_distribution<double> entry(0.1, 9), coin;
-  World world{MatrixXd(kFeatures, users), MatrixXd::Zero(kManyFeatures, users)};
+  World world{MatrixXd(kFeatures, users), MatrixXd::Zero(kManyFeatures, users),
+              std::vector<int>(static_cast<std::size_t>(users)),
+              RandomPeople(users, kFeatures, kSeed)};
   for (double& value : world.dense.reshaped()) value = entry(random);
   for (double& value : world.sparse.reshaped())
     if (coin(random) < 0.02) value = entry(random);
+  for (std::size_t n = 0; n < world.classes.size(); ++n)
+    world.classes[n] = n % 3 == 0;
+  for (Ratings& person : world.ratings) person.emplace(0, 25'000);
   return world;
 }
 
-std::string Csv(const MatrixXd& people) {
+// With the class last, if there are any.
+std::string Csv(const MatrixXd& people, const std::vector<int>& classes = {}) {
   std::string text;
-  for (const auto person : people.colwise()) {
-    for (int d = 0; d < person.size(); ++d)
-      absl::StrAppendFormat(&text, "%s%.17g", d == 0 ? "" : ",", person[d]);
+  for (int n = 0; n < people.cols(); ++n) {
+    for (int d = 0; d < people.rows(); ++d)
+      absl::StrAppendFormat(&text, "%s%.17g", d == 0 ? "" : ",", people(d, n));
+    if (!classes.empty())
+      absl::StrAppend(
+          &text, ",",
+          classes[static_cast<std::size_t>(n)] == 0 ? "well" : "ill");
     text += "\n";
   }
+  return text;
+}
+
+std::string RatingLines(const std::vector<Ratings>& people) {
+  std::string text = "user,item,rating\n";
+  for (std::size_t n = 0; n < people.size(); ++n) {
+    for (const auto& [item, units] : people[n])
+      absl::StrAppendFormat(&text, "u%d,item%d,%.4f\n", n, item,
+                            units * kRatingUnit);
+  }
+  return text;
+}
+
+std::string ItemLines() {
+  std::string text;
+  for (int item = 0; item < kFeatures; ++item)
+    absl::StrAppend(&text, "item", item, "\n");
   return text;
 }
 
@@ -91,6 +122,10 @@ class Curious {
   Curious(v1::CuratorService::Stub* stub, Adjacency adjacency)
       : stub_(stub), adjacency_(adjacency) {}
 
+  // Kinds of rounds that were asked for, as the plans name them, and how many.
+  const std::set<std::string>& releases() const { return releases_; }
+  int planned() const { return planned_; }
+
   std::vector<std::string> Play() {
     Ask();
     for (const std::string dataset : {"faces", "words"}) {
@@ -99,6 +134,16 @@ class Curious {
            {"statistics", "gradient", "moments", "objective"})
         WholeRun(dataset, mechanism, false);
       WholeRun(dataset, "statistics", true);
+      Refusals(dataset);
+      Ledger(dataset);
+    }
+    for (const std::string& mechanism : MechanismNames()) {
+      const Holds holds = DataFor(mechanism);
+      RunOfTheTable(mechanism, holds == Holds::kRatings   ? "films"
+                               : holds == Holds::kClasses ? "kinds"
+                                                          : "faces");
+    }
+    for (const std::string dataset : {"kinds", "films"}) {
       Refusals(dataset);
       Ledger(dataset);
     }
@@ -217,7 +262,7 @@ class Curious {
   }
 
   int Features(const std::string& dataset) const {
-    return dataset == "faces" ? kFeatures : kManyFeatures;
+    return dataset == "words" ? kManyFeatures : kFeatures;
   }
 
   // One run; `requests` says what is sent after it is opened.
@@ -248,10 +293,13 @@ class Curious {
   }
 
   void Round(Stream* stream, int round, const MatrixXd& w,
-             const std::vector<std::uint32_t>& rows = {}) {
+             const std::vector<std::uint32_t>& rows = {},
+             const std::vector<double>& numbers = {}) {
     v1::TrainRequest request;
     request.mutable_round()->set_round(round);
     for (const std::uint32_t row : rows) request.mutable_round()->add_rows(row);
+    for (const double number : numbers)
+      request.mutable_round()->add_numbers(number);
     if (w.size() > 0) {
       request.mutable_round()->mutable_shape()->set_rows(w.rows());
       request.mutable_round()->mutable_shape()->set_columns(w.cols());
@@ -310,6 +358,35 @@ class Curious {
     });
   }
 
+  // Every round of a mechanism on data that it takes, and each once more.
+  void RunOfTheTable(const std::string& mechanism, const std::string& dataset) {
+    DatasetFacts facts;
+    facts.name = facts.population = dataset;
+    facts.features = kFeatures;
+    facts.users = kUsers;
+    facts.adjacency = adjacency_;
+    facts.max_rank = 1024;
+    facts.max_rounds = 1000;
+    if (dataset == "films") facts.ratings = kStars;
+    if (dataset == "kinds") facts.classes = ClassFacts{{"well", "ill"}};
+    RunParameters parameters = RunOfEach(mechanism, facts, kRank, 4);
+    parameters.epsilon = 0.5;
+    parameters.delta = 1e-6;
+    const auto plan = PlanRun(parameters, facts);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    Run(parameters, [&](Stream* stream) {
+      for (std::uint32_t round = 1; round <= parameters.rounds; ++round) {
+        const std::string& release = plan->StageOf(round).release;
+        releases_.insert(release);
+        const RoundInput input = InputOf(release, parameters, facts);
+        for (int time = 0; time < 2; ++time, ++planned_)
+          Round(stream, static_cast<int>(round), input.w, input.rows,
+                input.numbers);
+      }
+      Close(stream);
+    });
+  }
+
   // Each ends its stream.
   void Refusals(const std::string& dataset) {
     const int features = Features(dataset);
@@ -358,6 +435,8 @@ class Curious {
   v1::CuratorService::Stub* const stub_;
   const Adjacency adjacency_;
   std::vector<std::string> replies_;
+  std::set<std::string> releases_;
+  int planned_ = 0;
   int runs_ = 0;
 };
 
@@ -404,18 +483,29 @@ class SideOutputs : public ::testing::Test {
         certificates_,
         {{"faces", Csv(world.dense), "--users rows " + import_options},
          {"words", MatrixMarket(world.sparse),
-          "--users columns " + import_options}});
+          "--users columns " + import_options},
+         {"kinds", Csv(2 * world.dense, world.classes),
+          "--users rows --class-column 7 --classes well,ill " + import_options},
+         {"films", RatingLines(world.ratings),
+          "--rating-range 1,5 " + (adjacency == Adjacency::kReplaceOne
+                                       ? absl::StrCat("--users-count ", kUsers)
+                                       : import_options),
+          "--ratings", ItemLines()}});
     Seen seen;
-    seen.replies = Curious(&curator.stub(), adjacency).Play();
+    Curious curious(&curator.stub(), adjacency);
+    seen.replies = curious.Play();
     seen.files = curator.Stop();
+    for (const std::string& release : ReleaseNames())
+      EXPECT_TRUE(curious.releases().contains(release)) << release;
     // It was not refused everything. Of each data set: rounds of statistics (4
-    // and 4), gradient (2) and objective, each asked twice, and three more
+    // and 4), gradient (2) and objective, each asked twice, and two more
     // among the refusals; moments of faces (asked twice), mean and moments of
     // words.
-    constexpr int kReleases = 2 * (2 * 11 + 2) + 1 + 2;
-    EXPECT_EQ(Count(seen.files.at("serve.log"), " released"), kReleases);
+    // Then two of each round of the table, and two among the refusals of kinds.
+    const int releases = 2 * (2 * 11 + 2) + 1 + 2 + curious.planned() + 2;
+    EXPECT_EQ(Count(seen.files.at("serve.log"), " released"), releases);
     EXPECT_EQ(Count(seen.files.at("home/audit.jsonl"), "round-released"),
-              kReleases);
+              releases);
     for (const char* metric : {"_round_seconds_count", "_bytes_total",
                                "_refusals_total", "reading=\"largest_run\""}) {
       EXPECT_GT(Count(seen.files.at("metrics"), metric), 0) << metric;
@@ -447,12 +537,17 @@ World WithFullPerson() {
   World world = Canaries();
   world.dense.col(kPerson).setConstant(1e6);
   world.sparse.col(kPerson).setConstant(1e6);
+  world.classes[kPerson] = 1;
+  for (int item = 0; item < kFeatures; ++item)
+    world.ratings[kPerson][item] = 50'000;
   return world;
 }
 World WithEmptyPerson() {
   World world = Canaries();
   world.dense.col(kPerson).setZero();
   world.sparse.col(kPerson).setZero();
+  world.classes[kPerson] = 0;
+  world.ratings[kPerson] = {{3, 10'000}};
   return world;
 }
 
@@ -472,6 +567,8 @@ TEST_F(SideOutputs, AreAlikeForAnyPeople) {
   World others = Canaries();
   others.dense = others.dense.colwise().reverse().eval();
   others.sparse.setZero();
+  std::reverse(others.classes.begin(), others.classes.end());
+  others.ratings.assign(kUsers, {{1, 10'000}});
   const std::string bound = "--normalise none --column-bound 3";
   ExpectAlike(Observe(Canaries(), bound), Observe(others, bound));
 }
@@ -570,6 +667,7 @@ TEST_F(SideOutputs, HoldNoPrivateNumber) {
   const World world = Canaries();
   Taint taint;
   AddPrivateNumbers(world.dense, &taint);
+  AddPrivateNumbers(2 * world.dense, &taint);  // of kinds
   AddPrivateNumbers(world.sparse, &taint);
   std::printf("attack: taint: %zu private numbers sought\n", taint.size());
   EXPECT_GT(taint.size(), 5000);

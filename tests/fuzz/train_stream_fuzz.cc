@@ -2,6 +2,7 @@
 // data sets differ in one person: what the analyst sees of the two differs in
 // the noised numbers alone. Messages, their kinds and sizes, positions of the
 // ledger, statuses, codes and sentences are the same.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -16,7 +17,7 @@
 #include "curator/serve/service.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "grpcpp/grpcpp.h"
-#include "tests/curator/factor/factor_fixtures.h"
+#include "tests/curator/each_mechanism.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 
@@ -26,24 +27,35 @@ namespace {
 using curator::Catalog;
 using curator::Dataset;
 using curator::DatasetDescription;
+using curator::Holds;
+using curator::Person;
 
 constexpr int kFeatures = 6, kUsers = 9;
 
-// A curator of this process with a sparse and a dense data set and a large
-// budget.
+// Whose every data set has neighbours: the last person but one has much there,
+// or nothing.
+constexpr const char* kDatasets[] = {"dense", "sparse", "classes", "ratings"};
+
+std::unique_ptr<Dataset> DatasetOf(const std::string& name, Person person) {
+  DatasetDescription description;
+  description.name = name;
+  description.population = "people";
+  description.epsilon = 1000;
+  description.delta = 1e-5;
+  const Holds holds = name == "ratings"   ? Holds::kRatings
+                      : name == "classes" ? Holds::kClasses
+                                          : Holds::kColumns;
+  return curator::PeopleWith(holds, person, kFeatures, kUsers, description,
+                             name == "sparse");
+}
+
+// A curator of this process with a data set of each kind and a large budget.
 class Curator {
  public:
-  explicit Curator(const Eigen::MatrixXf& v) {
+  explicit Curator(Person person) {
     std::vector<std::unique_ptr<Dataset>> datasets;
-    for (const std::string name : {"dense", "sparse"}) {
-      DatasetDescription description;
-      description.name = name;
-      description.population = "people";
-      description.epsilon = 1000;
-      description.delta = 1e-5;
-      datasets.push_back(name == "dense" ? curator::DenseOf(v, description)
-                                         : curator::SparseOf(v, description));
-    }
+    for (const char* name : kDatasets)
+      datasets.push_back(DatasetOf(name, person));
     catalog_ = Catalog::FromDatasets(std::move(datasets));
     access_ = curator::AccessControl::FromGrants(
         {{"dns:analyst", {Role::kAnalyst}, {}, true, {}}});
@@ -172,15 +184,48 @@ std::string NextRunId() {
   return text;
 }
 
+// All of the table. The first keep their numbers, so that kept inputs mean what
+// they meant.
+const std::vector<std::string>& MechanismsInOrder() {
+  static const auto& names = *new std::vector<std::string>([] {
+    std::vector<std::string> all = {"statistics", "gradient", "moments",
+                                    "objective"};
+    for (const std::string& name : curator::MechanismNames())
+      if (std::find(all.begin(), all.end(), name) == all.end())
+        all.push_back(name);
+    return all;
+  }());
+  return names;
+}
+
+char NumberOf(const std::string& mechanism) {
+  const auto& all = MechanismsInOrder();
+  return static_cast<char>(std::find(all.begin(), all.end(), mechanism) -
+                           all.begin());
+}
+
 v1::RunParameters ParametersOf(FuzzInput* bytes) {
-  constexpr const char* kMechanisms[] = {"statistics", "gradient", "moments",
-                                         "objective"};
   RunParameters run;
-  run.dataset = bytes->Bit() ? "sparse" : "dense";
-  run.mechanism = kMechanisms[bytes->Below(4)];
+  const std::uint8_t dataset = bytes->Byte();
+  run.mechanism = MechanismsInOrder()[bytes->Below(
+      static_cast<std::uint32_t>(MechanismsInOrder().size()))];
+  // One that the mechanism takes, or any.
+  const Holds holds = curator::DataFor(run.mechanism);
+  run.dataset = dataset >= 224             ? kDatasets[dataset % 4]
+                : holds == Holds::kRatings ? "ratings"
+                : holds == Holds::kClasses ? "classes"
+                                           : kDatasets[dataset % 2];
   run.rank = 1 + bytes->Below(3);
   run.rounds = run.mechanism == "objective" ? 1 : 3;
-  if (run.mechanism == "moments") run.moment_rows = 1 + bytes->Below(6);
+  if (run.mechanism == "moments") {
+    run.moment_rows = 1 + bytes->Below(6);
+  } else if (holds != Holds::kColumns || run.mechanism == "aimed") {
+    const auto rank = run.rank;
+    run = curator::RunOfEach(
+        run.mechanism,
+        FactsOf(DatasetOf(run.dataset, Person::kEmpty)->description()), rank,
+        1 + bytes->Below(6));
+  }
   run.epsilon = 1e-4;  // the budget lasts for every input of a session
   run.delta = 1e-5;
   const std::uint8_t flags = bytes->Byte();
@@ -237,7 +282,7 @@ v1::TrainRequest RequestOf(FuzzInput* bytes, const std::string& run_id) {
       if (bytes->Bit()) request.mutable_close();
       break;
     default: {
-      const std::string_view text = bytes->Bytes(bytes->Below(64));
+      const std::string_view text = bytes->Bytes(bytes->Below(256));
       if (!request.ParseFromArray(text.data(), static_cast<int>(text.size())))
         request.Clear();
     }
@@ -251,6 +296,49 @@ std::string RoundSeed(char round, char rank) {
       {1, round, 1, 1, 0, rank, 3, 0, 0, static_cast<char>(kFeatures * rank)});
   for (int i = 0; i < kFeatures * rank; ++i)
     seed.push_back(static_cast<char>(10 + 9 * i));
+  return seed;
+}
+
+// A message of any kind as it stands.
+std::string MessageSeed(const v1::TrainRequest& request) {
+  const std::string text = request.SerializeAsString();
+  Demand(text.size() < 256, "a seed's message is too long");
+  return std::string({7, static_cast<char>(text.size())}) + text;
+}
+
+// Every round of a run, as an analyst asks.
+std::string WholeRunSeed(const std::string& mechanism) {
+  std::string seed({0, 0, NumberOf(mechanism), 1, 2, 0, 0});
+  FuzzInput bytes(reinterpret_cast<const std::uint8_t*>(seed.data()) + 1,
+                  seed.size() - 1);
+  const RunParameters run = *FromProto(ParametersOf(&bytes));
+  seed.resize(seed.size() - bytes.size() + 1);  // the run's id
+  const DatasetFacts facts =
+      FactsOf(DatasetOf(run.dataset, Person::kEmpty)->description());
+  const auto plan = PlanRun(run, facts);
+  Demand(plan.ok(), "a seed's run has no plan: " + plan.status().ToString());
+  for (std::uint32_t round = 1; round <= run.rounds; ++round) {
+    const RoundInput input =
+        curator::InputOf(plan->StageOf(round).release, run, facts);
+    v1::TrainRequest start;
+    start.mutable_round()->set_round(round);
+    for (const std::uint32_t row : input.rows)
+      start.mutable_round()->add_rows(row);
+    for (const double number : input.numbers)
+      start.mutable_round()->add_numbers(number);
+    if (input.w.size() > 0) {
+      start.mutable_round()->mutable_shape()->set_rows(
+          static_cast<std::uint64_t>(input.w.rows()));
+      start.mutable_round()->mutable_shape()->set_columns(
+          static_cast<std::uint64_t>(input.w.cols()));
+    }
+    seed += MessageSeed(start);
+    if (input.w.size() == 0) continue;
+    v1::TrainRequest chunk;
+    for (const double value : input.w.reshaped())
+      chunk.mutable_dictionary()->add_values(value);
+    seed += MessageSeed(chunk);
+  }
   return seed;
 }
 
@@ -278,6 +366,11 @@ std::vector<std::string> FuzzSeeds() {
     seed += std::string(2 * kFeatures - 1, 17) + special;
     seeds.push_back(seed);
   }
+  for (const std::string& mechanism : curator::MechanismNames())
+    seeds.push_back(WholeRunSeed(mechanism) + close);
+  // Of data without classes.
+  seeds.push_back(std::string(
+      {0, static_cast<char>(224), NumberOf("class_moments"), 1, 2, 0, 0}));
   v1::TrainRequest any;
   any.mutable_round()->set_round(1);
   for (int numbers = 0; numbers < 2; ++numbers) {
@@ -290,32 +383,40 @@ std::vector<std::string> FuzzSeeds() {
 }
 
 std::vector<std::string> ExpectedOutcomes() {
-  return {"released",
-          "closed",
-          "refused message-out-of-order",
-          "refused matrix-shape",
-          "refused matrix-chunk",
-          "refused dictionary-not-finite",
-          "refused dictionary-negative",
-          "refused rows-malformed",
-          "refused numbers-malformed",
-          "refused round-out-of-range",
-          "refused run-id-malformed"};
+  std::vector<std::string> outcomes = {"closed",
+                                       "refused message-out-of-order",
+                                       "refused matrix-shape",
+                                       "refused matrix-chunk",
+                                       "refused dictionary-not-finite",
+                                       "refused dictionary-negative",
+                                       "refused model-out-of-range",
+                                       "refused mechanism-mismatch",
+                                       "refused classes-none",
+                                       "refused rows-malformed",
+                                       "refused numbers-malformed",
+                                       "refused round-out-of-range",
+                                       "refused run-id-malformed"};
+  for (const std::string& release : curator::ReleaseNames())
+    outcomes.push_back("released " + release);
+  return outcomes;
+}
+
+std::string ReleaseOf(const v1::RunPlan& plan, const v1::ReleaseEnd& end) {
+  std::uint32_t before = 0;
+  for (const v1::StagePlan& stage : plan.stages()) {
+    before += stage.rounds();
+    if (end.round() <= before) return stage.release();
+  }
+  Demand(false, "a release that the plan does not have");
+  return "";
 }
 
 void RunOne(const std::uint8_t* data, std::size_t size) {
-  using curator::RandomColumns;
   SetLogLevel("off");
   static auto* const previous = google::protobuf::SetLogHandler(nullptr);
   static_cast<void>(previous);
-  // Neighbours: the last but one has a record, or none at all.
-  static const Eigen::MatrixXf v = RandomColumns(kFeatures, kUsers, 1, 0.6);
-  static Curator one(v);
-  static Curator other([] {
-    Eigen::MatrixXf neighbour = v;
-    neighbour.col(kUsers - 2).setZero();
-    return neighbour;
-  }());
+  static Curator one(Person::kFull);
+  static Curator other(Person::kEmpty);
   FuzzInput bytes(data, size);
   const std::string run_id = NextRunId();
   std::vector<v1::TrainRequest> requests;
@@ -323,8 +424,10 @@ void RunOne(const std::uint8_t* data, std::size_t size) {
     requests.push_back(RequestOf(&bytes, run_id));
   const Transcript transcript = Send(requests, &one);
   DemandAlike(transcript, Send(requests, &other));
+  v1::RunPlan plan;
   for (const auto& reply : transcript.replies) {
-    if (reply.has_end()) Count("released");
+    if (reply.has_opened()) plan = reply.opened().plan();
+    if (reply.has_end()) Count("released " + ReleaseOf(plan, reply.end()));
     if (reply.has_closed()) Count("closed");
   }
   if (transcript.status.ok()) return;

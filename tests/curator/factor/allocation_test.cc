@@ -19,6 +19,7 @@
 #include "curator/factor/ratings_sums.h"
 #include "curator/factor/statistics.h"
 #include "gtest/gtest.h"
+#include "tests/curator/each_mechanism.h"
 #include "tests/curator/factor/factor_fixtures.h"
 #include "tests/curator/factor/ratings_fixtures.h"
 
@@ -400,6 +401,82 @@ TEST_P(RatingsAllocation, IsTheSameHoweverManyPeopleWhereTheirNumberIsPrivate) {
     const Counts counts = Of(*neighbour, 3);
     EXPECT_EQ(counts.calls, three.calls) << users;
     EXPECT_EQ(counts.bytes, three.bytes) << users;
+  }
+}
+
+// ------------------------------------------------- every kind of the table
+
+// The rounds of one kind as a session computes them, and what the quota counts.
+class ReleaseAllocation : public testing::TestWithParam<std::string> {
+ protected:
+  static constexpr int kFew = 300, kRows = 8;
+
+  static std::vector<std::unique_ptr<Dataset>> Neighbours(
+      Person person, int users = kUsers, DatasetDescription description = {}) {
+    const Holds holds = DataFor(MechanismOf(GetParam()));
+    std::vector<std::unique_ptr<Dataset>> data;
+    data.push_back(PeopleWith(holds, person, kFew, users, description));
+    if (holds == Holds::kColumns) {
+      data.push_back(
+          PeopleWith(holds, person, kFew, users, description, /*sparse=*/true));
+    }
+    return data;
+  }
+
+  static Counts Of(const Dataset& data, int threads) {
+    const ReleaseKind& kind = ReleaseKindOf(GetParam());
+    const DatasetFacts facts = FactsOf(data.description());
+    const RunParameters parameters =
+        RunOfEach(MechanismOf(GetParam()), facts, kRank, kRows);
+    const RunPlan plan = PlanRun(parameters, facts).value();
+    const RoundInput input = InputOf(GetParam(), parameters, facts);
+    EXPECT_TRUE(kind.check(input, parameters, facts).ok());
+    std::unique_ptr<Coefficients> h;
+    const RoundContext context{data, parameters, plan, {threads, 0}, &h};
+    const auto round = [&] { ASSERT_TRUE(kind.sums(input, context).ok()); };
+    round();  // what is made once is made
+    const Counts counts = CountsOf(round);
+    // H of the objective lives no longer than its round.
+    const RoundMemory memory =
+        kind.memory(parameters, data.description(), threads);
+    EXPECT_LE(counts.most, memory.computing + 4096 +
+                               (h == nullptr ? memory.coefficients : 0));
+    return counts;
+  }
+
+  static void ExpectAlike(const Dataset& one, const Dataset& other) {
+    EXPECT_EQ(Of(one, 1), Of(other, 1));
+    const Counts a = Of(one, 3), b = Of(other, 3);
+    EXPECT_EQ(a.calls, b.calls);
+    EXPECT_EQ(a.bytes, b.bytes);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, ReleaseAllocation,
+                         testing::ValuesIn(ReleaseNames()),
+                         [](const auto& kind) {
+                           std::string name = kind.param;
+                           std::erase_if(name, [](char c) {
+                             return c == '-' || c == ' ';
+                           });
+                           return name;
+                         });
+
+TEST_P(ReleaseAllocation, IsTheSameForNeighbours) {
+  const auto empty = Neighbours(Person::kEmpty);
+  const auto full = Neighbours(Person::kFull);
+  for (std::size_t i = 0; i < empty.size(); ++i)
+    ExpectAlike(*empty[i], *full[i]);
+}
+
+TEST_P(ReleaseAllocation, IsTheSameHoweverManyPeopleWhereTheirNumberIsPrivate) {
+  DatasetDescription description;
+  description.adjacency = Adjacency::kAddRemoveOne;
+  description.users = 32;
+  const auto data = Neighbours(Person::kFull, 16, description);
+  for (const int users : {17, 300}) {
+    const auto other = Neighbours(Person::kFull, users, description);
+    for (std::size_t i = 0; i < data.size(); ++i)
+      ExpectAlike(*data[i], *other[i]);
   }
 }
 
