@@ -36,7 +36,7 @@ struct FuzzTarget {
 bool Register(const FuzzTarget& target);
 // Those that are linked into this program.
 const std::vector<FuzzTarget>& Targets();
-// The directory of a target's kept inputs, which need not be there.
+// The directory of a target's kept inputs.
 std::string CorpusOf(const FuzzTarget& target);
 
 // Prints `what` and aborts unless `holds`.

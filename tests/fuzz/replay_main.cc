@@ -1,5 +1,5 @@
-// A fuzz target as a plain test: its seeds, what libFuzzer found (corpus/NAME),
-// then mutations of the seeds.
+// A fuzz target as a plain test: its seeds, what libFuzzer found (corpus/NAME;
+// a target without that directory fails), then mutations of the seeds.
 //
 //   fuzz_replay NAME [--runs N] [--seed S]   seeds, corpus and N mutations
 //   fuzz_replay NAME --write-seeds DIR       seeds as files, for libFuzzer
@@ -79,14 +79,16 @@ int WriteSeeds(const FuzzTarget& target, const std::string& directory) {
   return 0;
 }
 
-// In the order of their names.
-std::vector<std::string> CorpusFiles(const FuzzTarget& target) {
+// In the order of their names. Nothing if there is no such directory: then
+// nobody has run libFuzzer on the target, or its inputs were lost.
+std::optional<std::vector<std::string>> CorpusFiles(const FuzzTarget& target) {
   std::vector<std::string> files;
-  std::error_code none;
+  std::error_code missing;
   for (const auto& entry :
-       std::filesystem::directory_iterator(CorpusOf(target), none)) {
+       std::filesystem::directory_iterator(CorpusOf(target), missing)) {
     files.push_back(entry.path());
   }
+  if (missing) return std::nullopt;
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -108,12 +110,18 @@ int Replay(const Arguments& arguments) {
   const FuzzTarget& target = arguments.target;
   const std::vector<std::string> seeds = target.seeds();
   for (const std::string& seed : seeds) RunInput(target, seed);
-  const std::vector<std::string> corpus = CorpusFiles(target);
-  if (const int code = ReplayFiles(target, corpus); code != 0) return code;
+  const auto corpus = CorpusFiles(target);
+  if (!corpus.has_value()) {
+    std::cerr << CorpusOf(target)
+              << " cannot be read: run tests/fuzz/run.sh --keep " << target.name
+              << "\n";
+    return 2;
+  }
+  if (const int code = ReplayFiles(target, *corpus); code != 0) return code;
   std::mt19937_64 random(arguments.seed);
   for (current_run = 1; current_run <= arguments.runs; ++current_run)
     RunInput(target, Mutated(seeds, &random));
-  std::cout << seeds.size() << " seeds, " << corpus.size()
+  std::cout << seeds.size() << " seeds, " << corpus->size()
             << " kept inputs and " << arguments.runs << " mutations, seed "
             << arguments.seed << "; the slowest, run " << slowest_run
             << ", took " << slowest_seconds << " s\n";
