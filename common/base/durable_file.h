@@ -82,10 +82,11 @@ absl::Status RenameOver(const std::string& from, const std::string& to);
 absl::Status RenameNew(const std::string& from, const std::string& to);
 // Removes a file's name; fails if there is none.
 absl::Status RemoveFile(const std::string& path);
-// Removes a file, a link, or a directory with all that is in it; follows no
-// link, unless another user who may write there puts one in its way. Syncs the
-// directory that held it, also if nothing is there: whoever removed it may have
-// been stopped before that.
+// Removes a file, a link, or a directory with everything in it. It follows no
+// link, unless another user who may write there puts one in while it works: it
+// is for the data directory alone. Syncs the directory that held the path, also
+// if nothing is at the path: an earlier removal may have stopped before its
+// sync.
 absl::Status RemoveTreeDurably(const std::string& path);
 
 // A file written under another name (final name + ".new"), synced, then renamed
@@ -117,9 +118,10 @@ class StagedFile {
 };
 
 // A file of mode 0600 that grows piece by piece and has no name until it is
-// whole: a process that is killed leaves nothing of it. Where the file system
-// has no files without a name (NFS) it is PATH.PID.partial until then; so it is
-// elsewhere too between two calls of Publish, if a file is replaced.
+// whole: a process that is killed leaves nothing of it. On a file system
+// without unnamed files (NFS) its name is PATH.PID.partial until then. On every
+// file system it has that name for a moment while Publish replaces an existing
+// file.
 class GrowingFile {
  public:
   static absl::StatusOr<GrowingFile> Create(const std::string& path);

@@ -30,8 +30,9 @@ inline constexpr std::size_t kOwnFileLimit =
 absl::StatusOr<std::string> ReadFile(const std::string& path,
                                      std::size_t max_bytes);
 
-// The paths of what is in a directory, in no order. With an error the list may
-// lack some; the range-for over a directory_iterator would throw there.
+// The paths of the entries of a directory, in no order. After an error the list
+// may be incomplete. Throws nothing, unlike a range-for over a
+// directory_iterator.
 std::vector<std::string> EntriesOf(const std::string& directory,
                                    std::error_code* error);
 

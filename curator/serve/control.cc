@@ -231,7 +231,7 @@ struct ControlServer::State {
         continue;
       const Descriptor peer(
           ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      // One that the memory is not enough for gets no answer.
+      // Without memory for it, a request gets no answer; the server goes on.
       if (peer.ok() && IsOperator(peer.get())) {
         WithoutExceptions([&] {
           Serve(peer.get());

@@ -25,6 +25,17 @@ std::uint64_t Bounded(Uint128 bytes) {
   return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
 }
 
+// H of all ranks: each holds that of its share (Dataset::OpenShare).
+Uint128 CoefficientsOfRanks(const ReleaseKind& kind,
+                            const RunParameters& parameters,
+                            const DatasetDescription& data,
+                            const RankProcesses& processes) {
+  const auto ranks = static_cast<unsigned>(processes.ranks);
+  DatasetDescription share = data;
+  share.users = (data.users + ranks - 1) / ranks;
+  return kind.memory(parameters, share, 1).coefficients * ranks;
+}
+
 // What the processes of a job hold at once beside H of a round that they
 // compute, and what the curator holds for them. The command and the room for
 // what another rank sends are kept from round to round; a buffer that grows may
@@ -61,9 +72,12 @@ std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
     const ReleaseKind& kind = ReleaseKindOf(stage.release);
     const RoundMemory memory =
         kind.memory(parameters, data, std::max(1, threads));
-    coefficients = std::max(coefficients, memory.coefficients);
-    if (processes.ranks > 0 && RankJob::Computes(kind, data)) {
+    if (processes.ranks == 0 || !RankJob::Computes(kind, data)) {
+      coefficients = std::max(coefficients, memory.coefficients);
+    } else {
       ranks_compute = true;
+      coefficients = std::max(
+          coefficients, CoefficientsOfRanks(kind, parameters, data, processes));
       const RoundMemory of_a_rank =
           kind.memory(parameters, data, std::max(1, processes.threads));
       computing_of_ranks = std::max(computing_of_ranks, of_a_rank.computing);
@@ -74,8 +88,7 @@ std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
   }
   const Uint128 dictionary = Uint128{16} * data.features * parameters.rank;
   if (!ranks_compute) return Bounded(coefficients + dictionary + of_a_stage);
-  const auto processes_with_h = static_cast<unsigned>(processes.ranks);
-  return Bounded(coefficients * processes_with_h + dictionary + of_a_stage +
+  return Bounded(coefficients + dictionary + of_a_stage +
                  BytesOfRanks(parameters, data, entries_of_ranks,
                               computing_of_ranks, processes.ranks));
 }

@@ -24,10 +24,9 @@ struct RankProcesses {
 
 // Bytes that a run may hold at once, at most (up to what the allocator rounds
 // sizes up by): H for as many users as there may be, W, and what its largest
-// stage needs to compute and to release a round. Of rounds that ranks compute,
-// each rank holds by itself H, W, the command and the words of its sums, and
-// what it computes with; all of them are counted, and what the curator holds of
-// command and answer.
+// stage needs to compute and to release a round. If ranks compute a round, each
+// of them holds H of its share, and its own W, command, sums and buffers. The
+// result counts those of all ranks, and the command and answer at the curator.
 std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
                           const DatasetDescription& data, int threads,
                           const RankProcesses& processes = {});

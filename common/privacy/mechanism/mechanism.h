@@ -62,12 +62,12 @@ struct Mechanism {
   // The run learns a dictionary. Otherwise it is about one that is given, and
   // `dpnmf train` refuses the name.
   bool learns_dictionary = true;
-  // What the run releases is for drawing people (analyst/synthesis.h): that is
-  // its answer, without a dictionary.
+  // The run's result is a release from which people are drawn
+  // (analyst/synthesis.h), not a dictionary.
   bool draws_people = false;
   // For data sets of ratings and no others; false: never for them.
   bool for_ratings = false;
-  // For data sets with classes and no others; `check` refuses the rest.
+  // Only for data sets with classes; `check` refuses all others.
   bool for_classes = false;
   // W is fitted to a released second moment, and to what is declared beside it
   // (priors, an order of the features, a law): such a release can be fitted
@@ -106,19 +106,19 @@ struct Mechanism {
 // All of them, by name.
 const NameTable<Mechanism>& Mechanisms();
 
-// Each of them: kMomentsMechanism is that of moments.cc. For what is made for
-// one mechanism and would be wrong for another (the rule of `auto`, the file of
-// a release); all else asks a field of the descriptor.
+// The descriptors by name: kMomentsMechanism is defined in moments.cc. Use them
+// only for code that is written for one mechanism and is wrong for any other
+// (the rule of `auto`, the file of a release). All other code asks a field.
 #define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
 #include "mechanism_names.inc"
 #undef DPNMF_MECHANISM
 
-// False for a name of none.
+// False if no mechanism has the name.
 bool MechanismHas(std::string_view name, bool Mechanism::*property);
 // `dpnmf train` takes the name.
 bool CanBeTrained(const Mechanism& mechanism);
-// The run gives W: parts that can be shown and compared with another run's.
-// One of ratings gives an item model.
+// The run gives W, whose parts can be shown and compared with another run's. A
+// run on ratings gives an item model instead.
 bool GivesParts(const Mechanism& mechanism);
 
 // StagePlan::release of S_G, the second moment: of `moments` and `aimed`.

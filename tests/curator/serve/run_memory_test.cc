@@ -146,6 +146,26 @@ TEST_P(RunMemory, IsAtMostWhatTheQuotaCountsAndMostOfIt) {
       << "a bound that is far too large refuses runs that there is room for";
 }
 
+TEST(RunMemoryOfShares, HoldHOnceInAll) {
+  const Scratch scratch;
+  const std::string data_dir = scratch.path() + "/data";
+  constexpr int kManyUsers = 60000;
+  ImportPeopleOf(scratch, data_dir, "d", kManyUsers, 4, /*sparse=*/false,
+                 std::nullopt);
+  const auto data = Dataset::Open(DatasetDirectory(data_dir, "d"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  const RunParameters parameters =
+      RunOfEach("statistics", FactsOf((*data)->description()), 4, 0);
+  const RunPlan plan =
+      PlanRun(parameters, FactsOf((*data)->description())).value();
+  const std::uint64_t h = 8 * 4 * kManyUsers;
+  const auto counted = [&](RankProcesses processes) {
+    return MemoryOfRun(plan, parameters, (*data)->description(), 1, processes);
+  };
+  // What three more ranks have beside their shares of H is less than H.
+  EXPECT_LT(counted({.ranks = 6}), counted({.ranks = 3}) + h);
+}
+
 // What three ranks take, each in a process of its own, and the curator for
 // them: each is measured alone, and the most of each counts.
 class RunMemoryOfRanks : public testing::TestWithParam<std::string> {
