@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# symbols.sh ANALYST CLIENT CURATOR LAB TWIN PAGE: the analyst and the client hold no
+# symbols.sh ANALYST CLIENT CURATOR LAB TWIN PAGE WORKER...: the analyst and the client hold no
 # symbol of the curator's. The curator holds no generator with a seed, nothing of
 # dpnmf-lab and no web page; dpnmf-lab holds no ledger, session or release gate.
 # RecommendService is in the curator alone: no symbol and no string of its package
 # is in another program. PAGE, the operator's, holds no data set, ledger, gate, session
-# or service. None holds a failpoint; TWIN is a library with them.
+# or service. Each WORKER sums over people for the curator: it holds no generator with a
+# seed, no ledger, gate, session or service. None holds a failpoint; TWIN is a library with
+# them.
 set -u
 analyst=$1 client=$2 curator=$3 lab=$4 twin=$5 page=$6
+shift 6
 bad=0
 symbols() { nm -C "$1" 2>/dev/null; }
 # absent PROGRAM PATTERN TWIN: PROGRAM has no such symbol, and TWIN has one: a
@@ -27,7 +30,11 @@ absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::
 absent "$page" 'dpnmf::curator::(Dataset|Catalog|Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
 absent "$page" 'grpc::|google::protobuf' "$curator"
 absent "$curator" 'httplib::|dpnmf::(Door|HttpServer)' "$page"
-for program in "$analyst" "$client" "$curator" "$lab" "$page"; do
+for worker in "$@"; do
+  absent "$worker" 'mersenne_twister|linear_congruential|subtract_with_carry|SplitMix|RandomDictionary' "$lab"
+  absent "$worker" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
+done
+for program in "$analyst" "$client" "$curator" "$lab" "$page" "$@"; do
   absent "$program" 'dpnmf::failpoint::' "$twin"
 done
 for program in "$analyst" "$client" "$lab" "$page"; do
