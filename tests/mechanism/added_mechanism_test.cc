@@ -293,7 +293,7 @@ TEST_F(FieldsOfAMechanism, RowsAreOfOneThatTakesThem) {
   specification.mutable_parameters()->set_mechanism(
       std::string(kStatisticsMechanism.name));
   EXPECT_EQ(Planned(specification), "moment-rows-unused");
-  EXPECT_THAT(sentence_, HasSubstr("of runs of mechanism moments or totals"));
+  EXPECT_THAT(sentence_, HasSubstr("Only runs of mechanism moments or totals"));
 }
 
 TEST_F(FieldsOfAMechanism, APriorIsOfOneThatFitsMoments) {

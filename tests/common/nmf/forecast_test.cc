@@ -165,7 +165,7 @@ TEST(Forecast, ARankAboveTheRowsIsNotMendedByAnEpsilon) {
       Of(Parameters("moments", 9, 1, 2, 4), Facts(64, 1'000'000));
   EXPECT_TRUE(forecast.too_small);
   EXPECT_EQ(forecast.epsilon_needed, 0);
-  EXPECT_NE(forecast.sentence.find("4 rows cannot tell 9 parts"),
+  EXPECT_NE(forecast.sentence.find("4 rows cannot distinguish 9 parts"),
             std::string::npos)
       << forecast.sentence;
 }
