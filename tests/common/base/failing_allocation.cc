@@ -33,5 +33,11 @@ void* operator new(std::size_t size) {
   return given;
 }
 
+// Of the same memory as the others: sanitizers, which replace it too, compare
+// how memory is taken and given back.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return std::malloc(size);
+}
+
 void operator delete(void* given) noexcept { std::free(given); }
 void operator delete(void* given, std::size_t) noexcept { std::free(given); }
