@@ -6,12 +6,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/mutex.h"
+#include "common/web/reply.h"
 
 namespace dpnmf {
 namespace {
@@ -42,6 +45,18 @@ HttpRequest RequestOf(const httplib::Request& from) {
   return request;
 }
 
+// Memory that the system does not give, and what a library throws. There is no
+// log in a page's program: its user is told.
+absl::Status WithoutExceptions(const std::function<void()>& f) {
+  try {
+    f();
+    return absl::OkStatus();
+  } catch (const std::exception& exception) {
+    return Refusal(absl::StatusCode::kInternal, "internal-error",
+                   absl::StrCat("The program failed: ", exception.what(), "."));
+  }
+}
+
 // Events from the thread that makes them to the one that sends them.
 class EventStream final : public EventWriter {
  public:
@@ -61,7 +76,10 @@ class EventStream final : public EventWriter {
 
   void Run(const std::function<void(EventWriter*)>& events) {
     maker_ = std::thread([this, events] {
-      events(this);
+      const absl::Status made = WithoutExceptions([&] { events(this); });
+      // The reader is told, if there is memory for it.
+      if (!made.ok())
+        WithoutExceptions([&] { Send(ErrorJson(made)); }).IgnoreError();
       MutexLock lock(&mutex_);
       ended_ = true;
       changed_.notify_all();
@@ -160,9 +178,11 @@ class LoopbackServer final : public HttpServer {
     const auto handle = [&](const httplib::Request& request,
                             httplib::Response& response) {
       ++handled_;
-      const HttpReply reply = handlers.handle(RequestOf(request));
+      HttpReply reply;
+      const absl::Status made = WithoutExceptions(
+          [&] { reply = handlers.handle(RequestOf(request)); });
       --handled_;
-      Fill(reply, &response);
+      Fill(made.ok() ? reply : RefusedReply(made), &response);
     };
     server_.Get(".*", handle).Post(".*", handle);
     server_.new_task_queue = [this]() -> httplib::TaskQueue* {

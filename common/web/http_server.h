@@ -44,14 +44,16 @@ struct HttpReply {
   std::map<std::string, std::string> headers = {};
   // If set, the reply is a stream of server-sent events and has no body. It
   // runs on a thread of its own, and the stream ends when it returns. It must
-  // return soon after the reader has gone.
+  // return soon after the reader has gone. An exception ends the stream with
+  // the event {"error": ...}.
   std::function<void(EventWriter*)> events = {};
 };
 
 class HttpServer {
  public:
   // Both run on many threads at once. `admit` sees a request before its body is
-  // read: a reply ends it there. `handle` makes the reply of an admitted one.
+  // read: a reply ends it there. `handle` makes the reply of an admitted one;
+  // an exception is "internal-error".
   struct Handlers {
     std::function<std::optional<HttpReply>(const HttpRequest&)> admit;
     std::function<HttpReply(const HttpRequest&)> handle;
