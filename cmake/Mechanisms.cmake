@@ -1,3 +1,21 @@
+# dpnmf_write_names(FILE MACRO NAME...): a line MACRO(Name) for each, to be included
+# by a table; of class_moments MACRO(ClassMoments).
+function(dpnmf_write_names file macro)
+  set(rows)
+  foreach(name ${ARGN})
+    set(symbol)
+    string(REPLACE "_" ";" words ${name})
+    foreach(word ${words})
+      string(SUBSTRING ${word} 0 1 first)
+      string(SUBSTRING ${word} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      string(APPEND symbol ${first}${rest})
+    endforeach()
+    string(APPEND rows "${macro}(${symbol})\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${rows}" @ONLY)
+endfunction()
+
 # A mechanism NAME is the files NAME.cc of three folders: common/privacy/mechanism
 # (the plan), curator/mechanism (the sums) and analyst/mechanism (the learning).
 # The files of the first folder are the list of mechanisms. Each layer compiles
@@ -19,18 +37,5 @@ endfunction()
 
 # mechanism_names.inc: DPNMF_MECHANISM(Name) for each, to be included by tables.
 # The file class_moments.cc defines kClassMomentsMechanism.
-set(rows)
-foreach(name ${DPNMF_MECHANISMS})
-  set(symbol)
-  string(REPLACE "_" ";" words ${name})
-  foreach(word ${words})
-    string(SUBSTRING ${word} 0 1 first)
-    string(SUBSTRING ${word} 1 -1 rest)
-    string(TOUPPER ${first} first)
-    string(APPEND symbol ${first}${rest})
-  endforeach()
-  string(APPEND rows "DPNMF_MECHANISM(${symbol})\n")
-endforeach()
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/mechanisms/mechanism_names.inc
-  CONTENT "${rows}" @ONLY)
+dpnmf_write_names(${CMAKE_BINARY_DIR}/mechanisms/mechanism_names.inc DPNMF_MECHANISM ${DPNMF_MECHANISMS})
 include_directories(${CMAKE_BINARY_DIR}/mechanisms)

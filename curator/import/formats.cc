@@ -13,69 +13,14 @@
 #include "common/base/view.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
-#include "curator/import/matrix_market.h"
-#include "curator/import/npy_matrix.h"
-#include "curator/import/text_matrix.h"
-#include "curator/import/triples.h"
 
 namespace dpnmf::curator {
+
+#define DPNMF_INPUT_FORMAT(Name) extern const InputFormat k##Name##Format;
+#include "format_names.inc"
+#undef DPNMF_INPUT_FORMAT
+
 namespace {
-
-template <char kSeparator>
-absl::StatusOr<LoadedMatrix> ReadText(InputFile* input, bool users_are_rows,
-                                      const LoadOptions& options) {
-  return ReadTextMatrix(input, options.delimiter.value_or(kSeparator),
-                        users_are_rows, options);
-}
-
-constexpr InputFormat kFormats[] = {
-    {.name = "csv",
-     .title = "CSV",
-     .extension = ".csv",
-     .has_fields = true,
-     .read = ReadText<','>},
-    {.name = "tsv",
-     .title = "TSV",
-     .extension = ".tsv",
-     .has_fields = true,
-     .read = ReadText<'\t'>},
-    {.name = "text",
-     .title = "blank-separated text",
-     .has_fields = true,
-     .read = ReadText<kBlanks>},
-    {.name = "mtx",
-     .title = "Matrix Market",
-     .extension = ".mtx",
-     .signature = "%%MatrixMarket",
-     .read =
-         [](InputFile* input, bool users_are_rows, const LoadOptions&) {
-           return ReadMatrixMarket(input, users_are_rows);
-         }},
-    {.name = "npy",
-     .title = "NumPy .npy",
-     .extension = ".npy",
-     .signature = "\x93NUMPY",
-     .read =
-         [](InputFile* input, bool users_are_rows, const LoadOptions&) {
-           return ReadNpyMatrix(input, users_are_rows);
-         }},
-    {.name = "npz",
-     .title = "NumPy .npz",
-     .extension = ".npz",
-     .signature = "PK\x03\x04",
-     .has_arrays = true,
-     .read =
-         [](InputFile* input, bool users_are_rows, const LoadOptions& options) {
-           return ReadNpzMatrix(input, options.array, users_are_rows);
-         }},
-    {.name = "triples",
-     .title = "'user item value' triples",
-     .declares_people = true,
-     .read =
-         [](InputFile* input, bool, const LoadOptions& options) {
-           return ReadTriples(input, options);
-         }},
-};
 
 // User, item, rating and the time in seconds since 1970; or a header that names
 // the rating third and beside it a time or a user.
@@ -150,11 +95,11 @@ absl::StatusOr<const InputFormat*> FormatOfText(const InputFile& input,
 }  // namespace
 
 const NameTable<InputFormat>& InputFormats() {
-  static auto& table = *[] {
-    std::vector<const InputFormat*> rows;
-    for (const InputFormat& format : kFormats) rows.push_back(&format);
-    return new NameTable<InputFormat>(rows);
-  }();
+#define DPNMF_INPUT_FORMAT(Name) &k##Name##Format,
+  static auto& table = *new NameTable<InputFormat>({
+#include "format_names.inc"
+  });
+#undef DPNMF_INPUT_FORMAT
   return table;
 }
 

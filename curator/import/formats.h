@@ -1,4 +1,5 @@
-// The file formats that can be read: one row each in formats.cc.
+// The file formats that can be read. The file curator/import/format/NAME.cc
+// defines kNameFormat; the files of that folder are the list.
 #ifndef DPNMF_CURATOR_IMPORT_FORMATS_H_
 #define DPNMF_CURATOR_IMPORT_FORMATS_H_
 

@@ -29,12 +29,12 @@
 
 namespace dpnmf::curator {
 
-// A row of curator/import/formats.cc; null is "auto": found out from the file.
+// A file of curator/import/format/; null is "auto": found out from the file.
 struct InputFormat;
 using MatrixFormat = const InputFormat*;
 
-// "auto", "csv", "tsv", "text" (fields separated by runs of blanks or tabs),
-// "mtx", "npy", "npz", "triples"; nothing for another name.
+// "auto", "csv", "mtx", "npy", "npz", "text" (fields separated by runs of blanks
+// or tabs), "triples", "tsv"; nothing for another name.
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
 // All of these, as --format-in takes them: "auto|csv|...".
 std::string FormatNames();

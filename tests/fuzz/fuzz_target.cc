@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -54,6 +55,20 @@ const std::vector<FuzzTarget>& Targets() { return Registered(); }
 
 std::string CorpusOf(const FuzzTarget& target) {
   return DPNMF_SOURCE_DIR "/tests/fuzz/corpus/" + std::string(target.name);
+}
+
+std::vector<std::string> FilesOf(std::string_view folder) {
+  std::set<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           DPNMF_SOURCE_DIR "/" + std::string(folder)))
+    paths.insert(entry.path());
+  std::vector<std::string> contents;
+  for (const auto& path : paths) {
+    std::ifstream file(path, std::ios::binary);
+    contents.emplace_back(std::istreambuf_iterator<char>(file),
+                          std::istreambuf_iterator<char>());
+  }
+  return contents;
 }
 
 double FuzzInput::Double() {

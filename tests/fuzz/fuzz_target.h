@@ -25,7 +25,7 @@ struct FuzzTarget {
   std::uint64_t runs;
   // Returns, or dies through Demand.
   void (*run_one)(const std::uint8_t* data, std::size_t size);
-  // Inputs to begin with: made by code, the same at every call.
+  // Inputs to begin with, the same at every call.
   std::vector<std::string> (*seeds)();
   // Outcomes that a replay of `runs` must have come to, each at least once: a
   // target that refuses everything, or nothing, tests nothing.
@@ -38,6 +38,9 @@ bool Register(const FuzzTarget& target);
 const std::vector<FuzzTarget>& Targets();
 // The directory of a target's kept inputs.
 std::string CorpusOf(const FuzzTarget& target);
+// The contents of the files in a folder of the source tree, in the order of
+// their names.
+std::vector<std::string> FilesOf(std::string_view folder);
 
 // Prints `what` and aborts unless `holds`.
 void Demand(bool holds, std::string_view what);

@@ -51,6 +51,14 @@ bool DeclaresMillions(std::string_view text) {
   return false;
 }
 
+// What chooses the format of that name in OptionsOf.
+char Choice(std::string_view name) {
+  const auto& formats = curator::InputFormats().rows();
+  const auto at = std::find(formats.begin(), formats.end(),
+                            curator::InputFormats().Find(name));
+  return static_cast<char>(1 + (at - formats.begin()));
+}
+
 LoadOptions OptionsOf(FuzzInput* bytes) {
   LoadOptions options;
   // 0: found out from the file.
@@ -134,10 +142,9 @@ std::vector<std::string> FuzzSeeds() {
   const std::string market = "%%MatrixMarket matrix ";
   std::vector<std::string> seeds = {
       seed(0, 0, 0, "who,\"a, b\",c\nann,1.5,2e3\nbob,0,7\n"),
-      seed(0, 1, 4, "1,2,3\n4,5,6e-320\n"),
-      seed(0, 1, 0, "user id,b\n1,2\n2,2\n"),
+      seed(0, Choice("csv"), 4, "1,2,3\n4,5,6e-320\n"),
+      seed(0, Choice("csv"), 0, "user id,b\n1,2\n2,2\n"),
       seed(1, 0, 0, "1\t2\n3\t4\r\n\n"),
-      seed(2, 3, 0, " 1  2 3 4 5 \n 6 7 8 9 10\n"),
       seed(3, 0, 0,
            market + "coordinate real general\n%\n2 3 2\n1 1 1\n2 3 4.5\n"),
       seed(3, 0, 0, market + "coordinate pattern general\n2 3 1\n1 1\n"),
@@ -148,14 +155,21 @@ std::vector<std::string> FuzzSeeds() {
       seed(3, 0, 0, market + "array real general\n1 2\n1\n2\n3\n"),
       seed(4, 0, 0, npy.substr(0, npy.size() - 1)),
       seed(4, 0, 0, npy + "x"),
-      seed(3, 4, 0, market + "array integer general\n2 2\n1\n2\n3\n4\n"),
+      seed(3, Choice("mtx"), 0,
+           market + "array integer general\n2 2\n1\n2\n3\n4\n"),
       seed(4, 0, 0, npy),
-      seed(5, 7, 8, "ann x 3\nbob y 4 88\nann y 1\n"),
-      seed(5, 7, 16, "ann,x,3\nbob,y,4\n"),
+      seed(5, Choice("triples"), 8, "ann x 3\nbob y 4 88\nann y 1\n"),
+      seed(5, Choice("triples"), 16, "ann,x,3\nbob,y,4\n"),
       seed(0, 0, 0, "user,item,rating,time\n1,2,3,4\n"),
       seed(7, 0, 32, curator::ZipOf({{"x.npy", npy}})),
       seed(6, 0, 0, "first name\nsecond\n\"third\"\n"),
   };
+  for (const curator::InputFormat* format : curator::InputFormats().rows()) {
+    const std::string samples =
+        "tests/curator/import/samples/" + std::string(format->name);
+    for (const std::string& sample : FilesOf(samples))
+      seeds.push_back(seed(5, Choice(format->name), 0, sample));
+  }
   for (const bool wide : {false, true}) {
     for (const bool deflate : {false, true}) {
       seeds.push_back(
@@ -171,7 +185,7 @@ std::vector<std::string> FuzzSeeds() {
   }
   // Compressed here, so that a mutation damages the stream.
   seeds.push_back(seed(4, 0, 0, Compressed(npy)));
-  seeds.push_back(seed(0, 1, 0, Compressed("1,2\n3,4\n")));
+  seeds.push_back(seed(0, Choice("csv"), 0, Compressed("1,2\n3,4\n")));
   return seeds;
 }
 

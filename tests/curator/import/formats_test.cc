@@ -2,6 +2,7 @@
 // lists of --format-in and of the help.
 #include "curator/import/formats.h"
 
+#include <filesystem>
 #include <string>
 
 #include "common/base/error.h"
@@ -52,7 +53,7 @@ TEST(Formats, ARowIsAllThatAFormatTakes) {
                   .value()
                   .values,
               ElementsAre(9));
-  EXPECT_THAT(FormatNames(), HasSubstr("|triples|bytes"));
+  EXPECT_THAT(FormatNames(), HasSubstr("|tsv|bytes"));
   EXPECT_THAT(FormatTitles(), HasSubstr(" and single digits"));
 }
 
@@ -71,8 +72,30 @@ TEST(Formats, OfDeclaredPeopleNeedItemsAndTheirNumber) {
   EXPECT_TRUE(CheckImportOptions(options).ok());
 }
 
+// tests/curator/import/samples/NAME: also what fuzz.matrix_file begins with.
+TEST(Formats, EachHasSamplesThatItReads) {
+  const std::filesystem::path samples =
+      DPNMF_SOURCE_DIR "/tests/curator/import/samples";
+  for (const InputFormat* format : InputFormats().rows()) {
+    ASSERT_TRUE(std::filesystem::is_directory(samples / format->name))
+        << format->name << " has no folder in " << samples;
+    int files = 0;
+    for (const auto& file :
+         std::filesystem::directory_iterator(samples / format->name)) {
+      SCOPED_TRACE(file.path());
+      ++files;
+      LoadOptions options;
+      options.format = format;
+      const auto matrix = LoadMatrix(file.path().string(), true, options);
+      ASSERT_TRUE(matrix.ok()) << matrix.status();
+      EXPECT_EQ(matrix->users, 2);
+    }
+    EXPECT_GT(files, 0) << format->name;
+  }
+}
+
 TEST(Formats, NamesAreThoseOfTheFlagAndAutoIsNoRow) {
-  EXPECT_EQ(FormatNames(), "auto|csv|tsv|text|mtx|npy|npz|triples");
+  EXPECT_EQ(FormatNames(), "auto|csv|mtx|npy|npz|text|triples|tsv");
   EXPECT_EQ(MatrixFormatOfName("auto"), std::optional<MatrixFormat>(nullptr));
   EXPECT_EQ(MatrixFormatOfName("xlsx"), std::nullopt);
   EXPECT_EQ(InputFormats().Find("auto"), nullptr);

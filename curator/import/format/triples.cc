@@ -1,5 +1,11 @@
-#include "curator/import/triples.h"
-
+// "user item value" lines, as recommender data come. Separated by blanks, a tab
+// or a comma (the first line decides). A fourth field (a time) is ignored. The
+// first line is a header if it has no number in its third field. Users and
+// items are any words; users become columns in the order of their first
+// appearance. Reads `feature_names` and `users_count` of the options.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +16,7 @@
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
+#include "curator/import/formats.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -128,9 +135,12 @@ class TriplesReader {
 
 }  // namespace
 
-absl::StatusOr<LoadedMatrix> ReadTriples(InputFile* input,
-                                         const LoadOptions& options) {
-  return TriplesReader(input, options).Read();
-}
+extern const InputFormat kTriplesFormat = {
+    .name = "triples",
+    .title = "'user item value' triples",
+    .declares_people = true,
+    .read = [](InputFile* input, bool, const LoadOptions& options) {
+      return TriplesReader(input, options).Read();
+    }};
 
 }  // namespace dpnmf::curator

@@ -1,5 +1,5 @@
-#include "curator/import/matrix_market.h"
-
+// Matrix Market files (NIST): coordinate (a sparse matrix) and array (a dense
+// one); real, integer or pattern; general symmetry.
 #include <algorithm>
 #include <limits>
 #include <string_view>
@@ -12,6 +12,7 @@
 #include "curator/import/assemble.h"
 #include "curator/import/entry.h"
 #include "curator/import/fields.h"
+#include "curator/import/formats.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -203,9 +204,13 @@ class MatrixMarketReader {
 
 }  // namespace
 
-absl::StatusOr<LoadedMatrix> ReadMatrixMarket(InputFile* input,
-                                              bool users_are_rows) {
-  return MatrixMarketReader(input).Read(users_are_rows);
-}
+extern const InputFormat kMtxFormat = {
+    .name = "mtx",
+    .title = "Matrix Market",
+    .extension = ".mtx",
+    .signature = "%%MatrixMarket",
+    .read = [](InputFile* input, bool users_are_rows, const LoadOptions&) {
+      return MatrixMarketReader(input).Read(users_are_rows);
+    }};
 
 }  // namespace dpnmf::curator

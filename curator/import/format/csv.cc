@@ -1,0 +1,17 @@
+#include "curator/import/formats.h"
+#include "curator/import/text_matrix.h"
+
+namespace dpnmf::curator {
+
+extern const InputFormat kCsvFormat = {
+    .name = "csv",
+    .title = "CSV",
+    .extension = ".csv",
+    .has_fields = true,
+    .read = [](InputFile* input, bool users_are_rows,
+               const LoadOptions& options) {
+      return ReadTextMatrix(input, options.delimiter.value_or(','),
+                            users_are_rows, options);
+    }};
+
+}  // namespace dpnmf::curator

@@ -1,0 +1,17 @@
+#include "curator/import/formats.h"
+#include "curator/import/text_matrix.h"
+
+namespace dpnmf::curator {
+
+extern const InputFormat kTsvFormat = {
+    .name = "tsv",
+    .title = "TSV",
+    .extension = ".tsv",
+    .has_fields = true,
+    .read = [](InputFile* input, bool users_are_rows,
+               const LoadOptions& options) {
+      return ReadTextMatrix(input, options.delimiter.value_or('\t'),
+                            users_are_rows, options);
+    }};
+
+}  // namespace dpnmf::curator
