@@ -33,8 +33,8 @@ namespace dpnmf::curator {
 struct InputFormat;
 using MatrixFormat = const InputFormat*;
 
-// "auto", "csv", "mtx", "npy", "npz", "text" (fields separated by runs of blanks
-// or tabs), "triples", "tsv"; nothing for another name.
+// "auto", "csv", "mtx", "npy", "npz", "text" (fields separated by runs of
+// blanks or tabs), "triples", "tsv"; nothing for another name.
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
 // All of these, as --format-in takes them: "auto|csv|...".
 std::string FormatNames();
