@@ -44,7 +44,8 @@ std::vector<Flag> FlagsOf(ServeFlags* flags) {
            {.env = true, .required = true}),
       Flag("--receipt-key", &flags->receipt_key,
            "PEM file of the curator's receipt.pub. Releases whose receipts are "
-           "signed with another key are refused; it replaces a recorded key "
+           "signed with another key are refused; this key replaces a recorded "
+           "one "
            "[recorded at the first receipt of a data set]",
            {.env = true}),
       Flag("--retain-days", &flags->retain_days,

@@ -33,10 +33,10 @@ absl::Status KeyDiffers(const v1::Receipt& receipt) {
 absl::Status NotInLedger(const v1::Receipt& receipt, std::size_t rows) {
   return Refusal(
       absl::StatusCode::kDataLoss, "receipt-not-in-ledger",
-      absl::StrCat("The ledger has ", rows, " rows and lacks row ",
-                   receipt.sequence(), " that the receipt of round ",
+      absl::StrCat("The ledger has ", rows, " rows, but not row ",
+                   receipt.sequence(), ", which the receipt of round ",
                    receipt.round(), " of run ", receipt.run_id(),
-                   " is for: the ledger was rolled back, replaced or edited. "
+                   " names: the ledger was rolled back, replaced or edited. "
                    "Release nothing; restore the ledger that has the row."));
 }
 

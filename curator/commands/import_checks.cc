@@ -220,8 +220,8 @@ absl::Status CheckFlagsUsed(const ImportFlags& flags,
   if (!tables.empty() || !(flags.void_guarantee || flags.accept_overlap))
     return absl::OkStatus();
   return Refusal(absl::StatusCode::kInvalidArgument, "flag-unused",
-                 "No published table shares people with the data that is not "
-                 "recorded already: leave out --void-guarantee and "
+                 "No published table shares people with the data, or all such "
+                 "tables are recorded already: leave out --void-guarantee and "
                  "--accept-overlap.");
 }
 

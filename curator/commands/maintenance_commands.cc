@@ -122,7 +122,7 @@ absl::Status Remove(const KeepOptions& options) {
       "removed %s of population %s; its name is never used again%s.\n",
       options.name, removed.population,
       removed.population_is_used
-          ? ", and its people stay people of this population"
+          ? ", and its people can be imported only under this population"
           : ""));
   return absl::OkStatus();
 }

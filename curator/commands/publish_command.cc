@@ -54,8 +54,8 @@ std::string PublishedText(const PublishedTable& published) {
   }
   for (const std::string& population : published.accepted) {
     absl::StrAppend(&text,
-                    "  recorded: its people are taken for others than "
-                    "those of population ",
+                    "  recorded: its people are declared to be other people "
+                    "than those of population ",
                     population, "\n");
   }
   return text;

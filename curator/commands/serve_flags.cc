@@ -85,7 +85,7 @@ std::vector<Flag> ServeFlags(ServeOptions* options) {
            {.needs = "--pace-milliseconds", .env = true}),
       Flag("--federation", &options->federation,
            "federation.json: release sums together with the curators that it "
-           "names, masked so that only their total can be read [in none]",
+           "names, masked so that only their total can be read [none]",
            {.env = true}),
       Flag("--ranks", &options->ranks.ranks,
            "Number of processes of an MPI job that computes sums over people, "

@@ -58,7 +58,7 @@ absl::StatusOr<Eigen::MatrixXd> DictionaryOf(const std::string& path,
     return Refusal(
         absl::StatusCode::kInvalidArgument, "features-mismatch",
         absl::StrCat("The model `", path, "` has ", loaded.features,
-                     " features and the data set ", features,
+                     " features and the data set has ", features,
                      ": give a .npy or .csv file of `dpnmf model` of a run on "
                      "this data set."));
   }

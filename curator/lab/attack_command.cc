@@ -131,8 +131,9 @@ absl::StatusOr<Table> ReadPublishedTable(const AttackFlags& flags) {
     return Refusal(
         table.status().code(), code,
         absl::StrCat(absl::StripSuffix(table.status().message(), "."),
-                     "; if the published table has it elsewhere, say where by ",
-                     flag, ", or 0 if it has none."));
+                     "; if the published table has this column elsewhere, give "
+                     "its number or name with ",
+                     flag, " (0: it has none)."));
   };
   if (code == "class-column-out-of-range" &&
       flags.published_fields.class_column.empty())
@@ -415,7 +416,8 @@ Command AttackCommand() {
                 {.value = "C"}),
            Flag("--published-id-column", &flags->published_fields.id_column,
                 "The same of the published table; 0: it has none "
-                "[--id-column]; with ratings: a completed table is published",
+                "[--id-column]. With ratings: the id field of a completed "
+                "table that is published",
                 {.value = "C"}),
            Flag("--outsiders", &flags->outsiders,
                 "Table (or ratings) of people who are not in the published "

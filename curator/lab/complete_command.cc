@@ -95,13 +95,14 @@ void SayCold(const char* what, const ColdRows& cold,
   if (cold.by_weight > 0) {
     said->push_back(absl::StrCat(
         cold.by_weight, " ", what,
-        " without a rating stand where their weight draws them: at their "
-        "nearest centroid's indicator."));
+        " without a rating get the indicator of their nearest centroid, "
+        "because clusters have a weight."));
   }
   if (cold.by_cluster > 0) {
     said->push_back(absl::StrCat(
         cold.by_cluster, " ", what,
-        " without a rating get the mean of their nearest centroid's rows."));
+        " without a rating get the mean of the rated rows of their nearest "
+        "centroid."));
   }
   if (cold.by_prior > 0) {
     said->push_back(absl::StrCat(
@@ -115,9 +116,10 @@ void SayClusters(const char* what, const Side& side,
                  std::vector<std::string>* said) {
   if (side.clusters.reseeded > 0) {
     said->push_back(absl::StrCat(
-        "K-means of ", what, " left ", side.clusters.reseeded,
-        " times a cluster empty; each was given the row that was farthest from "
-        "its centroid."));
+        "K-means of ", what,
+        " left a cluster empty (times: ", side.clusters.reseeded,
+        "); each time the cluster got the row that was farthest from its "
+        "centroid."));
   }
 }
 
@@ -292,7 +294,8 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   SayCold("people", fit.cold_people, &run.said);
   SayCold("items", fit.cold_items, &run.said);
   if (fit.undone)
-    run.said.push_back("The last round raised L: it was undone and ended it.");
+    run.said.push_back(
+        "The last round increased L: it was undone, and the fit ended.");
   const CompletedRow rows = completion.Rows();
   const SparseRatings& ratings = loaded.input.ratings;
   const Json parameters = ParametersOf(completion);
@@ -366,12 +369,13 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
                 : UpdateColumns(loaded.rows, &run.draws, &completion));
   const char* const what = by_people ? "people" : "items";
   run.said.push_back(absl::StrCat(
-      outcome.added, " ", what, " were added and ", outcome.filled,
-      " that had no rating got theirs; only their rows were fitted."));
+      outcome.added, " ", what, " were added, and ", outcome.filled,
+      " that had no rating before have ratings now; only these rows were "
+      "fitted."));
   if (outcome.unlabelled > 0) {
     run.said.push_back(absl::StrCat(
         outcome.unlabelled, " new ", what,
-        " have no features or labels: nothing draws them to a cluster."));
+        " have no features or labels, so they belong to no cluster."));
   }
   SayCold(what, outcome.cold, &run.said);
   if (advice.judged >= 2) {

@@ -183,8 +183,9 @@ void PrintStudy(const DistortFlags& flags, const DistortStudy& study,
     transposed |= outcome.method->transposed;
   }
   absl::PrintF(
-      "\nRP, RK, CP and CK take the sort's index as an entry's place, as the "
-      "publication's\nprogram did; results.json has the rank's beside.\n");
+      "\nRP, RK, CP and CK use the index of the sort as the place of an entry, "
+      "as the\npublication's program did; results.json also has the values by "
+      "rank.\n");
   if (transposed) absl::PrintF("%s\n", std::string(kTransposedSentence));
   for (const NmfTrial& trial : trials) {
     absl::PrintF(
@@ -317,11 +318,11 @@ Command DistortCommand() {
            Flag("--rank", &distort.rank, "Components of SVD and NMF",
                 {.shown = true}),
            Flag("--rank-search", &study.rank_search,
-                "Compare all smaller numbers of components, and take the most "
-                "distorted that loses at most .01 of the accuracy"),
+                "Compare all numbers of components up to --rank, and take the "
+                "most distorted that loses at most .01 of the accuracy"),
            Flag("--stop-at-vd", &distort.nmf.stop_at_vd,
                 "Value difference at which the iterations of NMF end; with "
-                "--rank-search the least that is taken"),
+                "--rank-search the least that a chosen rank has"),
            Flag("--as-published", &flags->as_published,
                 "Also SSVD, CSVD and ESVD with the publication's transposition "
                 "error"),
@@ -336,8 +337,8 @@ Command DistortCommand() {
                 "NMF ends at this share of the first gradient",
                 {.shown = true}),
            Flag("--iterations", &flags->iterations,
-                "Most iterations of NMF [20000; in tables above 500,000 "
-                "numbers as many as read 1e10 numbers, at least 100]"),
+                "Most iterations of NMF [20000; for tables above 500,000 "
+                "numbers 1e10 divided by their count, at least 100]"),
            Flag("--seconds", &distort.nmf.seconds,
                 "Seconds after which NMF ends", {.shown = true}),
            Flag("--folds", &study.svm.folds,

@@ -140,8 +140,8 @@ std::vector<Flag> RatingsFlags(EvaluateRatingsFlags* flags) {
            "ratings",
            {.one_of = "rating|person|time", .needs = kNeeds, .shown = true}),
       Flag("--methods", &options.methods,
-           "Methods to compare: ratings, and without privacy bias, "
-           "popularity, als, ease, mean; published; or all",
+           "Methods to compare: ratings; bias, popularity, als, ease and mean "
+           "(without privacy); published; or all",
            {.needs = kNeeds, .shown = true}),
       Flag("--published-study", &options.published_study,
            "Also the published algorithm's figures on these data: "

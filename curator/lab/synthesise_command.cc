@@ -462,8 +462,8 @@ absl::Status TestSynthetic(const SynthesiseFlags& flags) {
                   .accuracy_on_original = accuracy,
                   .note = absl::StrFormat(
                       "Accuracy of a classifier that learnt from the synthetic "
-                      "people, on the real people of %s; from these themselves "
-                      "it is %.4f.",
+                      "people, on the real people of %s; a classifier that "
+                      "learnt from these real people reaches %.4f.",
                       flags.test, on_itself)}};
   report.more = {{"accuracy", accuracy}, {"accuracy_on_itself", on_itself}};
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));

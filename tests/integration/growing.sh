@@ -75,7 +75,7 @@ exits 2 "without an epsilon" as alice train --datasets jan,feb,mar --rank 2
 says "data set 'feb' has no release"
 exits 0 "all months" as alice train --datasets jan,feb,mar --rank 2 --epsilon 1.5 --seed 5 --hopeless --wait
 cp "$work/out" "$work/joint.out"
-grep -q "run ${jan:0:12} on jan is released: nothing is charged" "$work/joint.out" || fail "january is charged again"
+grep -q "run ${jan:0:12} on jan has its release already: nothing is charged" "$work/joint.out" || fail "january is charged again"
 [ "$(grep -c "is started and charged" "$work/joint.out")" = 2 ] || fail "two months are not started"
 joint=$(sed -n 's/^run \([0-9a-f]\{32\}\) on jan+feb+mar$/\1/p' "$work/joint.out")
 [ -n "$joint" ] || fail "no joint run"

@@ -154,8 +154,8 @@ std::string ChoiceText(const std::vector<v1::RankFacts>& facts,
   absl::StrAppend(&text, choice.sentence(), "\n",
                   LargestText(measures, coherences));
   if (choice.expected() > 0) {
-    absl::StrAppend(&text, "The noise alone suggests about ", choice.expected(),
-                    ".\n");
+    absl::StrAppend(&text, "The forecast from the noise alone was about ",
+                    choice.expected(), " parts.\n");
   }
   return text;
 }

@@ -313,14 +313,15 @@ Command ModelCommand(const Session* session) {
                 "File for W; ends in .npy, .csv, .mtx or .png, or in .npz or "
                 ".csv for ratings; replaced if it exists",
                 {.value = "FILE"}),
-           Flag("--errors", &flags->errors,
-                "File for the standard errors of W; ends in .npy, .csv or "
-                ".mtx. Only for completed runs of moments and of statistics",
-                {.value = "FILE", .needs = "--output"}),
+           Flag(
+               "--errors", &flags->errors,
+               "File for the standard errors of W; ends in .npy, .csv or "
+               ".mtx. Only for completed runs of moments, aimed and statistics",
+               {.value = "FILE", .needs = "--output"}),
            Flag("--parts", &flags->parts,
                 "CSV file with the share that each part explains and its "
                 "reliability; they are also printed. Only for completed runs "
-                "of moments",
+                "of moments and aimed",
                 {.value = "FILE", .needs = "--output"}),
            Flag("--shape", &flags->shape,
                 "For .png: shape of the tile of a column of W [a square]",

@@ -78,7 +78,8 @@ absl::StatusOr<std::vector<double>> StartOf(
     return Refusal(
         absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
         absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
-                     "; a public start allows only one `--rank`, its own."));
+                     "; with a public start give one `--rank`, its number of "
+                     "columns, or none."));
   }
   return std::vector<double>(w.data(), w.data() + w.size());
 }

@@ -197,7 +197,7 @@ void SayWhatCannotBeAdded(const Session& session, const v1::ListRunsReply& runs,
         << "dpnmf: run " << ShortRunId(run.run_id()) << " on " << dataset
         << " is of mechanism " << parameters.mechanism()
         << ", whose releases cannot be added: this needs a run of "
-        << NamesOfAddable() << "; train months with --mechanism "
+        << NamesOfAddable() << "; train such data sets with --mechanism "
         << NamesOfAddable() << "\n";
     return;
   }
@@ -345,7 +345,7 @@ absl::StatusOr<ExitCode> TrainJointly(
     if (term.released()) {
       *session.environment().err
           << "dpnmf: run " << ShortRunId(term.run->run_id()) << " on "
-          << dataset << " is released: nothing is charged\n";
+          << dataset << " has its release already: nothing is charged\n";
     }
     terms.push_back(std::move(term));
   }

@@ -109,9 +109,9 @@ absl::StatusOr<People> ReadPeople(const TransformFlags& flags,
     return Refusal(
         absl::StatusCode::kInvalidArgument, "input-ambiguous",
         absl::StrCat("The first line of '", flags.input,
-                     "' is 0, 1, 2, ...: a header, as pandas writes it, or a "
-                     "person? Leave it out (header=False), or give the file as "
-                     ".npy."));
+                     "' is 0, 1, 2, ...: it can be a header, as pandas writes "
+                     "it, or a person. Write the file without a header "
+                     "(header=False), or as .npy."));
   }
   const std::vector<std::string>& names =
       rows ? file.column_names : file.row_names;
@@ -128,7 +128,7 @@ absl::StatusOr<People> ReadPeople(const TransformFlags& flags,
   if (people.columns.rows() != model.w.rows()) {
     return FeaturesMismatch(
         absl::StrCat("'", flags.input, "' has ", people.columns.rows(),
-                     " features and the run ", model.w.rows(),
+                     " features and the run has ", model.w.rows(),
                      "; give the same features in the same order, without "
                      "columns of ids, and check `--users`."));
   }

@@ -41,7 +41,7 @@ struct DistortStudyOptions {
 };
 
 // Most iterations of a factorisation of so many numbers where none are asked
-// for: as published, but above 500,000 numbers as many as read 1e10 numbers,
+// for: as published, but above 500,000 numbers 1e10 divided by their count,
 // and at least 100.
 int MostIterationsFor(Eigen::Index numbers);
 

@@ -276,7 +276,7 @@ v1::Run RunOn(const std::string& dataset, const std::string& mechanism,
 
 constexpr char kCannotBeAdded[] =
     "dpnmf: run aaaaaaaaaaaa on jan is of mechanism aimed, whose releases "
-    "cannot be added: this needs a run of moments; train months with "
+    "cannot be added: this needs a run of moments; train such data sets with "
     "--mechanism moments\n";
 
 class ProgramOfMonths : public Program {
@@ -297,10 +297,11 @@ class ProgramOfMonths : public Program {
 TEST_F(ProgramOfMonths, AnAimedReleaseIsNotAddedAndIsNamed) {
   analyst().runs = {RunOn("jan", "aimed", 'a'), RunOn("feb", "moments", 'b')};
   EXPECT_EQ(TrainMonths(), kExitUsage);
-  EXPECT_THAT(err_.str(),
-              AllOf(StartsWith(kCannotBeAdded),
-                    HasSubstr("on feb is released: nothing is charged"),
-                    HasSubstr("data set 'jan' has no release of moments yet")));
+  EXPECT_THAT(
+      err_.str(),
+      AllOf(StartsWith(kCannotBeAdded),
+            HasSubstr("on feb has its release already: nothing is charged"),
+            HasSubstr("data set 'jan' has no release of moments yet")));
   // Neither is the sum begun without it, nor is anything paid for.
   EXPECT_THAT(analyst().refits, IsEmpty());
   EXPECT_EQ(analyst().last_specification.ByteSizeLong(), 0u);
