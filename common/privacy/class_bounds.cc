@@ -27,7 +27,8 @@ ClassBounds ClassBoundsOf(const DatasetFacts& facts, int bits) {
     const double half = (facts.range->high - facts.range->low) / 2;
     bounds.centre = facts.range->low + half;
     bounds.largest_entry = LargestEntrySteps(half, bits);
-    // m^2 < 2^64 before the product with D, which import keeps below 2^40.
+    // m^2 is cut to 2^62 and D to 2^30, so that the product stays below 2^92.
+    // The result is cut below 2^62 in any case.
     const Uint128 square = std::min<Uint128>(
         Uint128{bounds.largest_entry} * bounds.largest_entry, kMostWhole);
     norm = square * std::min<std::uint64_t>(facts.features, 1u << 30);

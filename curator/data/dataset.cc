@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
+#include "common/base/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/mapped_file.h"
 #include "curator/data/shards.h"
@@ -568,20 +569,18 @@ absl::StatusOr<std::vector<std::string>> DatasetNames(
     const std::string& data_dir) {
   std::vector<std::string> names;
   std::error_code error;
-  const auto entries = std::filesystem::directory_iterator(
-      std::filesystem::path(data_dir) / "datasets", error);
+  const std::vector<std::string> entries =
+      EntriesOf(absl::StrCat(data_dir, "/datasets"), &error);
   if (error == std::errc::no_such_file_or_directory) return names;
   if (error) {
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
                    absl::StrCat("Cannot list the data sets in ", data_dir, ": ",
                                 error.message(), "."));
   }
-  for (const auto& entry : entries) {
-    const std::string name = entry.path().filename();
-    if (IsName(name) &&
-        std::filesystem::exists(entry.path() / "dataset.json", error)) {
+  for (const std::filesystem::path entry : entries) {
+    const std::string name = entry.filename();
+    if (IsName(name) && std::filesystem::exists(entry / "dataset.json", error))
       names.push_back(name);
-    }
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 #include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/block_data.h"
@@ -201,6 +202,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeAimedMoments(
   std::vector<AimedWorker> workers(
       WorkerCount(most_users, width, execution.threads));
   for (AimedWorker& worker : workers) worker = MakeAimedWorker(aim, width);
+  const FlushSubnormals flush;  // of a person's entries, and of products with U
   ParallelFor(
       std::max<std::size_t>((users + width - 1) / width, workers.size()),
       static_cast<int>(workers.size()), [&](std::size_t index, int worker) {

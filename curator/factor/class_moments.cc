@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 #include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/quantise.h"
@@ -130,6 +131,7 @@ absl::StatusOr<std::vector<std::int64_t>> ComputeClassMoments(
     worker.z.resize(size);
     worker.sums.resize(classes * triangle);
   }
+  const FlushSubnormals flush;  // of a person's entries
   ParallelFor(
       std::max<std::size_t>((users + kUsersAtOnce - 1) / kUsersAtOnce,
                             workers.size()),

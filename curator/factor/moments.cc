@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 #include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/block_data.h"
@@ -30,6 +31,7 @@ std::size_t WorkersFor(const Dataset& data, std::uint64_t width,
 template <typename Work>
 void ForEachRange(std::uint64_t users, std::uint64_t width, std::size_t workers,
                   const Execution& execution, const Work& work) {
+  const FlushSubnormals flush;  // of a person's entries
   ParallelFor(
       std::max<std::size_t>((users + width - 1) / width, workers),
       static_cast<int>(workers), [&](std::size_t index, int worker) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 #include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
 #include "curator/factor/block_data.h"
@@ -38,7 +39,7 @@ struct Round {
   int features() const { return w.features; }
   int rank() const { return w.rank; }
   int padded_rank() const { return PaddedColumns(w.rank); }
-  // No zero of v is visited that could add nothing.
+  // On sparse data, zeros of v that cannot add anything are not visited.
   bool by_nonzeros() const { return data.sparse(); }
   // Sparse data with outliers.
   SparseStep sparse_step() const {
@@ -385,6 +386,7 @@ std::vector<Worker> ForEachBlock(const Round& round, const Execution& execution,
   const std::vector<UserRange> blocks = BlocksOf(round, shape, execution);
   std::vector<Worker> workers =
       MakeWorkers(round, shape, BlockUsers(shape, execution), sums);
+  const FlushSubnormals flush;  // of a hostile W, and what follows from it
   ParallelFor(blocks.size(), static_cast<int>(workers.size()),
               [&](std::size_t index, int worker) {
                 if (blocks[index].count == 0 || execution.Stopped()) return;

@@ -62,7 +62,8 @@ std::vector<std::int64_t> Interleave(
   return triangle;
 }
 
-// Two streams a part, whether it needs both or not, so that none repeats.
+// Every draw has its own stream of the key, so that none repeats: one for a
+// part, two for a symmetric part (the diagonal, and the entries above it).
 std::vector<std::vector<std::int64_t>> DrawGaussian(
     const std::vector<PartPlan>& parts, int threads) {
   const NoiseKey key = NoiseKey::Fresh();
@@ -218,7 +219,8 @@ absl::StatusOr<Released<ReleasedRound>> ReleaseGate::Release(
       ReservedRelease reserved,
       store_.Reserve(NameOf(turn.turn()), BytesNeeded(request.parts)));
   DPNMF_ASSIGN_OR_RETURN(const ChargedRow row, ledger_->ChargeRound(charge));
-  // Without a row of its own there is no draw, whoever else may have charged.
+  // Only the call that has appended the row draws noise for it. If the row was
+  // there before, the answer is what is stored for it.
   if (!row.is_new) return Stored(request.round, row);
   DPNMF_FAILPOINT("after-charge");
   return DrawAndStore(request, sums, post_process, row, std::move(reserved));

@@ -65,8 +65,8 @@ struct RoundRequest {
   Digest request_hash{};
   std::vector<PartPlan> parts;  // of the round's stage in the run's plan
   Adjacency adjacency = Adjacency::kReplaceOne;
-  // What else is drawn for the same sum: the price is PricedParts'. {1, 1}:
-  // nothing.
+  // In a federation: who else draws noise for the same sum. The price follows
+  // from it (PricedParts). {1, 1}: nobody else.
   NoiseShares shares = {};
 };
 
@@ -130,8 +130,8 @@ class ReleaseGate {
       const PostProcess& post_process, const ChargedRow& row,
       ReservedRelease reserved) const;
 
-  // One caller at a time for one round of a run, so that nobody takes a release
-  // that is being drawn for a lost one.
+  // One caller at a time for one round of a run. Otherwise a second caller
+  // could see a row whose release is not stored yet, and take it for lost.
   using Turn = std::pair<std::string, std::uint32_t>;
   void BeginTurn(const Turn& turn);
   void EndTurn(const Turn& turn);

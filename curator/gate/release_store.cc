@@ -187,13 +187,11 @@ absl::StatusOr<StoredRelease> DecodeRelease(std::string_view bytes) {
 }
 
 absl::StatusOr<ReleaseStore> ReleaseStore::Open(const std::string& directory) {
-  namespace fs = std::filesystem;
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
   std::error_code failure;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(directory, failure)) {
-    if (entry.path().extension() == kUnfinishedSuffix)
-      DPNMF_RETURN_IF_ERROR(RemoveFile(entry.path()));
+  for (const std::string& entry : EntriesOf(directory, &failure)) {
+    if (std::filesystem::path(entry).extension() == kUnfinishedSuffix)
+      DPNMF_RETURN_IF_ERROR(RemoveFile(entry));
   }
   if (failure) return StorageFailed("clear", directory, failure.value());
   // A process that was stopped between a rename and its sync has left a name

@@ -106,13 +106,12 @@ absl::StatusOr<std::vector<PublishedPeople>> ReadPublished(
   std::vector<PublishedPeople> all;
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return all;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    const std::filesystem::path name = entry.path().filename();
+  for (const std::string& entry : EntriesOf(directory, &error)) {
+    const std::filesystem::path name = std::filesystem::path(entry).filename();
     const auto label = DigestOfHex(name.stem().string());
     if (name.extension() != kPublished || !label.has_value()) continue;
     DPNMF_ASSIGN_OR_RETURN(const std::string bytes,
-                           ReadFile(entry.path(), kOwnFileLimit));
+                           ReadFile(entry, kOwnFileLimit));
     DPNMF_ASSIGN_OR_RETURN(PeopleFingerprints people,
                            PeopleOfBytes(bytes, *label));
     all.push_back({*label, std::move(people)});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
@@ -137,11 +138,13 @@ absl::Status CreateKey(const std::string& path) {
 }
 
 // Records of the people of published tables.
-bool HasPublications(const std::string& data_dir) {
+absl::StatusOr<bool> HasPublications(const std::string& data_dir) {
+  const std::string directory = data_dir + "/publications";
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(data_dir + "/publications", error))
-    if (entry.path().extension() == ".people") return true;
+  for (const std::string& entry : EntriesOf(directory, &error))
+    if (std::filesystem::path(entry).extension() == ".people") return true;
+  if (error && error != std::errc::no_such_file_or_directory)
+    return StorageFailed("list", directory, error.value());
   return false;
 }
 
@@ -161,7 +164,8 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
     // A new key would not recognise what the old one saw.
     DPNMF_ASSIGN_OR_RETURN(const auto names, DatasetNames(data_dir));
     DPNMF_ASSIGN_OR_RETURN(const auto removed, RemovedNames(data_dir));
-    if (!names.empty() || !removed.empty() || HasPublications(data_dir))
+    DPNMF_ASSIGN_OR_RETURN(const bool published, HasPublications(data_dir));
+    if (!names.empty() || !removed.empty() || published)
       return KeyDamaged(path, "is missing");
     DPNMF_RETURN_IF_ERROR(CreateKey(path));
     text = ReadFile(path, kSettingsFileLimit);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
@@ -140,10 +141,12 @@ absl::StatusOr<std::vector<std::string>> RecordsOf(
   const std::string place = PartsDirectory(options.data_dir, options.name);
   std::vector<std::string> records;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
-    if (entry.path().extension() == kPartEnding)
-      records.push_back(entry.path().string());
+  for (const std::string& entry : EntriesOf(place, &error)) {
+    if (std::filesystem::path(entry).extension() == kPartEnding)
+      records.push_back(entry);
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return StorageFailed("list", place, error.value());
   if (records.empty()) {
     return PartsMissing(
         absl::StrCat("There is no record of a part in ", place,

@@ -67,7 +67,8 @@ absl::StatusOr<Anchor> ParseAnchor(std::string_view text) {
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory) {
   const auto text = ReadFile(AnchorFile(directory), kSettingsFileLimit);
   if (absl::IsNotFound(text.status())) return std::nullopt;
-  // A file of another kind or size is as good as a damaged one.
+  // A file that is too large is treated as a damaged one. (A directory is
+  // "storage-failed".)
   if (ReasonCode(text.status()) == "file-too-large") return Damaged();
   if (!text.ok()) return text.status();
   DPNMF_ASSIGN_OR_RETURN(Anchor anchor, ParseAnchor(*text));

@@ -96,7 +96,8 @@ struct Ledger::State {
         book(std::move(files.book)),
         id(book.ledger_id()) {}
 
-  // Refuses everything after a write whose outcome is not known.
+  // Refuses everything after a write whose outcome is not known, and after a
+  // commit whose anchor could not be put in its place.
   absl::Status Healthy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (!poisoned) return absl::OkStatus();
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
@@ -332,8 +333,8 @@ absl::StatusOr<std::optional<ChargedRow>> Ledger::FindCharge(
   DPNMF_ASSIGN_OR_RETURN(const std::optional<ChargedRow> made,
                          state_->Find(charge));
   if (made.has_value()) return made;
-  // What ChargeRound would refuse is refused here too. The cost may be left
-  // out.
+  // What ChargeRound would refuse is refused here too, except for the cost:
+  // charge.cost does not count, the check uses the least cost.
   DPNMF_ASSIGN_OR_RETURN(LedgerRow row, state_->ChargeRow(charge));
   row.cost = MuSquared::FromUnits(1);
   DPNMF_RETURN_IF_ERROR(

@@ -179,9 +179,9 @@ struct RunOpening {
   // Cap of this identity's own charges and reservations, if the operator set
   // one.
   std::optional<MuSquared> identity_cap;
-  // The identity may have so many runs without a charge, open or closed, beyond
-  // as many as it has charges: rows of the ledger stay for ever, and only
-  // charges pay for them.
+  // Limit on the runs of the identity that have no charge, open or closed: this
+  // number plus the number of the identity's charges. (Rows stay in the ledger
+  // for ever, and a run without a charge costs nothing.)
   std::uint64_t most_uncharged_runs = 1000;
 };
 
@@ -220,7 +220,8 @@ struct RequestedCharge {
 };
 
 // Thread-safe; every method is one serialised transaction. After a commit whose
-// outcome is unknown every later call is UNAVAILABLE "storage-failed" until the
+// outcome is unknown, or after which the anchor could not be replaced, every
+// later call that returns a status is UNAVAILABLE "storage-failed" until the
 // ledger is opened again. One process at a time holds a ledger, and one ledger
 // an anchor (lock files): a second Open is refused. What appends a row also
 // gives DATA_LOSS "ledger-behind-anchor" if the anchor was moved or taken away
@@ -273,8 +274,8 @@ class Ledger {
   // served. The same again is OK and appends nothing; other people, or another
   // partition, take the place of what was said before. NOT_FOUND
   // "population-unknown"; INVALID_ARGUMENT "partition-unknown" (the population
-  // has no such one); FAILED_PRECONDITION "dataset-used" (a run was opened on a
-  // data set of that name, whose people are what they are).
+  // has no such partition); FAILED_PRECONDITION "dataset-used" (a run was
+  // opened on a data set of that name, so its people can no longer change).
   absl::Status AssignPartition(const std::string& population,
                                const std::string& dataset,
                                const AssignedPartition& assigned);
@@ -325,9 +326,9 @@ class Ledger {
   absl::StatusOr<Position> PositionOf(const std::string& population) const;
   absl::StatusOr<IdentityPosition> PositionOf(
       const std::string& population, const std::string& identity) const;
-  // What a run on the data set is booked to. Of an identity: in that account,
-  // respectively the one that has most of it; the charges of all accounts are
-  // counted.
+  // The position of the account that a run on the data set is booked to. If it
+  // is booked to all accounts: the largest amounts over them. The same for one
+  // identity, whose `charge_count` counts its charges in all accounts.
   absl::StatusOr<Position> PositionFor(const std::string& population,
                                        const std::string& dataset) const;
   absl::StatusOr<IdentityPosition> PositionFor(

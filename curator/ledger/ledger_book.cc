@@ -262,9 +262,9 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
   return absl::OkStatus();
 }
 
-// Once a run was opened, what its data set is stands: other people, or another
-// partition, would make what was released count for somebody else. Before that
-// nothing was released, and the last word counts.
+// Once a run was opened on a data set, its people and its partition are fixed:
+// with others, earlier releases would be booked to the wrong people. Before
+// that nothing was released, and the last such row counts.
 absl::Status LedgerBook::CheckPartition(const LedgerRow& row) const {
   const BookedPopulation* population = FindPopulation(row.population);
   if (population == nullptr) return PopulationUnknown(row.population);

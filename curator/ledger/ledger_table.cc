@@ -191,14 +191,16 @@ std::optional<LedgerRow> RowOf(SQLite::Statement& statement) {
 absl::StatusOr<LedgerTable> LedgerTable::OpenForWriting(
     const std::string& directory) {
   const std::string path = absl::StrCat(directory, "/", kLedgerFile);
-  // The anchor will be told of every row that is read now.
+  // The anchor is about to be set to the last row that is read below, so every
+  // row that is read must be on disk first.
   DPNMF_RETURN_IF_ERROR(RewriteDurably(absl::StrCat(path, "-wal")));
   // SQLite gives the files beside it the same mode.
   DPNMF_RETURN_IF_ERROR(MakePrivateFile(path));
   return Guarded([&]() -> absl::StatusOr<LedgerTable> {
     auto database =
         OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    // To its end: a first row that says "wal" comes before the commit.
+    // exec runs the statement to its end. That is needed: SQLite returns the
+    // result "wal" before the statement has committed the change.
     database->exec("PRAGMA journal_mode = WAL");
     database->exec("PRAGMA synchronous = FULL");
     const std::string mode =

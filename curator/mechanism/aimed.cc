@@ -11,9 +11,9 @@
 namespace dpnmf::curator {
 namespace {
 
-// Up to M rows, all if M = D; U: D x L with L in [1, kMostAimDirections] and at
-// most the rank, entries in
-// [-kLargestAimEntry, kLargestAimEntry]; one number, the scale.
+// Rows: 1 to M, always named, also if M = D. U: D x L with L from 1 to
+// kMostAimDirections and at most the rank, entries in [-kLargestAimEntry,
+// kLargestAimEntry]. Numbers: one, the scale.
 absl::Status CheckAim(const RoundInput& input, const RunParameters& parameters,
                       const DatasetFacts& facts) {
   DPNMF_RETURN_IF_ERROR(CheckRows(input.rows, parameters, facts));

@@ -41,8 +41,9 @@ struct RoundMemory {
 struct ReleaseKind {
   std::string_view name;  // StagePlan::release
   // From the request and public facts alone. Errors of CheckDictionary;
-  // INVALID_ARGUMENT "matrix-shape", "rows-malformed", "numbers-malformed";
-  // of ratings and of aimed "model-out-of-range".
+  // INVALID_ARGUMENT "matrix-shape", "rows-malformed", "numbers-malformed"; of
+  // ratings and of aimed "model-out-of-range"; of co-ratings
+  // "row-weights-malformed".
   absl::Status (*check)(const RoundInput& input,
                         const RunParameters& parameters,
                         const DatasetFacts& facts);
@@ -78,9 +79,11 @@ const NameTable<Mechanism>& Mechanisms();
 // of that name: a charge for one release must never pay for another.
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
-// Whether a run can be computed from what the data set holds: of one without
-// columns, `moments` alone, on the rows that its sums are of. A run names its
-// rows with the round of the second moment. INVALID_ARGUMENT "sums-only".
+// Whether the data set holds what a run needs. A data set without columns holds
+// sums: it serves runs of `moments` alone, on exactly the rows of its sums.
+// CheckDataHoldsRun checks the number of rows when the run is opened, and
+// CheckDataHoldsRound the rows themselves, which come with the round of the
+// second moment. INVALID_ARGUMENT "sums-only".
 absl::Status CheckDataHoldsRun(const DatasetDescription& data,
                                const RunParameters& parameters,
                                const RunPlan& plan);

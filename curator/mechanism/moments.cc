@@ -74,14 +74,14 @@ absl::StatusOr<RoundSums> SumsOfMoments(const RoundInput& input,
   return sums;
 }
 
-// G of a thread, in doubles and as integers. Not a function of the rows that a
-// request names.
 RoundMemory MemoryOfMean(const RunParameters&, const DatasetDescription& data,
                          int threads) {
   return {.computing = MeanBytes(data.features, LargestUserCount(FactsOf(data)),
                                  threads)};
 }
 
+// As if all M rows were asked for: the memory does not depend on which rows a
+// request names, or on how many.
 RoundMemory MemoryOfMoments(const RunParameters& parameters,
                             const DatasetDescription& data, int threads) {
   return {.computing = MomentsBytes(parameters.moment_rows, data.features,

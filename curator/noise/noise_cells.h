@@ -7,7 +7,8 @@
 //   c_j = (w_0 + ... + w_{j-1}) / (w_0 + w_1 + ...).
 //
 // The digits come from integer arithmetic with a proved error (noise_cells.cc)
-// and are computed at start: there are no constants to trust.
+// and are computed when a process first draws noise: there are no constants to
+// trust.
 #ifndef DPNMF_CURATOR_NOISE_NOISE_CELLS_H_
 #define DPNMF_CURATOR_NOISE_NOISE_CELLS_H_
 

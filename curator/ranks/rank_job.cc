@@ -522,6 +522,18 @@ absl::StatusOr<RoundSums> RankJob::Sums(
     command.coefficients = *h != nullptr ? (*h)->name_ : ++names_;
     command.forget = std::exchange(forget_, {});
   }
+  // However this call ends, the keeper of the job does not wait for it. After
+  // an exception the job may have half a command, and is ended.
+  bool broken = true;
+  const absl::Cleanup done = [this, &broken] {
+    {
+      MutexLock lock(&mutex_);
+      in_use_ = false;
+      broken_ = broken;
+    }
+    changed_.notify_all();
+    if (broken) eventfd_write(wake_, 1);
+  };
   if (*h == nullptr)
     *h = std::make_unique<RemoteCoefficients>(this, era, command.coefficients);
   const auto answer =
@@ -530,17 +542,11 @@ absl::StatusOr<RoundSums> RankJob::Sums(
   const char* const problem = !answer.has_value()
                                   ? "it gave no whole answer in time"
                                   : ProblemOfAnswer(*answer, command, people);
-  {
-    MutexLock lock(&mutex_);
-    in_use_ = false;
-    broken_ = problem != nullptr;
-  }
-  changed_.notify_all();
   if (problem != nullptr) {
     LogError("the job of the ranks is ended: {}", problem);
-    eventfd_write(wake_, 1);
     return RanksFailed();
   }
+  broken = false;
   DPNMF_ASSIGN_OR_RETURN(
       RoundSums sums,
       SumsOfAnswer(*answer, parts, LargestUserCount(FactsOf(data)), people));

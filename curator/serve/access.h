@@ -41,9 +41,10 @@ class AccessControl {
   // "role-missing".
   absl::StatusOr<Grant> GrantOf(std::span<const std::string> identities);
 
-  // A grant with one of the roles that covers the data set.
-  // PERMISSION_DENIED "identity-unknown", "role-missing"; NOT_FOUND
-  // "dataset-unknown" (also for a data set that exists and is not granted).
+  // The grant of GrantOf, if it has one of the roles and covers the data set;
+  // the peer's other grants are not looked at. PERMISSION_DENIED
+  // "identity-unknown", "role-missing"; NOT_FOUND "dataset-unknown" (also for a
+  // data set that exists and is not granted).
   absl::StatusOr<Grant> Require(std::span<const std::string> identities,
                                 const std::set<Role>& roles,
                                 const std::string& dataset);

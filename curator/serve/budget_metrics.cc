@@ -27,7 +27,7 @@ void ShowBudget(const Ledger& ledger, const std::string& population,
   const auto policy = ledger.Policy(population);
   if (!policy.ok()) return;
   ShowReadings(position->budget(), *policy, population, metrics);
-  // A name has no slash.
+  // Names contain no slash, so POPULATION/PARTITION cannot be another name.
   for (const PartitionPosition& one : position->partitions) {
     ShowReadings({position->cap, one.charged, one.reserved}, *policy,
                  population + "/" + one.name, metrics);

@@ -47,10 +47,9 @@ absl::StatusOr<ItemList> ReadItems(const std::string& directory,
 
 absl::StatusOr<Catalog> Catalog::Open(const std::string& data_dir) {
   Catalog catalog;
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Dataset>> datasets,
+  DPNMF_ASSIGN_OR_RETURN(std::vector<CatalogEntry> entries,
                          catalog.OpenNew(data_dir));
-  for (std::unique_ptr<Dataset>& dataset : datasets)
-    DPNMF_RETURN_IF_ERROR(catalog.Add(data_dir, std::move(dataset)));
+  for (CatalogEntry& entry : entries) catalog.Add(std::move(entry));
   return catalog;
 }
 
@@ -95,36 +94,33 @@ bool Catalog::Has(const std::string& name) const {
   return state_->datasets.contains(name);
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> Catalog::OpenNew(
+absl::StatusOr<std::vector<CatalogEntry>> Catalog::OpenNew(
     const std::string& data_dir) const {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          DatasetNames(data_dir));
-  std::vector<std::unique_ptr<Dataset>> datasets;
+  std::vector<CatalogEntry> entries;
   for (const std::string& name : names) {
     if (Has(name)) continue;
     DPNMF_RETURN_IF_ERROR(CheckIsNoAlias(name));
-    DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> dataset,
-                           Dataset::OpenNamed(data_dir, name));
-    datasets.push_back(std::move(dataset));
+    CatalogEntry& entry = entries.emplace_back();
+    DPNMF_ASSIGN_OR_RETURN(entry.dataset, Dataset::OpenNamed(data_dir, name));
+    const DatasetDescription& description = entry.dataset->description();
+    if (description.ratings.has_value() || description.named_features ||
+        description.weighted_features) {
+      DPNMF_ASSIGN_OR_RETURN(
+          entry.items,
+          ReadItems(DatasetDirectory(data_dir, name), description));
+    }
   }
-  return datasets;
+  return entries;
 }
 
-absl::Status Catalog::Add(const std::string& data_dir,
-                          std::unique_ptr<Dataset> dataset) {
-  const DatasetDescription& description = dataset->description();
-  const std::string name = description.name;
-  std::optional<ItemList> items;
-  if (description.ratings.has_value() || description.named_features ||
-      description.weighted_features) {
-    DPNMF_ASSIGN_OR_RETURN(
-        items, ReadItems(DatasetDirectory(data_dir, name), description));
-  }
+void Catalog::Add(CatalogEntry entry) {
+  const std::string name = entry.dataset->description().name;
   const MutexLock lock(&state_->mutex);
-  if (!state_->datasets.try_emplace(name, std::move(dataset)).second)
-    return absl::OkStatus();
-  if (items.has_value()) state_->items[name] = *std::move(items);
-  return absl::OkStatus();
+  if (!state_->datasets.try_emplace(name, std::move(entry.dataset)).second)
+    return;
+  if (entry.items.has_value()) state_->items[name] = *std::move(entry.items);
 }
 
 const Dataset* Catalog::Find(const std::string& name) const {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
+
+// A data set that a catalog may serve, with what ItemsOf tells of it.
+struct CatalogEntry {
+  std::unique_ptr<Dataset> dataset;
+  std::optional<ItemList> items = std::nullopt;
+};
 
 // A data set that is in it stays as it is, and lives as long as the catalog.
 // Safe from any thread, but for moves.
@@ -38,12 +45,11 @@ class Catalog {
   // name: whatever happens to its directory, it stays what is served.
   absl::Status CheckIsNew(const std::string& name) const;
   // The data sets below DATA_DIR that the catalog does not have, in order.
-  // Errors as Open and CheckIsNoAlias; none is added then.
-  absl::StatusOr<std::vector<std::unique_ptr<Dataset>>> OpenNew(
+  // Errors as Open and CheckIsNoAlias.
+  absl::StatusOr<std::vector<CatalogEntry>> OpenNew(
       const std::string& data_dir) const;
-  // Adds one that OpenNew opened, with its items; nothing if it has the name.
-  absl::Status Add(const std::string& data_dir,
-                   std::unique_ptr<Dataset> dataset);
+  // Nothing if the catalog has a data set of this name.
+  void Add(CatalogEntry entry);
 
   // Null if there is none of that name.
   const Dataset* Find(const std::string& name) const;

@@ -27,8 +27,9 @@ namespace dpnmf::curator {
 // DATA_DIR/control.sock. Its path may be longer than a socket's address allows.
 std::string ControlSocket(const std::string& data_dir);
 
-// Answers one request: an object, whose other fields the handler checks. What
-// it throws and what it refuses without a code is answered as "internal-error".
+// Answers one request: an object, whose other fields the handler checks. An
+// exception of the JSON library is answered as "control-request-malformed";
+// every other exception, and a refusal without a code, as "internal-error".
 using ControlHandler =
     std::function<absl::StatusOr<nlohmann::json>(const nlohmann::json&)>;
 using ControlHandlers = std::map<std::string, ControlHandler>;  // by "request"

@@ -47,8 +47,8 @@ absl::StatusOr<PopulationPolicy> PolicyIn(const json& request) {
   return policy;
 }
 
-// Nobody but the operator asks; the name of a directory beside the data sets
-// all the same.
+// Only the operator can send this. The draft is still checked to be the plain
+// name of a directory beside the data sets.
 absl::StatusOr<json> Check(const OnlineImports& context, const json& request) {
   const std::string draft = request.at("draft").get<std::string>();
   if (draft.empty() || draft.find('/') != std::string::npos) {
@@ -83,7 +83,8 @@ absl::StatusOr<json> Declare(const OnlineImports& context,
     const std::string dataset = request.at("dataset").get<std::string>();
     const auto people = DigestOfHex(request.at("people").get<std::string>());
     if (!people.has_value()) return PolicyMalformed();
-    // Its people are served: the ledger's word about them does not change.
+    // Refused if a data set of this name is served: the ledger must go on
+    // naming the people that it has for it.
     DPNMF_RETURN_IF_ERROR(context.catalog->CheckIsNew(dataset));
     DPNMF_RETURN_IF_ERROR(context.ledger->AssignPartition(
         policy.population, dataset,
@@ -95,22 +96,21 @@ absl::StatusOr<json> Declare(const OnlineImports& context,
 
 absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
   const std::string by = request.at("by").get<std::string>();
-  DPNMF_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Dataset>> datasets,
+  DPNMF_ASSIGN_OR_RETURN(std::vector<CatalogEntry> entries,
                          context.catalog->OpenNew(context.data_dir));
-  for (const std::unique_ptr<Dataset>& dataset : datasets) {
-    DPNMF_RETURN_IF_ERROR(CheckPromiseIn(*context.ledger, *dataset));
-    if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*dataset));
+  for (const CatalogEntry& entry : entries) {
+    DPNMF_RETURN_IF_ERROR(CheckPromiseIn(*context.ledger, *entry.dataset));
+    if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*entry.dataset));
   }
   json added = json::array();
-  for (std::unique_ptr<Dataset>& dataset : datasets) {
-    const std::string name = dataset->description().name;
-    const std::string population = dataset->description().population;
+  for (CatalogEntry& entry : entries) {
+    const std::string name = entry.dataset->description().name;
+    const std::string population = entry.dataset->description().population;
     DPNMF_RETURN_IF_ERROR(
         WriteAudit(context.audit, "dataset-added",
                    {{"dataset", name}, {"population", population}, {"by", by}},
                    AuditSync::kDurable));
-    DPNMF_RETURN_IF_ERROR(
-        context.catalog->Add(context.data_dir, std::move(dataset)));
+    context.catalog->Add(std::move(entry));
     ShowBudget(*context.ledger, population, context.metrics);
     LogInfo("the data set {} is served from now on", name);
     added.push_back(name);

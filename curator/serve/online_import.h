@@ -39,9 +39,11 @@ struct OnlineImports {
 
 // "check", "declare" and "reload". The latter two write an audit entry before
 // they take effect: "population-declared", "dataset-added". Errors of
-// Ledger::DeclarePopulation, Catalog::OpenNew, CheckPromise and `check`; of
-// several new data sets all are served or none. What "check" refuses, "reload"
-// and the next start would refuse, with all that is new.
+// Ledger::DeclarePopulation, Catalog::OpenNew, CheckPromise and `check`. If one
+// of several new data sets fails these checks, none is served. After the checks
+// they are added one by one: if an audit entry cannot be written, those before
+// it are served already. What "check" refuses, "reload" and the next start
+// would refuse too, and with it everything else that is new.
 ControlHandlers OnlineImportHandlers(const OnlineImports& context);
 
 // Asks a server whether it would serve the data set in `draft`, a directory

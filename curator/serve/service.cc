@@ -60,7 +60,8 @@ absl::StatusOr<Quota::Lease> CuratorServiceImpl::Admit(
   return quota_.Enter(grant.identity);
 }
 
-// Who is not let in learns nothing of V from when that is said.
+// A caller who is not admitted is answered at once, also in paced mode. The
+// time of that answer tells nothing of V.
 grpc::Status CuratorServiceImpl::Refuse(const char* call,
                                         const grpc::ServerContext& context,
                                         const absl::Status& refusal) {

@@ -100,7 +100,8 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,
                          context_.ledger->Policy(run.facts.population));
   DPNMF_RETURN_IF_ERROR(CheckPromise(run.dataset->description(), policy));
-  // What is read is what is charged, by whatever name the run has it.
+  // The people who are read must be those whose account is charged, also if the
+  // run names the data set by an alias.
   DPNMF_RETURN_IF_ERROR(CheckPartitionIn(*context_.ledger, parameters.dataset,
                                          run.dataset->description()));
   // Every price of the run follows from the ledger's promise.
@@ -147,8 +148,9 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   if (run.federated)
     DPNMF_RETURN_IF_ERROR(OpenOthers(opening, run.plan, grant, in_ledger));
   DPNMF_ASSIGN_OR_RETURN(const OpenedRun opened, in_ledger);
-  // From its first run on the ledger's word about a data set is final: nothing
-  // has come between the check above and the booking.
+  // From now on the ledger's partition of the data set cannot change (a run is
+  // open on it). It may have changed between the first check and OpenRun, so it
+  // is checked once more.
   if (const absl::Status still = CheckPartitionIn(
           *context_.ledger, parameters.dataset, run.dataset->description());
       !still.ok()) {
@@ -226,9 +228,10 @@ RoundRequest Session::RequestOf(std::uint32_t round,
 
 absl::StatusOr<RoundSums> Session::Sums(std::uint32_t round,
                                         const RoundInput& input) {
-  // Work that overran may outlive this call and this session: all that it uses
-  // is its own, but for the data set. H is the run's again once the work has
-  // succeeded; after a failure some users' H may have moved and others' not.
+  // Work that overran may outlive this call and this session. It owns all that
+  // it uses, except the data set and the job of the ranks, which outlive it. H
+  // goes back to the run once the work has succeeded; after a failure the H of
+  // some users may be that of this round, and the H of others not.
   struct Work {
     const ReleaseKind& kind;
     const Dataset& data;

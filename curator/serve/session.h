@@ -92,8 +92,10 @@ class Session {
   Session(const SessionContext& context, std::vector<std::string> identities,
           std::function<bool()> abandoned = {});
 
-  // Errors of AccessControl::Require, CheckPromise, CheckRunParameters,
-  // PlanRun, RunMemoryLimit::Take and Ledger::OpenRun; INVALID_ARGUMENT
+  // Errors of AccessControl::Require, CheckPromise, CheckPartitionIn,
+  // CheckRunParameters, PlanRun, CheckDataHoldsRun, RunMemoryLimit::Take and
+  // Ledger::OpenRun, and for a run of the federation those of
+  // CheckFederatedMechanism and Membership::ShareOf; INVALID_ARGUMENT
   // "run-id-malformed"; FAILED_PRECONDITION "session-opened" the second time.
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);
@@ -188,7 +190,8 @@ class Session {
   // ABORTED "run-taken-over".
   static absl::Status TakenOver();
   // H is a function of the rounds that were released (docs/privacy.md, theorem
-  // 1): what an unfinished one did to it goes, here and at the ranks.
+  // 1). So what a round that was not released did to H is thrown away, here and
+  // at the ranks.
   void BeginAnew();
   // Of the round's stage, as this request wants them.
   std::vector<PartPlan> PartsOf(std::uint32_t round,

@@ -81,7 +81,8 @@ absl::Status Session::OpenOthers(const RunOpening& opening, const RunPlan& plan,
   const absl::Status opened =
       others.ok() ? ledger.OpenRun(*others).status() : others.status();
   if (opened.ok()) return opened;
-  // A disk that fails refuses nothing: the run waits.
+  // A disk failure is not a refusal: the run stays open in the first account,
+  // and the analyst can open it again.
   const bool refused_unspent =
       first->next_round == 1 && !absl::IsUnavailable(opened);
   if (ReasonCode(opened) == "run-closed" || refused_unspent)
@@ -182,8 +183,8 @@ absl::StatusOr<Released<ReleasedRound>> Session::Contribute(
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   DPNMF_ASSIGN_OR_RETURN(const Charge others, ChargeOfOthers(round, asked));
   DPNMF_RETURN_IF_ERROR(context_.ledger->ChargeRound(others).status());
-  // The noised sums of this curator alone exist in this function's call alone:
-  // what the gate stores, and reads back, is masked.
+  // The unmasked noised sums of this curator exist only during this call: what
+  // the gate stores and reads back is masked.
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums, [&](std::vector<NoisedMatrix> noised) {
         masks.AddTo(&noised);

@@ -2,9 +2,12 @@
 //
 // A strip holds kStripUsers users side by side: entry (row, user) of a matrix
 // with one column per user lies at strip[row * kStripUsers + user]. Every
-// kernel does the same operations on every lane and never mixes two, so that
-// the bits of a user's results cannot depend on the user's place, on the
-// neighbours, on how many there are or on the width of the machine's vectors.
+// kernel of the H step, and every gate on strips, does the same operations on
+// every lane and never mixes two, so that the bits of a user's results cannot
+// depend on the user's place, on the neighbours, on how many there are or on
+// the width of the machine's vectors. Kernels that add up over users
+// (products.h) and those of one user's column (quantise.h, sparse.h) use lanes
+// in other ways.
 #ifndef DPNMF_CURATOR_FACTOR_ISA_SIMD_LAYOUT_H_
 #define DPNMF_CURATOR_FACTOR_ISA_SIMD_LAYOUT_H_
 

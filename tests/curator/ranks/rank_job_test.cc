@@ -112,6 +112,25 @@ TEST_F(RankJobTest, WithoutMemoryForAJobThereIsNone) {
   EXPECT_TRUE(Start("right").ok());
 }
 
+// Nor does it wait for ever for a call that has ended: the job, which may have
+// half a command, is replaced.
+TEST_F(RankJobTest, AfterAnExceptionOfACallTheNextOneHasAnotherJob) {
+  const auto job = Start("right");
+  ASSERT_TRUE(job.ok()) << job.status();
+  AskedRound& round = run_.rounds[0];
+  const std::vector<PartPlan> parts = round.parts;
+  round.parts[0].rows = round.parts[0].columns = std::uint64_t{1} << 31;
+  round.parts[0].symmetric = false;
+  EXPECT_ANY_THROW((void)Ask(job->get()));
+  round.parts = parts;
+  h_.reset();
+  for (int attempt = 0; attempt < 2000 && Starts().size() < 2; ++attempt)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(Starts().size(), 2u);
+  EXPECT_TRUE(Ask(job->get()).ok());
+  h_.reset();
+}
+
 // Nothing but that answer is; each time a new job begins, once a fault.
 TEST_F(RankJobTest, WhatIsNotAWholeAnswerIsRefusedAndEndsTheJob) {
   for (const char* mode :

@@ -1,6 +1,7 @@
 #include "curator/serve/online_import.h"
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -102,6 +103,17 @@ TEST_F(OnlineImport, TheNameOfASecondAccountIsNotDeclared) {
   // One that is there stays in use.
   ASSERT_TRUE(ledger_->DeclarePopulation(policy_).ok());
   EXPECT_TRUE(Declare().ok());
+}
+
+TEST_F(OnlineImport, OfNewDataSetsNoneIsServedIfTheNamesOfOneAreDamaged) {
+  ASSERT_TRUE(ImportNamed("b").ok());
+  ASSERT_TRUE(ImportNamed("c").ok());
+  std::ofstream(DatasetDirectory(data_dir(), "c") + "/features.txt") << "left";
+  const absl::Status refused = ReloadOnline(data_dir(), "me").status();
+  EXPECT_EQ(ReasonCode(refused), "dataset-damaged") << refused;
+  EXPECT_EQ(catalog_.Find("b"), nullptr);
+  EXPECT_THAT(ReadAll(AuditFile(data_dir())),
+              testing::Not(HasSubstr("dataset-added")));
 }
 
 TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
