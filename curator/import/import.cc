@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/data/shards.h"
