@@ -369,6 +369,7 @@ TEST_F(CommandLine, AFileThatIsNotTomlIsRefusedWithItsLine) {
        "line 2, column 9: the value of `words` must be text, a number, true, "
        "false or an array of these"},
       {"[[run]]\nthreads = 2\n", "line 1, column 1: the value of `run` must"},
+      {"name \xc3\xa9 = 1\n", "line 1, column 6: "},
       {std::string(2 << 20, '\n'), "it is larger than 1 MiB"},
       {"a" + std::string(2000, '.') + "b = 1\n",
        "line 1: it has too many dots"},
