@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/read_file.h"
 
 namespace dpnmf::curator {
 
@@ -20,21 +21,18 @@ std::string RemovedDirectory(const std::string& data_dir,
 
 absl::StatusOr<std::vector<std::string>> RemovedNames(
     const std::string& data_dir) {
-  std::vector<std::string> names;
   std::error_code error;
-  std::filesystem::directory_iterator at(RemovedDirectory(data_dir), error);
+  std::vector<std::string> names =
+      EntriesOf(RemovedDirectory(data_dir), &error);
   if (error == std::errc::no_such_file_or_directory ||
       error == std::errc::not_a_directory)
-    return names;
-  for (; !error && at != std::filesystem::directory_iterator();
-       at.increment(error)) {
-    names.push_back(at->path().filename());
-  }
+    return std::vector<std::string>();
   if (error) {
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
                    absl::StrCat("Cannot list the removed data sets in ",
                                 data_dir, ": ", error.message(), "."));
   }
+  for (std::string& name : names) name = std::filesystem::path(name).filename();
   std::sort(names.begin(), names.end());
   return names;
 }

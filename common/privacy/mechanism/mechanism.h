@@ -134,7 +134,7 @@ absl::Status CheckNothing(const RunParameters& parameters,
 // INVALID_ARGUMENT "share-out-of-range" unless 0 < share < 1.
 absl::Status CheckShare(std::string_view field, double share);
 
-// floor(share * whole), share in (0, 1) cut to 48 bits.
+// floor(share * whole), share in (0, 1] cut to 48 bits.
 MuSquared ShareOf(MuSquared whole, double share);
 // whole - part; part <= whole.
 MuSquared Less(MuSquared whole, MuSquared part);
