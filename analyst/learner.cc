@@ -351,8 +351,8 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
 
 void Learner::AddTime(v1::RunEvent* event) const {
   event->set_message(absl::StrFormat(
-      "%d %s took %.3g s: %.3g s the curator and the way there and back, %.3g "
-      "s learning.",
+      "%d %s took %.3g s: %.3g s for the curator and the network, %.3g s for "
+      "learning.",
       time_.rounds, time_.rounds == 1 ? "round" : "rounds",
       time_.curator + time_.learning, time_.curator, time_.learning));
   const auto add = [event](const char* stage, double seconds) {

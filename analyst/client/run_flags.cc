@@ -167,8 +167,7 @@ absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
 absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
   if (flags.dataset.empty() == flags.federation.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
-                   "Name one of --dataset and --federation; see 'dpnmf train "
-                   "--help'.");
+                   "Give either --dataset or --federation.");
   }
   if (flags.dataset.empty()) flags.dataset = flags.federation;
   return flags;

@@ -48,7 +48,7 @@ absl::StatusOr<Address> Parse(std::string_view text, int least_port) {
       absl::StatusCode::kInvalidArgument, "address-malformed",
       absl::StrCat("`", Shown(text),
                    "` is not an address; write HOST:PORT, for example "
-                   "localhost:7001."));
+                   "localhost:7432."));
 }
 
 }  // namespace

@@ -380,8 +380,8 @@ absl::Status UsersMissing(const ImportOptions& options) {
     if (ReasonCode(format) == "input-ratings") return format;
   }
   return Refused("users-orientation-missing",
-                 "The flag --users is missing: give --users rows or --users "
-                 "columns, whichever are the people in the file.");
+                 "The flag --users is missing: give --users rows if each row is "
+                 "a person, or --users columns if each column is one.");
 }
 
 }  // namespace

@@ -257,7 +257,8 @@ Command EvaluateCommand() {
                 "Least sparseness of each part of moments and none, 0 (any) "
                 "to below 1 [0]"),
            Flag("--rank", &flags->rank,
-                "K: columns of W; of ratings: columns of a profile [chosen]"),
+                "K: columns of W [required]; for ratings: columns of a profile "
+                "[chosen]"),
            Flag("--epsilon", &options.epsilon,
                 "Overall epsilons, separated by commas", {.required = true}),
            Flag("--delta", &options.delta, "Delta of every epsilon",

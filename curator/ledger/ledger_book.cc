@@ -10,6 +10,7 @@
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
 #include "common/base/utf8.h"
+#include "common/privacy/budget.h"
 #include "curator/ledger/ledger_row.h"
 
 namespace dpnmf::curator {
@@ -62,11 +63,6 @@ void ForEachAccount(std::vector<BookedAccount>* accounts,
                     std::optional<std::size_t> account, const Change& change) {
   for (std::size_t i = 0; i < accounts->size(); ++i)
     if (!account.has_value() || *account == i) change(&(*accounts)[i]);
-}
-
-MuSquared LeftOf(const Budget& budget) {
-  return MuSquared::FromUnits(budget.cap.units() - budget.charged.units() -
-                              budget.reserved.units());
 }
 
 }  // namespace
@@ -442,13 +438,13 @@ Position PositionIn(const LedgerBook& book, const BookedPopulation& population,
   position.cap = budget.cap;
   position.charged = budget.charged;
   position.reserved = budget.reserved;
-  position.left = LeftOf(budget);
+  position.left = RoomOf(budget);
   if (account.has_value()) position.partition = names[*account];
   for (std::size_t i = 0; i < names.size(); ++i) {
     const BookedAccount& own = population.accounts[i];
     const Budget one = {population.cap, own.charged, own.reserved};
     position.partitions.push_back(
-        {names[i], one.charged, one.reserved, LeftOf(one)});
+        {names[i], one.charged, one.reserved, RoomOf(one)});
   }
   position.row_count = book.row_count();
   position.head = book.head();

@@ -84,6 +84,14 @@ forbid "$removals" $(find common curator analyst -name '*.h' -o -name '*.cc' | g
 for exception in $may_remove; do
   grep -qE "$removals" "$exception" || { echo "$exception removes nothing: it is no exception"; bad=1; }
 done
+# What is written or synced is so by way of a failpoint, too, and by two files alone.
+writes='(^|[^A-Za-z0-9_>])::(p?writev?)\(|\<(fsync|fdatasync|syncfs|sync_file_range|f?truncate|(posix_)?fallocate)\('
+writes+='|\<std::(of|f|basic_of)stream\>|DPNMF_SYSTEM\((p?writev?|fsync|fdatasync|f?truncate|posix_fallocate)\)'
+may_write='common/base/durable_file.cc common/base/audit_log.cc common/base/failpoint.h'
+forbid "$writes" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "${may_write// /$'\n'}")
+for exception in $may_write; do
+  grep -qE "$writes" "$exception" || { echo "$exception writes nothing: it is no exception"; bad=1; }
+done
 # Nothing of the curator but its lab draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/serve curator/publish \
@@ -100,6 +108,11 @@ for call in '::unlink(p);' 'fs::remove(p);' 'std::filesystem::remove_all(p, e);'
     '::rename(a, b);' 'std::rename(a, b);' 'DPNMF_SYSTEM(rename)(a, b);'; do
   echo "$call" > "$planted/call.cc"
   finds "$removals" "$planted" || { echo "the check is blind to $call"; bad=1; }
+done
+for call in '::write(fd, p, n);' '  return fsync(fd);' '::fdatasync(fd);' 'std::ofstream out(path);' \
+    '::ftruncate(fd, 0);' 'DPNMF_SYSTEM(fsync)(fd);'; do
+  echo "$call" > "$planted/call.cc"
+  finds "$writes" "$planted" || { echo "the check is blind to $call"; bad=1; }
 done
 finds '^#include (' "$planted" || { echo "the check is blind to a broken pattern"; bad=1; }
 if finds '^#include "analyst/' "$planted"; then

@@ -16,8 +16,7 @@ absl::StatusOr<ExitCode> ShowBudget(const Session& session,
                                     const BudgetFlags& flags) {
   if (flags.dataset.empty() == flags.federation.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "usage",
-                   "Name one of --dataset and --federation; see 'dpnmf budget "
-                   "--help'.");
+                   "Give either --dataset or --federation.");
   }
   // A federation is a data set to the server.
   const std::string& dataset =

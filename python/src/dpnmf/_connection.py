@@ -97,7 +97,7 @@ def split_address(text: str) -> tuple[str, int]:
     if colon and host and port.isascii() and port.isdigit() and 1 <= int(port) <= 65535:
         return host, int(port)
     raise InputError(
-        "address-malformed", f"`{text[:253]}` is not an address; write HOST:PORT, for example localhost:7001."
+        "address-malformed", f"`{text[:253]}` is not an address; write HOST:PORT, for example localhost:7432."
     )
 
 
