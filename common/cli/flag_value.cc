@@ -44,7 +44,7 @@ std::string Parse(const Flag& flag, const std::string& word, bool* value) {
   if (absl::SimpleAtob(word, value)) return "";
   *value = word == "on";
   if (word == "on" || word == "off") return "";
-  return absl::StrCat(LongName(flag), " cannot be `", word, "`");
+  return absl::StrCat(LongName(flag), " must be on or off, not `", word, "`");
 }
 
 std::string Parse(const Flag& flag, const std::string& word,
@@ -59,7 +59,7 @@ std::string Parse(const Flag& flag, const std::string& word,
 
 std::string Parse(const Flag& flag, const std::string& word, double* value) {
   if (absl::SimpleAtod(word, value)) return "";
-  return absl::StrCat(LongName(flag), " cannot be `", word, "`");
+  return absl::StrCat(LongName(flag), " must be a number, not `", word, "`");
 }
 
 template <typename Whole>

@@ -247,7 +247,7 @@ class Parser {
       std::string problem = SetFlags(*command);
       if (!problem.empty()) return problem;
     }
-    if (path.back()->run == nullptr) return "A subcommand is required";
+    if (path.back()->run == nullptr) return "A command is required";
     for (const Command* command : path) {
       std::string problem = MissingFlag(*command);
       if (!problem.empty()) return problem;
@@ -366,6 +366,13 @@ ExitCode Main(const Program& program, int argc, const char* const* argv,
          << std::flush;
     return code;
   };
+  // Before anything is parsed: `--help` of such a command has no other answer.
+  const std::string moved = argc > 1 ? MovedSentence(program, argv[1]) : "";
+  if (!moved.empty()) {
+    return refuse(
+        absl::StrCat(program.root.name, ": ", moved, ". [", kUsageCode, "]\n"),
+        kExitUsage);
+  }
   try {
     const std::string problem = parser.Parse(argc, arguments.data());
     if (!problem.empty())

@@ -65,6 +65,15 @@ std::vector<std::string> FlagNames(const Program& program,
   return names;
 }
 
+std::string MovedSentence(const Program& program, const std::string& command) {
+  for (const MovedCommand& moved : program.moved)
+    if (command == moved.name)
+      return absl::StrCat("The command `", command, "` is in the program ",
+                          moved.program, ": run `", moved.program, " ", command,
+                          "` with the same flags");
+  return "";
+}
+
 std::string UnknownArgument(const Program& program, const CommandPath& path,
                             const std::string& argument) {
   if (absl::StartsWith(argument, "-")) {
@@ -73,11 +82,8 @@ std::string UnknownArgument(const Program& program, const CommandPath& path,
                         Proposal(flag, FlagNames(program, path)));
   }
   if (path.size() == 1) {
-    for (const MovedCommand& moved : program.moved)
-      if (argument == moved.name)
-        return absl::StrCat("The command `", argument, "` is in the program ",
-                            moved.program, ": run `", moved.program, " ",
-                            argument, "` with the same flags");
+    const std::string moved = MovedSentence(program, argument);
+    if (!moved.empty()) return moved;
   }
   std::vector<std::string> commands;
   for (const Command& command : path.back()->commands)

@@ -20,6 +20,9 @@ std::string PathText(const CommandPath& path);
 std::vector<std::string> FlagNames(const Program& program,
                                    const CommandPath& path);
 
+// Of a command that is in another program now; empty if it is not.
+std::string MovedSentence(const Program& program, const std::string& command);
+
 // Of an argument that nothing takes: a flag, a command or a word too many.
 std::string UnknownArgument(const Program& program, const CommandPath& path,
                             const std::string& argument);

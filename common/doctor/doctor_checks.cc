@@ -184,7 +184,7 @@ Finding CertificateDates(const X509& certificate, std::int64_t now,
                          const std::string& path, absl::string_view remedy) {
   const std::int64_t days = (NotAfter(certificate) - now) / kSecondsPerDay;
   const std::string text =
-      StrCat("valid from ", TimeText(NotBefore(certificate)), " to ",
+      StrCat("Valid from ", TimeText(NotBefore(certificate)), " to ",
              TimeText(NotAfter(certificate)), "; ", days, " days left.");
   const absl::Status status = CheckDates(certificate, now, path);
   if (status.ok() && days < kRenewDays) return Doubtful(text, remedy);

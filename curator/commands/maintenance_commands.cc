@@ -20,7 +20,7 @@
 namespace dpnmf::curator {
 namespace {
 
-struct KeepOptions : DataPaths {
+struct MaintenanceOptions : DataPaths {
   std::string backup, audit_log;
   bool check = false, dry_run = false;
   std::vector<std::string> runs;
@@ -47,14 +47,14 @@ void WarnIfUnkeyed(const BackupReport& report) {
                 kUnkeyedBackup);
 }
 
-absl::Status Backup(const KeepOptions& options) {
+absl::Status Backup(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          MakeBackup(options.data_dir, options.backup));
   Print("wrote " + options.backup + ": " + TextOf(report));
   return absl::OkStatus();
 }
 
-absl::Status Restore(const KeepOptions& options) {
+absl::Status Restore(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
                          LedgerPathsOf(options));
   const std::string& anchor = ledger_paths.anchor_directory;
@@ -83,12 +83,12 @@ absl::Status Restore(const KeepOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<AuditLog>> OpenAudit(
-    const KeepOptions& options) {
+    const MaintenanceOptions& options) {
   return AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
                                                   : options.audit_log);
 }
 
-absl::Status Close(const KeepOptions& options) {
+absl::Status Close(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
                          LedgerPathsOf(options));
   DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
@@ -108,7 +108,7 @@ absl::Status Close(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status Remove(const KeepOptions& options) {
+absl::Status Remove(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const Ledger::Options ledger_paths,
                          LedgerPathsOf(options));
   DPNMF_RETURN_IF_ERROR(Ledger::Audit(ledger_paths).status());
@@ -127,7 +127,7 @@ absl::Status Remove(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status Forget(const KeepOptions& options) {
+absl::Status Forget(const MaintenanceOptions& options) {
   if (options.runs.empty() && options.older_than_days == 0) {
     return Refusal(absl::StatusCode::kInvalidArgument, "runs-missing",
                    "No run is named: give --run ID or --older-than-days N.");
@@ -165,15 +165,16 @@ absl::Status Forget(const KeepOptions& options) {
   return absl::OkStatus();
 }
 
-Command KeepCommand(const char* name, const char* summary, const char* footer,
-                    const std::shared_ptr<KeepOptions>& options,
-                    absl::Status (*action)(const KeepOptions&)) {
+Command MaintenanceCommand(const char* name, const char* summary,
+                           const char* footer,
+                           const std::shared_ptr<MaintenanceOptions>& options,
+                           absl::Status (*action)(const MaintenanceOptions&)) {
   Command command = LedgerPathCommand(name, summary, footer, options, action);
   command.flags.push_back(NoAnchorFlag(&options->no_anchor));
   return command;
 }
 
-Flag AuditLogFlag(KeepOptions* options) {
+Flag AuditLogFlag(MaintenanceOptions* options) {
   return Flag("--audit-log", &options->audit_log,
               "Audit log file [DATA_DIR/audit.jsonl]", {.env = true});
 }
@@ -181,8 +182,8 @@ Flag AuditLogFlag(KeepOptions* options) {
 }  // namespace
 
 Command BackupCommand() {
-  const auto options = std::make_shared<KeepOptions>();
-  Command backup = KeepCommand(
+  const auto options = std::make_shared<MaintenanceOptions>();
+  Command backup = MaintenanceCommand(
       "backup", "Copy the data directory; a server may run at the same time",
       "The backup does not contain the anchor, which shows whether a backup is "
       "the latest\nstate.\nExample:\n  dpnmf-curator backup --data-dir "
@@ -195,8 +196,8 @@ Command BackupCommand() {
 }
 
 Command RestoreCommand() {
-  const auto options = std::make_shared<KeepOptions>();
-  Command restore = KeepCommand(
+  const auto options = std::make_shared<MaintenanceOptions>();
+  Command restore = MaintenanceCommand(
       "restore", "Make a data directory from a backup",
       "A backup that lacks a charge which the anchor has recorded is refused, "
       "because the\ncharge would be forgotten. If the anchor is lost too, "
@@ -211,8 +212,8 @@ Command RestoreCommand() {
 }
 
 Command ForgetCommand() {
-  const auto options = std::make_shared<KeepOptions>();
-  Command forget = KeepCommand(
+  const auto options = std::make_shared<MaintenanceOptions>();
+  Command forget = MaintenanceCommand(
       "forget", "Delete the stored releases of closed runs",
       "The ledger does not change: charges stay, and a release whose bytes "
       "were deleted is\nnever drawn again.\nExample:\n  dpnmf-curator forget "
@@ -232,8 +233,8 @@ Command ForgetCommand() {
 }
 
 Command CloseCommand() {
-  const auto options = std::make_shared<KeepOptions>();
-  Command close = KeepCommand(
+  const auto options = std::make_shared<MaintenanceOptions>();
+  Command close = MaintenanceCommand(
       "close", "Close a run whose analyst does not return",
       "Stop the server first. The part of the reservation that was not charged "
       "becomes\navailable again; charges stay. Nobody can open the run "
@@ -249,8 +250,8 @@ Command CloseCommand() {
 }
 
 Command RemoveCommand() {
-  const auto options = std::make_shared<KeepOptions>();
-  Command remove = KeepCommand(
+  const auto options = std::make_shared<MaintenanceOptions>();
+  Command remove = MaintenanceCommand(
       "remove", "Remove a wrong import on which no run was ever opened",
       "Stop the server first. The data are deleted; the name is never used "
       "again.\nExample:\n  dpnmf-curator remove --data-dir /var/lib/dpnmf "

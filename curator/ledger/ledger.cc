@@ -97,7 +97,8 @@ struct Ledger::State {
         id(book.ledger_id()) {}
 
   // Refuses everything after a write whose outcome is not known, and after a
-  // commit whose anchor could not be put in its place.
+  // commit whose anchor could not be put in its place or whose row could not be
+  // booked.
   absl::Status Healthy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (!poisoned) return absl::OkStatus();
     return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
@@ -157,18 +158,18 @@ absl::StatusOr<LedgerRow> Ledger::State::Append(LedgerRow row) {
     staged.emplace(*std::move(stage));
   }
   DPNMF_FAILPOINT("before-commit");
+  // Until the book has the row, also if the anchor fails or memory runs out.
+  poisoned = true;
   const WriteOutcome outcome = table.Append(row);
-  poisoned = !outcome.known;
-  DPNMF_RETURN_IF_ERROR(outcome.status);
-  DPNMF_FAILPOINT("after-commit");
-  if (staged.has_value()) {
-    if (const absl::Status status = staged->Publish(); !status.ok()) {
-      poisoned = true;
-      return status;
-    }
+  if (!outcome.status.ok()) {
+    poisoned = !outcome.known;
+    return outcome.status;
   }
+  DPNMF_FAILPOINT("after-commit");
+  if (staged.has_value()) DPNMF_RETURN_IF_ERROR(staged->Publish());
   DPNMF_FAILPOINT("after-anchor");
   book.Add(row);
+  poisoned = false;
   return row;
 }
 

@@ -27,7 +27,7 @@ Outcome RunBinary(const std::string& arguments) {
 
 TEST(ServerBinary, UsageErrorsHaveNameCodeAndHint) {
   const std::array<std::array<std::string, 2>, 4> wrong = {{
-      {"", "A subcommand is required; see 'dpnmf-analyst --help'."},
+      {"", "A command is required; see 'dpnmf-analyst --help'."},
       {"serv",
        "There is no command `serv` (did you mean `serve`?); see "
        "'dpnmf-analyst --help'."},

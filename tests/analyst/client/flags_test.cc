@@ -109,7 +109,7 @@ TEST_F(Program, WhatIsUnknownIsNamedBeforeWhatIsMissing) {
        "'dpnmf plan --help'."},
       {{"plan", "--rank"}, "--rank needs a value; see 'dpnmf plan --help'."},
       {{"plan", "--epsilon", "much"},
-       "--epsilon cannot be `much`; see 'dpnmf plan --help'."},
+       "--epsilon must be a number, not `much`; see 'dpnmf plan --help'."},
       {{"datasets", "--format", "xml"},
        "--format must be text or json; see 'dpnmf datasets --help'."},
       {{"plan", "--outliers", "maybe"},

@@ -220,9 +220,9 @@ TEST_F(CommandLine, ValuesThatAreWrongAreRefusedInOneSentence) {
        "18446744073709551616"},
       {{"--rounds", "4294967296", "--lambda", "1"},
        "--rounds must be a whole number from 0 to 4294967295, not 4294967296"},
-      {{"--rate", "much"}, "--rate cannot be `much`"},
-      {{"--quick=perhaps"}, "--quick cannot be `perhaps`"},
-      {{"--epsilon", "1,x"}, "--epsilon cannot be `x`"},
+      {{"--rate", "much"}, "--rate must be a number, not `much`"},
+      {{"--quick=perhaps"}, "--quick must be on or off, not `perhaps`"},
+      {{"--epsilon", "1,x"}, "--epsilon must be a number, not `x`"},
       {{"--rate", "1", "--rate", "2"}, "--rate takes one value, not 2"},
       {{"--rounds", "3"}, "--rounds requires --lambda"},
       {{"--rate"}, "--rate needs a value"},
@@ -240,15 +240,15 @@ TEST_F(CommandLine, ValuesThatAreWrongAreRefusedInOneSentence) {
 }
 
 TEST_F(CommandLine, WhatIsMissingIsNamedLast) {
-  EXPECT_EQ(Complaint({}), "A subcommand is required; see 'tool --help'.");
+  EXPECT_EQ(Complaint({}), "A command is required; see 'tool --help'.");
   EXPECT_EQ(Complaint({"keep"}),
-            "A subcommand is required; see 'tool keep --help'.");
+            "A command is required; see 'tool keep --help'.");
   EXPECT_EQ(Complaint({"run"}), "FILE is required; see 'tool run --help'.");
   EXPECT_EQ(Complaint({"run", "--rte", "1"}),
             "There is no flag `--rte` (did you mean `--rate`?); see 'tool run "
             "--help'.");
   EXPECT_EQ(Complaint({"run", "--rate", "x"}),
-            "--rate cannot be `x`; see 'tool run --help'.");
+            "--rate must be a number, not `x`; see 'tool run --help'.");
 }
 
 TEST_F(CommandLine, UnknownNamesComeWithTheNearestOfTheirPlace) {

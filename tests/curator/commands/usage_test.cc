@@ -19,9 +19,9 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
   const struct {
     const char *arguments, *sentence;
   } cases[] = {
-      {"", "A subcommand is required; see 'dpnmf-curator --help'. [usage]\n"},
+      {"", "A command is required; see 'dpnmf-curator --help'. [usage]\n"},
       {"ledger",
-       "A subcommand is required; see 'dpnmf-curator ledger --help'. "
+       "A command is required; see 'dpnmf-curator ledger --help'. "
        "[usage]\n"},
       {"frobnicate",
        "There is no command `frobnicate`; see 'dpnmf-curator --help'"},
@@ -32,7 +32,7 @@ TEST_F(Usage, OneSentenceWithCodeAndHint) {
        "--name is required, unless with --dry-run; see 'dpnmf-curator import "
        "--help'. [usage]"},
       {"import --users people", "--users must be rows or columns; see"},
-      {"import --epsilon abc", "--epsilon cannot be `abc`; see"},
+      {"import --epsilon abc", "--epsilon must be a number, not `abc`; see"},
       {"serve --threads 9999",
        "--threads must be a whole number from 0 to 1024, not 9999; see"},
       {"--config nope.toml serve",
@@ -110,14 +110,14 @@ TEST_F(Usage, OwnTlsFilesThatAreNoGoodAreExitCode6) {
 
 TEST_F(Usage, WhatMovedNamesTheOtherProgram) {
   for (const std::string command : {"factorize", "evaluate"}) {
-    EXPECT_EQ(Run(command + " --input v.csv --rank 1 --mechanism all"),
-              kExitUsage);
-    EXPECT_EQ(out_, "");
-    EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
-                        "` is in the program dpnmf-lab: run `dpnmf-lab " +
-                        command +
-                        "` with the same flags; see 'dpnmf-curator --help'. "
-                        "[usage]\n");
+    for (const std::string flags :
+         {"", " --help", " --input v.csv --rank 1 --mechanism all"}) {
+      EXPECT_EQ(Run(command + flags), kExitUsage);
+      EXPECT_EQ(out_, "");
+      EXPECT_EQ(err_, "dpnmf-curator: The command `" + command +
+                          "` is in the program dpnmf-lab: run `dpnmf-lab " +
+                          command + "` with the same flags. [usage]\n");
+    }
   }
 }
 

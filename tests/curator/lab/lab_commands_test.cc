@@ -14,7 +14,7 @@ TEST_F(LabCommands, OneSentenceWithCodeAndHint) {
   const struct {
     const char *arguments, *sentence;
   } cases[] = {
-      {"", "A subcommand is required; see 'dpnmf-lab --help'. [usage]\n"},
+      {"", "A command is required; see 'dpnmf-lab --help'. [usage]\n"},
       {"serve", "There is no command `serve`; see 'dpnmf-lab --help'"},
       {"evaluate --rnk 3", "no flag `--rnk` (did you mean `--rank`?); see "},
   };

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <new>
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "common/base/failpoint.h"
@@ -251,6 +252,34 @@ TEST(LedgerDisk, AnAnchorLostAfterTheCommitStopsTheLedger) {
 
 // A writer that does not respect the lock holds SQLite's: nothing is charged,
 // and nothing is unknown.
+// Memory that runs out: the row is on the disk, and the book may have a part of
+// it. No call is answered from that.
+TEST(LedgerMemory, AnExceptionAfterTheCommitStopsTheLedger) {
+  for (const char* place : {"before-commit", "after-commit", "after-anchor"}) {
+    SCOPED_TRACE(place);
+    const bool committed = std::strcmp(place, "before-commit") != 0;
+    const LedgerHome home;
+    const RunOpening opening = OpeningFor("run");
+    {
+      const auto ledger = home.OpenWithPeople();
+      ASSERT_TRUE(ledger->OpenRun(opening).ok());
+      g_crash_at = place;
+      failpoint::on_reach = [](const char* at) {
+        if (std::strcmp(at, g_crash_at) == 0) throw std::bad_alloc();
+      };
+      EXPECT_THROW((void)ledger->ChargeRound(ChargeFor(opening, 1)),
+                   std::bad_alloc);
+      failpoint::on_reach = nullptr;
+      EXPECT_EQ(ReasonCode(ledger->ChargeRound(ChargeFor(opening, 1)).status()),
+                committed ? "storage-failed" : "");
+    }
+    const auto ledger = home.Open();
+    ASSERT_NE(ledger, nullptr);
+    EXPECT_EQ(ledger->PositionOf("people")->charged, CostOfRound(opening));
+    EXPECT_FALSE(ledger->ChargeRound(ChargeFor(opening, 1)).value().is_new);
+  }
+}
+
 TEST(LedgerDisk, ABusyFileChargesNothing) {
   const LedgerHome home;
   BeginRun(home);
