@@ -227,7 +227,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
         "CancelRun", context, *request, Permission::kEnd, reply,
         [&](const std::string& client) -> absl::StatusOr<v1::Run> {
           DPNMF_RETURN_IF_ERROR(CheckMayEnd(*context, request->run_id()));
-          LogInfo("{} cancels run {}", client, request->run_id());
+          LogInfo("{} asks to cancel run {}", client, request->run_id());
           return parts_.runs->Cancel(request->run_id());
         },
         request->run_id());

@@ -379,9 +379,10 @@ absl::Status UsersMissing(const ImportOptions& options) {
         input.ok() ? DetectFormat(input->get()).status() : input.status();
     if (ReasonCode(format) == "input-ratings") return format;
   }
-  return Refused("users-orientation-missing",
-                 "The flag --users is missing: give --users rows if each row is "
-                 "a person, or --users columns if each column is one.");
+  return Refused(
+      "users-orientation-missing",
+      "The flag --users is missing: give --users rows if each row is "
+      "a person, or --users columns if each column is one.");
 }
 
 }  // namespace
