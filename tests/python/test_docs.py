@@ -19,7 +19,7 @@ def codes_raised():
 
 
 def own_codes():
-    table = PAGE.split("Codes of this package alone:")[1].split("\n\n")[1]
+    table = PAGE.split("Codes that only this package uses:")[1].split("\n\n")[1]
     return set(re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", "".join(row.split("|")[1] for row in table.splitlines())))
 
 
