@@ -72,6 +72,14 @@ forbid '^#include "analyst/([^c]|c[^l]|cl[^i]|client[^/])' analyst/client
 if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
   bad=1
 fi
+only_in() { # PATTERN FILE...: no other file has it, and each of these does
+  local pattern=$1 file
+  shift
+  forbid "$pattern" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "$(printf '%s\n' "$@")")
+  for file; do
+    grep -qE "$pattern" "$file" || { echo "$file has nothing of '$pattern': it is no exception"; bad=1; }
+  done
+}
 # What is removed or renamed is so by way of a failpoint, and is synced: durable_file
 # alone calls the system. But for the exceptions, which tests cannot make fail:
 # control.cc a socket, which the next server replaces; rank_job.cc directories in
@@ -80,18 +88,12 @@ removals='\<(unlink|unlinkat|rename|renameat|renameat2|rmdir|remove_all|mkstemp|
 removals+='|\<(fs|filesystem)::(remove|rename|copy|copy_file)\(|\<std::(remove|rename)\('
 removals+='|DPNMF_SYSTEM\((unlink|linkat|rename|renameat2|rmdir)\)'
 may_remove='common/base/durable_file.cc common/base/failpoint.h curator/serve/control.cc curator/ranks/rank_job.cc'
-forbid "$removals" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "${may_remove// /$'\n'}")
-for exception in $may_remove; do
-  grep -qE "$removals" "$exception" || { echo "$exception removes nothing: it is no exception"; bad=1; }
-done
+only_in "$removals" $may_remove
 # What is written or synced is so by way of a failpoint, too, and by two files alone.
 writes='(^|[^A-Za-z0-9_>])::(p?writev?)\(|\<(fsync|fdatasync|syncfs|sync_file_range|f?truncate|(posix_)?fallocate)\('
 writes+='|\<std::(of|f|basic_of)stream\>|DPNMF_SYSTEM\((p?writev?|fsync|fdatasync|f?truncate|posix_fallocate)\)'
 may_write='common/base/durable_file.cc common/base/audit_log.cc common/base/failpoint.h'
-forbid "$writes" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "${may_write// /$'\n'}")
-for exception in $may_write; do
-  grep -qE "$writes" "$exception" || { echo "$exception writes nothing: it is no exception"; bad=1; }
-done
+only_in "$writes" $may_write
 # Nothing of the curator but its lab draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
   curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/serve curator/publish \

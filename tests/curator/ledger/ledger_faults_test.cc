@@ -250,8 +250,6 @@ TEST(LedgerDisk, AnAnchorLostAfterTheCommitStopsTheLedger) {
   EXPECT_FALSE(ledger->ChargeRound(ChargeFor(opening, 1)).value().is_new);
 }
 
-// A writer that does not respect the lock holds SQLite's: nothing is charged,
-// and nothing is unknown.
 // Memory that runs out: the row is on the disk, and the book may have a part of
 // it. No call is answered from that.
 TEST(LedgerMemory, AnExceptionAfterTheCommitStopsTheLedger) {
@@ -280,6 +278,8 @@ TEST(LedgerMemory, AnExceptionAfterTheCommitStopsTheLedger) {
   }
 }
 
+// A writer that does not respect the lock holds SQLite's: nothing is charged,
+// and nothing is unknown.
 TEST(LedgerDisk, ABusyFileChargesNothing) {
   const LedgerHome home;
   BeginRun(home);
