@@ -51,7 +51,7 @@ set(DPNMF_COLD "$<$<CONFIG:Release>:-O1>")
 if(DPNMF_SANITIZE AND NOT DPNMF_BUILD_FUZZERS)
   set(DPNMF_COLD -O0)
 endif()
-# The files of a target are compiled together, eight at a time: the compiler reads
+# The files of a target are compiled together: the compiler reads
 # each header and instantiates each template once for all of them
 # (docs/decisions/0008-building.md). Names in their unnamed namespaces must differ.
 # Sanitizers build each file alone: they find a file that misses an include.

@@ -88,7 +88,7 @@ define_property(TARGET PROPERTY DPNMF_LAYER)
 
 # dpnmf_compile_together(TARGET [a.cc ...]): all files of the target but these, and
 # but those with failpoints, whose twins compile them again (tests have no twins).
-# Eight at a time are included by one made file, by their paths below the include
+# One made file includes them, by their paths below the include
 # root: it has the same text in every tree, so that ccache finds it in each without
 # preprocessing it (UNITY_BUILD of CMake writes absolute paths).
 function(dpnmf_compile_together name)
@@ -122,19 +122,14 @@ function(dpnmf_compile_together name)
   if(count LESS 2)
     return()
   endif()
-  math(EXPR last "${count} - 1")
-  foreach(first RANGE 0 ${last} 8)
-    list(SUBLIST together ${first} 8 group)
-    list(TRANSFORM group REPLACE "(.+)" "#include \"\\1\"\n")
-    list(JOIN group "" text)
-    math(EXPR number "${first} / 8")
-    set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_together_${number}.cc)
-    file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
-    if(DPNMF_TOGETHER_IS_COLD)
-      set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS "${DPNMF_COLD}")
-    endif()
-    list(APPEND alone ${made})
-  endforeach()
+  list(TRANSFORM together REPLACE "(.+)" "#include \"\\1\"\n")
+  list(JOIN together "" text)
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_together.cc)
+  file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
+  if(DPNMF_TOGETHER_IS_COLD)
+    set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS "${DPNMF_COLD}")
+  endif()
+  list(APPEND alone ${made})
   set_property(TARGET ${name} PROPERTY SOURCES ${alone})
   # A local variable may have the name of another file's constant, and a class of a
   # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.

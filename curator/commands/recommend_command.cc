@@ -112,7 +112,7 @@ absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
   }
   const auto reply = ReplyOf(opened.recommender.model(), list, used);
   const std::string text =
-      flags.format == "json" ? ToJson(reply) : TextOf(reply);
+      flags.format == "json" ? dpnmf::ToJson(reply) : TextOf(reply);
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }

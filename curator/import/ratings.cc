@@ -27,7 +27,6 @@
 namespace dpnmf::curator {
 namespace {
 
-constexpr std::int64_t kUnitsOfOne = 10'000;
 constexpr int kDecimals = 4;
 constexpr std::size_t kLongestUserId = 1024;
 constexpr std::uint64_t kMostLines = 4'000'000'000;

@@ -24,6 +24,9 @@ namespace dpnmf::curator {
 // four decimals. INVALID_ARGUMENT "rating-range-out-of-range".
 absl::StatusOr<RatingScale> ParseRatingRange(std::string_view text);
 
+// Units of a rating of 1.
+inline constexpr int kUnitsOfOne = 10'000;
+
 // The rating as people write it: "3.5" of 35000 units.
 std::string RatingText(std::int64_t units);
 

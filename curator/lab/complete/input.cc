@@ -22,8 +22,6 @@ using Eigen::Index;
 using Ids = std::vector<std::string>;
 using Places = std::unordered_map<std::string_view, Index>;
 
-constexpr double kUnitsOfOne = 1e4;
-
 Places PlacesOf(const Ids& ids) {
   Places places;
   places.reserve(ids.size());
@@ -171,7 +169,7 @@ SparseRatings ByPerson(const LoadedRatings& loaded, const Ids& people,
       for (auto at = static_cast<std::size_t>(loaded.indptr[row]);
            at < static_cast<std::size_t>(loaded.indptr[row + 1]); ++at) {
         ratings.indices.push_back(loaded.indices[at]);
-        ratings.values.push_back(loaded.units[at] / kUnitsOfOne);
+        ratings.values.push_back(loaded.units[at] / double{kUnitsOfOne});
       }
     }
     ratings.EndRow();

@@ -25,7 +25,7 @@ namespace dpnmf::curator::lab {
 namespace {
 
 using Eigen::Index;
-using Json = nlohmann::json;
+using Cbor = nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -34,49 +34,49 @@ constexpr std::size_t kVersionAt = 8, kKeyAt = 12, kSaltAt = 13, kHashAt = 29,
                       kBodyAt = 61;
 
 template <typename T>
-Json BytesOf(const T* values, std::size_t count) {
+Cbor BytesOf(const T* values, std::size_t count) {
   std::vector<std::uint8_t> bytes(count * sizeof(T));
   if (count > 0) std::memcpy(bytes.data(), values, bytes.size());
-  return Json::binary(std::move(bytes));
+  return Cbor::binary(std::move(bytes));
 }
 template <typename T>
-Json BytesOf(const std::vector<T>& values) {
+Cbor BytesOf(const std::vector<T>& values) {
   return BytesOf(values.data(), values.size());
 }
 
 template <typename Matrix>
-Json JsonOf(const Matrix& matrix) {
+Cbor CborOf(const Matrix& matrix) {
   return {{"rows", matrix.rows()},
           {"columns", matrix.cols()},
           {"values",
            BytesOf(matrix.data(), static_cast<std::size_t>(matrix.size()))}};
 }
 
-Json JsonOf(const Side& side) {
+Cbor CborOf(const Side& side) {
   return {{"ids", side.ids},
           {"labels", BytesOf(side.labels)},
           {"label_words", side.label_words},
           {"feature_names", side.feature_names},
-          {"feature_low", JsonOf(side.feature_low)},
-          {"feature_span", JsonOf(side.feature_span)},
-          {"centroids", JsonOf(side.clusters.centroids)},
+          {"feature_low", CborOf(side.feature_low)},
+          {"feature_span", CborOf(side.feature_span)},
+          {"centroids", CborOf(side.clusters.centroids)},
           {"members", BytesOf(side.clusters.members)}};
 }
 
-Json JsonOf(const Completion& completion) {
+Cbor CborOf(const Completion& completion) {
   return {{"weights",
            {completion.weights.ratings, completion.weights.people,
             completion.weights.items}},
           {"rounds", completion.rounds},
-          {"people", JsonOf(completion.people)},
-          {"items", JsonOf(completion.items)},
+          {"people", CborOf(completion.people)},
+          {"items", CborOf(completion.items)},
           {"columns", completion.ratings.columns},
           {"indptr", BytesOf(completion.ratings.indptr)},
           {"indices", BytesOf(completion.ratings.indices)},
           {"ratings", BytesOf(completion.ratings.values)},
-          {"u", JsonOf(completion.factors.u)},
-          {"s", JsonOf(completion.factors.s)},
-          {"v", JsonOf(completion.factors.v)},
+          {"u", CborOf(completion.factors.u)},
+          {"s", CborOf(completion.factors.s)},
+          {"v", CborOf(completion.factors.v)},
           {"fitted_people", completion.fitted_people},
           {"fitted_items", completion.fitted_items}};
 }
@@ -85,7 +85,7 @@ Json JsonOf(const Completion& completion) {
 // the library, or a shape that does not fit, means that the hash was made for
 // something else.
 template <typename T>
-std::vector<T> VectorOf(const Json& json) {
+std::vector<T> VectorOf(const Cbor& json) {
   const std::vector<std::uint8_t>& bytes = json.get_binary();
   if (bytes.size() % sizeof(T) != 0) throw std::length_error("bytes");
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -94,7 +94,7 @@ std::vector<T> VectorOf(const Json& json) {
 }
 
 template <typename Matrix>
-Matrix MatrixOf(const Json& json) {
+Matrix MatrixOf(const Cbor& json) {
   const auto rows = json.at("rows").get<Index>();
   const auto columns = json.at("columns").get<Index>();
   const auto values = VectorOf<double>(json.at("values"));
@@ -106,7 +106,7 @@ Matrix MatrixOf(const Json& json) {
   return matrix;
 }
 
-Side SideOf(const Json& json) {
+Side SideOf(const Cbor& json) {
   Side side;
   side.ids = json.at("ids").get<std::vector<std::string>>();
   side.labels = VectorOf<int>(json.at("labels"));
@@ -119,7 +119,7 @@ Side SideOf(const Json& json) {
   return side;
 }
 
-Completion CompletionOf(const Json& json) {
+Completion CompletionOf(const Cbor& json) {
   Completion completion;
   completion.weights = {json.at("weights").at(0).get<double>(),
                         json.at("weights").at(1).get<double>(),
@@ -188,7 +188,7 @@ absl::Status WriteCompletion(const std::string& path,
     std::fputs("dpnmf: the random source failed; stopping\n", stderr);
     std::abort();
   }
-  const std::vector<std::uint8_t> body = Json::to_cbor(JsonOf(completion));
+  const std::vector<std::uint8_t> body = Cbor::to_cbor(CborOf(completion));
   const std::string_view body_text(reinterpret_cast<const char*>(body.data()),
                                    body.size());
   const std::span<const std::uint8_t> salt(
@@ -236,7 +236,7 @@ absl::StatusOr<Completion> ReadCompletion(
     return Changed(path);
   try {
     Completion completion =
-        CompletionOf(Json::from_cbor(body.begin(), body.end()));
+        CompletionOf(Cbor::from_cbor(body.begin(), body.end()));
     if (IsWhole(completion)) return completion;
   } catch (const std::exception&) {  // of nlohmann/json and of MatrixOf
   }

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "curator/import/ratings.h"
+
 namespace dpnmf::curator::lab {
-namespace {
-
-constexpr int kUnitsOfOne = 10'000;
-
-}  // namespace
-
 using Eigen::Index;
 
 void SparseRatings::AppendRow(const SparseRatings& from, Index row) {

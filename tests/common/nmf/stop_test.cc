@@ -85,11 +85,12 @@ TEST(Stopping, AnAnswerThatCostsMuchIsAskedForAtMostOnceInAnInterval) {
   EXPECT_FALSE(AskedSeldom(nullptr)());
 }
 
-constexpr Eigen::Index kRows = 3000, kRank = 300;
+constexpr Eigen::Index kRows = 3000, kColumns = 300;
 
 TEST(Stopping, ProductsAskInTheMiddle) {
-  const MatrixXd tall = Random(kRows, kRank), square = Random(kRank, kRank);
-  const double work = double(kRows) * kRank * kRank;
+  const MatrixXd tall = Random(kRows, kColumns),
+                 square = Random(kColumns, kColumns);
+  const double work = double(kRows) * kColumns * kColumns;
   ExpectAsksOften(work, [&](const Stop& s) { Product(tall, square, s); });
   ExpectAsksOften(work,
                   [&](const Stop& s) { TransposeProduct(tall, tall, s); });
@@ -110,7 +111,8 @@ TEST(Stopping, ProductsAskInTheMiddle) {
 }
 
 TEST(Stopping, ProductsInPiecesAreProducts) {
-  const MatrixXd tall = Random(kRows, kRank), square = Random(kRank, kRank);
+  const MatrixXd tall = Random(kRows, kColumns),
+                 square = Random(kColumns, kColumns);
   const auto near = [](const MatrixXd& got, const MatrixXd& expected) {
     return (got - expected).norm() <= 1e-12 * expected.norm();
   };
@@ -124,7 +126,7 @@ TEST(Stopping, ProductsInPiecesAreProducts) {
   const VectorXd d = Random(500, 1);
   EXPECT_TRUE(
       near(Conjugated(large, d), large * d.asDiagonal() * large.transpose()));
-  // Single precision: the rounding of sums of kRank products >= 0.
+  // Single precision: the rounding of sums of kColumns products >= 0.
   const auto single_near = [](const MatrixXf& got, const MatrixXd& expected) {
     return (got.cast<double>() - expected).norm() <= 1e-6 * expected.norm();
   };
@@ -194,9 +196,9 @@ TEST(Stopping, SweepsAskInTheMiddle) {
 }
 
 TEST(Stopping, UpdatesOfWAskInTheMiddleOfAStep) {
-  const MatrixXd a = MatrixXd::Identity(kRank, kRank);
-  const MatrixXd b = Random(kRows, kRank);
-  const double step = double(kRows) * kRank * kRank;
+  const MatrixXd a = MatrixXd::Identity(kColumns, kColumns);
+  const MatrixXd b = Random(kRows, kColumns);
+  const double step = double(kRows) * kColumns * kColumns;
   const auto statistics = [&](const Stop& s) {
     MatrixXd w = b;
     UpdateFromStatistics(a, b, {.steps = 2}, &w, s);
@@ -216,9 +218,9 @@ TEST(Stopping, UpdatesOfWAskInTheMiddleOfAStep) {
 }
 
 TEST(Stopping, AStepInPiecesIsAStep) {
-  const MatrixXd a = MatrixXd::Identity(kRank, kRank);
-  const MatrixXd b = Random(kRows, kRank);
-  MatrixXd w = Random(kRows, kRank) / 100, expected = w;
+  const MatrixXd a = MatrixXd::Identity(kColumns, kColumns);
+  const MatrixXd b = Random(kRows, kColumns);
+  MatrixXd w = Random(kRows, kColumns) / 100, expected = w;
   ProjectedGradientStep(a, b, 1, &w);
   expected -= (expected * a - b) / a.norm();
   ProjectDictionary(&expected);

@@ -294,7 +294,7 @@ TEST_F(ClassesAtImport, OnlyPublicLabelsHaveTheirSizesDescribed) {
 }
 
 // Three people whose data no other number has.
-std::string PeopleOf(int number) {
+std::string TextOfPeople(int number) {
   return absl::StrCat("1,2,benign,", number, "\n2,3,malignant,", number,
                       "\n4,5,benign,", number, "\n");
 }
@@ -305,11 +305,11 @@ TEST_F(ClassesAtImport, LabelsOfAPopulationAreAllPublicOrAllPrivate) {
   for (const bool first_public : {false, true}) {
     SCOPED_TRACE(first_public);
     const std::string name = first_public ? "public" : "private";
-    ImportOptions options = OptionsFor(PeopleOf(++number), name);
+    ImportOptions options = OptionsFor(TextOfPeople(++number), name);
     options.population = name;
     options.labels_public = first_public;
     ASSERT_EQ(CodeOf(options), "");
-    ImportOptions second = OptionsFor(PeopleOf(++number), name + "2");
+    ImportOptions second = OptionsFor(TextOfPeople(++number), name + "2");
     second.population = name;
     second.labels_public = !first_public;
     EXPECT_EQ(CodeOf(second), "labels-public-mismatch");
@@ -333,14 +333,14 @@ TEST_F(ClassesAtImport, LabelsOfARemovedDataSetCount) {
   const auto code_after_removal = [&](bool first_public, bool used) {
     const std::string name =
         std::string(first_public ? "pub" : "priv") + (used ? "-used" : "-new");
-    ImportOptions options = OptionsFor(PeopleOf(++number), name);
+    ImportOptions options = OptionsFor(TextOfPeople(++number), name);
     options.population = name;
     options.population_is_used = [](const std::string&) { return false; };
     options.labels_public = first_public;
     EXPECT_EQ(CodeOf(options), "");
     std::filesystem::create_directories(parent + "/.removed");
     std::filesystem::rename(parent + "/" + name, parent + "/.removed/" + name);
-    ImportOptions second = OptionsFor(PeopleOf(++number), name + "2");
+    ImportOptions second = OptionsFor(TextOfPeople(++number), name + "2");
     second.population = name;
     second.labels_public = !first_public;
     second.population_is_used = [used](const std::string&) { return used; };

@@ -55,14 +55,16 @@ Ratings RatingsIn(const LoadedRatings& loaded, const ItemTable& items) {
 
 // ---- What is read
 
-struct TextCase {
+struct RatingsTextCase {
   const char* name;
   const char* content;
 };
 
-void PrintTo(const TextCase& text, std::ostream* out) { *out << text.name; }
+void PrintTo(const RatingsTextCase& text, std::ostream* out) {
+  *out << text.name;
+}
 
-class EveryRatingsText : public testing::TestWithParam<TextCase> {};
+class EveryRatingsText : public testing::TestWithParam<RatingsTextCase> {};
 
 const Ratings kThree = {
     {{"ann", "x"}, 35000}, {{"ann", "z"}, 10000}, {{"bob", "y"}, 50000}};
@@ -86,24 +88,26 @@ TEST_P(EveryRatingsText, GivesTheSameRatings) {
 INSTANTIATE_TEST_SUITE_P(
     Ratings, EveryRatingsText,
     testing::Values(
-        TextCase{"comma", "ann,z,1\nbob,y,5\nann,x,3.5\n"},
-        TextCase{"tab", "ann\tz\t1\t88\nbob\ty\t5\t89\nann\tx\t3.5\t90\n"},
-        TextCase{"colons", "ann::z::1::88\nbob::y::5::89\nann::x::3.5::90\n"},
-        TextCase{"semicolon", "ann;z;1\nbob;y;5\nann;x;3.5\n"},
-        TextCase{"blanks", " ann z  1\nbob y 5\nann x 3.5"},
-        TextCase{"header",
-                 "user,item,rating,time\nann,z,1,8\nbob,y,5,8\n"
-                 "ann,x,3.5,8\n"},
-        TextCase{"colonsWithHeader",
-                 "user::item::rating\nann::z::1\n"
-                 "bob::y::5\nann::x::3.5\n"},
-        TextCase{"windows",
-                 "\xEF\xBB\xBF\r\nann,z,1\r\nbob,y,5\r\n\r\n"
-                 "ann,x,3.5\r\n"},
-        TextCase{"quotes",
-                 "\"user\",\"item\",\"rating\"\n\"ann\",\"z\",\"1\"\n"
-                 "\"bob\",y,5\nann,\"x\",3.5\n"},
-        TextCase{"decimals", "ann,z,+1.00000\nbob,y,5.\nann,x,03.50\n"}),
+        RatingsTextCase{"comma", "ann,z,1\nbob,y,5\nann,x,3.5\n"},
+        RatingsTextCase{"tab",
+                        "ann\tz\t1\t88\nbob\ty\t5\t89\nann\tx\t3.5\t90\n"},
+        RatingsTextCase{"colons",
+                        "ann::z::1::88\nbob::y::5::89\nann::x::3.5::90\n"},
+        RatingsTextCase{"semicolon", "ann;z;1\nbob;y;5\nann;x;3.5\n"},
+        RatingsTextCase{"blanks", " ann z  1\nbob y 5\nann x 3.5"},
+        RatingsTextCase{"header",
+                        "user,item,rating,time\nann,z,1,8\nbob,y,5,8\n"
+                        "ann,x,3.5,8\n"},
+        RatingsTextCase{"colonsWithHeader",
+                        "user::item::rating\nann::z::1\n"
+                        "bob::y::5\nann::x::3.5\n"},
+        RatingsTextCase{"windows",
+                        "\xEF\xBB\xBF\r\nann,z,1\r\nbob,y,5\r\n\r\n"
+                        "ann,x,3.5\r\n"},
+        RatingsTextCase{"quotes",
+                        "\"user\",\"item\",\"rating\"\n\"ann\",\"z\",\"1\"\n"
+                        "\"bob\",y,5\nann,\"x\",3.5\n"},
+        RatingsTextCase{"decimals", "ann,z,+1.00000\nbob,y,5.\nann,x,03.50\n"}),
     [](const auto& text) { return std::string(text.param.name); });
 
 TEST(Ratings, ARatingOfZeroIsARatingAndOneThatIsMissingIsNot) {
