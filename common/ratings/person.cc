@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/base/flush_subnormals.h"
 #include "common/nmf/linear_algebra.h"
 #include "common/ratings/solve.h"
 
@@ -25,9 +26,8 @@ constexpr double kLikedPart = 0.55, kLogistic = 1.702;
 constexpr Index kStandIns = 256;
 constexpr int kNewtonSteps = 3;
 constexpr double kDamping = 0.7, kLargestExponent = 8;
-// Of a profile within bounds.
+// Sweeps for a profile within bounds.
 constexpr int kBoundSweeps = 300;
-constexpr double kBoundTolerance = 1e-9;
 // Rows of RankingBasis::ranking that are looked at together.
 constexpr Index kBlock = 128;
 
@@ -101,39 +101,45 @@ void DrawStandIns(const ItemModel& model, RankingBasis* basis) {
       basis->stand_ins, basis->weights.asDiagonal() * basis->stand_ins);
 }
 
+// `matrix` with the rows and columns of the unit matrix at `fixed`. A system of
+// the others alone, of one size for everybody.
+MatrixXd WithUnitsAt(const std::vector<Index>& fixed, MatrixXd matrix) {
+  for (const Index k : fixed) {
+    matrix.row(k).setZero();
+    matrix.col(k).setZero();
+    matrix(k, k) = 1;
+  }
+  return matrix;
+}
+
 // The h that minimises h' A h - 2 c' h with h_k >= -level for k >= 1; A is
 // positive definite. One coordinate at a time from the minimum without bounds,
 // then the linear system of those that are not at their bound. False if the
-// numbers overflow.
+// numbers overflow. As many steps for everybody: the time does not tell how far
+// a person's minimum is from the one without bounds.
 bool MeanWithin(double level, const MatrixXd& a, const VectorXd& c,
                 Profile* profile) {
   VectorXd& h = profile->mean;
   const Index q = h.size();
   h.tail(q - 1) = h.tail(q - 1).cwiseMax(-level);
   for (int sweep = 0; sweep < kBoundSweeps; ++sweep) {
-    double moved = 0;
     for (Index k = 0; k < q; ++k) {
       const double free = h(k) + (c(k) - a.col(k).dot(h)) / a(k, k);
-      const double next = k == 0 ? free : std::max(-level, free);
-      moved = std::max(moved, std::abs(next - h(k)));
-      h(k) = next;
+      h(k) = k == 0 ? free : std::max(-level, free);
     }
-    if (!(moved > kBoundTolerance)) break;
   }
-  std::vector<Index> inside;
-  for (Index k = 0; k < q; ++k)
-    (k > 0 && h(k) <= -level ? profile->at_bound : inside).push_back(k);
-  if (profile->at_bound.empty()) return h.allFinite();
   VectorXd bounds = VectorXd::Zero(q);
-  for (const Index k : profile->at_bound) bounds(k) = -level;
-  const VectorXd right = c - a * bounds;
-  const auto exact =
-      TrySolvePositive(a(inside, inside), MatrixXd(right(inside)));
-  if (!exact.has_value()) return false;
-  for (std::size_t i = 0; i < inside.size(); ++i) {
-    const double value = (*exact)(static_cast<Index>(i), 0);
-    h(inside[i]) = inside[i] == 0 ? value : std::max(-level, value);
+  for (Index k = 1; k < q; ++k) {
+    if (!(h(k) <= -level)) continue;
+    profile->at_bound.push_back(k);
+    bounds(k) = -level;
   }
+  VectorXd right = c - a * bounds;
+  for (const Index k : profile->at_bound) right(k) = -level;
+  const auto exact = TrySolvePositive(WithUnitsAt(profile->at_bound, a), right);
+  if (!exact.has_value()) return false;
+  h = *exact;
+  h.tail(q - 1) = h.tail(q - 1).cwiseMax(-level);
   return h.allFinite();
 }
 
@@ -145,6 +151,7 @@ template <typename Loadings>
 Profile Solve(const ItemModel& model, const Loadings& loadings,
               std::span<const std::int32_t> items,
               std::span<const double> ratings) {
+  const FlushSubnormals flush;
   const Index q = loadings.rows();
   const auto n = static_cast<Index>(items.size());
   MatrixXd x(q, n);
@@ -223,14 +230,20 @@ double RatingVariance(const ItemModel& model, std::int32_t item) {
 }
 
 MatrixXd CovarianceWithin(const Profile& profile) {
+  const FlushSubnormals flush;
   const std::vector<Index>& fixed = profile.at_bound;
-  if (fixed.empty()) return profile.covariance;
-  // Of a normal distribution with these known.
-  const MatrixXd across = profile.covariance(fixed, Eigen::all);
+  std::vector<Index> inside;
+  for (Index k = 0; k < profile.mean.size(); ++k) {
+    if (!std::binary_search(fixed.begin(), fixed.end(), k)) inside.push_back(k);
+  }
+  // The covariance of a normal distribution, given those at their bound.
+  MatrixXd across = profile.covariance;
+  for (const Index k : inside) across.row(k).setZero();
   MatrixXd within =
       profile.covariance -
-      TransposeProduct(across,
-                       SolvePositive(profile.covariance(fixed, fixed), across));
+      TransposeProduct(
+          across,
+          SolvePositive(WithUnitsAt(inside, profile.covariance), across));
   for (const Index k : fixed) {
     within.row(k).setZero();
     within.col(k).setZero();
@@ -240,6 +253,7 @@ MatrixXd CovarianceWithin(const Profile& profile) {
 
 Prediction Predict(const ItemModel& model, const Profile& profile,
                    std::int32_t item) {
+  const FlushSubnormals flush;
   const VectorXd x = model.loadings.row(item).transpose();
   Prediction prediction;
   prediction.rating =
@@ -256,6 +270,7 @@ VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
                        const Profile& profile,
                        std::span<const std::int32_t> items,
                        std::span<const double> ratings) {
+  const FlushSubnormals flush;
   static_cast<void>(ratings);
   const double liked = model.low + kLikedPart * (model.high - model.low);
   VectorXd rating = model.base;
@@ -287,6 +302,7 @@ std::optional<std::vector<std::int32_t>> BestRanked(
     const ItemModel& model, const RankingBasis& basis, const Profile& profile,
     std::span<const std::int32_t> items, std::span<const std::int32_t> left_out,
     std::size_t length) {
+  const FlushSubnormals flush;
   constexpr double kRounding = 1e-9;  // more than that of the bound
   const VectorXd taste = TasteOf(basis, items);
   const double taste_norm = taste.norm();

@@ -1,6 +1,8 @@
 // One person's own solve with a published item model. Made where the person's
 // ratings are, for that person's eyes: the result is a function of the model
-// and of these ratings alone.
+// and of these ratings alone. The model may be hostile, and others may see how
+// long the work takes: while a function about a person runs, subnormal numbers
+// are 0 (FlushSubnormals), and iterations have a fixed number of steps.
 #ifndef DPNMF_COMMON_RATINGS_PERSON_H_
 #define DPNMF_COMMON_RATINGS_PERSON_H_
 
@@ -31,7 +33,8 @@ double RatingVariance(const ItemModel& model, std::int32_t item);
 
 // The covariance of the parts that are not at their bound, if the others stay
 // there; 0 elsewhere. The mean of the former is that times the sum over own
-// items of x_j y_j / s_j^2, y less what the latter add.
+// items of x_j y_j / s_j^2, y less what the latter add. As much work whoever is
+// at a bound.
 Eigen::MatrixXd CovarianceWithin(const Profile& profile);
 
 // items: below D, ascending; ratings: as many. Without ratings the prior, mean

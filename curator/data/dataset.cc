@@ -414,7 +414,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
   if (share.has_value()) {
     description.users =
         description.adjacency == Adjacency::kAddRemoveOne
-            ? (description.users + share->count - 1) / share->count
+            ? UsersOfShare(description, dataset->in_parts(), share->count)
             : std::max<std::uint64_t>(1, dataset->user_count_);
   }
   return dataset;
@@ -554,6 +554,13 @@ DatasetFacts FactsOf(const DatasetDescription& description) {
   facts.classes = description.classes;
   facts.range = description.range;
   return facts;
+}
+
+std::uint64_t UsersOfShare(const DatasetDescription& description, bool in_parts,
+                           std::uint64_t count) {
+  return in_parts && description.adjacency == Adjacency::kAddRemoveOne
+             ? description.users
+             : (description.users + count - 1) / count;
 }
 
 absl::Status CheckHasColumns(const Dataset& dataset) {

@@ -129,11 +129,11 @@ class Dataset {
   static absl::StatusOr<std::unique_ptr<Dataset>> OpenNamed(
       const std::string& data_dir, const std::string& name);
   // A share of its columns as a data set of their own, which may be empty; its
-  // description has so many users, or under add_remove_one the share of N0,
-  // rounded up. Of a data set in shards, files without a column of the share
-  // need not be there. Of a data set in parts the share is one of whole parts,
-  // as far as there are as many: share i of C begins i T / C parts into the T
-  // parts. INVALID_ARGUMENT "dataset-malformed" for ratings and classes.
+  // description has so many users, or under add_remove_one UsersOfShare. Of a
+  // data set in shards, files without a column of the share need not be there.
+  // Of a data set in parts the share is one of whole parts, as far as there are
+  // as many: share i of C begins i T / C parts into the T parts.
+  // INVALID_ARGUMENT "dataset-malformed" for ratings and classes.
   static absl::StatusOr<std::unique_ptr<Dataset>> OpenShare(
       const std::string& directory, const Share& share);
 
@@ -218,6 +218,15 @@ class Dataset {
   std::span<const std::int64_t> stored_sums_;
   std::unique_ptr<Storage> storage_;
 };
+
+// The `users` of a share's description under add_remove_one, for one of `count`
+// shares: LargestUserCount of it is the share's room. The room follows from
+// what was declared and is enough however many people there are. The sizes of
+// parts are private, so a share of parts has room for everybody; other shares
+// divide the columns evenly. Under replace_one the mean over all shares,
+// rounded up.
+std::uint64_t UsersOfShare(const DatasetDescription& description, bool in_parts,
+                           std::uint64_t count);
 
 // FAILED_PRECONDITION "ranks-needed" of a data set in parts: this process has
 // none of its columns.

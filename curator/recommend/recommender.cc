@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "common/base/flush_subnormals.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -39,13 +40,15 @@ absl::Status CheckColumns(const ItemModel& model) {
 //   covariance x_j y_j / s_j^2,   y_j = rating_j - base_j,
 // so j adds (x_i' covariance x_j / s_j^2) y_j to the prediction of item i. Of a
 // non-negative model: over the parts that the person has, with y_j less what
-// the others take away everywhere.
+// the others take away everywhere, and `covariance` is CovarianceWithin.
 std::vector<Contribution> Reasons(const ItemModel& model,
-                                  const Profile& profile, const RatedItems& own,
+                                  const Profile& profile,
+                                  const Eigen::MatrixXd& covariance,
+                                  const RatedItems& own,
                                   const std::vector<double>& ratings,
                                   std::int32_t item) {
   const Eigen::VectorXd weights =
-      CovarianceWithin(profile) * model.loadings.row(item).transpose();
+      covariance * model.loadings.row(item).transpose();
   std::vector<Contribution> all(own.items.size());
   for (std::size_t j = 0; j < all.size(); ++j) {
     const std::int32_t rated = own.items[j];
@@ -100,6 +103,7 @@ absl::StatusOr<Recommender> Recommender::Create(
 absl::StatusOr<std::vector<Recommendation>> Recommender::Recommend(
     const RatedItems& own, const ListOptions& options,
     std::size_t* used) const {
+  const FlushSubnormals flush;
   auto list = ListBy(own, own, options);
   if (used != nullptr) *used = list.ok() ? own.items.size() : 0;
   // One person's overflow must not cost the others their lists.
@@ -126,6 +130,11 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
                       options.top);
   }
   if (!best.has_value()) return Degenerate();
+  Eigen::MatrixXd covariance;
+  if (options.explain) {
+    covariance =
+        model.level > 0 ? CovarianceWithin(profile) : profile.covariance;
+  }
   std::vector<Recommendation> list;
   for (const std::int32_t item : *best) {
     const Prediction prediction = Predict(model, profile, item);
@@ -133,7 +142,8 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
       return Degenerate();
     list.push_back({item, prediction.rating, prediction.stddev, {}});
     if (options.explain) {
-      list.back().because = Reasons(model, profile, own, ratings, item);
+      list.back().because =
+          Reasons(model, profile, covariance, own, ratings, item);
     }
   }
   return list;

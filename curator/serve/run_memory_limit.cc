@@ -25,14 +25,14 @@ std::uint64_t Bounded(Uint128 bytes) {
   return static_cast<std::uint64_t>(std::min<Uint128>(bytes, kMost));
 }
 
-// H of all ranks: each holds that of its share (Dataset::OpenShare).
+// H of all ranks: each has room for its share (Dataset::OpenShare).
 Uint128 CoefficientsOfRanks(const ReleaseKind& kind,
                             const RunParameters& parameters,
                             const DatasetDescription& data,
                             const RankProcesses& processes) {
   const auto ranks = static_cast<unsigned>(processes.ranks);
   DatasetDescription share = data;
-  share.users = (data.users + ranks - 1) / ranks;
+  share.users = UsersOfShare(data, processes.in_parts, ranks);
   return kind.memory(parameters, share, 1).coefficients * ranks;
 }
 

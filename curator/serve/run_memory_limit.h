@@ -20,13 +20,16 @@ namespace dpnmf::curator {
 struct RankProcesses {
   int ranks = 0;
   int threads = 1;  // of each
+  // The data set is in parts (Dataset::in_parts).
+  bool in_parts = false;
 };
 
 // Bytes that a run may hold at once, at most (up to what the allocator rounds
 // sizes up by): H for as many users as there may be, W, and what its largest
 // stage needs to compute and to release a round. If ranks compute a round, each
-// of them holds H of its share, and its own W, command, sums and buffers. The
-// result counts those of all ranks, and the command and answer at the curator.
+// of them holds H for as many users as its share has room for (UsersOfShare),
+// and its own W, command, sums and buffers. The result counts those of all
+// ranks, and the command and answer at the curator.
 std::uint64_t MemoryOfRun(const RunPlan& plan, const RunParameters& parameters,
                           const DatasetDescription& data, int threads,
                           const RankProcesses& processes = {});

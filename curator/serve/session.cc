@@ -130,8 +130,8 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
   if (context_.memory != nullptr) {
     RankProcesses processes;
     if (context_.ranks != nullptr) {
-      processes = {context_.ranks->ranks(),
-                   context_.ranks->threads_of_a_rank()};
+      processes = {context_.ranks->ranks(), context_.ranks->threads_of_a_rank(),
+                   run.dataset->in_parts()};
     }
     DPNMF_ASSIGN_OR_RETURN(
         run.memory,

@@ -13,7 +13,15 @@
 // Likewise for the number of whole ticks that a reply takes, for whether it
 // overran (with a tick so long that a busy machine seldom makes it), and for
 // the whole ticks of rounds that do overrun, by little and by much.
+//
+// A list for a person leaves without a tick, and takes longer for more ratings.
+// An analyst writes the model that lists are made from: its numbers may not
+// make them much longer for people whom the analyst chose.
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <ctime>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -22,10 +30,13 @@
 #include "common/base/log.h"
 #include "curator/factor/statistics.h"
 #include "curator/noise/noise.h"
+#include "curator/recommend/recommender.h"
 #include "curator/serve/pacing.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/welch.h"
+#include "tests/common/ratings/sample_model.h"
 #include "tests/curator/factor/factor_fixtures.h"
+#include "tests/curator/recommend/rated.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -268,6 +279,90 @@ TEST_F(Timing, ManyOutliersAgainstNone) {
   const Classes classes = ManyOutliersAgainstNone();
   ExpectFreeRepliesTell(classes);
   EXPECT_LT(PacedT(classes), kSilent);
+}
+
+// ---- Lists
+
+double ProcessorSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Two people with as many ratings, and a model of the analyst's: neither list
+// takes `kMostRatio` times as long as the other. The least processor time of
+// many lists in turns, since what else the machine does only adds to some of
+// them. Without a path that the model makes slow for one of the two they differ
+// by a few per cent.
+void ExpectListsThatTakeAsLong(const ItemModel& model, const Record& first,
+                               const Record& second, std::uint32_t top) {
+  constexpr int kLists = 200;
+  constexpr double kMostRatio = 2;
+  NamedItemModel named = SampleItemModel(static_cast<int>(model.base.size()),
+                                         /*q=*/1, /*k=*/0);
+  named.model = model;
+  const std::vector<std::string> items = named.items;
+  const Recommender recommender =
+      Recommender::Create(std::move(named), items, {}, OneToFive()).value();
+  const auto data = RatedBy({first, second}, static_cast<int>(items.size()));
+  for (const bool by_rating : {false, true}) {
+    std::array<double, 2> least;
+    least.fill(std::numeric_limits<double>::infinity());
+    for (int i = 0; i < 2 * kLists; ++i) {
+      const std::uint64_t person = i % 2;
+      const double start = ProcessorSeconds();
+      const auto list = recommender.Recommend(
+          data->RatingsOf(person), {.top = top, .by_rating = by_rating});
+      const double seconds = ProcessorSeconds() - start;
+      ASSERT_TRUE(list.ok()) << list.status();
+      least[person] = std::min(least[person], seconds);
+    }
+    std::printf("lists by %s: %.1f and %.1f microseconds\n",
+                by_rating ? "rating" : "relevance", 1e6 * least[0],
+                1e6 * least[1]);
+    EXPECT_LT(least[0], kMostRatio * least[1]);
+    EXPECT_LT(least[1], kMostRatio * least[0]);
+  }
+}
+
+constexpr int kListItems = 300, kColumns = 64;
+
+// Ratings of ten items, `first` and those after it.
+Record TenRatings(int first) {
+  Record record;
+  for (int item = first; item < first + 10; ++item)
+    record[item] = 10'000 * (1 + item % 5);
+  return record;
+}
+
+// Whoever rated item 0 has a covariance with entries of 1e-160, and every
+// product with the loading of another item is subnormal. Processors differ in
+// how long they take for such numbers, so this case by itself may pass without
+// FlushSubnormals; Recommend.SubnormalNumbers... does not.
+TEST_F(Timing, ListsOfWhoeverRatedAnItemOfTinyLoadings) {
+  ItemModel model = SampleItemModel(kListItems, kColumns, 0).model;
+  model.loadings.setZero();
+  model.loadings.row(0).setConstant(1e-80);
+  model.loadings.col(0).tail(kListItems - 20).setConstant(1e-155);
+  ExpectListsThatTakeAsLong(model, TenRatings(0), TenRatings(1), kMostTop);
+}
+
+// Whoever rates as the model expects is at the minimum from the beginning; the
+// other's is far along a narrow valley.
+TEST_F(Timing, ListsOfWhoeverIsFarFromTheMinimumWithinBounds) {
+  constexpr int kParts = 16;
+  ItemModel model = SampleItemModel(kListItems, kParts, 0).model;
+  model.level = 0.5;
+  model.residual_stddev = 0.01;
+  model.base.setConstant(3);
+  for (int i = 0; i < kListItems; ++i)
+    for (int k = 0; k < kParts; ++k)
+      model.loadings(i, k) = 1 + 0.1 * ((7 * i + 3 * k) % 11);
+  Record expected = TenRatings(0), other = expected;
+  for (auto& [item, rating] : expected) rating = 30'000;
+  for (auto& [item, rating] : other) rating = item % 2 == 0 ? 10'000 : 20'000;
+  ExpectListsThatTakeAsLong(model, expected, other, kDefaultTop);
 }
 
 }  // namespace

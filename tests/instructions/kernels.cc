@@ -15,6 +15,7 @@
 
 #include "Eigen/Core"
 #include "common/nmf/dictionary.h"
+#include "common/ratings/person.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
@@ -80,6 +81,32 @@ void FactorizeIterations(bool sparse, int repeats) {
   if (!lab::Factorize(*data, options).ok()) std::abort();
 }
 
+// The profile of a person whose ratings are those that the model expects, and
+// of one whose are far below: as many instructions, up to those that write the
+// bounds.
+void ProfileWithinBounds(bool far, int repeats) {
+  constexpr int kItems = 10, kParts = 16;
+  ItemModel model;
+  model.low = 1;
+  model.high = 5;
+  model.level = 0.5;
+  model.residual_stddev = 0.01;
+  model.base = Eigen::VectorXd::Constant(kItems, 3);
+  model.base_stddev = Eigen::VectorXd::Zero(kItems);
+  model.loadings.resize(kItems, kParts);
+  for (int i = 0; i < kItems; ++i)
+    for (int k = 0; k < kParts; ++k)
+      model.loadings(i, k) = 1 + 0.1 * ((7 * i + 3 * k) % 11);
+  std::vector<std::int32_t> items;
+  std::vector<double> ratings;
+  for (int i = 0; i < kItems; ++i) {
+    items.push_back(i);
+    ratings.push_back(far ? 1 + i % 2 : 3);
+  }
+  for (int i = 0; i < repeats; ++i)
+    if (!SolveProfile(model, items, ratings).solved) std::abort();
+}
+
 const std::map<std::string, std::function<void(int)>>& Workloads() {
   static const std::map<std::string, std::function<void(int)>> workloads = {
       {"round_dense", [](int n) { Round(false, false, n); }},
@@ -89,6 +116,8 @@ const std::map<std::string, std::function<void(int)>>& Workloads() {
       {"moments", Moments},
       {"factorize_dense", [](int n) { FactorizeIterations(false, n); }},
       {"factorize_sparse", [](int n) { FactorizeIterations(true, n); }},
+      {"profile_at_minimum", [](int n) { ProfileWithinBounds(false, n); }},
+      {"profile_far_from_it", [](int n) { ProfileWithinBounds(true, n); }},
   };
   return workloads;
 }

@@ -173,6 +173,37 @@ TEST(PersonTest, ANewPersonOfANonNegativeModelHasThePrior) {
   EXPECT_EQ(Predict(model, profile, 4).rating, model.base(4));
 }
 
+// How long a number takes would tell whose it is. Each result here is subnormal
+// on the way, or read from subnormal numbers, and so 0.
+TEST(PersonTest, SubnormalNumbersAreZero) {
+  constexpr double kSmall = 1e-160, kSubnormal = 1e-320;
+  ItemModel model = SomeModel(3, 2, 1);
+  model.low = -1;
+  model.base.setZero();
+  model.loadings.setConstant(kSmall);
+  const std::vector<std::int32_t> own = {2};
+  EXPECT_EQ(SolveProfile(model, own, {{kSmall}}).mean, VectorXd::Zero(2));
+  EXPECT_EQ(SolveProfile(model, RankingBasisOf(model), own, {{kSmall}}).mean,
+            VectorXd::Zero(2));
+  Profile profile{VectorXd::Constant(2, kSmall), MatrixXd::Identity(2, 2)};
+  EXPECT_EQ(Predict(model, profile, 0).rating, 0);
+  profile.covariance(0, 0) = kSubnormal;
+  profile.at_bound = {1};
+  EXPECT_EQ(CovarianceWithin(profile), MatrixXd::Zero(2, 2));
+  model.popularity.setConstant(kSubnormal);
+  EXPECT_EQ(RankingScores(model, profile, {}, {}), VectorXd::Zero(3));
+
+  // Item 1 would be before item 0 by a subnormal score.
+  model.popularity.setOnes();
+  model.base.setConstant(1e6);
+  model.ranking << 0, 1e-200, 1e-120;
+  EXPECT_EQ(
+      BestRanked(model, RankingBasisOf(model), profile, own, own, 2).value(),
+      (std::vector<std::int32_t>{0, 1}));
+  const volatile double small = kSmall;
+  EXPECT_NE(small * small, 0) << "the thread is as it was";
+}
+
 TEST(PersonTest, PredictionsStayInTheRange) {
   ItemModel model = SomeModel(30, 6, 3);
   model.base(2) = 40;

@@ -132,6 +132,28 @@ TEST(Dataset, MayHoldAnotherNumberOfUsersThanDeclaredUnderAddRemoveOne) {
       Dataset::FromDense(description, std::vector<float>(largest + 1)).ok());
 }
 
+// Whoever may be in a share fits, and its room follows from what was declared.
+TEST(Dataset, ASharesRoomIsThatOfTheDeclaredBound) {
+  for (const std::uint64_t declared : {1, 10, 6'000, 31'000}) {
+    DatasetDescription description = Description(1, declared);
+    description.adjacency = Adjacency::kAddRemoveOne;
+    const std::uint64_t most = LargestUserCount(FactsOf(description));
+    for (const std::uint64_t count : {1, 2, 6, 30, 5'000}) {
+      const auto room = [&](bool in_parts) {
+        DatasetDescription share = description;
+        share.users = UsersOfShare(description, in_parts, count);
+        return LargestUserCount(FactsOf(share));
+      };
+      EXPECT_EQ(room(/*in_parts=*/true), most);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Share share{i, count};
+        ASSERT_GE(room(/*in_parts=*/false),
+                  share.End(most) - share.Begin(most));
+      }
+    }
+  }
+}
+
 TEST(Dataset, FactsAreTheDeclaredOnes) {
   DatasetDescription description = Description(64, 1797);
   description.column_bound = 3;

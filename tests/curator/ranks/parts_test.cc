@@ -1,7 +1,7 @@
 // Data sets whose people are imported in parts, each on a machine of its own.
 #include <filesystem>
+#include <set>
 #include <span>
-#include <sstream>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -10,7 +10,9 @@
 #include "curator/data/shards.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/part.h"
+#include "curator/ranks/rank_job.h"
 #include "gmock/gmock.h"
+#include "tests/curator/each_mechanism.h"
 #include "tests/curator/ranks/in_shares.h"
 
 namespace dpnmf::curator {
@@ -104,28 +106,6 @@ class PartsTest : public testing::Test {
   std::vector<std::string> notes_;
   int files_ = 0;
 };
-
-// The people from `first` on, counted from 0, as a file of their own.
-std::string PartText(int people, int features, bool sparse, int first,
-                     int count) {
-  std::istringstream whole(PeopleText(people, features, sparse));
-  std::string line, text;
-  if (!sparse) {
-    for (int n = 0; std::getline(whole, line); ++n)
-      if (n >= first && n < first + count) absl::StrAppend(&text, line, "\n");
-    return text;
-  }
-  int entries = 0, user = 0, feature = 0, value = 0;
-  std::getline(whole, line);
-  std::getline(whole, line);
-  while (whole >> user >> feature >> value) {
-    if (user <= first || user > first + count) continue;
-    absl::StrAppend(&text, user - first, " ", feature, " ", value, "\n");
-    ++entries;
-  }
-  return absl::StrCat("%%MatrixMarket matrix coordinate integer general\n",
-                      count, " ", features, " ", entries, "\n", text);
-}
 
 // Three parts of different sizes on two machines; nobody reads all people but
 // the import that they are compared with.
@@ -417,6 +397,72 @@ TEST_F(PartsTest, MayHaveAPrivateNumberOfPeople) {
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ((*data)->description().users, 10u);
   EXPECT_EQ((*data)->private_whole_count(), 3u);
+}
+
+// Every round that ranks compute, of every mechanism, has the sums of one
+// process over `whole`.
+void ExpectTheSumsOfEachMechanism(const Dataset& whole, const Dataset& parts,
+                                  const std::string& data_dir,
+                                  std::uint64_t shares) {
+  const DatasetFacts facts = FactsOf(parts.description());
+  std::set<std::string_view> compared, by_ranges;
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    for (const ReleaseKind& kind : mechanism->releases)
+      if (kind.by_ranges) by_ranges.insert(kind.name);
+    if (DataFor(mechanism->name) != Holds::kColumns) continue;
+    AskedRun run;
+    run.parameters = RunOfEach(std::string(mechanism->name), facts, 2, 2);
+    run.plan = PlanRun(run.parameters, facts).value();
+    const ComputeRound here = InOneProcess(whole);
+    const ComputeRound there = InShares([&](std::uint64_t) { return data_dir; },
+                                        parts, shares, /*threads=*/1);
+    for (std::uint32_t round = 1; round <= run.parameters.rounds; ++round) {
+      const StagePlan& stage = run.plan.StageOf(round);
+      const ReleaseKind& kind = ReleaseKindOf(stage.release);
+      if (!RankJob::Computes(kind, parts.description())) continue;
+      SCOPED_TRACE(kind.name);
+      const AskedRound asked{
+          &kind, InputOf(stage.release, run.parameters, facts), stage.parts};
+      const auto sums = there(run, asked);
+      ASSERT_TRUE(sums.ok()) << sums.status();
+      EXPECT_EQ(sums->parts, here(run, asked)->parts);
+      compared.insert(kind.name);
+    }
+  }
+  EXPECT_EQ(compared, by_ranges);
+}
+
+// Under add_remove_one the sizes of parts are private. A share with less room
+// than its part fills would refuse the round: a free answer about the sizes.
+TEST_F(PartsTest, OfAnySizesAreComputedWithUnderAddRemoveOne) {
+  struct Split {
+    std::uint64_t private_count, shares;
+    std::vector<int> sizes;
+  };
+  const std::vector<Split> splits = {
+      {6000, 6, {3024, 600, 600, 600, 600, 600}},
+      {6000, 6, {600, 600, 600, 600, 600, 3025}},
+      {6000, 6, {1, 1, 13'019, 1, 1, 1}},  // 2 N0 + 1,024 people
+      {6000, 6, {1, 1, 1, 1, 1, 1}},
+      {6000, 4, {5'000, 2, 8'000}},
+      {6000, 2, {13'024}},
+      {10, 3, {1, 1'042, 1}},
+      {31'000, 30, std::vector<int>(10, 6'300)},
+  };
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    const auto& [private_count, shares, sizes] = splits[i];
+    SCOPED_TRACE(absl::StrCat("parts of ", absl::StrJoin(sizes, ", ")));
+    const std::string data_dir = absl::StrCat(scratch_.path(), "/split", i);
+    const int people = std::accumulate(sizes.begin(), sizes.end(), 0);
+    ImportPartsOf(scratch_, data_dir, "p", sizes, 3, /*sparse=*/false,
+                  private_count);
+    ImportPeopleOf(scratch_, data_dir, "whole", people, 3, /*sparse=*/false,
+                   std::nullopt, private_count);
+    const auto parts = Dataset::Open(DatasetDirectory(data_dir, "p"));
+    const auto whole = Dataset::Open(DatasetDirectory(data_dir, "whole"));
+    ASSERT_TRUE(parts.ok() && whole.ok()) << parts.status() << whole.status();
+    ExpectTheSumsOfEachMechanism(**whole, **parts, data_dir, shares);
+  }
 }
 
 TEST_F(PartsTest, AreImportedOnceAndAfterAKillAgain) {

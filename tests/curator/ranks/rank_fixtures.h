@@ -4,9 +4,13 @@
 #define DPNMF_TESTS_CURATOR_RANKS_RANK_FIXTURES_H_
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/nmf/dictionary.h"
 #include "curator/import/import.h"
+#include "curator/import/part.h"
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
@@ -43,22 +48,90 @@ inline std::string PeopleText(int people, int features, bool sparse) {
                       people, " ", features, " ", entries, "\n", lines);
 }
 
-// Imports such people as data set `name`.
-inline void ImportPeopleOf(const Scratch& scratch, const std::string& data_dir,
-                           const std::string& name, int people, int features,
-                           bool sparse, std::optional<std::uint64_t> shards) {
+// Those of them from `first` on, counted from 0, as a file of their own.
+inline std::string PartText(int people, int features, bool sparse, int first,
+                            int count) {
+  std::istringstream whole(PeopleText(people, features, sparse));
+  std::string line, text;
+  if (!sparse) {
+    for (int n = 0; std::getline(whole, line); ++n)
+      if (n >= first && n < first + count) absl::StrAppend(&text, line, "\n");
+    return text;
+  }
+  int entries = 0, user = 0, feature = 0, value = 0;
+  std::getline(whole, line);
+  std::getline(whole, line);
+  while (whole >> user >> feature >> value) {
+    if (user <= first || user > first + count) continue;
+    absl::StrAppend(&text, user - first, " ", feature, " ", value, "\n");
+    ++entries;
+  }
+  return absl::StrCat("%%MatrixMarket matrix coordinate integer general\n",
+                      count, " ", features, " ", entries, "\n", text);
+}
+
+// Options that import such a text as data set `name`. `private_count`: N0,
+// under add_remove_one.
+inline ImportOptions OptionsOfPeople(
+    const Scratch& scratch, const std::string& data_dir,
+    const std::string& name, bool sparse, const std::string& text,
+    std::optional<std::uint64_t> private_count = std::nullopt) {
   ImportOptions options;
   options.data_dir = data_dir;
-  options.input = scratch.Write(name + (sparse ? ".mtx" : ".csv"),
-                                PeopleText(people, features, sparse));
+  options.input = scratch.Write(name + (sparse ? ".mtx" : ".csv"), text);
   options.users_are_rows = true;
   options.name = name;
   options.population = "p";
   options.epsilon = 8;
   options.delta = 1e-5;
+  if (private_count.has_value()) {
+    options.adjacency = Adjacency::kAddRemoveOne;
+    options.users_count = private_count;
+  }
+  return options;
+}
+
+// Imports such people as data set `name`.
+inline void ImportPeopleOf(
+    const Scratch& scratch, const std::string& data_dir,
+    const std::string& name, int people, int features, bool sparse,
+    std::optional<std::uint64_t> shards,
+    std::optional<std::uint64_t> private_count = std::nullopt) {
+  ImportOptions options =
+      OptionsOfPeople(scratch, data_dir, name, sparse,
+                      PeopleText(people, features, sparse), private_count);
   options.shards = shards;
   const auto imported = Import(options);
   ASSERT_TRUE(imported.ok()) << imported.status();
+}
+
+// The same people in parts of these sizes.
+inline void ImportPartsOf(
+    const Scratch& scratch, const std::string& data_dir,
+    const std::string& name, const std::vector<int>& sizes, int features,
+    bool sparse, std::optional<std::uint64_t> private_count = std::nullopt) {
+  std::filesystem::create_directories(data_dir);
+  std::ofstream(data_dir + "/fingerprint.key") << std::string(32, 'k');
+  const int people = std::accumulate(sizes.begin(), sizes.end(), 0);
+  int first = 0;
+  for (const int size : sizes) {
+    ImportOptions options = OptionsOfPeople(
+        scratch, data_dir, name, sparse,
+        PartText(people, features, sparse, first, size), private_count);
+    options.shard_of =
+        ParsePartRange(absl::StrCat(first + 1, "-", first + size, "/", people))
+            .value();
+    const auto part = ImportPart(options);
+    ASSERT_TRUE(part.ok()) << part.status();
+    first += size;
+  }
+  ImportOptions options;
+  options.data_dir = data_dir;
+  options.name = name;
+  options.accept_equal_rows = true;
+  ASSERT_TRUE(TakeDeclarationOfParts(&options).ok());
+  const auto joined = Import(options);
+  ASSERT_TRUE(joined.ok()) << joined.status();
 }
 
 // The rounds of a run, with sums computed somewhere.

@@ -162,6 +162,26 @@ TEST(Recommend, TheContributionsAddUpToThePrediction) {
       recommender.Recommend(data->RatingsOf(0), {}).value()[0].because.empty());
 }
 
+// How long a number takes would tell whose it is.
+TEST(Recommend, SubnormalNumbersAreZeroWhileAListIsMade) {
+  constexpr double kSmall = 1e-160;
+  NamedItemModel named = SampleItemModel(kItems, 4, 0);
+  named.model.loadings.setConstant(kSmall);
+  const std::vector<std::string> items = named.items;
+  const Recommender recommender =
+      Recommender::Create(std::move(named), items, {}, OneToFive()).value();
+  const auto data = RatedBy({SomeRatings(1, kItems)}, kItems);
+  const auto list =
+      recommender.Recommend(data->RatingsOf(0), {.explain = true}).value();
+  ASSERT_FALSE(list.empty());
+  for (const Recommendation& one : list) {
+    ASSERT_FALSE(one.because.empty());
+    EXPECT_EQ(one.because[0].adds, 0);  // about kSmall^2
+  }
+  const volatile double small = kSmall;
+  EXPECT_NE(small * small, 0) << "the thread is as it was";
+}
+
 // Of a non-negative model: and what parts take away that the person has not.
 TEST(Recommend, TheContributionsOfANonNegativeModelAddUpToo) {
   NamedItemModel named = SampleItemModel(kItems, 6, 3);

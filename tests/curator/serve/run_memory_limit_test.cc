@@ -77,6 +77,25 @@ TEST(MemoryOfRun, CountsTheBuffersOfEveryThread) {
   EXPECT_NEAR(of_a_thread(), (72 + 12 * 16) * d, 0.01 * 264 * d);
 }
 
+// Each rank has room for its share. Under add_remove_one a share of parts may
+// hold everybody.
+TEST(MemoryOfRun, CountsTheRoomOfEveryShare) {
+  constexpr int kRanks = 6;
+  DatasetDescription data = Description();
+  const double h = 8.0 * 10 * 1e6;
+  const auto counted = [&](bool in_parts) {
+    const RunParameters parameters = ParametersOf("statistics", data);
+    return static_cast<double>(
+        MemoryOfRun(PlanRun(parameters, FactsOf(data)).value(), parameters,
+                    data, 1, {.ranks = kRanks, .in_parts = in_parts}));
+  };
+  EXPECT_NEAR(counted(false), h, 0.05 * h);
+  EXPECT_EQ(counted(true), counted(false));
+  data.adjacency = Adjacency::kAddRemoveOne;
+  EXPECT_NEAR(counted(false), 2 * h, 0.05 * h);
+  EXPECT_NEAR(counted(true), kRanks * 2 * h, 0.05 * h);
+}
+
 TEST(RunMemoryLimit, AnIdentityAndAllTogetherHaveLimits) {
   RunMemoryLimit memory(100);
   EXPECT_EQ(ReasonCode(memory.Take("a", 101).status()), "run-too-large");

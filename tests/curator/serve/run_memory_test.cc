@@ -222,11 +222,15 @@ TEST_P(RunMemoryOfRanks, IsAtMostWhatTheQuotaCounts) {
     return;
   }
   const Scratch scratch;
-  const std::string data_dir = scratch.path() + "/data";
-  for (const bool sparse : {false, true}) {
-    const std::string name = sparse ? "s" : "d";
-    ImportPeopleOf(scratch, data_dir, name, 90, kFeatures, sparse,
-                   std::nullopt);
+  for (const std::string name : {"dense", "sparse", "parts"}) {
+    const std::string data_dir = scratch.path() + "/" + name;
+    if (name == "parts") {
+      ImportPartsOf(scratch, data_dir, name, {70, 15, 5}, kFeatures,
+                    /*sparse=*/false, /*private_count=*/30'000);
+    } else {
+      ImportPeopleOf(scratch, data_dir, name, 90, kFeatures, name == "sparse",
+                     std::nullopt);
+    }
     const auto data = Dataset::Open(DatasetDirectory(data_dir, name));
     ASSERT_TRUE(data.ok()) << data.status();
     const DatasetFacts facts = FactsOf((*data)->description());
@@ -251,8 +255,9 @@ TEST_P(RunMemoryOfRanks, IsAtMostWhatTheQuotaCounts) {
     });
     for (std::uint64_t index = 0; index < kRanks; ++index)
       most += MostOfRank(data_dir, commands, index);
-    const std::uint64_t counted = MemoryOfRun(
-        run.plan, run.parameters, (*data)->description(), 1, {.ranks = kRanks});
+    const std::uint64_t counted =
+        MemoryOfRun(run.plan, run.parameters, (*data)->description(), 1,
+                    {.ranks = kRanks, .in_parts = (*data)->in_parts()});
     EXPECT_LE(most, counted) << name;
     EXPECT_GE(3 * most, counted)
         << name

@@ -12,6 +12,7 @@
 #include "common/nmf/dictionary.h"
 #include "gmock/gmock.h"
 #include "tests/curator/gate/release_gate_for_testing.h"
+#include "tests/curator/ranks/rank_fixtures.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/run_ids.h"
 
@@ -100,6 +101,47 @@ TEST_F(SessionTest, OpenRunsTakeTheirShareOfMemoryAndGiveItBack) {
               "too-much-memory");
   }
   EXPECT_TRUE(third.Open(kThirdRun, parameters).ok());
+}
+
+// Under add_remove_one any rank may hold all people of a data set in parts.
+TEST_F(SessionTest, ARunInRanksTakesTheRoomOfEveryShareOfParts) {
+  const Scratch scratch;
+  const std::string data_dir = scratch.path();
+  ImportPartsOf(scratch, data_dir, "planted", {30, 9, 1}, kFeatures,
+                /*sparse=*/false, /*private_count=*/10'000);
+  const Catalog catalog = Catalog::Open(data_dir).value();
+  const DatasetDescription& data = catalog.Find("planted")->description();
+  ASSERT_TRUE(
+      ledger_
+          ->DeclarePopulation({data.population, data.adjacency, data.conversion,
+                               data.epsilon, data.delta})
+          .ok());
+  RankJobOptions options;
+  options.ranks = 6;
+  options.mpi_run = {
+      "/usr/bin/python3",
+      std::string(DPNMF_SOURCE_DIR) + "/tests/curator/ranks/lying_job.py",
+      "right"};
+  options.program = "dpnmf-ranks";
+  options.data_dir = data_dir;
+  const auto job = RankJob::Start(options).value();
+  RunParameters parameters = SmallRun();
+  parameters.adjacency = data.adjacency;
+  const std::uint64_t counted =
+      MemoryOfRun(PlanRun(parameters, FactsOf(data)).value(), parameters, data,
+                  1, {.ranks = 6, .in_parts = true});
+  RunMemoryLimit enough(counted), less(counted - 1);
+  SessionContext context = Context();
+  context.catalog = &catalog;
+  context.ranks = job.get();
+  context.memory = &less;
+  EXPECT_EQ(
+      ReasonCode(
+          Session(context, {"dns:analyst"}).Open(kRun, parameters).status()),
+      "run-too-large");
+  context.memory = &enough;
+  const auto opened = Session(context, {"dns:analyst"}).Open(kRun, parameters);
+  EXPECT_TRUE(opened.ok()) << opened.status();
 }
 
 TEST_F(SessionTest, TheSameRoundWithAnotherDictionaryIsRefused) {
