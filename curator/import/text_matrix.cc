@@ -621,10 +621,8 @@ class TextMatrixReader {
     options_.note(absl::StrCat(
         "Column ", FieldNumber(entries_[names->column]),
         " is read as data, because neither the header nor a flag calls it "
-        "names, and could be names (",
-        names->why,
-        "): if they were declared wrongly, see \"Columns of names\" in "
-        "docs/data.md"));
+        "names, but it could be names (",
+        names->why, "): see \"Columns of names\" in docs/data.md"));
   }
 
   InputFile& input_;
