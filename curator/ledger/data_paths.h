@@ -1,4 +1,4 @@
-// Where the curator's state is: the ledger and its anchor, releases, the audit
+// Places of the curator's state: the ledger and its anchor, releases, the audit
 // log and used tokens, by the data directory and the flags. One place, so that
 // every subcommand finds and refuses the same.
 #ifndef DPNMF_CURATOR_LEDGER_DATA_PATHS_H_

@@ -115,9 +115,9 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
-// Whether it is a lock, or a draft that its writer renames or removes when it
-// is done: an import that may yet be refused (kDraftPrefix), a file of
-// StagedFile or ReplaceDurably.
+// Tells locks, and drafts that their writers rename or remove when they are
+// done: imports that may yet be refused (kDraftPrefix), files of StagedFile and
+// ReplaceDurably.
 bool IsUnfinished(const fs::path& path) {
   return path.filename() == kImportLock || path.extension() == ".new" ||
          path.extension() == ".partial" ||

@@ -177,8 +177,8 @@ absl::StatusOr<std::unique_ptr<TokenGate>> TokenGate::Create(Options options) {
   if (!options.unix_seconds) options.unix_seconds = SystemSeconds;
   DPNMF_ASSIGN_OR_RETURN(const std::int64_t recorded,
                          ReadExpiry(options.expiry_file));
-  // Where the file is lost: whatever passed at some time before the start
-  // expires within 60 seconds of the start.
+  // The start counts if the file is lost: a token that passed before expires
+  // within 60 seconds of it.
   const std::int64_t earlier =
       std::max(recorded, options.unix_seconds() + kLongestTokenSeconds);
   return std::unique_ptr<TokenGate>(new TokenGate(std::move(options), earlier));

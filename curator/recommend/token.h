@@ -84,7 +84,7 @@ class TokenGate {
   TokenGate(Options options, std::int64_t earlier_expiry);
   absl::Status CheckTimes(const TokenClaims& claims)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // On the disk, that a token which expires then may have passed.
+  // Puts on the disk that a token which expires then may have passed.
   absl::Status RecordExpiry(std::int64_t expires)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Remember(const TokenClaims& claims)

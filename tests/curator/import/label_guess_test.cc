@@ -236,8 +236,8 @@ TEST(LoadMatrix, NoSingleRowDecidesHowManyFeaturesThereAre) {
   EXPECT_EQ(FeaturesOf(",a,b\n17,1,2\n", {}, &code), 2u) << code;
 }
 
-// Whether the operator is asked for a flag that changes D is a public fact,
-// too: no entry decides it.
+// No entry decides whether the operator is asked for a flag that changes D: the
+// question would be a public fact.
 TEST(LoadMatrix, EntriesThatLookLikeNamesAreReadAndNoted) {
   std::string ids;
   for (int n = 0; n < 12; ++n)
@@ -263,7 +263,7 @@ TEST(LoadMatrix, EntriesThatLookLikeNamesAreReadAndNoted) {
         ASSERT_EQ(notes.size(), 1u) << text;
         EXPECT_NE(notes[0].find("Column 1"), std::string::npos) << notes[0];
         EXPECT_NE(notes[0].find(why), std::string::npos) << notes[0];
-        // Who has said what the columns are is not told.
+        // A declared layout is not remarked on.
         options.label_columns = 1;
         EXPECT_EQ(FeaturesOf(text, options, &code), 2u) << code;
         EXPECT_EQ(notes.size(), 1u);

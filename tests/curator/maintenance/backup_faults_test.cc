@@ -94,7 +94,7 @@ class BackupFaults : public testing::Test {
     ASSERT_TRUE(CheckBackup(copy_, "").ok());
   }
 
-  // What imports of a data set and of a part have written so far.
+  // Files of imports of a data set and of a part that are under way.
   void WriteDrafts() const {
     for (const std::string& draft : drafts_) {
       fs::create_directories(data_dir_ + draft);
@@ -154,7 +154,8 @@ TEST_F(BackupFaults, LocksAndWhatIsUnfinishedAreLeftOut) {
   EXPECT_TRUE(CheckBackup(copy_, "").ok());
 }
 
-// At each entry that the backup lists, and once it has listed all.
+// The rename comes at each entry that the backup lists, and when it has listed
+// all.
 TEST_F(BackupFaults, ADraftThatIsRenamedMeanwhileFailsNoBackup) {
   for (const char* const point : {"entry-found", "files-chosen"}) {
     bool renamed = true;
