@@ -92,10 +92,10 @@ done
 sleep 2 # a token of 60 seconds passes one second after the service has started
 front_end() { # TOKEN
   PATH=/usr/bin:$PATH python3 "$top/examples/ratings/front_end.py" --server "127.0.0.1:$lists_port" $(tls front) \
-    --token "$1" --top 3 --explain
+    --token-file - --top 3 --explain <<<"$1"
 }
 if PATH=/usr/bin:$PATH python3 -c 'import google.protobuf, grpc' 2>/dev/null; then
-  token=$(dpnmf-curator token --key token.key --user p242 --audience films)
+  token=$(dpnmf-curator token --key token.key --audience films --user-file - <<<p242)
   front_end "$token"
   echo "-- the same token a second time:"
   if front_end "$token"; then exit 1; fi

@@ -19,13 +19,15 @@
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
 #include "curator/commands/open_recommender.h"
+#include "curator/commands/person_flags.h"
 #include "curator/recommend/reply.h"
 
 namespace dpnmf::curator {
 namespace {
 
 struct RecommendFlags {
-  std::string data_dir, name, model, user, output;
+  std::string data_dir, name, model, output;
+  PersonFlags person;
   bool all = false;
   std::uint32_t top = kDefaultTop;
   std::string order = "relevance";
@@ -40,18 +42,19 @@ absl::Status Conflict(std::string_view sentence) {
 }
 
 absl::Status CheckFlags(const RecommendFlags& flags) {
-  if (flags.all == !flags.user.empty())
-    return Conflict("Give either --user ID or --all.");
+  if (flags.all == flags.person.any())
+    return Conflict("Give one of --user ID, --user-file FILE and --all.");
   if (flags.all && flags.output.empty())
     return Conflict("--all writes a file: name it with --output.");
   if (!flags.all && !flags.output.empty())
-    return Conflict("--output is for --all; a list of --user is printed.");
+    return Conflict("--output is for --all; one person's list is printed.");
   if (flags.all && flags.format == "json")
-    return Conflict("--format json is for --user; --all writes CSV.");
+    return Conflict(
+        "--format json is for one person's list; --all writes CSV.");
   if (!flags.all && flags.threads != 0)
-    return Conflict("--threads is for --all; leave it out for --user.");
+    return Conflict("--threads is for --all; leave it out for one person.");
   if (flags.all && flags.explain)
-    return Conflict("--explain is for --user; leave it out for --all.");
+    return Conflict("--explain is for one person; leave it out for --all.");
   if (flags.all && !flags.output.ends_with(".csv")) {
     return Refusal(absl::StatusCode::kInvalidArgument, "file-type-unknown",
                    absl::StrCat("`--output` must end in .csv, and '",
@@ -89,14 +92,15 @@ std::string TextOf(const recommend::v1::GetRecommendationsReply& reply) {
   return text;
 }
 
-absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
-                    const Dataset& dataset, const OpenedRecommender& opened) {
-  const auto column = opened.users.Find(flags.user);
+absl::Status ForOne(const RecommendFlags& flags, const std::string& person,
+                    const ListOptions& options, const Dataset& dataset,
+                    const OpenedRecommender& opened) {
+  const auto column = opened.users.Find(person);
   if (!column.has_value()) {
     absl::FPrintF(stderr,
                   "dpnmf-curator: note: no person with the id `%s` has rated: "
                   "this is the list of a new person.\n",
-                  flags.user);
+                  person);
   }
   const RatedItems own =
       column.has_value() ? dataset.RatingsOf(*column) : RatedItems{};
@@ -108,7 +112,7 @@ absl::Status ForOne(const RecommendFlags& flags, const ListOptions& options,
                   "dpnmf-curator: note: the numbers of the model are too large "
                   "for the %d ratings of `%s`: this is the list of a new "
                   "person, without the items that were rated.\n",
-                  own.items.size(), flags.user);
+                  own.items.size(), person);
   }
   const auto reply = ReplyOf(opened.recommender.model(), list, used);
   const std::string text =
@@ -203,6 +207,10 @@ absl::Status ForAll(const RecommendFlags& flags, const ListOptions& options,
 
 absl::StatusOr<ExitCode> Run(const RecommendFlags& flags) {
   DPNMF_RETURN_IF_ERROR(CheckFlags(flags));
+  std::string person;
+  if (!flags.all) {
+    DPNMF_ASSIGN_OR_RETURN(person, PersonOf(flags.person));
+  }
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
                          Dataset::OpenNamed(flags.data_dir, flags.name));
   DPNMF_ASSIGN_OR_RETURN(
@@ -211,8 +219,9 @@ absl::StatusOr<ExitCode> Run(const RecommendFlags& flags) {
   const ListOptions options = {.top = flags.top,
                                .by_rating = flags.order == "rating",
                                .explain = flags.explain};
-  DPNMF_RETURN_IF_ERROR(flags.all ? ForAll(flags, options, *dataset, opened)
-                                  : ForOne(flags, options, *dataset, opened));
+  DPNMF_RETURN_IF_ERROR(flags.all
+                            ? ForAll(flags, options, *dataset, opened)
+                            : ForOne(flags, person, options, *dataset, opened));
   return kExitOk;
 }
 
@@ -229,7 +238,7 @@ Command RecommendCommand() {
           "ratings. It may be shown\nto that person and to nobody else. "
           "Nothing is sent and no budget is spent.\nExample:\n  dpnmf-curator "
           "recommend --data-dir /var/lib/dpnmf --name films \\\n    --model "
-          "items.npz --user 196 --explain",
+          "items.npz --explain --user-file - <who",
       .flags = {Flag("--data-dir", &flags->data_dir,
                      "Directory of data sets, ledger and releases",
                      {.env = true, .required = true}),
@@ -238,8 +247,7 @@ Command RecommendCommand() {
                 Flag("--model", &flags->model,
                      "File of `dpnmf model RUN --output`, .npz or .csv",
                      {.value = "FILE", .required = true}),
-                Flag("--user", &flags->user,
-                     "The person's id in the imported file", {.value = "ID"}),
+                UserFlag(&flags->person), UserFileFlag(&flags->person),
                 Flag("--all", &flags->all,
                      "Write the lists of all people who have rated"),
                 Flag("--output", &flags->output,
@@ -255,7 +263,7 @@ Command RecommendCommand() {
                      "Show the own ratings that contribute most"),
                 Flag("--threads", &flags->threads,
                      "Threads for --all [all cores]", {.range = {0, 1024}}),
-                Flag("--format", &flags->format, "Output format of --user",
+                Flag("--format", &flags->format, "Output format of one list",
                      {.one_of = "text|json", .shown = true})},
       .run = [flags] { return Run(*flags); }};
 }

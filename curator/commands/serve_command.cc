@@ -150,7 +150,7 @@ struct RecommendServer {
   explicit RecommendServer(OpenedRecommender parts)
       : opened(std::move(parts)) {}
   OpenedRecommender opened;
-  std::optional<TokenGate> tokens;
+  std::unique_ptr<TokenGate> tokens;
   std::shared_ptr<grpc::Service> service;
   std::unique_ptr<RpcServer> server;
 };
@@ -170,6 +170,7 @@ absl::StatusOr<TokenGate::Options> TokenOptionsOf(const ServeOptions& options) {
   tokens.key = *key;
   tokens.audience =
       recommend.audience.empty() ? recommend.dataset : recommend.audience;
+  tokens.expiry_file = TokenExpiryFile(options.data_dir);
   return tokens;
 }
 
@@ -191,7 +192,7 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
       OpenRecommender(options.data_dir, *dataset, recommend.model,
                       curator.catalog.ItemsOf(recommend.dataset)));
   auto served = std::make_unique<RecommendServer>(std::move(opened));
-  served->tokens.emplace(std::move(tokens));
+  DPNMF_ASSIGN_OR_RETURN(served->tokens, TokenGate::Create(std::move(tokens)));
   RecommendServiceOptions service_options;
   service_options.dataset = dataset;
   service_options.recommender = &served->opened.recommender;
@@ -199,7 +200,7 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
                               &served->opened.users](std::string_view person) {
     return users->Find(person);
   };
-  service_options.tokens = &*served->tokens;
+  service_options.tokens = served->tokens.get();
   service_options.access = curator.access.get();
   service_options.identify = PeerIdentities;
   service_options.observers = {curator.audit.get(), curator.metrics.get()};

@@ -13,13 +13,15 @@
 #include "common/base/read_file.h"
 #include "common/base/utf8.h"
 #include "curator/commands/commands.h"
+#include "curator/commands/person_flags.h"
 #include "curator/recommend/token.h"
 
 namespace dpnmf::curator {
 namespace {
 
 struct TokenFlags {
-  std::string key, user, audience;
+  std::string key, audience;
+  PersonFlags person;
   int seconds = 60;
 };
 
@@ -34,13 +36,13 @@ absl::StatusOr<ExitCode> Make(const TokenFlags& flags) {
                                 "passphrase: make one with `openssl genpkey "
                                 "-algorithm ed25519`."));
   }
-  const auto fits = [](const std::string& text) {
-    return !text.empty() && text.size() <= kLongestPerson && IsPlainText(text);
-  };
-  if (!fits(flags.user) || !fits(flags.audience)) {
+  DPNMF_ASSIGN_OR_RETURN(const std::string person, PersonOf(flags.person));
+  const std::string& audience = flags.audience;
+  if (audience.empty() || audience.size() > kLongestPerson ||
+      !IsPlainText(audience)) {
     return Refusal(absl::StatusCode::kInvalidArgument, "token-text-invalid",
-                   "`--user` and `--audience` must be 1 to 1,024 bytes of "
-                   "UTF-8 without control characters.");
+                   "`--audience` must be 1 to 1,024 bytes of UTF-8 without "
+                   "control characters.");
   }
   unsigned char nonce[16];
   if (RAND_bytes(nonce, sizeof nonce) != 1) {
@@ -48,8 +50,8 @@ absl::StatusOr<ExitCode> Make(const TokenFlags& flags) {
                    "OpenSSL gives no random bytes.");
   }
   const TokenClaims claims = {
-      .person = flags.user,
-      .audience = flags.audience,
+      .person = person,
+      .audience = audience,
       .expires = static_cast<std::int64_t>(std::time(nullptr)) + flags.seconds,
       .nonce = absl::BytesToHexString(
           {reinterpret_cast<const char*>(nonce), sizeof nonce})};
@@ -70,11 +72,10 @@ Command TokenCommand() {
           "key on the curator's machine.\nExample:\n  openssl genpkey "
           "-algorithm ed25519 -out token.key\n  openssl pkey -in token.key "
           "-pubout -out token.pub\n  dpnmf-curator token --key token.key "
-          "--user 196 --audience films",
+          "--audience films --user-file - <who",
       .flags = {Flag("--key", &flags->key, "PEM file of the private key",
                      {.value = "FILE", .required = true}),
-                Flag("--user", &flags->user, "The person's id",
-                     {.value = "ID", .required = true}),
+                UserFlag(&flags->person), UserFileFlag(&flags->person),
                 Flag("--audience", &flags->audience,
                      "The value of --recommend-audience of serve",
                      {.required = true}),

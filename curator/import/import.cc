@@ -462,7 +462,8 @@ absl::Status CheckImportOptions(const ImportOptions& options) {
 absl::StatusOr<FileLock> TakeImportLock(const std::string& data_dir) {
   const std::string directory = absl::StrCat(data_dir, "/datasets");
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(directory));
-  return FileLock::Take(directory + "/.lock", ImportRunning());
+  return FileLock::Take(absl::StrCat(directory, "/", kImportLock),
+                        ImportRunning());
 }
 
 absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,

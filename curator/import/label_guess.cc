@@ -7,8 +7,6 @@
 #include <unordered_set>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "curator/import/entry.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -53,16 +51,17 @@ bool HasConstantStep(const std::vector<float>& values, std::size_t width,
 
 }  // namespace
 
-std::optional<LikelyNames> FindNames(const std::vector<std::string>& header,
-                                     const std::vector<float>& values,
-                                     std::size_t width) {
+std::optional<std::size_t> FindNamesByHeader(
+    const std::vector<std::string>& header) {
+  if (header.size() < 2) return std::nullopt;  // it would be all that there is
+  const auto found = std::find_if(header.begin(), header.end(), IsUsualHeader);
+  if (found == header.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+std::optional<LikelyNames> FindNamesByEntries(const std::vector<float>& values,
+                                              std::size_t width) {
   if (width < 2) return std::nullopt;  // it would be all that there is
-  for (std::size_t column = 0; column < header.size(); ++column) {
-    if (IsUsualHeader(header[column])) {
-      return LikelyNames{
-          column, absl::StrCat("its header is ", Quoted(header[column]))};
-    }
-  }
   const std::size_t rows = values.size() / width;
   std::vector<std::size_t> distinct;
   for (std::size_t column = 0; column < width && rows >= 2; ++column) {

@@ -81,8 +81,9 @@ struct LoadOptions {
   // Text matrices. Not set: the first line is a header if none of its fields is
   // a number (some, or 0 to D - 1, as pandas writes it: "input-ambiguous");
   // leading columns are labels if no entry of theirs is a number or their
-  // header is empty, and a column that looks like names (label_guess.h) is
-  // "input-ambiguous".
+  // header is empty; a column that the header calls an id (label_guess.h) is
+  // "input-ambiguous". `note` is told of a column whose entries look like
+  // names.
   std::optional<bool> header;
   std::optional<int> label_columns;
   // Text matrices with people in rows: the field, counted from 1, that is the

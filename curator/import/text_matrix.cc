@@ -83,6 +83,7 @@ class TextMatrixReader {
     }
     DPNMF_RETURN_IF_ERROR(FixLayout(has_header));
     DPNMF_RETURN_IF_ERROR(CheckFeatureNames());
+    DPNMF_RETURN_IF_ERROR(CheckHeaderOfEntries());
     while (more) {
       DPNMF_RETURN_IF_ERROR(AddRow());
       DPNMF_ASSIGN_OR_RETURN(more, NextRow());
@@ -91,7 +92,7 @@ class TextMatrixReader {
         refused_.Verdict("entries and lines", options_.refused));
     DPNMF_RETURN_IF_ERROR(CheckLabelsOf(users_are_rows));
     DPNMF_RETURN_IF_ERROR(CheckIds());
-    DPNMF_RETURN_IF_ERROR(CheckNames());
+    NoteNames();
     LoadedMatrix matrix =
         DenseOfRows(std::move(values_), rows_, entries_.size(), users_are_rows);
     matrix.ids = std::move(ids_);
@@ -586,24 +587,42 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
-  // A column of names that are numbers is not read as data on a guess.
-  absl::Status CheckNames() const {
-    if (LabelColumns().has_value() || !options_.columns.empty())
-      return absl::OkStatus();
-    const auto names = FindNames(HeaderOfEntries(), values_, entries_.size());
+  bool LayoutIsDeclared() const {
+    return LabelColumns().has_value() || !options_.columns.empty();
+  }
+
+  // A column that the header calls an id is not read as data on a guess. The
+  // header is nobody's row, so no person decides this.
+  absl::Status CheckHeaderOfEntries() const {
+    if (LayoutIsDeclared()) return absl::OkStatus();
+    const std::vector<std::string> header = HeaderOfEntries();
+    const auto names = FindNamesByHeader(header);
     if (!names.has_value()) return absl::OkStatus();
-    const std::size_t column = FieldNumber(entries_[names->column]);
-    const std::string settled =
-        names->column == 0
-            ? absl::StrCat("give --label-columns ", column,
-                           " if it does, else --label-columns ", column - 1)
-            : std::string(
-                  "give --columns with the columns that hold entries, or "
-                  "--columns all");
+    const std::size_t column = FieldNumber(entries_[*names]);
     return input_.RefuseAt(
         "input-ambiguous", 0, 0,
-        absl::StrCat("column ", column, " could name people or features (",
-                     names->why, "); ", settled));
+        absl::StrCat(
+            "column ", column, " could name people or features (its header is ",
+            Quoted(header[*names]), "); ",
+            *names > 0 ? std::string("give --columns with the columns that "
+                                     "hold entries, or --columns all")
+                       : absl::StrCat("give --label-columns ", column,
+                                      " if it does, else --label-columns ",
+                                      column - 1)));
+  }
+
+  // The entries are people's data. Whatever they look like, they are read as
+  // declared: a question about them would let one person's row decide D
+  // (docs/privacy.md, section 2).
+  void NoteNames() const {
+    if (LayoutIsDeclared() || !options_.note) return;
+    const auto names = FindNamesByEntries(values_, entries_.size());
+    if (!names.has_value()) return;
+    options_.note(absl::StrCat(
+        "Column ", FieldNumber(entries_[names->column]),
+        " is read as data, because neither the header nor a flag calls it "
+        "names, but it could be names (",
+        names->why, "): see \"Columns of names\" in docs/data.md"));
   }
 
   InputFile& input_;

@@ -43,6 +43,9 @@ EvaluateOptions OptionsOf(const EvaluateFlags& flags) {
   options.outliers = flags.outliers == "on"     ? OutlierChoice::kOn
                      : flags.outliers == "both" ? OutlierChoice::kBoth
                                                 : OutlierChoice::kOff;
+  options.note = [](const std::string& sentence) {
+    absl::FPrintF(stderr, "dpnmf-lab: note: %s.\n", sentence);
+  };
   return options;
 }
 

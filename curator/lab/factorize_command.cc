@@ -62,6 +62,9 @@ absl::StatusOr<std::unique_ptr<Dataset>> Load(const FactorizeFlags& flags) {
   options.format = MatrixFormatOfName(flags.format_in).value();
   options.array = flags.array;
   options.interrupted = Interrupted;
+  options.note = [](const std::string& sentence) {
+    absl::FPrintF(stderr, "dpnmf-lab: note: %s.\n", sentence);
+  };
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,
       LoadMatrix(flags.input, flags.users == "rows", options));

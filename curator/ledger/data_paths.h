@@ -1,6 +1,6 @@
-// Where the curator's state is: the ledger and its anchor, releases and the
-// audit log, by the data directory and the flags. One place, so that every
-// subcommand finds and refuses the same.
+// Places of the curator's state: the ledger and its anchor, releases, the audit
+// log and used tokens, by the data directory and the flags. One place, so that
+// every subcommand finds and refuses the same.
 #ifndef DPNMF_CURATOR_LEDGER_DATA_PATHS_H_
 #define DPNMF_CURATOR_LEDGER_DATA_PATHS_H_
 
@@ -29,6 +29,11 @@ inline std::string ReleaseDirectory(const std::string& data_dir) {
 // Who asked what, in lines of JSON (common/base/audit_log.h).
 inline std::string AuditFile(const std::string& data_dir) {
   return data_dir + "/audit.jsonl";
+}
+// Tells used tokens after a restart (curator/recommend/token.h). No part of a
+// backup: it would be older than tokens that were used since.
+inline std::string TokenExpiryFile(const std::string& data_dir) {
+  return data_dir + "/token-expiry.json";
 }
 // Holds anchor.json unless the operator names another directory, which should
 // lie on another volume: DATA_DIR.anchor, beside the data directory (also if

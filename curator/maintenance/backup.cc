@@ -22,6 +22,7 @@
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
 #include "curator/import/fingerprint.h"
+#include "curator/import/import_steps.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "nlohmann/json.hpp"
@@ -114,11 +115,20 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
+// Tells locks, and drafts that their writers rename or remove when they are
+// done: imports that may yet be refused (kDraftPrefix), files of StagedFile and
+// ReplaceDurably.
+bool IsUnfinished(const fs::path& path) {
+  return path.filename() == kImportLock || path.extension() == ".new" ||
+         path.extension() == ".partial" ||
+         path.filename().string().starts_with(kDraftPrefix);
+}
+
 // What is copied besides the ledger: data sets, the parts of data sets that are
-// on this machine, releases, the people of
-// published tables, the keys of the fingerprints and the receipts (with another
-// one analysts would take no release) and the audit log; no locks and nothing
-// unfinished. Symbolic links are followed.
+// on this machine, releases, the people of published tables, the keys of the
+// fingerprints and the receipts (with another one analysts would take no
+// release) and the audit log; no locks and nothing unfinished. Symbolic links
+// are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;
@@ -135,8 +145,11 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
         path == "publications" || path == kKeyFile || path == "receipt.key" ||
         path == "receipt.pub" || path.starts_with("audit.jsonl") ||
         path == "evaluations.log";
-    if (!is_ours) at.disable_recursion_pending();
-    if (!is_ours || at->path().extension() == ".new") continue;
+    DPNMF_FAILPOINT("entry-found");
+    if (!is_ours || IsUnfinished(at->path())) {
+      at.disable_recursion_pending();
+      continue;
+    }
     std::error_code unseen;
     const fs::file_type type = at->status(unseen).type();
     if (type != fs::file_type::regular) {
@@ -347,6 +360,7 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
       takes[name] = HasRowsOf(audit, DatasetDirectory(data_dir, name));
     return !takes[name];
   });
+  DPNMF_FAILPOINT("files-chosen");
   for (const std::string& path : paths) {
     DPNMF_RETURN_IF_ERROR(
         CopyFile(fs::path(data_dir) / path, fs::path(output) / path));

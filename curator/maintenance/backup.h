@@ -40,7 +40,8 @@ inline constexpr char kUnkeyedBackup[] =
 // meanwhile. The ledger is copied first, in one snapshot, and verified;
 // releases that are made later come along or not, which is the same to their
 // rows as a crash. A data set that gets its name after the ledger was copied is
-// left out: the copy may lack its rows. A directory without data sets may have
+// left out: the copy may lack its rows. So are locks and what is unfinished,
+// such as the draft of an import. A directory without data sets may have
 // no fingerprint.key yet: the backup gets one of its own. Symbolic links are
 // followed: the backup contains what they lead to. ALREADY_EXISTS
 // "backup-exists"; FAILED_PRECONDITION "backup-name-malformed" if a file's name

@@ -7,7 +7,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/base/log.h"
+#include "common/base/read_file.h"
 #include "common/base/system_seconds.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
@@ -73,6 +76,16 @@ bool IsHeader(const Json& header) {
          Text(header, "typ", 1, 64) == kType;
 }
 
+// The field as seconds since 1970, as many as no sum takes out of range;
+// nothing otherwise.
+std::optional<std::int64_t> Seconds(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_number_unsigned() ||
+      found->get<std::uint64_t>() >= (std::uint64_t{1} << 62))
+    return std::nullopt;
+  return found->get<std::int64_t>();
+}
+
 std::optional<TokenClaims> ClaimsOf(const Json& json) {
   for (const auto& [name, value] : json.items()) {
     const bool known = name == "sub" || name == "aud" || name == "exp" ||
@@ -82,14 +95,35 @@ std::optional<TokenClaims> ClaimsOf(const Json& json) {
   std::optional<std::string> person = Text(json, "sub", 1, kLongestPerson);
   std::optional<std::string> audience = Text(json, "aud", 1, kLongestPerson);
   std::optional<std::string> nonce = Text(json, "jti", kLeastNonce, kMostNonce);
-  const auto expires = json.find("exp");
-  // A whole number of seconds that no sum below takes out of range.
-  const bool has_time =
-      expires != json.end() && expires->is_number_unsigned() &&
-      expires->get<std::uint64_t>() < (std::uint64_t{1} << 62);
-  if (!person || !audience || !nonce || !has_time) return std::nullopt;
-  return TokenClaims{std::move(*person), std::move(*audience),
-                     expires->get<std::int64_t>(), std::move(*nonce)};
+  const std::optional<std::int64_t> expires = Seconds(json, "exp");
+  if (!person || !audience || !nonce || !expires) return std::nullopt;
+  return TokenClaims{std::move(*person), std::move(*audience), *expires,
+                     std::move(*nonce)};
+}
+
+// ---- The file of the latest expiry
+
+constexpr std::uint64_t kExpiryFormat = 1;
+
+std::string ExpiryText(std::int64_t expires) {
+  const Json json = {{"format", kExpiryFormat}, {"latest_expiry", expires}};
+  return json.dump() + "\n";
+}
+
+// 0 if there is no file.
+absl::StatusOr<std::int64_t> ReadExpiry(const std::string& path) {
+  const auto text = ReadFile(path, kSettingsFileLimit);
+  if (absl::IsNotFound(text.status())) return 0;
+  DPNMF_RETURN_IF_ERROR(text.status());
+  const std::optional<Json> json = ObjectOf(*text);
+  const auto expires = json ? Seconds(*json, "latest_expiry") : std::nullopt;
+  if (expires && *text == ExpiryText(*expires)) return *expires;
+  return Refusal(
+      absl::StatusCode::kDataLoss, "token-expiry-damaged",
+      absl::StrCat("`", path,
+                   "`, which tells used tokens after a restart, is damaged or "
+                   "of another version: let the system that signs tokens take "
+                   "a new key, and remove the file."));
 }
 
 }  // namespace
@@ -139,13 +173,21 @@ absl::StatusOr<TokenClaims> ReadToken(std::string_view token,
   return *std::move(claims);
 }
 
-TokenGate::TokenGate(Options options)
-    : options_([&] {
-        if (!options.unix_seconds) options.unix_seconds = SystemSeconds;
-        return std::move(options);
-      }()),
+absl::StatusOr<std::unique_ptr<TokenGate>> TokenGate::Create(Options options) {
+  if (!options.unix_seconds) options.unix_seconds = SystemSeconds;
+  DPNMF_ASSIGN_OR_RETURN(const std::int64_t recorded,
+                         ReadExpiry(options.expiry_file));
+  // The start counts if the file is lost: a token that passed before expires
+  // within 60 seconds of it.
+  const std::int64_t earlier =
+      std::max(recorded, options.unix_seconds() + kLongestTokenSeconds);
+  return std::unique_ptr<TokenGate>(new TokenGate(std::move(options), earlier));
+}
+
+TokenGate::TokenGate(Options options, std::int64_t earlier_expiry)
+    : options_(std::move(options)),
       now_(options_.unix_seconds()),
-      start_(now_) {}
+      earlier_expiry_(earlier_expiry) {}
 
 absl::StatusOr<TokenClaims> TokenGate::Pass(std::string_view token) {
   DPNMF_ASSIGN_OR_RETURN(TokenClaims claims, ReadToken(token, options_.key));
@@ -173,13 +215,28 @@ absl::Status TokenGate::CheckTimes(const TokenClaims& claims) {
                    "The token expires more than 60 seconds from now: sign "
                    "shorter ones, and compare the clocks of the two machines.");
   }
-  // Every token that an earlier process let pass expires by then.
-  if (claims.expires <= start_ + kLongestTokenSeconds) {
+  if (claims.expires <= earlier_expiry_) {
     return Refusal(absl::StatusCode::kUnavailable, "token-before-start",
-                   "The service has started within the last minute and cannot "
-                   "know whether the token was used before: ask again in a "
-                   "minute with another token.");
+                   "The service cannot know whether the token was used before "
+                   "the service started: ask again in a minute with another "
+                   "token, and if that is refused as well, compare the clocks "
+                   "of the two machines.");
   }
+  return absl::OkStatus();
+}
+
+absl::Status TokenGate::RecordExpiry(std::int64_t expires) {
+  if (expires <= recorded_expiry_) return absl::OkStatus();
+  const absl::Status written =
+      ReplaceDurably(options_.expiry_file, ExpiryText(expires));
+  if (!written.ok()) {
+    LogError("{}", std::string(written.message()));
+    return Refusal(absl::StatusCode::kUnavailable, "token-unrecorded",
+                   "The service cannot record that the token is used, so the "
+                   "call is refused; the service's operator must look at its "
+                   "log.");
+  }
+  recorded_expiry_ = expires;
   return absl::OkStatus();
 }
 
@@ -202,6 +259,7 @@ absl::Status TokenGate::Remember(const TokenClaims& claims) {
                    "Too many tokens were used within the last minute: ask "
                    "again in a minute.");
   }
+  DPNMF_RETURN_IF_ERROR(RecordExpiry(claims.expires));
   nonces_.insert(claims.nonce);
   expiring_[claims.expires].push_back(claims.nonce);
   return absl::OkStatus();

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -48,32 +49,43 @@ std::string SignToken(const TokenClaims& claims, const SigningKey& key);
 absl::StatusOr<TokenClaims> ReadToken(std::string_view token,
                                       const PublicKey& key);
 
-// Lets each token pass once. Thread-safe.
+// Lets each token pass once, also over restarts. Thread-safe.
 //
-// Nonces are remembered until their token expires, in memory. A process that
-// starts at time s knows none of an earlier one; but whatever an earlier one
-// let pass at some t <= s expires at t + 60 or before, so tokens that expire at
-// s + 60 or before are refused. The clock of the machine must not have been set
-// back in between; within a process it never goes back.
+// Nonces are remembered until their token expires, in memory. What goes over a
+// restart is the latest time at which a token that passed expires: it is on the
+// disk before the token passes, and a process lets pass no token that expires
+// then or earlier. So it does not matter how the clock was set in between, or
+// ahead and back while an earlier process ran. One process at a time has the
+// file. (Without the file, as after a restore, tokens that expire within 60
+// seconds of the start are refused, which suffices if the clock was not set
+// back.)
 class TokenGate {
  public:
   struct Options {
     PublicKey key{};
     std::string audience;
+    // The file that goes over a restart; its directory exists.
+    std::string expiry_file;
     // Tokens that may be alive at once.
     std::size_t most_tokens = 262'144;
     std::function<std::int64_t()> unix_seconds = {};  // default: the system's
   };
-  explicit TokenGate(Options options);
+  // DATA_LOSS "token-expiry-damaged"; UNAVAILABLE "storage-failed".
+  static absl::StatusOr<std::unique_ptr<TokenGate>> Create(Options options);
 
   // UNAUTHENTICATED "token-malformed", "token-signature", "token-audience",
   // "token-expired", "token-lifetime" (it expires too late), "token-reused";
   // UNAVAILABLE "token-before-start" (a later one will pass),
-  // "too-many-tokens". Only a token that passes is remembered.
+  // "too-many-tokens", "token-unrecorded" (the disk's fault, which is logged).
+  // Only a token that passes is remembered.
   absl::StatusOr<TokenClaims> Pass(std::string_view token);
 
  private:
+  TokenGate(Options options, std::int64_t earlier_expiry);
   absl::Status CheckTimes(const TokenClaims& claims)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Puts on the disk that a token which expires then may have passed.
+  absl::Status RecordExpiry(std::int64_t expires)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Remember(const TokenClaims& claims)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -82,7 +94,10 @@ class TokenGate {
   const Options options_;
   Mutex mutex_;
   std::int64_t now_ ABSL_GUARDED_BY(mutex_);  // the latest that was read
-  const std::int64_t start_;
+  // Every token that an earlier process let pass expires by then.
+  const std::int64_t earlier_expiry_;
+  // The one in the file, and 0 while this process has written none.
+  std::int64_t recorded_expiry_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_set<std::string> nonces_ ABSL_GUARDED_BY(mutex_);
   // The same by when their token expires.
   std::map<std::int64_t, std::vector<std::string>> expiring_

@@ -28,12 +28,21 @@ def messages():
         return importlib.import_module("dpnmf.recommend.v1.recommend_pb2")
 
 
+def token_of(flags):
+    if flags.token is not None:
+        return flags.token
+    text = sys.stdin.read() if flags.token_file == "-" else pathlib.Path(flags.token_file).read_text()
+    return text.strip()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", required=True, help="HOST:PORT of --recommend-listen")
     for name in ("ca", "cert", "key"):
         parser.add_argument(f"--{name}", required=True, type=pathlib.Path, help="PEM file")
-    parser.add_argument("--token", required=True)
+    token = parser.add_mutually_exclusive_group(required=True)
+    token.add_argument("--token", help="every user of this machine can read it while the program runs (ps)")
+    token.add_argument("--token-file", metavar="FILE", help="file with the token; - for standard input")
     parser.add_argument("--top", type=int, default=20)
     parser.add_argument("--explain", action="store_true")
     flags = parser.parse_args()
@@ -47,7 +56,7 @@ def main():
             request_serializer=recommend.GetRecommendationsRequest.SerializeToString,
             response_deserializer=recommend.GetRecommendationsReply.FromString)
         request = recommend.GetRecommendationsRequest(
-            token=flags.token, top=flags.top, explain=flags.explain)
+            token=token_of(flags), top=flags.top, explain=flags.explain)
         try:
             reply = get_recommendations(request, timeout=5)
         except grpc.RpcError as error:

@@ -4,6 +4,7 @@
 // is not the operator's passes never.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "common/base/error.h"
 #include "common/ratings/model_file.h"
@@ -12,6 +13,7 @@
 #include "curator/recommend/token.h"
 #include "tests/common/ratings/sample_model.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/one_file.h"
 #include "zlib.h"
 
 namespace dpnmf::fuzz::model_file {
@@ -77,9 +79,13 @@ void TryToken(std::string_view token) {
   options.audience = "films";
   std::int64_t now = kNow - 1;
   options.unix_seconds = [&now] { return now; };
-  curator::TokenGate gate(options);
+  static const OneFile file;
+  options.expiry_file = file.directory() + "/expiry.json";
+  std::filesystem::remove(options.expiry_file);  // of an earlier token
+  const auto gate = curator::TokenGate::Create(options);
+  Demand(gate.ok(), "a gate that does not open");
   now = kNow;
-  const auto claims = gate.Pass(token);
+  const auto claims = (*gate)->Pass(token);
   if (!claims.ok()) {
     DemandRefusal(claims.status());
     Count(ReasonCode(claims.status()));
@@ -88,7 +94,7 @@ void TryToken(std::string_view token) {
   Count("token");
   Demand(token == curator::SignToken(Claims(), Key()),
          "a token that the operator did not sign");
-  Demand(ReasonCode(gate.Pass(token).status()) == "token-reused",
+  Demand(ReasonCode((*gate)->Pass(token).status()) == "token-reused",
          "a token that passes twice");
 }
 

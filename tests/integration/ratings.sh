@@ -90,7 +90,7 @@ says "Film 3"
 lists() { dpnmf-curator recommend --data-dir "$data" --name films "$@"; }
 exits 0 "a list" lists --model "$work/items.npz" --user 7 --explain
 cp "$work/out" "$work/list"
-exits 0 "a list from text" lists --model "$work/items.csv" --user 7 --explain
+exits 0 "a list from text" lists --model "$work/items.csv" --explain --user-file - <<<7
 cmp "$work/out" "$work/list" || fail "the two formats give two lists"
 exits 0 "all lists" lists --model "$work/items.npz" --all --output "$work/lists.csv"
 [ "$(stat -c %a "$work/lists.csv")" = 600 ] || fail "the lists can be read by others"

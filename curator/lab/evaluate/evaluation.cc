@@ -36,6 +36,7 @@ absl::StatusOr<Data> LoadData(const EvaluateOptions& options,
   load.format = options.format;
   load.array = options.array;
   load.feature_names = vocabulary;
+  load.note = options.note;
   DPNMF_ASSIGN_OR_RETURN(
       LoadedMatrix matrix,
       LoadMatrix(options.input, options.users_are_rows, load));

@@ -3,6 +3,7 @@
 #define DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ struct EvaluateOptions {
   std::string save_models;  // directory, or empty
   std::string output;       // directory
   std::string data_dir;     // where the use is recorded; empty: in `output`
+  std::function<void(const std::string&)> note;  // as in LoadOptions
 };
 
 // Overall epsilons, at least one, each in (0, 1000], and delta in (0, 1).

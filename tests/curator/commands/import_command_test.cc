@@ -120,6 +120,17 @@ TEST_F(ImportCommand, AColumnOfNamesIsNotReadAsDataOnAGuess) {
   EXPECT_THAT(Notes(), ::testing::ElementsAre(HasSubstr("entries are all 0")));
 }
 
+// No entry of a person's decides what is asked of the operator.
+TEST_F(ImportCommand, EntriesThatLookLikeNamesAreNotedOnTheOperatorsTerminal) {
+  scratch_.Write("v.csv", "1000,1\n1013,1\n1002,1\n1003,0\n");
+  EXPECT_EQ(Run("import --input v.csv --users rows --dry-run"), kExitOk)
+      << err_;
+  EXPECT_THAT(err_, HasSubstr("note: Column 1 is read as data"));
+  ASSERT_EQ(Import("--delta 1e-6 --format json"), kExitOk) << err_;
+  EXPECT_THAT(Notes(),
+              ::testing::ElementsAre(HasSubstr("integers, no two alike")));
+}
+
 TEST_F(ImportCommand, TheNameOfASecondAccountIsNotDeclared) {
   const std::string flags =
       " --input v.csv --users rows --epsilon 1 --delta 1e-6 --data-dir z";

@@ -16,6 +16,7 @@
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
 #include "common/wire/status.h"
+#include "curator/recommend/token.h"
 #include "dpnmf/recommend/v1/recommend.grpc.pb.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 #include "nlohmann/json.hpp"
@@ -172,6 +173,10 @@ TEST_F(RecommendCommand, WhatDoesNotFitIsRefusedInOneSentence) {
       {"--name films --model items.npz --user u3 --all --output a",
        "flags-conflict", kExitUsage},
       {"--name films --model items.npz --all", "flags-conflict", kExitUsage},
+      {"--name films --model items.npz --user-file a --all --output a.csv",
+       "flags-conflict", kExitUsage},
+      {"--name films --model items.npz --user u3 --user-file a",
+       "flags-conflict", kExitUsage},
       {"--name films --model items.npz --user u3 --output a", "flags-conflict",
        kExitUsage},
       {"--name films --model items.npz --all --output a --format json",
@@ -342,15 +347,56 @@ TEST_F(RecommendPort, HandsOutOnePersonsListAndTouchesNoBudget) {
   EXPECT_THAT(audit, HasSubstr("GetRecommendations"));
   EXPECT_THAT(audit, Not(HasSubstr("u2")));
   EXPECT_THAT(audit, Not(HasSubstr("number ")));
+  EXPECT_TRUE(Exists("z/token-expiry.json"));  // for the next process
   ASSERT_EQ(Run("ledger show --data-dir z"), 0);
   EXPECT_EQ(out_, ledger);
 }
 
 TEST_F(RecommendPort, ATokenIsOfATextThatPasses) {
-  for (const std::string& user : {std::string("''"), std::string(1025, 'u')}) {
-    EXPECT_EQ(Run("token --key token.key --audience films --user " + user),
-              kExitUsage);
-    EXPECT_THAT(err_, HasSubstr("[token-text-invalid]"));
+  const struct {
+    std::string arguments;
+    const char* code;
+  } cases[] = {
+      {"--audience films --user " + std::string(1025, 'u'), "user-malformed"},
+      {"--audience films --user ''", "flags-conflict"},
+      {"--audience films", "flags-conflict"},
+      {"--audience films --user u2 --user-file - </dev/null", "flags-conflict"},
+      {"--audience films --user-file - </dev/null", "user-malformed"},
+      {"--audience films --user-file none", "file-missing"},
+      {"--user u2 --audience ''", "token-text-invalid"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_NE(Run("token --key token.key " + c.arguments), 0) << c.arguments;
+    EXPECT_THAT(err_, HasSubstr(absl::StrCat("[", c.code, "]")));
+    EXPECT_EQ(out_, "");
+  }
+}
+
+// No id stands in a command line that others can read.
+TEST_F(RecommendPort, TheIdComesFromAFileOrFromStandardInput) {
+  const auto public_key = PublicKeyOfPem(ReadAll(Path("token.pub")));
+  ASSERT_TRUE(public_key.has_value());
+  ASSERT_EQ(Recommend("--user u2 --top 4"), 0) << err_;
+  const std::string list = out_;
+  for (const std::string text : {"u2", "u2\n", "u2\r\n"}) {
+    scratch_.Write("who", text);
+    for (const std::string from : {"--user-file who", "--user-file - <who"}) {
+      EXPECT_EQ(Recommend("--top 4 " + from), 0) << err_;
+      EXPECT_EQ(out_, list) << from;
+      ASSERT_EQ(Run("token --key token.key --audience films " + from), 0)
+          << err_;
+      const auto claims =
+          ReadToken(out_.substr(0, out_.find('\n')), *public_key);
+      ASSERT_TRUE(claims.ok()) << claims.status();
+      EXPECT_EQ(claims->person, "u2");
+    }
+  }
+  for (const std::string& text :
+       {std::string("u2\nu3\n"), std::string("u2\n\n"), std::string("\n"),
+        std::string("u\t2\n"), std::string("\xff\n")}) {
+    scratch_.Write("who", text);
+    EXPECT_EQ(Recommend("--user-file who"), kExitUsage);
+    EXPECT_THAT(err_, HasSubstr("[user-malformed]")) << text;
   }
 }
 
@@ -390,6 +436,10 @@ TEST_F(RecommendPort, DoesNotStartWithHalfOfItsFlagsOrAnotherModel) {
     ServeInVain(c.arguments);
     EXPECT_THAT(err_, HasSubstr(absl::StrCat("[", c.code, "]"))) << c.arguments;
   }
+  scratch_.Write("z/token-expiry.json", "{}");
+  ServeInVain(kRecommendFlags);
+  EXPECT_THAT(err_, HasSubstr("[token-expiry-damaged]"));
+  EXPECT_THAT(err_, HasSubstr("z/token-expiry.json"));
   ServeInVain(listen +
               "--recommend-dataset none --recommend-model items.npz "
               "--recommend-token-key token.pub");

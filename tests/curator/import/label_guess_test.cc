@@ -3,8 +3,10 @@
 #include <cmath>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/import/load.h"
 #include "gtest/gtest.h"
@@ -13,22 +15,21 @@
 namespace dpnmf::curator {
 namespace {
 
-bool LooksLikeNames(const std::string& header, const std::vector<float>& values,
-                    std::size_t width) {
-  const auto names = FindNames({header}, values, width);
+bool LooksLikeNames(const std::vector<float>& values, std::size_t width) {
+  const auto names = FindNamesByEntries(values, width);
   return names.has_value() && names->column == 0;
 }
 
 TEST(FindNames, KnowsUsualHeaders) {
-  const std::vector<float> values = {1, 1, 1, 2};
   for (const char* header :
        {"id", "ID", "Person", "patient", "user_id", "Patient ID", "name"}) {
-    EXPECT_TRUE(LooksLikeNames(header, values, 2)) << header;
+    EXPECT_EQ(FindNamesByHeader({header, "a"}), 0u) << header;
   }
   for (const char* header : {"", "code0", "acid", "width", "idle", "names of"})
-    EXPECT_FALSE(LooksLikeNames(header, values, 2)) << header;
-  EXPECT_FALSE(LooksLikeNames("id", values, 1));
-  EXPECT_EQ(FindNames({"a", "user_id"}, values, 2)->column, 1u);
+    EXPECT_EQ(FindNamesByHeader({header, "a"}), std::nullopt) << header;
+  EXPECT_EQ(FindNamesByHeader({"id"}), std::nullopt);
+  EXPECT_EQ(FindNamesByHeader({}), std::nullopt);
+  EXPECT_EQ(FindNamesByHeader({"a", "user_id"}), 1u);
 }
 
 // The first column as told, the second of zeros and ones.
@@ -47,22 +48,21 @@ TEST(FindNames, KnowsDistinctIntegersBesideOthersAtAnyNumberOfRows) {
     return static_cast<float>(1000 + 37 * n % 100);
   };
   for (const int rows : {2, 3, 9, 12})
-    EXPECT_TRUE(LooksLikeNames("", Beside(scattered, rows), 2)) << rows;
-  EXPECT_FALSE(LooksLikeNames("", Beside(scattered, 1), 2));
+    EXPECT_TRUE(LooksLikeNames(Beside(scattered, rows), 2)) << rows;
+  EXPECT_FALSE(LooksLikeNames(Beside(scattered, 1), 2));
   // Too long for a float to tell apart.
-  EXPECT_TRUE(LooksLikeNames("", Beside([](int n) {
-                               return 1234567890.f + static_cast<float>(n * n);
-                             }),
-                             2));
+  EXPECT_TRUE(LooksLikeNames(
+      Beside([](int n) { return 1234567890.f + static_cast<float>(n * n); }),
+      2));
   EXPECT_FALSE(LooksLikeNames(
-      "", Beside([](int n) { return static_cast<float>(n * n % 11); }), 2))
+      Beside([](int n) { return static_cast<float>(n * n % 11); }), 2))
       << "one stands twice";
   EXPECT_FALSE(LooksLikeNames(
-      "", Beside([](int n) { return static_cast<float>(n * n) + 0.5f; }), 2))
+      Beside([](int n) { return static_cast<float>(n * n) + 0.5f; }), 2))
       << "no integers";
   std::vector<float> values = Beside(scattered);
   for (std::size_t i = 1; i < values.size(); i += 2) values[i] = values[i - 1];
-  EXPECT_FALSE(LooksLikeNames("", values, 2)) << "the other is such, too";
+  EXPECT_FALSE(LooksLikeNames(values, 2)) << "the other is such, too";
 }
 
 TEST(FindNames, KnowsAConstantStepWhateverTheOthersAre) {
@@ -71,11 +71,11 @@ TEST(FindNames, KnowsAConstantStepWhateverTheOthersAre) {
     values.push_back(static_cast<float>(n) / 2);  // step 1/2
     values.push_back(static_cast<float>(n * n));  // distinct integers
   }
-  EXPECT_TRUE(LooksLikeNames("", values, 2));
-  EXPECT_TRUE(LooksLikeNames("", {values.begin(), values.begin() + 6}, 2));
+  EXPECT_TRUE(LooksLikeNames(values, 2));
+  EXPECT_TRUE(LooksLikeNames({values.begin(), values.begin() + 6}, 2));
   // Two rows always have one, and a constant is no name.
-  EXPECT_FALSE(LooksLikeNames("", {0.5f, 1, 1, 1}, 2));
-  EXPECT_FALSE(LooksLikeNames("", {1, 1, 1, 2, 1, 4}, 2));
+  EXPECT_FALSE(LooksLikeNames({0.5f, 1, 1, 1}, 2));
+  EXPECT_FALSE(LooksLikeNames({1, 1, 1, 2, 1, 4}, 2));
   // In another column few rows may have one by chance.
   const auto swapped = [&](int rows) {
     std::vector<float> other;
@@ -83,7 +83,7 @@ TEST(FindNames, KnowsAConstantStepWhateverTheOthersAre) {
       other.push_back(static_cast<float>(n % 3 == 0) / 3);
       other.push_back(static_cast<float>(n) / 2);
     }
-    return FindNames({}, other, 2);
+    return FindNamesByEntries(other, 2);
   };
   EXPECT_FALSE(swapped(9).has_value());
   ASSERT_TRUE(swapped(10).has_value());
@@ -96,7 +96,7 @@ std::string Message(const std::string& text, const LoadOptions& options) {
   return matrix.ok() ? "" : std::string(matrix.status().message());
 }
 
-TEST(LoadMatrix, RefusesANumberedColumnUnlessToldWhatItIs) {
+TEST(LoadMatrix, RefusesAColumnThatTheHeaderCallsAnIdUnlessToldWhatItIs) {
   const std::string text = "person,a,b\n1000,1,0\n1001,1,2\n";
   LoadOptions options;
   const std::string refused = Message(text, options);
@@ -234,6 +234,53 @@ TEST(LoadMatrix, NoSingleRowDecidesHowManyFeaturesThereAre) {
   EXPECT_EQ(FeaturesOf(",a,b\nann,1,2\n", {}, &code), 2u) << code;
   EXPECT_EQ(FeaturesOf("a,b\nann,1,2\n", {}, &code), 2u) << code;
   EXPECT_EQ(FeaturesOf(",a,b\n17,1,2\n", {}, &code), 2u) << code;
+}
+
+// No entry decides whether the operator is asked for a flag that changes D: the
+// question would be a public fact.
+TEST(LoadMatrix, EntriesThatLookLikeNamesAreReadAndNoted) {
+  std::string ids;
+  for (int n = 0; n < 12; ++n)
+    absl::StrAppend(&ids, 1000 + 37 * n % 100, ",", n % 2, ",0\n");
+  const std::string steps = "0.5,1,1\n1,1,0\n1.5,0,1\n";
+  for (const auto& [rows, why] : {std::pair(ids, "integers, no two alike"),
+                                  std::pair(steps, "a constant step")}) {
+    for (const std::string header : {"", "a,b,c\n"}) {
+      // The first person's row, replaced by one that is like the second's or
+      // has no whole number.
+      for (const std::string replaced : {"", "1037,0,0\n", "0.25,0,0\n"}) {
+        const std::string text =
+            header + (replaced.empty()
+                          ? rows
+                          : replaced + rows.substr(rows.find('\n') + 1));
+        LoadOptions options;
+        options.header = !header.empty();
+        std::vector<std::string> notes;
+        options.note = [&](const std::string& note) { notes.push_back(note); };
+        std::string code;
+        EXPECT_EQ(FeaturesOf(text, options, &code), 3u) << code << text;
+        if (!replaced.empty()) continue;
+        ASSERT_EQ(notes.size(), 1u) << text;
+        EXPECT_NE(notes[0].find("Column 1"), std::string::npos) << notes[0];
+        EXPECT_NE(notes[0].find(why), std::string::npos) << notes[0];
+        // A declared layout is not remarked on.
+        options.label_columns = 1;
+        EXPECT_EQ(FeaturesOf(text, options, &code), 2u) << code;
+        EXPECT_EQ(notes.size(), 1u);
+      }
+    }
+  }
+}
+
+// A header is asked about before any row below the first is read: whatever the
+// rows are, the answer is the same.
+TEST(LoadMatrix, NoRowDecidesWhetherAHeaderIsAskedAbout) {
+  for (const std::string rows : {"1000,1,0\n1001,1,2\n", "1000,1,0\n1000,1,2\n",
+                                 "0.5,1,0\n7,1,2\n", "1000,1,0\n7,x,2\n"}) {
+    std::string code;
+    FeaturesOf("person,a,b\n" + rows, {}, &code);
+    EXPECT_EQ(code, "input-ambiguous") << rows;
+  }
 }
 
 // Whatever one row is replaced by, a file that is read has the same D.

@@ -1,4 +1,5 @@
 // dpnmf-lab as an operator types it.
+#include "absl/strings/str_cat.h"
 #include "common/base/exit_code.h"
 #include "tests/curator/commands/terminal.h"
 
@@ -40,6 +41,22 @@ TEST_F(LabCommands, FactorizeWritesNpyAlone) {
   EXPECT_THAT(err_, HasSubstr("[directory-not-found]"));
   EXPECT_EQ(Run(factorize + "f.npy"), kExitOk) << err_;
   EXPECT_TRUE(Exists("f.npy"));
+}
+
+TEST_F(LabCommands, EntriesThatLookLikeNamesAreNoted) {
+  std::string ids;
+  for (int i = 0; i < 80; ++i)
+    absl::StrAppend(&ids, 1000 + i * 7 % 97, ",", i / 2 % 2, "\n");
+  scratch_.Write("ids.csv", ids);
+  const std::string more = " --input ids.csv --users rows --rank 1 ";
+  for (const std::string& line :
+       {"factorize" + more + "--iterations 2 --output f.npy",
+        "evaluate" + more +
+            "--epsilon 1 --public --mechanism mean --repeats 1 "
+            "--output done"}) {
+    EXPECT_EQ(Run(line), kExitOk) << err_;
+    EXPECT_THAT(err_, HasSubstr("dpnmf-lab: note: Column 1 is read as data"));
+  }
 }
 
 TEST_F(LabCommands, AReportIsReplacedOnlyByForce) {

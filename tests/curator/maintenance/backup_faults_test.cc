@@ -1,10 +1,13 @@
 // What happens while a backup is made.
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/base/failpoint.h"
 #include "curator/import/import.h"
@@ -20,10 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string_view where;
+int earlier_times = 0;  // of `where`, which pass
 std::function<void()> in_between;
 
 void Reach(const char* place) {
-  if (place != where || !in_between) return;
+  if (place != where || !in_between || earlier_times-- > 0) return;
   const std::function<void()> once = std::exchange(in_between, nullptr);
   once();
 }
@@ -57,6 +61,15 @@ absl::Status Take(const Scratch& scratch, Ledger* ledger,
   return Import(options).status();
 }
 
+// Files, not directories, by their paths in it.
+std::set<std::string> FilesIn(const std::string& directory) {
+  std::set<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory))
+    if (entry.is_regular_file())
+      files.insert(entry.path().lexically_relative(directory));
+  return files;
+}
+
 // Of a data directory with the data set jan, while feb is imported.
 class BackupFaults : public testing::Test {
  protected:
@@ -71,6 +84,7 @@ class BackupFaults : public testing::Test {
   void MakeWhileFebComesAt(const char* point) {
     absl::Status taken = absl::UnknownError("was not tried");
     where = point;
+    earlier_times = 0;
     in_between = [&] { taken = Take(scratch_, ledger_.get(), "feb"); };
     failpoint::on_reach = Reach;
     const auto made = MakeBackup(data_dir_, copy_);
@@ -80,7 +94,17 @@ class BackupFaults : public testing::Test {
     ASSERT_TRUE(CheckBackup(copy_, "").ok());
   }
 
+  // Files of imports of a data set and of a part that are under way.
+  void WriteDrafts() const {
+    for (const std::string& draft : drafts_) {
+      fs::create_directories(data_dir_ + draft);
+      std::ofstream(data_dir_ + draft + "/values.npy") << "people";
+    }
+  }
+
   const Scratch scratch_;
+  const std::vector<std::string> drafts_ = {"/datasets/.import-77",
+                                            "/parts/mar/.import-77"};
   const std::string data_dir_ = scratch_.path() + "/data";
   const std::string copy_ = scratch_.path() + "/one";
   std::unique_ptr<Ledger> ledger_;
@@ -105,6 +129,56 @@ TEST_F(BackupFaults, ADataSetThatComesBeforeTheLedgersCopyIsIncluded) {
   ASSERT_NO_FATAL_FAILURE(MakeWhileFebComesAt("files-listed"));
   EXPECT_TRUE(fs::exists(copy_ + "/datasets/feb/dataset.json"));
   EXPECT_TRUE(fs::exists(copy_ + "/datasets/feb/people.bin"));
+}
+
+// An import that is under way may be refused, and its people with it.
+TEST_F(BackupFaults, LocksAndWhatIsUnfinishedAreLeftOut) {
+  const std::string part = data_dir_ + "/parts/mar/1-2";
+  fs::create_directories(part);
+  for (const std::string& finished : {part + "/values.npy", part + ".part"})
+    std::ofstream(finished) << "people";
+  std::set<std::string> finished = FilesIn(data_dir_);
+  std::erase_if(finished, [](const std::string& file) {
+    return file == "datasets/.lock" || file.starts_with("ledger/");
+  });
+  finished.insert({"ledger/ledger.sqlite", "manifest.json"});
+  WriteDrafts();
+  for (const std::string& file :
+       {part + ".part.77.partial", part + "/values.npy.new",
+        data_dir_ + "/datasets/jan/people.bin.77.partial"})
+    std::ofstream(file) << "people";
+  ASSERT_TRUE(fs::exists(data_dir_ + "/datasets/.lock"));
+  const auto made = MakeBackup(data_dir_, copy_);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(FilesIn(copy_), finished);
+  EXPECT_TRUE(CheckBackup(copy_, "").ok());
+}
+
+// The rename comes at each entry that the backup lists, and when it has listed
+// all.
+TEST_F(BackupFaults, ADraftThatIsRenamedMeanwhileFailsNoBackup) {
+  for (const char* const point : {"entry-found", "files-chosen"}) {
+    bool renamed = true;
+    for (int entry = 0; renamed; ++entry) {
+      WriteDrafts();
+      where = point;
+      earlier_times = entry;
+      in_between = [&] {
+        fs::rename(data_dir_ + drafts_[0], data_dir_ + "/datasets/mar");
+        fs::rename(data_dir_ + drafts_[1], data_dir_ + "/parts/mar/1-2");
+      };
+      failpoint::on_reach = Reach;
+      const auto made = MakeBackup(data_dir_, copy_);
+      failpoint::on_reach = nullptr;
+      renamed = in_between == nullptr;
+      EXPECT_TRUE(renamed || entry > 0) << point;
+      ASSERT_TRUE(made.ok()) << point << " " << entry << ": " << made.status();
+      ASSERT_TRUE(CheckBackup(copy_, "").ok()) << point << " " << entry;
+      for (const std::string& path :
+           {copy_, data_dir_ + "/datasets/mar", data_dir_ + "/parts"})
+        fs::remove_all(path);
+    }
+  }
 }
 
 }  // namespace

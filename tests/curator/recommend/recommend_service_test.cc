@@ -57,7 +57,8 @@ class RecommendServiceTest : public ::testing::Test {
     tokens.key = key_.public_key();
     tokens.audience = "films";
     tokens.unix_seconds = [this] { return now_.load(); };
-    gate_.emplace(std::move(tokens));
+    tokens.expiry_file = directory_ + "/expiry.json";
+    gate_ = TokenGate::Create(std::move(tokens)).value();
     RecommendServiceOptions options;
     options.dataset = data_.get();
     options.recommender = &recommender_;
@@ -66,7 +67,7 @@ class RecommendServiceTest : public ::testing::Test {
       if (person == "bob") return 1;
       return std::nullopt;
     };
-    options.tokens = &*gate_;
+    options.tokens = gate_.get();
     options.access = access_.get();
     options.identify = PeerIdentities;
     options.observers.audit = audit_.get();
@@ -155,7 +156,7 @@ class RecommendServiceTest : public ::testing::Test {
   Recommender recommender_;
   std::unique_ptr<AccessControl> access_;
   std::unique_ptr<AuditLog> audit_;
-  std::optional<TokenGate> gate_;
+  std::unique_ptr<TokenGate> gate_;
   std::shared_ptr<grpc::Service> service_;
   std::unique_ptr<RpcServer> server_;
 };

@@ -1,9 +1,15 @@
 #include "curator/recommend/token.h"
 
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -14,15 +20,22 @@ class Tokens : public ::testing::Test {
  protected:
   Tokens() : key_(SigningKey::Generate()), now_(kFirstSecond) { Restart(); }
 
-  // A process that ends and starts again: nothing but the clock goes on.
+  // A process that ends and starts again: the clock goes on, and the file is
+  // there.
   void Restart(std::size_t most_tokens = 1000) {
+    gate_ = Create(most_tokens).value();
+  }
+  absl::StatusOr<std::unique_ptr<TokenGate>> Create(
+      std::size_t most_tokens = 1000) {
     TokenGate::Options options;
     options.key = key_.public_key();
     options.audience = "films";
+    options.expiry_file = ExpiryFile();
     options.most_tokens = most_tokens;
     options.unix_seconds = [this] { return now_; };
-    gate_.emplace(std::move(options));
+    return TokenGate::Create(std::move(options));
   }
+  std::string ExpiryFile() const { return scratch_.path() + "/expiry.json"; }
 
   TokenClaims Claims(const std::string& nonce = "0123456789abcdef") const {
     return {"ann", "films", now_ + kLongestTokenSeconds, nonce};
@@ -56,9 +69,10 @@ class Tokens : public ::testing::Test {
     return Signed(R"({"alg":"EdDSA","typ":"dpnmf-recommend+jwt"})", claims);
   }
 
+  const Scratch scratch_;
   SigningKey key_;
   std::int64_t now_;
-  std::optional<TokenGate> gate_;
+  std::unique_ptr<TokenGate> gate_;
 };
 
 TEST_F(Tokens, ATokenPassesOnce) {
@@ -189,6 +203,99 @@ TEST_F(Tokens, NoTokenPassesTwiceOverARestart) {
       EXPECT_TRUE(result == "token-before-start" || result == "token-expired")
           << pause << " " << later << " " << result;
     }
+  }
+}
+
+// The clock jumps ahead, as that of the system that signs does, a token passes,
+// and the clock is set right: within the process, before the next one, or while
+// the next one runs.
+TEST_F(Tokens, NoTokenPassesTwiceIfTheClockJumpsAheadAndReturns) {
+  for (const int restarts_after : {0, 1, 300}) {
+    now_ += 1000;
+    Restart();
+    now_ += 500;
+    const TokenClaims used = Claims();
+    ASSERT_EQ(Pass(used), "ann");
+    now_ -= 300;
+    if (restarts_after == 0) Restart();
+    for (int later = 0; later < 400; ++later, ++now_) {
+      const std::string result = Pass(used);
+      EXPECT_NE(result, "ann") << restarts_after << " " << later;
+      if (later == restarts_after) Restart();
+    }
+    // Once that time is over, tokens pass again.
+    EXPECT_EQ(Pass(Claims(absl::StrCat("another-nonce-of-", restarts_after))),
+              "ann");
+  }
+}
+
+// A clock alone that was ahead makes nobody wait: no token could pass.
+TEST_F(Tokens, AClockThatWasAheadAloneIsForgottenByARestart) {
+  const TokenClaims claims = Claims();
+  now_ += 1000;
+  EXPECT_EQ(Pass(claims), "token-expired");
+  now_ -= 1000;
+  EXPECT_EQ(Pass(claims), "token-expired");
+  Restart();
+  now_ += 1;
+  EXPECT_EQ(Pass(Claims()), "ann");
+}
+
+// The expiry is on the disk before the token passes, for the latest of all.
+TEST_F(Tokens, TheLatestExpiryOfTokensThatPassedIsInAPrivateFile) {
+  const auto recorded = [this]() -> std::int64_t {
+    return nlohmann::json::parse(ReadAll(ExpiryFile()))["latest_expiry"];
+  };
+  now_ += 1;
+  TokenClaims claims = Claims();
+  claims.audience = "books";
+  EXPECT_EQ(Pass(claims), "token-audience");
+  EXPECT_FALSE(std::filesystem::exists(ExpiryFile()));
+  const std::int64_t latest = now_ + kLongestTokenSeconds;
+  EXPECT_EQ(Pass(Claims()), "ann");
+  EXPECT_EQ(recorded(), latest);
+  now_ += 10;
+  claims = Claims("another-nonce-of-16");
+  claims.expires = latest + 5;
+  EXPECT_EQ(Pass(claims), "ann");
+  EXPECT_EQ(recorded(), latest + 5);
+  claims = Claims("a-third-nonce-of-16");
+  claims.expires = latest + 1;
+  EXPECT_EQ(Pass(claims), "ann");
+  EXPECT_EQ(recorded(), latest + 5);
+  EXPECT_EQ(std::filesystem::status(ExpiryFile()).permissions(),
+            std::filesystem::perms(0600));
+  EXPECT_EQ(ReadAll(ExpiryFile()).find("ann"), std::string::npos);
+}
+
+TEST_F(Tokens, ATokenWhoseExpiryCannotBeWrittenIsRefusedAndNotUsedUp) {
+  now_ += 1;
+  const TokenClaims claims = Claims();
+  std::filesystem::create_directory(ExpiryFile());
+  const auto refused = gate_->Pass(SignToken(claims, key_));
+  EXPECT_EQ(ReasonCode(refused.status()), "token-unrecorded");
+  // Paths are for the operator's log.
+  EXPECT_EQ(refused.status().message().find(scratch_.path()),
+            absl::string_view::npos);
+  std::filesystem::remove(ExpiryFile());
+  EXPECT_EQ(Pass(claims), "ann");
+}
+
+TEST_F(Tokens, AFileThatIsNotWholeOrOfAnotherVersionIsRefused) {
+  now_ += 1;
+  ASSERT_EQ(Pass(Claims()), "ann");
+  const std::string text = ReadAll(ExpiryFile());
+  ASSERT_TRUE(Create().ok());
+  for (const std::string& other :
+       {std::string(), text.substr(0, text.size() / 2), text + text,
+        std::string("{\"format\":2,\"latest_expiry\":1800000061}\n"),
+        std::string("{\"format\":1,\"latest_expiry\":-1}\n"),
+        std::string("{\"format\":1}\n"), std::string("[]\n")}) {
+    std::ofstream(ExpiryFile()) << other;
+    const auto gate = Create();
+    EXPECT_EQ(ReasonCode(gate.status()), "token-expiry-damaged") << other;
+    EXPECT_NE(gate.status().message().find(ExpiryFile()),
+              absl::string_view::npos);
   }
 }
 
