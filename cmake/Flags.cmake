@@ -22,8 +22,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND DPNMF_SANITIZE)
   add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)  # false reports of g++ 12 (bug 105651)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # The compiler collects its garbage only above half a gigabyte (docs/decisions/0008-building.md).
-  add_compile_options("SHELL:--param ggc-min-heapsize=524288")
+  # The compiler collects its garbage only above 1.5 GB (docs/decisions/0008-building.md).
+  add_compile_options("SHELL:--param ggc-min-heapsize=1572864")
 endif()
 if(DPNMF_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
