@@ -86,12 +86,14 @@ endforeach()
 
 define_property(TARGET PROPERTY DPNMF_LAYER)
 
-# dpnmf_compile_together(TARGET [a.cc ...]): all files of the target but these, and
-# but those with failpoints, whose twins compile them again (tests have no twins).
-# One made file includes them, by their paths below the include
-# root: it has the same text in every tree, so that ccache finds it in each without
-# preprocessing it (UNITY_BUILD of CMake writes absolute paths).
+# dpnmf_compile_together(TARGET [ALONE a.cc ...] [COMPUTES b.cc ...]): all files of the
+# target but those after ALONE, and but those with failpoints, whose twins compile them
+# again (tests have no twins). Those after COMPUTES are a second group, without DPNMF_COLD.
+# One made file includes a group, by their paths below the include root: it has the same
+# text in every tree, so that ccache finds it in each without preprocessing it
+# (UNITY_BUILD of CMake writes absolute paths).
 function(dpnmf_compile_together name)
+  cmake_parse_arguments(ARG "" "" "ALONE;COMPUTES" ${ARGN})
   if(DPNMF_COMPILE_ALONE)
     return()
   endif()
@@ -103,33 +105,42 @@ function(dpnmf_compile_together name)
   endif()
   set(alone)
   set(together)
+  set(computes)
   foreach(source ${sources})
     get_filename_component(file ${source} ABSOLUTE BASE_DIR ${folder})
     set(lines)
-    if(NOT source MATCHES "TARGET_OBJECTS" AND NOT source IN_LIST ARGN AND NOT file MATCHES "^${CMAKE_BINARY_DIR}/")
+    if(NOT source MATCHES "TARGET_OBJECTS" AND NOT source IN_LIST ARG_ALONE AND NOT file MATCHES "^${CMAKE_BINARY_DIR}/")
       if(NOT layer STREQUAL test)
         file(STRINGS ${file} lines REGEX "#include \"common/base/failpoint.h\"")
       endif()
       if(NOT lines)
         file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${file})
-        list(APPEND together ${path})
+        if(source IN_LIST ARG_COMPUTES)
+          list(APPEND computes ${path})
+        else()
+          list(APPEND together ${path})
+        endif()
         continue()
       endif()
     endif()
     list(APPEND alone ${source})
   endforeach()
-  list(LENGTH together count)
-  if(count LESS 2)
-    return()
-  endif()
-  list(TRANSFORM together REPLACE "(.+)" "#include \"\\1\"\n")
-  list(JOIN together "" text)
-  set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_together.cc)
-  file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
-  if(DPNMF_TOGETHER_IS_COLD)
-    set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS "${DPNMF_COLD}")
-  endif()
-  list(APPEND alone ${made})
+  foreach(group together computes)
+    list(LENGTH ${group} count)
+    if(count EQUAL 1)
+      list(APPEND alone ${CMAKE_SOURCE_DIR}/${${group}})
+    elseif(count GREATER 1)
+      set(text ${${group}})
+      list(TRANSFORM text REPLACE "(.+)" "#include \"\\1\"\n")
+      list(JOIN text "" text)
+      set(made ${CMAKE_CURRENT_BINARY_DIR}/${name}_${group}.cc)
+      file(CONFIGURE OUTPUT ${made} CONTENT "${text}" @ONLY)
+      if(DPNMF_TOGETHER_IS_COLD AND group STREQUAL together)
+        set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS "${DPNMF_COLD}")
+      endif()
+      list(APPEND alone ${made})
+    endif()
+  endforeach()
   set_property(TARGET ${name} PROPERTY SOURCES ${alone})
   # A local variable may have the name of another file's constant, and a class of a
   # file members from its unnamed namespace. __FILE__ is the same in each tree, for ccache.
@@ -138,14 +149,14 @@ function(dpnmf_compile_together name)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER [COLD]] [ALONE b.cc ...])
+# dpnmf_library(NAME LAYER layer SOURCES a.cc ... DEPS targets ... [TOGETHER [COLD]] [COMPUTES b.cc ...] [ALONE c.cc ...])
 # TOGETHER: its files are compiled together, except for those after ALONE. COLD: these files
-# wait, and are compiled with DPNMF_COLD; those after ALONE compute. The files of a folder that
+# wait, and are compiled with DPNMF_COLD; those after COMPUTES and ALONE compute. The files of a folder that
 # compiles with DPNMF_COLD are compiled together too. The kernels and sums of curator/factor are
 # compiled alone: a product and a sum may round once or twice, by what the compiler sees at
 # once. Not so under sanitizers, which promise no bits.
 function(dpnmf_library name)
-  cmake_parse_arguments(ARG "TOGETHER;COLD" "LAYER" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER;COLD" "LAYER" "SOURCES;DEPS;COMPUTES;ALONE" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
     set(scope PUBLIC)
@@ -162,7 +173,7 @@ function(dpnmf_library name)
   get_directory_property(options COMPILE_OPTIONS)
   if(ARG_SOURCES AND (ARG_TOGETHER OR DPNMF_SANITIZE OR DPNMF_COLD IN_LIST options))
     set(DPNMF_TOGETHER_IS_COLD ${ARG_COLD})
-    dpnmf_compile_together(${name} ${ARG_ALONE})
+    dpnmf_compile_together(${name} ALONE ${ARG_ALONE} COMPUTES ${ARG_COMPUTES})
   endif()
 endfunction()
 
@@ -212,7 +223,7 @@ find_program(DPNMF_GOLD ld.gold)
 function(dpnmf_test_program name)
   cmake_parse_arguments(ARG "COMPUTES" "" "SOURCES;DEPS;ALONE" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  dpnmf_compile_together(${name} ${ARG_ALONE})
+  dpnmf_compile_together(${name} ALONE ${ARG_ALONE})
   if(ARG_COMPUTES)
     target_compile_options(${name} PRIVATE -O1)
   else()
