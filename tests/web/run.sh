@@ -62,5 +62,6 @@ analyst_port=${DPNMF_WEB_SERVER##*:}
 start_analyst || fail "the analyst does not come back"
 disown -a
 pages operator_test.py
+pages reports_test.py
 echo "$passed passed, $failed failed"
 [ $failed = 0 ] && [ $passed -gt 0 ]
