@@ -1,12 +1,12 @@
 #include "common/web/door.h"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
+#include <sys/random.h>
 
-#include <array>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -18,11 +18,24 @@
 namespace dpnmf {
 namespace {
 
-std::string NewSecret() {
-  std::array<std::uint8_t, 32> bytes;
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
+constexpr char kCookieName[] = "dpnmf_web";
+constexpr char kKeyCall[] = "/api/key";
+constexpr std::size_t kNameBytes = 16;
+constexpr std::size_t kSecretBytes = 32;
+
+// Random bytes of the operating system, in hexadecimal digits, lower case.
+std::string NewSecret(std::size_t size) {
+  std::vector<std::uint8_t> bytes(size);
+  // Up to 256 bytes come whole.
+  if (getrandom(bytes.data(), size, 0) != static_cast<ssize_t>(size))
     std::abort();
   return HexOf(bytes);
+}
+
+// Browsers leave out the port that is HTTP's own.
+std::string NewHost(std::uint32_t port) {
+  const std::string name = NewSecret(kNameBytes) + ".localhost";
+  return port == 80 ? name : absl::StrCat(name, ":", port);
 }
 
 // In a time that does not depend on where they differ.
@@ -35,7 +48,7 @@ bool IsCall(const HttpRequest& request) {
   return absl::StartsWith(request.path, "/api/");
 }
 
-// For a person who opens an address; a program reads the code.
+// A refusal for a person who opens an address; a program reads the code.
 HttpReply Refused(const HttpRequest& request, int status, const char* code,
                   const std::string& sentence) {
   if (IsCall(request)) {
@@ -54,23 +67,30 @@ HttpReply Refused(const HttpRequest& request, int status, const char* code,
 }  // namespace
 
 Door::Door(std::uint32_t port, std::string program)
-    : host_(absl::StrCat("127.0.0.1:", port)),
+    : host_(NewHost(port)),
       program_(std::move(program)),
-      cookie_name_(absl::StrCat("dpnmf_web_", port)),
-      token_(NewSecret()),
-      cookie_(NewSecret()),
-      key_(NewSecret()) {}
+      token_(NewSecret(kSecretBytes)),
+      cookie_(NewSecret(kSecretBytes)),
+      key_(NewSecret(kSecretBytes)) {}
 
 std::string Door::Address() const {
   return absl::StrCat("http://", host_, "/?token=", token_);
 }
 
 std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
-  // A page elsewhere whose name was made to lead here sends another Host.
-  if (request.hosts.size() != 1 || request.hosts[0] != host_)
-    return Refused(request, 421, "web-host",
-                   absl::StrCat("This page answers at the address that ",
-                                program_, " printed, and at no other name."));
+  // Another origin of this port gets one sentence and no file: a page elsewhere
+  // whose name was made to lead here, an address without NAME, a request
+  // without Host, a page of an earlier process.
+  if (request.hosts.size() != 1 || request.hosts[0] != host_) {
+    const std::string sentence =
+        absl::StrCat("This page answers at the address that ", program_,
+                     " printed, and at no other name.");
+    HttpReply refused = Refused(request, 421, "web-host", sentence);
+    if (IsCall(request)) return refused;
+    refused.content_type = "text/plain; charset=utf-8";
+    refused.body = sentence + "\n";
+    return refused;
+  }
   if (!request.origin.empty() && request.origin != "http://" + host_)
     return Refused(request, 403, "web-origin",
                    "Another page may not call this one.");
@@ -81,34 +101,20 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
   if (request.path == "/closed.css" || request.path == "/icon.svg")
     return std::nullopt;  // of the page that refuses
   const auto token = request.query.find("token");
-  if (request.path == "/" && token != request.query.end()) {
-    if (HasCookie(request))
-      return HttpReply{.status = 303, .headers = {{"Location", "/"}}};
-    if (request.method != "GET" || !TakeToken(token->second))
-      return Refused(request, 403, "web-token",
-                     absl::StrCat("The address is wrong or was used before: it "
-                                  "opens the page once. Start ",
-                                  program_, " again for a new one."));
-    return HttpReply{
-        .status = 303,
-        .headers = {{"Location", absl::StrCat("/#key=", key_)},
-                    {"Set-Cookie",
-                     absl::StrCat(cookie_name_, "=", cookie_,
-                                  "; Path=/; HttpOnly; SameSite=Strict")}}};
-  }
+  if (request.path == "/" && token != request.query.end())
+    return ReplyToToken(request, token->second);
   if (!HasCookie(request))
     return Refused(request, 401, "web-session",
                    absl::StrCat("Open the whole address that ", program_,
                                 " printed. It works once, in one browser."));
-  if (IsCall(request) && !IsEqual(request.key, key_))
-    return Refused(
-        request, 403, "web-key",
-        absl::StrCat("The page does not hold the key of this session. "
-                     "Start ",
-                     program_, " again and open the address that it prints."));
+  const bool asks_for_key =
+      request.method == "POST" && request.path == kKeyCall;
+  if (IsCall(request) && !asks_for_key && !IsEqual(request.key, key_))
+    return KeyRefused(request);
   if (request.method == "POST" && request.content_type != "application/json")
     return Refused(request, 415, "web-content-type",
                    "A call carries application/json.");
+  if (asks_for_key) return ReplyToKeyCall(request);
   return std::nullopt;
 }
 
@@ -128,16 +134,47 @@ std::map<std::string, std::string> Door::Headers() {
   };
 }
 
-bool Door::TakeToken(const std::string& token) {
-  if (!IsEqual(token, token_)) return false;
-  MutexLock lock(&mutex_);
-  const bool first = !used_;
-  used_ = true;
-  return first;
+HttpReply Door::ReplyToToken(const HttpRequest& request,
+                             const std::string& token) {
+  if (HasCookie(request))
+    return {.status = 303, .headers = {{"Location", "/"}}};
+  bool opens = request.method == "GET" && IsEqual(token, token_);
+  if (opens) {
+    MutexLock lock(&mutex_);
+    opens = !std::exchange(token_used_, true);
+  }
+  if (!opens)
+    return Refused(request, 403, "web-token",
+                   absl::StrCat("The address is wrong or was used before: it "
+                                "opens the page once. Start ",
+                                program_, " again for a new one."));
+  // Without Domain: the cookie goes to this name and to no other.
+  return {.status = 303,
+          .headers = {{"Location", "/"},
+                      {"Set-Cookie",
+                       absl::StrCat(kCookieName, "=", cookie_,
+                                    "; Path=/; HttpOnly; SameSite=Strict")}}};
+}
+
+HttpReply Door::ReplyToKeyCall(const HttpRequest& request) {
+  {
+    MutexLock lock(&mutex_);
+    if (std::exchange(key_told_, true)) return KeyRefused(request);
+  }
+  return {.body = absl::StrCat(R"({"key":")", key_, R"("})")};
+}
+
+HttpReply Door::KeyRefused(const HttpRequest& request) const {
+  return Refused(request, 403, "web-key",
+                 absl::StrCat("The address opens the page in one tab, and "
+                              "another tab has it. Go on there, or start ",
+                              program_,
+                              " again and open the new address that it "
+                              "prints."));
 }
 
 bool Door::HasCookie(const HttpRequest& request) const {
-  const std::string wanted = absl::StrCat(cookie_name_, "=", cookie_);
+  const std::string wanted = absl::StrCat(kCookieName, "=", cookie_);
   for (const absl::string_view pair : absl::StrSplit(request.cookie, ';'))
     if (IsEqual(std::string(absl::StripAsciiWhitespace(pair)), wanted))
       return true;

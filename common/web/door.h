@@ -1,10 +1,16 @@
 // Who may talk to the page: the browser that opened the printed address, once.
 //
+// Each process has an origin of its own, http://NAME.localhost:PORT/. NAME has
+// 128 bits. Browsers lead every name under .localhost to this machine. What
+// another program once left in the browser at this port (a service worker, a
+// cookie, stored data) belongs to another origin, and does not see this one.
+//
 // Three secrets of 256 bits, new in each process:
-//   token   in the printed address; the first request with it gets the others;
+//   token   in the printed address; the first request with it gets the cookie;
 //   cookie  HttpOnly and SameSite=Strict; every other request needs it;
-//   key     in the fragment of the reply's address, which browsers send to
-//           nobody; the page sends it as a header with each call under /api/.
+//   key     told once, to the first POST to /api/key with the cookie; the page
+//           keeps it in its tab and sends it as a header with each call under
+//           /api/. It never stands in an address.
 // A cookie is shared by all ports of a host and travels with requests that
 // other pages cause. The key is neither: so a call needs both.
 #ifndef DPNMF_COMMON_WEB_DOOR_H_
@@ -23,30 +29,33 @@ namespace dpnmf {
 // Thread-safe.
 class Door {
  public:
-  // Of the page on 127.0.0.1:`port`. `program`: what printed its address, as
-  // refusals call it.
+  // The door of the page at `port` of the loopback addresses. `program`: the
+  // command that printed its address, as refusals call it.
   Door(std::uint32_t port, std::string program);
 
-  // "http://127.0.0.1:PORT/?token=...".
+  // "http://NAME.localhost:PORT/?token=...".
   std::string Address() const;
 
-  // Nothing if the request may be handled; else the reply: a refusal, or the
-  // cookie and the way to the page for the first request with the token.
+  // Returns nothing if the request may be handled; else the reply: a refusal,
+  // the cookie and the way to the page for the first request with the token, or
+  // the key. A request that names another host is refused whatever it asks for.
   std::optional<HttpReply> Admit(const HttpRequest& request);
 
   // Content-Security-Policy and its like, for every reply.
   static std::map<std::string, std::string> Headers();
 
  private:
-  bool TakeToken(const std::string& token);
+  HttpReply ReplyToToken(const HttpRequest& request, const std::string& token);
+  HttpReply ReplyToKeyCall(const HttpRequest& request);
+  HttpReply KeyRefused(const HttpRequest& request) const;
   bool HasCookie(const HttpRequest& request) const;
 
-  const std::string host_;  // "127.0.0.1:PORT"
+  const std::string host_;  // as a browser writes it into Host
   const std::string program_;
-  const std::string cookie_name_;
   const std::string token_, cookie_, key_;
   Mutex mutex_;
-  bool used_ ABSL_GUARDED_BY(mutex_) = false;
+  bool token_used_ ABSL_GUARDED_BY(mutex_) = false;
+  bool key_told_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dpnmf

@@ -1,8 +1,13 @@
 #include "common/web/http_server.h"
 
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -19,7 +24,16 @@
 namespace dpnmf {
 namespace {
 
-constexpr char kLoopback[] = "127.0.0.1";
+struct LoopbackAddress {
+  const char* text;  // as httplib takes it
+  const char* name;  // as people write it
+  int family;
+};
+constexpr std::array<LoopbackAddress, 2> kLoopback = {
+    LoopbackAddress{"127.0.0.1", "127.0.0.1", AF_INET},
+    LoopbackAddress{"::1", "[::1]", AF_INET6}};
+// Free ports of 127.0.0.1 that are tried until one is free on [::1], too.
+constexpr int kTries = 64;
 // Each open stream and each idle connection holds one.
 constexpr std::size_t kThreads = 32;
 constexpr std::size_t kLargestBody = 64 * 1024;
@@ -131,67 +145,101 @@ class EventStream final : public EventWriter {
   std::thread maker_;
 };
 
+// False if the machine has no [::1]: it knows no IPv6, or has it turned off.
+// What else fails does not show that.
+bool HasIpv6Loopback() {
+  const int probe = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return errno != EAFNOSUPPORT;
+  sockaddr_in6 any_port{};
+  any_port.sin6_family = AF_INET6;
+  any_port.sin6_addr = in6addr_loopback;
+  const bool none = ::bind(probe, reinterpret_cast<const sockaddr*>(&any_port),
+                           sizeof any_port) != 0 &&
+                    errno == EADDRNOTAVAIL;
+  ::close(probe);
+  return !none;
+}
+
+// A socket that listens, with a server of its own: httplib has one for each.
+class Listener {
+ public:
+  Listener() = default;
+  ~Listener() {
+    if (!served_ && socket_ >= 0) ::close(socket_);
+  }
+
+  // The port, or nothing if the address cannot be had there. 0 takes a free
+  // one.
+  std::optional<std::uint32_t> Bind(const LoopbackAddress& address,
+                                    std::uint32_t port) {
+    // Not SO_REUSEPORT, httplib's default: another program of this user could
+    // then listen on the same port.
+    server.set_socket_options([this](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+      socket_ = socket;
+    });
+    server.set_address_family(address.family);
+    const int wanted = static_cast<int>(port);
+    const int bound = wanted == 0 ? server.bind_to_any_port(address.text)
+                      : server.bind_to_port(address.text, wanted) ? wanted
+                                                                  : -1;
+    if (bound > 0) return static_cast<std::uint32_t>(bound);
+    socket_ = -1;  // httplib has closed it
+    return std::nullopt;
+  }
+
+  void Serve() {
+    served_ = true;
+    server.listen_after_bind();
+  }
+
+  httplib::Server server;
+  bool serving = false;  // LoopbackServer::mutex_ guards it
+
+ private:
+  int socket_ = -1;  // httplib closes it after it has served, and not before
+  bool served_ = false;
+};
+
 class LoopbackServer final : public HttpServer {
  public:
   absl::Status Bind(std::uint32_t port) {
-    // Not SO_REUSEPORT, httplib's default: another program of this user could
-    // then listen on the same port.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    });
-    const int wanted = static_cast<int>(port);
-    const int bound = wanted == 0 ? server_.bind_to_any_port(kLoopback)
-                      : server_.bind_to_port(kLoopback, wanted) ? wanted
-                                                                : -1;
-    if (bound <= 0) {
-      return Refusal(absl::StatusCode::kUnavailable, "port-unavailable",
-                     absl::StrCat("Port ", port, " of ", kLoopback,
-                                  " cannot be used; give another --port, or "
-                                  "leave it out to take a free one."));
+    const LoopbackAddress* taken = nullptr;
+    for (int tries = port == 0 ? kTries : 1; tries > 0; --tries) {
+      taken = TryPort(port);
+      if (taken == nullptr) return absl::OkStatus();
     }
-    port_ = static_cast<std::uint32_t>(bound);
-    return absl::OkStatus();
+    return Refusal(
+        absl::StatusCode::kUnavailable, "port-unavailable",
+        port == 0
+            ? std::string(
+                  "No port was found that is free on 127.0.0.1 and on [::1]; "
+                  "give one that is with --port.")
+            : absl::StrCat("Port ", port, " of ", taken->name,
+                           " cannot be used; give another --port, or leave it "
+                           "out to take a free one."));
   }
 
   std::uint32_t port() const override { return port_; }
 
   void SetHeaders(std::map<std::string, std::string> headers) override {
-    server_.set_default_headers({headers.begin(), headers.end()});
+    for (const auto& listener : listeners_)
+      listener->server.set_default_headers({headers.begin(), headers.end()});
   }
 
   void Serve(const Handlers& handlers) override {
-    server_.set_tcp_nodelay(true);
-    server_.set_payload_max_length(kLargestBody);
-    server_.set_keep_alive_timeout(kIdleSeconds);
-    server_.set_keep_alive_max_count(1000);
-    server_.set_pre_routing_handler([&](const httplib::Request& request,
-                                        httplib::Response& response) {
-      const std::optional<HttpReply> reply = handlers.admit(RequestOf(request));
-      if (!reply.has_value())
-        return httplib::Server::HandlerResponse::Unhandled;
-      // Its body, if any, was not read.
-      response.set_header("Connection", "close");
-      Fill(*reply, &response);
-      return httplib::Server::HandlerResponse::Handled;
-    });
-    const auto handle = [&](const httplib::Request& request,
-                            httplib::Response& response) {
-      ++handled_;
-      HttpReply reply;
-      const absl::Status made = WithoutExceptions(
-          [&] { reply = handlers.handle(RequestOf(request)); });
-      --handled_;
-      Fill(made.ok() ? reply : RefusedReply(made), &response);
-    };
-    server_.Get(".*", handle).Post(".*", handle);
-    server_.new_task_queue = [this]() -> httplib::TaskQueue* {
-      MutexLock lock(&mutex_);
-      serving_ = true;
-      if (stopping_) server_.stop();
-      return new httplib::ThreadPool(kThreads);
-    };
-    server_.listen_after_bind();
+    // All end with the first that ends: an address that is no longer held must
+    // not leave the page open at the other.
+    std::vector<std::thread> threads;
+    for (const auto& listener : listeners_) {
+      Prepare(handlers, listener.get());
+      threads.emplace_back([this, &listener] {
+        listener->Serve();
+        Stop();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
   }
 
   int Stop() override {
@@ -199,7 +247,7 @@ class LoopbackServer final : public HttpServer {
     {
       MutexLock lock(&mutex_);
       stopping_ = true;
-      if (serving_) server_.stop();
+      for (const auto& listener : listeners_) StopServing(listener.get());
       for (const auto& stream : streams_)
         if (auto live = stream.lock()) open.push_back(std::move(live));
     }
@@ -208,6 +256,62 @@ class LoopbackServer final : public HttpServer {
   }
 
  private:
+  // Listens at the port of each address that the machine has. The address that
+  // is taken, or null.
+  const LoopbackAddress* TryPort(std::uint32_t port) {
+    listeners_.clear();
+    port_ = port;
+    for (const LoopbackAddress& address : kLoopback) {
+      if (address.family == AF_INET6 && !HasIpv6Loopback()) continue;
+      listeners_.push_back(std::make_unique<Listener>());
+      const auto bound = listeners_.back()->Bind(address, port_);
+      if (!bound.has_value()) return &address;
+      port_ = *bound;
+    }
+    return nullptr;
+  }
+
+  // Once for each time that it serves: httplib's stop() may not come twice.
+  void StopServing(Listener* listener) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (std::exchange(listener->serving, false)) listener->server.stop();
+  }
+
+  // `handlers` must outlive Serve.
+  void Prepare(const Handlers& handlers, Listener* listener) {
+    httplib::Server& server = listener->server;
+    server.set_tcp_nodelay(true);
+    server.set_payload_max_length(kLargestBody);
+    server.set_keep_alive_timeout(kIdleSeconds);
+    server.set_keep_alive_max_count(1000);
+    server.set_pre_routing_handler([this, &handlers](
+                                       const httplib::Request& request,
+                                       httplib::Response& response) {
+      const std::optional<HttpReply> reply = handlers.admit(RequestOf(request));
+      if (!reply.has_value())
+        return httplib::Server::HandlerResponse::Unhandled;
+      // Its body, if any, was not read.
+      response.set_header("Connection", "close");
+      Fill(*reply, &response);
+      return httplib::Server::HandlerResponse::Handled;
+    });
+    const auto handle = [this, &handlers](const httplib::Request& request,
+                                          httplib::Response& response) {
+      ++handled_;
+      HttpReply reply;
+      const absl::Status made = WithoutExceptions(
+          [&] { reply = handlers.handle(RequestOf(request)); });
+      --handled_;
+      Fill(made.ok() ? reply : RefusedReply(made), &response);
+    };
+    server.Get(".*", handle).Post(".*", handle);
+    server.new_task_queue = [this, listener]() -> httplib::TaskQueue* {
+      MutexLock lock(&mutex_);
+      listener->serving = true;
+      if (stopping_) StopServing(listener);
+      return new httplib::ThreadPool(kThreads);
+    };
+  }
+
   void Fill(const HttpReply& reply, httplib::Response* response) {
     response->status = reply.status;
     for (const auto& [name, value] : reply.headers)
@@ -230,11 +334,10 @@ class LoopbackServer final : public HttpServer {
         [stream](bool) { stream->Join(); });
   }
 
-  httplib::Server server_;
+  std::vector<std::unique_ptr<Listener>> listeners_;  // not changed by Serve
   std::uint32_t port_ = 0;
   std::atomic<int> handled_ = 0;
   Mutex mutex_;
-  bool serving_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::weak_ptr<EventStream>> streams_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,5 +1,6 @@
-// A small HTTP/1.1 server on the loopback interface. http_server.cc alone
-// includes cpp-httplib.
+// A small HTTP/1.1 server on the loopback addresses, 127.0.0.1 and [::1], which
+// share a port: browsers try both for one name, so a program of somebody else
+// may hold neither. http_server.cc alone includes cpp-httplib.
 #ifndef DPNMF_COMMON_WEB_HTTP_SERVER_H_
 #define DPNMF_COMMON_WEB_HTTP_SERVER_H_
 
@@ -59,8 +60,9 @@ class HttpServer {
     std::function<HttpReply(const HttpRequest&)> handle;
   };
 
-  // Listens on 127.0.0.1 alone. 0 takes a free port. UNAVAILABLE
-  // "port-unavailable".
+  // Listens on both addresses before it returns; on 127.0.0.1 alone where the
+  // machine has no [::1]. 0 takes a port that is free on both. UNAVAILABLE
+  // "port-unavailable" if one of the two is taken.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(std::uint32_t port);
   virtual ~HttpServer() = default;
 

@@ -69,16 +69,18 @@ ExitCode RunOperatorPage(int argc, const char* const* argv) {
            .summary =
                "The operator's read-only page: budgets, peers, runs, ledger "
                "and audit log of a running dpnmf-curator. It never shows data.",
-           .footer = "Run it on the curator's machine as the user of the "
-                     "server. The page listens only on\n127.0.0.1, and serves "
-                     "only the browser that first opens the printed "
-                     "address.\n\nExample:\n  runuser -u dpnmf-curator -- "
-                     "dpnmf-curator-web --data-dir /var/lib/dpnmf-curator",
+           .footer =
+               "Run it on the curator's machine as the user of the "
+               "server. The page listens only on\nthis machine, and serves "
+               "only the browser tab that first opens the "
+               "printed\naddress, which is new at each start.\n\nExample:\n  "
+               "runuser -u dpnmf-curator -- "
+               "dpnmf-curator-web --data-dir /var/lib/dpnmf-curator",
            .flags = {Flag("--data-dir", &options.data_dir,
                           "Directory of the server's data sets and ledger",
                           {.value = "DIR", .env = true, .required = true}),
                      Flag("--port", &options.port,
-                          "Port on 127.0.0.1; 0 takes a free one",
+                          "Port on 127.0.0.1 and [::1]; 0 takes a free one",
                           {.range = {0, 65535}, .shown = true})},
            .run = [&] { return ServePage(options); }},
       .version = DPNMF_VERSION,

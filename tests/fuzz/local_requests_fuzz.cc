@@ -313,26 +313,30 @@ void FuzzAnswer(FuzzInput* bytes) {
 // ---------------------------------------------------------- requests of a page
 
 constexpr std::uint32_t kPort = 8080;
-constexpr char kHost[] = "127.0.0.1:8080";
 
-// The secrets of a door, as the browser that opens it once learns them.
+// What the browser that opens a door once learns of it.
 struct Secrets {
-  std::string token, cookie, key;
+  std::string host, token, cookie, key;
 };
 
-std::string TokenOf(const Door& door) {
+// Host and token, as they are printed.
+Secrets SecretsOf(const Door& door) {
   const std::string address = door.Address();
-  return address.substr(address.find("token=") + 6);
+  const std::size_t path = address.find("/?token=");
+  return {address.substr(7, path - 7), address.substr(path + 8), "", ""};
 }
 
-// Of the reply to the first request with the token.
-Secrets SecretsIn(const HttpReply& reply) {
-  Secrets secrets;
+std::string CookieIn(const HttpReply& reply) {
   const std::string& cookie = reply.headers.at("Set-Cookie");
-  secrets.cookie = cookie.substr(0, cookie.find(';'));
-  const std::string& place = reply.headers.at("Location");
-  secrets.key = place.substr(place.find("key=") + 4);
-  return secrets;
+  return cookie.substr(0, cookie.find(';'));
+}
+
+// Empty if the reply is another one.
+std::string KeyIn(const HttpReply& reply) {
+  constexpr std::string_view kBegin = "{\"key\":\"";
+  return reply.status == 200 && reply.body.starts_with(kBegin)
+             ? reply.body.substr(kBegin.size(), 64)
+             : "";
 }
 
 // A piece of text: the right one, an empty one, or one of the input.
@@ -349,7 +353,7 @@ HttpRequest RequestOf(FuzzInput* bytes, const Secrets& secrets) {
   constexpr const char* kMethods[] = {"GET", "POST", "HEAD", "PUT", "get", ""};
   constexpr const char* kPaths[] = {"/",           "/api/x",    "/page.css",
                                     "/closed.css", "/icon.svg", "/api/",
-                                    "/api",        "//api/x"};
+                                    "/api",        "//api/x",   "/api/key"};
   HttpRequest request;
   request.method = kMethods[bytes->Byte() % std::size(kMethods)];
   const std::uint8_t path = bytes->Byte();
@@ -358,9 +362,9 @@ HttpRequest RequestOf(FuzzInput* bytes, const Secrets& secrets) {
   if (bytes->Bit()) request.query["token"] = Choice(bytes, secrets.token);
   const std::uint8_t hosts = bytes->Byte();
   for (int i = hosts < 192 ? 1 : hosts % 3; i > 0; --i)
-    request.hosts.push_back(Choice(bytes, kHost));
+    request.hosts.push_back(Choice(bytes, secrets.host));
   if (bytes->Byte() >= 192)
-    request.origin = Choice(bytes, absl::StrCat("http://", kHost));
+    request.origin = Choice(bytes, "http://" + secrets.host);
   request.cookie = Choice(bytes, secrets.cookie);
   if (bytes->Byte() >= 192) request.cookie = "a=b; " + request.cookie + " ;c";
   request.key = Choice(bytes, secrets.key);
@@ -371,9 +375,8 @@ HttpRequest RequestOf(FuzzInput* bytes, const Secrets& secrets) {
 // door.h, read plainly: whether the request may be handled.
 bool MayPass(const HttpRequest& request, const Secrets& secrets) {
   const bool call = request.path.rfind("/api/", 0) == 0;
-  if (request.hosts != std::vector<std::string>{kHost} ||
-      (!request.origin.empty() &&
-       request.origin != std::string("http://") + kHost))
+  if (request.hosts != std::vector<std::string>{secrets.host} ||
+      (!request.origin.empty() && request.origin != "http://" + secrets.host))
     return false;
   if (request.method == "POST"
           ? !call
@@ -381,17 +384,19 @@ bool MayPass(const HttpRequest& request, const Secrets& secrets) {
     return false;
   if (request.path == "/closed.css" || request.path == "/icon.svg") return true;
   if (request.path == "/" && request.query.contains("token")) return false;
+  if (request.path == "/api/key" && request.method == "POST") return false;
   std::set<std::string> cookies;
   for (const absl::string_view pair : absl::StrSplit(request.cookie, ';'))
     cookies.insert(std::string(absl::StripAsciiWhitespace(pair)));
   return !secrets.cookie.empty() && cookies.contains(secrets.cookie) &&
-         (!call || request.key == secrets.key) &&
+         (!call || (!secrets.key.empty() && request.key == secrets.key)) &&
          (request.method != "POST" ||
           request.content_type == "application/json");
 }
 
 // Refusals are fixed texts, whatever the request says.
 void DemandFixed(const HttpReply& reply) {
+  if (!KeyIn(reply).empty()) return;
   static auto* const bodies = new std::set<std::string>;
   bodies->insert(reply.body);
   Demand(bodies->size() <= 20, "a refusal that repeats the request");
@@ -399,7 +404,7 @@ void DemandFixed(const HttpReply& reply) {
 
 void FuzzDoor(FuzzInput* bytes) {
   Door door(kPort, "dpnmf web");
-  Secrets secrets{TokenOf(door), "", ""};
+  Secrets secrets = SecretsOf(door);
   for (int left = 4; left > 0 && !bytes->empty(); --left) {
     const HttpRequest request = RequestOf(bytes, secrets);
     const auto reply = door.Admit(request);
@@ -409,14 +414,23 @@ void FuzzDoor(FuzzInput* bytes) {
                             : "page admitted");
     if (!reply.has_value()) continue;
     DemandFixed(*reply);
-    if (!reply->headers.contains("Set-Cookie")) continue;
-    Demand(secrets.cookie.empty() && request.method == "GET" &&
-               request.path == "/" && request.hosts[0] == kHost &&
-               request.query.at("token") == secrets.token,
-           "secrets for somebody else");
-    const Secrets learnt = SecretsIn(*reply);
-    secrets.cookie = learnt.cookie;
-    secrets.key = learnt.key;
+    if (reply->headers.contains("Set-Cookie")) {
+      Demand(secrets.cookie.empty() && request.method == "GET" &&
+                 request.path == "/" && request.hosts[0] == secrets.host &&
+                 request.query.at("token") == secrets.token,
+             "a cookie for somebody else");
+      secrets.cookie = CookieIn(*reply);
+    }
+    if (const std::string key = KeyIn(*reply); !key.empty()) {
+      Demand(secrets.key.empty() && request.method == "POST" &&
+                 request.path == "/api/key",
+             "a key for another request");
+      secrets.key = key;
+      HttpRequest call = request;
+      call.path = "/api/x";
+      call.key = key;
+      Demand(MayPass(call, secrets), "a key for somebody else");
+    }
   }
 }
 
@@ -426,13 +440,18 @@ class Page {
   Page()
       : server_(HttpServer::Listen(0).value()),
         door_(server_->port(), "dpnmf web") {
+    secrets_ = SecretsOf(door_);
     HttpRequest first;
-    first.hosts = {Host()};
-    secrets_.token = TokenOf(door_);
+    first.hosts = {secrets_.host};
     first.query["token"] = secrets_.token;
-    const Secrets learnt = SecretsIn(*door_.Admit(first));
-    secrets_.cookie = learnt.cookie;
-    secrets_.key = learnt.key;
+    secrets_.cookie = CookieIn(*door_.Admit(first));
+    HttpRequest second;
+    second.method = "POST";
+    second.path = "/api/key";
+    second.hosts = {secrets_.host};
+    second.cookie = secrets_.cookie;
+    second.content_type = "application/json";
+    secrets_.key = KeyIn(*door_.Admit(second));
     server_->SetHeaders(Door::Headers());
     thread_ = std::thread([this] {
       server_->Serve(
@@ -454,9 +473,6 @@ class Page {
     thread_.join();
   }
 
-  std::string Host() const {
-    return absl::StrCat("127.0.0.1:", server_->port());
-  }
   const Secrets& secrets() const { return secrets_; }
 
   // The replies, and the paths that were handled.
@@ -508,7 +524,7 @@ void FuzzPage(FuzzInput* bytes) {
       absl::StrReplaceAll(text, {{"\x01", page.secrets().token},
                                  {"\x02", page.secrets().cookie},
                                  {"\x03", page.secrets().key},
-                                 {"\x04", page.Host()}});
+                                 {"\x04", page.secrets().host}});
   std::vector<std::string> handled;
   const std::string replies = page.Send(sent, &handled);
   if (replies.empty()) return Count("no reply");
@@ -601,23 +617,25 @@ std::vector<std::string> FuzzSeeds() {
         {"code", std::string(65, 'x')}, {"message", "No."}, {"status", 14}};
     seeds.push_back(Seed({1, what}) + json{{"error", long_code}}.dump() + "\n");
   }
-  // The door. First the token; then each kind of request with everything
-  // right, without the cookie, and without the key.
+  // The door. First the token and the key; then each kind of request with
+  // everything right, without the cookie, and without the key.
   const std::string first = Seed({0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0});
+  const std::string second = Seed({1, 8, 0, 0, 0, 0, 0, 0, 0, 0});
   for (int method = 0; method < 6; ++method) {
-    for (int path = 0; path < 8; ++path) {
+    for (int path = 0; path < 9; ++path) {
       for (const auto& [cookie, key, type] :
            {std::array{0, 0, 0}, std::array{160, 0, 0}, std::array{0, 192, 0},
             std::array{0, 0, 176}, std::array{176, 0, 0}})
-        seeds.push_back(Seed({2}) + first +
+        seeds.push_back(Seed({2}) + first + second +
                         Seed({method, path, 0, 0, 0, 0, cookie, 0, key, type}));
     }
   }
   seeds.push_back(Seed({2}) + first + first);
+  seeds.push_back(Seed({2}) + second + first + second + second);
   seeds.push_back(Seed({2}) + Seed({0, 0, 1, 192, 0, 0, 0, 0, 0, 0, 0}) +
                   first);
   for (const int host : {160, 176, 192, 220})
-    seeds.push_back(Seed({2}) + first +
+    seeds.push_back(Seed({2}) + first + second +
                     Seed({0, 0, 0, 0, host, 'x', 'y', 0, 0, 0, 0, 0}));
   seeds.push_back(Seed({2}) + first +
                   Seed({0, 0, 0, 194, 0, 0, 0, 0, 0, 0, 0}));

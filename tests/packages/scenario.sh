@@ -76,14 +76,15 @@ await grep -q token= /tmp/web.log || fail "the operator's page does not start"
 python3 - <<'PYTHON' || fail "the operator's page"
 import http.client, json, urllib.parse
 address = urllib.parse.urlsplit(open("/tmp/web.log").readline().strip())
-def ask(path, **headers):
-    connection = http.client.HTTPConnection(address.netloc)
-    connection.request("GET", path, headers=headers)
+def ask(path, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", address.port)
+    connection.request(method, path, headers={"Host": address.netloc, **headers})
     reply = connection.getresponse()
     return reply, reply.read()
 reply, _ = ask("/?" + address.query)
 cookie = reply.headers["Set-Cookie"].split(";")[0]
-reply, text = ask("/api/status", **{"Cookie": cookie, "X-Dpnmf-Key": reply.headers["Location"].split("=")[1]})
+_, text = ask("/api/key", "POST", **{"Cookie": cookie, "Content-Type": "application/json"})
+reply, text = ask("/api/status", **{"Cookie": cookie, "X-Dpnmf-Key": json.loads(text)["key"]})
 status = json.loads(text)
 assert reply.status == 200 and status["populations"][0]["name"] == "writers", text
 assert ask("/api/status")[0].status == 401

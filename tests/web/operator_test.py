@@ -7,23 +7,40 @@ import stat
 import subprocess
 
 import browsing
-from browsing import WORK, check, client, go, js, looked_at, press, seen, shown, text_of, until
+from browsing import WORK, check, client, exchanged, go, js, looked_at, press, seen, shown, text_of, until
 
 DATA = WORK + '/data'
+PROGRAM = [os.environ['DPNMF_WEB_OPERATOR'], '--data-dir', DATA]
 
 
 def status():
     return json.loads(page.ask('/api/status', **session)[1])
 
 
+def test_a_planted_worker_sees_nothing_of_the_page():
+    global page
+    page = browsing.another_start_is_another_origin(PROGRAM, browsing.free_port())
+    check(js('return location.href') == f'http://{page.host}/#/budgets', 'the token or the key stays in the address')
+    session.update(browsing.session(page))
+
+
+def test_no_page_opens_beside_another_program():
+    browsing.no_page_opens_beside(*PROGRAM)
+
+
 def test_the_token_opens_the_page_once():
     reply, _ = page.ask('/')
     check(reply.status == 401, 'the page opens without a token')
-    browsing.open_page(page)
-    check(js('return location.href') == f'http://{page.host}/#/budgets', 'the token or the key stays in the address')
     reply, text = page.ask('/?token=' + page.address.split('token=')[1])
     check(reply.status == 403 and 'Start dpnmf-curator-web again' in text, 'the token opens twice')
-    session.update(browsing.session())
+
+
+def test_the_key_stays_in_its_tab():
+    browsing.the_key_stays_in_its_tab(page)
+
+
+def test_it_answers_at_its_name_alone():
+    browsing.answers_at_its_name_alone(page, session)
 
 
 def test_a_call_needs_the_host_the_cookie_and_the_key():
@@ -31,7 +48,6 @@ def test_a_call_needs_the_host_the_cookie_and_the_key():
     for what, code, request in [
             ('without a cookie', 401, {'X_Dpnmf_Key': session['X_Dpnmf_Key']}),
             ('without the key', 403, {'Cookie': session['Cookie']}),
-            ('with another host', 421, {**session, 'host': f'evil.example:{page.port}'}),
             ('from another page', 403, {**session, 'Origin': 'http://evil.example'})]:
         check(page.ask('/api/status', **request)[0].status == code, f'{what}: not {code}')
     reply, _ = page.ask('/', **session)
@@ -40,8 +56,7 @@ def test_a_call_needs_the_host_the_cookie_and_the_key():
 
 
 def test_the_page_is_on_loopback_alone():
-    listening = subprocess.run(['ss', '-tlnH', f'sport = :{page.port}'], capture_output=True, text=True, check=True).stdout
-    check(listening and all('127.0.0.1:' in line for line in listening.splitlines()), 'it listens on ' + listening)
+    browsing.nobody_else_can_listen(page)
 
 
 def test_the_page_is_read_only():
@@ -64,7 +79,7 @@ def test_budgets_are_shown():
     shown('Spent epsilon', '[aria-label="Population writers"]')
     shown('digits 64 1,797', '[aria-label="Population writers"]')
     shown('Guarantee: epsilon 4', '[aria-label="Population patients"]')
-    check(len(seen('.gauge-bar')) == 2, 'a gauge is missing')
+    check(len(seen('.gauge-bar')) == 4, 'a gauge is missing')
     looked_at('operator_budgets')
 
 
@@ -78,6 +93,22 @@ def test_runs_and_reservations_are_shown():
     go('#/runs')
     shown('closed', 'main')
     looked_at('operator_runs')
+
+
+def test_open_runs_of_every_mechanism_are_shown():
+    with open(WORK + '/mechanisms', encoding='utf-8') as file:
+        names = json.load(file)
+    answer = status()
+    answer['runs']['open'] = [
+        {'run_id': f'{number:032x}', 'identity': 'dns:analyst', 'population': 'writers', 'dataset': 'digits', 'mechanism': name, 'rounds': 3,
+         'charged_rounds': 1, 'opened': answer['started'], 'charged': {'value': 0.1}, 'reserved': {'value': 0.2}} for number, name in enumerate(names)]
+    with exchanged('/api/status', 200, answer):
+        for view, words in (('#/runs', names), ('#/budgets', [f'{len(names)} open runs'])):
+            go(view)
+            for word in words:
+                shown(word)
+    errors = browsing.console_errors()
+    check(not errors, f'the console says {errors}')
 
 
 def test_peers_are_shown_with_what_they_spent():
@@ -163,5 +194,5 @@ def test_the_end_of_the_program_is_said():
 
 
 session = {}
-page = browsing.Page(os.environ['DPNMF_WEB_OPERATOR'], '--data-dir', DATA)
-browsing.run_tests(globals(), page)
+page = None
+browsing.run_tests(globals())

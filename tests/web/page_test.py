@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """The page of `dpnmf web` in headless Chromium. run.sh starts the servers."""
-import contextlib
 import json
 import os
 import re
@@ -8,7 +7,7 @@ import signal
 import subprocess
 
 import browsing
-from browsing import (WORK, Keys, Page, check, client, go, js, looked_at, nothing_from_elsewhere, one, open_page, press,
+from browsing import (WORK, Keys, check, client, exchanged, go, js, looked_at, nothing_from_elsewhere, one, press,
                       reached_by_tab, seen, shown, text_of, until)
 
 
@@ -42,22 +41,38 @@ def in_state(state):
 # ---- The door
 
 
+def test_a_planted_worker_sees_nothing_of_the_page():
+    global page
+    page = browsing.another_start_is_another_origin([*client(), 'web'], browsing.free_port())
+
+
+def test_no_page_opens_beside_another_program():
+    browsing.no_page_opens_beside(*client(), 'web')
+
+
 def test_the_token_opens_the_page_once():
     reply, text = page.ask('/?token=' + '0' * 64)
     check(reply.status == 403 and 'wrong or was used' in text, 'a wrong token opens')
     reply, text = page.ask('/')
     check(reply.status == 401, 'the page opens without a token')
-    open_page(page)
     check(js('return location.href') == f'http://{page.host}/#/data', 'the token or the key stays in the address')
-    check('token' not in js('return document.cookie'), 'a script reads the cookie')
+    check('dpnmf' not in js('return document.cookie'), 'a script reads the cookie')
     reply, text = page.ask('/?token=' + page.address.split('token=')[1])
     check(reply.status == 403, 'the token opens twice')
     check('<script' not in text and 'Set-Cookie' not in reply.headers, 'the refusal holds more than words')
 
 
+def test_the_key_stays_in_its_tab():
+    browsing.the_key_stays_in_its_tab(page)
+
+
 def session():
-    headers = browsing.session()
+    headers = browsing.session(page)
     return headers['Cookie'], headers['X_Dpnmf_Key']
+
+
+def test_it_answers_at_its_name_alone():
+    browsing.answers_at_its_name_alone(page, browsing.session(page))
 
 
 def test_a_call_needs_the_host_the_cookie_and_the_key():
@@ -70,9 +85,8 @@ def test_a_call_needs_the_host_the_cookie_and_the_key():
             ('without the key', 403, {'Cookie': cookie}),
             ('with another key', 403, {**good, 'X_Dpnmf_Key': 'f' * 64}),
             ('from another page', 403, {**good, 'Origin': 'http://example.org'}),
-            ('from another port', 403, {**good, 'Origin': f'http://127.0.0.1:{page.port + 1}'}),
-            ('under another name', 421, {**good, 'host': f'rebound.example:{page.port}'}),
-            ('under another port', 421, {**good, 'host': f'127.0.0.1:{page.port + 1}'}),
+            ('from another port', 403, {**good, 'Origin': f'http://{page.name}:{page.port + 1}'}),
+            ('from an address without the name', 403, {**good, 'Origin': f'http://127.0.0.1:{page.port}'}),
             ('under two names', 421, {**good, 'host': [page.host, 'rebound.example']})]:
         reply, text = page.ask('/api/runs', **request)
         check(reply.status == status, f'a call {what} gets {reply.status}: {text[:200]}')
@@ -95,6 +109,22 @@ def test_a_call_needs_the_host_the_cookie_and_the_key():
     check(reply.status == 404, 'a path leads elsewhere')
 
 
+def test_the_page_that_refuses_is_drawn():
+    cookie, = browsing.driver.get_cookies()
+    browsing.console_errors()
+    browsing.driver.delete_all_cookies()
+    browsing.driver.get(f'http://{page.host}/')
+    shown('Open the whole address that dpnmf web printed.')
+    check(js('return document.images[0].naturalWidth > 0 && document.styleSheets[0].cssRules.length > 0'), 'its files are refused')
+    errors = [error for error in browsing.console_errors() if not error.startswith(f'http://{page.host}/ ')]  # of the page, that it is refused
+    check(not errors, f'the console says {errors}')
+    browsing.driver.execute_cdp_cmd('Network.setCookie', {
+        'name': cookie['name'], 'value': cookie['value'], 'url': f'http://{page.host}/', 'httpOnly': True, 'sameSite': 'Strict'})
+    browsing.driver.get(f'http://{page.host}/')
+    browsing.ready()
+    session()
+
+
 def test_every_reply_has_the_policy():
     cookie, key = session()
     for path, headers in (('/', {}), ('/', {'Cookie': cookie}), ('/app.js', {'Cookie': cookie}),
@@ -109,10 +139,7 @@ def test_every_reply_has_the_policy():
 
 
 def test_it_listens_on_loopback_alone():
-    with open('/proc/net/tcp', encoding='ascii') as table:
-        local = [line.split()[1] for line in table.readlines()[1:] if line.split()[3] == '0A']
-    mine = [address for address in local if int(address.split(':')[1], 16) == page.port]
-    check(mine == [f'0100007F:{page.port:04X}'], f'it listens on {mine}')
+    browsing.nobody_else_can_listen(page)
 
 
 # ---- The views
@@ -220,6 +247,10 @@ def test_pictures_are_transposed_and_this_is_remembered():
     go('#/run/' + runs['digits'])
     until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
     check(js(pixels) == columns, 'the setting is forgotten')
+    browsing.driver.refresh()
+    browsing.ready()
+    until(lambda: len(seen('canvas.picture')) == 6, 'six pictures')
+    check(js(pixels) == columns and js('return localStorage.length') == 0, 'the program forgets the setting')
     one('[value=bars]').send_keys(Keys.SPACE)
     until(lambda: not one('#transpose').is_displayed(), 'no button beside bars')
     one('[value=pictures]').send_keys(Keys.SPACE)
@@ -299,6 +330,36 @@ def test_the_ledgers_agree_and_receipts_are_good():
     check(verified.returncode == 0, 'the saved receipts do not verify: ' + verified.stderr)
 
 
+def test_every_mechanism_is_shown():
+    facts = mechanisms_of_the_program()
+    with open(WORK + '/mechanisms', 'w', encoding='utf-8') as out:
+        json.dump([one['name'] for one in facts], out)
+    trained = {one['name']: 'films' if one['for_ratings'] else 'classes' for one in facts if one['can_be_trained']}
+    check({one['name'] for one in facts} - set(trained) == {'objective'}, 'a mechanism is not tried')
+    commands = [subprocess.Popen([*client(), 'train', '--dataset', dataset, '--mechanism', name, '--rank', '2', '--epsilon', '1', '--wait'],
+                                 stdout=subprocess.DEVNULL) for name, dataset in trained.items()]
+    check([command.wait(browsing.PATIENCE) for command in commands] == [0] * len(commands), 'a run has failed')
+
+    def run_of(name):
+        cookie, key = session()
+        listed = json.loads(page.ask('/api/runs', Cookie=cookie, X_Dpnmf_Key=key)[1])['runs']
+        return next(run['run_id'] for run in listed if run['specification']['parameters']['mechanism'] == name
+                    and run['specification']['parameters']['dataset'] in ('films', 'classes'))
+    subprocess.run([*client(), 'objective', run_of('moments'), '--epsilon', '0.1'], check=True, capture_output=True)
+    for one in facts:
+        go('#/run/' + run_of(one['name']))
+        in_state('completed')
+        shown('Mechanism ' + one['name'])
+        until(lambda: bool(seen('#parts .part')) == one['gives_parts'] and not seen('#parts .loading'), 'the parts of ' + one['name'])
+        if one['name'] in trained:
+            planned(trained[one['name']], 2, 0.5, one['name'])
+            shown(f'{one["name"]}, ')
+    for view in ('#/runs', '#/ledger?dataset=films', '#/ledger?dataset=classes', '#/data', '#/compare/' + run_of('aimed')):
+        go(view)
+    errors = browsing.console_errors()
+    check(not errors, f'the console says {errors}')
+
+
 def test_an_earlier_release_is_a_prior_of_a_run_and_of_a_refit():
     go('#/plan?dataset=biopsies&rank=2&epsilon=0.5')
     until(lambda: len(seen('#prior option')) > 1, 'an earlier run to choose')
@@ -327,24 +388,6 @@ def test_an_earlier_release_is_a_prior_of_a_run_and_of_a_refit():
 # ---- What servers of today do not show: replies are exchanged in the page
 
 
-@contextlib.contextmanager
-def exchanged(path, status, reply):
-    """Calls to `path` get `reply` in the place of the program's; window.sent has their bodies."""
-    js('''window.realFetch = window.realFetch || window.fetch;
-          window.sent = [];
-          const [path, status, reply] = arguments;
-          window.fetch = (url, options) => {
-            if (!String(url).startsWith(path)) return window.realFetch(url, options);
-            window.sent.push(options.body);
-            return Promise.resolve(new Response(reply, {status}));
-          };''',
-       path, status, reply if isinstance(reply, str) else json.dumps(reply))
-    try:
-        yield
-    finally:
-        js('window.fetch = window.realFetch')
-
-
 def test_only_a_release_of_moments_is_offered_again():
     go('#/run/' + runs['first'])  # of statistics
     in_state('completed')
@@ -360,7 +403,7 @@ def test_a_run_without_parts_is_not_offered_for_comparison():
     listed = json.loads(text)['runs']
     names = {one['name']: one['gives_parts'] for one in mechanisms_of_the_program()}
     check(not names['class_moments'] and not names['objective'] and not names['ratings'], f'what gives parts is {names}')
-    wanted = [run['run_id'] for run in listed if run['rounds_done'] > 0]
+    wanted = [run['run_id'] for run in listed if run['rounds_done'] > 0 and names[run['specification']['parameters']['mechanism']]]
     paid = next(run for run in listed if run['run_id'] == runs['paid'])
     for number, name in enumerate(names):
         added = json.loads(json.dumps(paid))
@@ -483,27 +526,6 @@ def test_nothing_comes_from_elsewhere():
     nothing_from_elsewhere(page)
 
 
-def test_the_report_of_an_evaluation_draws_its_parts():
-    programs = os.path.dirname(os.environ['DPNMF_WEB_PROGRAM'])
-    top = os.path.abspath(os.path.dirname(os.path.abspath(__file__)) + '/../..')
-    drawn = {}
-    driver = browsing.driver
-    first = driver.current_window_handle
-    driver.switch_to.new_window('tab')
-    for order in ('row', 'column'):
-        subprocess.run([programs + '/dpnmf-lab', 'evaluate', '--input', top + '/examples/digits/digits.csv.gz', '--users', 'rows',
-                        '--rank', '1', '--epsilon', '1', '--mechanism', 'none', '--repeats', '1', '--image-width', '8',
-                        '--image-order', order, '--output', f'{WORK}/{order}'], check=True, capture_output=True)
-        driver.get(f'file://{WORK}/{order}/report.html')
-        drawn[order] = js('''const pen = document.querySelector('canvas.parts').getContext('2d');
-            return Array.from({length: 64}, (_, i) => pen.getImageData(4 + 7 * (i % 8) + 3, 4 + 7 * Math.floor(i / 8) + 3, 1, 1).data[0]);''')
-    driver.close()
-    driver.switch_to.window(first)
-    rows = drawn['row']
-    check(len(set(rows)) > 8, f'the picture is {rows}')
-    check(drawn['column'] == [rows[8 * (i % 8) + i // 8] for i in range(64)] != rows, 'the picture is not filled by its columns')
-
-
 def test_a_server_that_is_gone_is_said():
     go('#/runs')
     with open(WORK + '/analyst.pid', encoding='ascii') as pid:
@@ -519,6 +541,6 @@ def test_the_end_of_the_program_is_said():
     shown('dpnmf web has ended', '#banner')
 
 
-page = Page(*client(), 'web')
+page = None
 runs = {}
-browsing.run_tests(globals(), page)
+browsing.run_tests(globals())

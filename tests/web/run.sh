@@ -21,13 +21,20 @@ fi
 
 imported() { dpnmf-curator import "$@" "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import $2"; }
 
-# Images, a table whose columns have names, and people of an empty budget's kind.
+# Images, and a table whose columns have names.
 imported --name digits --population writers --input "$top/examples/digits/digits.csv.gz" --users rows \
   --epsilon 16 --delta 1e-5
 printf '%s\n' thickness 'cell size' 'cell shape' adhesion 'epithelial size' 'bare nuclei' chromatin nucleoli mitoses \
   >"$work/findings.txt"
 imported --name biopsies --population patients --input "$top/examples/wbc/wbc.csv" --users rows --columns 1-9 \
   --features "$work/findings.txt" --epsilon 4 --delta 1e-4
+# A data set for every mechanism.
+awk -v OFS=, 'BEGIN { for (n = 0; n < 400; ++n) print 1 + n % 7, 1 + int(n / 7) % 9, 1 + (n * n) % 6, 1 + n % 5, n % 3 ? "no" : "yes" }' \
+  >"$work/visits.csv"
+imported --name classes --population labelled --input "$work/visits.csv" --users rows --class-column 5 \
+  --classes yes,no --normalise none --column-bound 20 --range 1,10 --integers --epsilon 16 --delta 1e-5
+imported --name films --population members --ratings "$top/examples/ratings/ratings.csv.gz" \
+  --items "$top/examples/ratings/items.txt" --rating-range 1,5 --users-count 600 --epsilon 8 --delta 1e-5
 start_curator || fail "curator"
 start_analyst || fail "analyst"
 printf '%s\n' "$analyst_pid" >"$work/analyst.pid"
@@ -55,5 +62,6 @@ analyst_port=${DPNMF_WEB_SERVER##*:}
 start_analyst || fail "the analyst does not come back"
 disown -a
 pages operator_test.py
+pages reports_test.py
 echo "$passed passed, $failed failed"
 [ $failed = 0 ] && [ $passed -gt 0 ]

@@ -60,7 +60,8 @@ absl::StatusOr<ExitCode> ServePage(const Session& session,
 Command WebCommand(const Session* session) {
   const auto flags = std::make_shared<WebFlags>();
   std::vector<Flag> all = {
-      Flag("--port", &flags->port, "Port on 127.0.0.1; 0 takes a free one",
+      Flag("--port", &flags->port,
+           "Port on 127.0.0.1 and [::1]; 0 takes a free one",
            {.range = {0, 65535}, .shown = true}),
       Flag("--image-width", &flags->image_width,
            "Pixels in a row of the picture of a part [a square, where the "
@@ -75,10 +76,10 @@ Command WebCommand(const Session* session) {
   return {.name = "web",
           .summary = "Show data sets, plans, runs and models in a browser",
           .footer =
-              "The page listens only on 127.0.0.1, and serves only the browser "
-              "that first opens the\nprinted address. It has the rights of "
-              "this certificate, also to start and cancel runs.\n\nExample:\n  "
-              "dpnmf web --port 8080",
+              "The page listens only on this machine, and serves only the "
+              "browser tab that first opens\nthe printed address, which is new "
+              "at each start. It has the rights of this certificate,\nalso to "
+              "start and cancel runs.\n\nExample:\n  dpnmf web --port 8080",
           .flags = std::move(all),
           .run = [session, flags] { return ServePage(*session, *flags); }};
 }

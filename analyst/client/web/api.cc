@@ -240,13 +240,8 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
   const std::string name =
       absl::StrCat(request.method == "POST" ? "POST " : "GET ", request.path);
   const std::string run = QueryOf(request, "run");
-  if (name == "GET /api/facts")
-    return Json(json{{"version", facts_.version},
-                     {"server", facts_.server},
-                     {"image_width", facts_.image_width},
-                     {"image_order", facts_.image_order},
-                     {"mechanisms", FactsOfMechanisms()}}
-                    .dump());
+  if (name == "GET /api/facts") return Facts();
+  if (name == "POST /api/image-order") return SetImageOrder(request.body);
   if (name == "GET /api/overview") return Overview();
   if (name == "GET /api/budget") {
     DPNMF_ASSIGN_OR_RETURN(const auto budget,
@@ -285,6 +280,28 @@ absl::StatusOr<HttpReply> Api::Call(const HttpRequest& request) const {
   if (name == "GET /api/choose") return Choose(run);
   return Refusal(absl::StatusCode::kNotFound, "web-call-unknown",
                  "There is no such page; go back to the start.");
+}
+
+HttpReply Api::Facts() const {
+  MutexLock lock(&mutex_);
+  return Json(json{{"version", facts_.version},
+                   {"server", facts_.server},
+                   {"image_width", facts_.image_width},
+                   {"image_order", facts_.image_order},
+                   {"image_orders", image_orders_},
+                   {"mechanisms", FactsOfMechanisms()}}
+                  .dump());
+}
+
+absl::StatusOr<HttpReply> Api::SetImageOrder(const std::string& body) const {
+  Fields fields(body);
+  const std::string dataset = fields.Text("dataset");
+  const std::string order = fields.Text("order");
+  DPNMF_RETURN_IF_ERROR(fields.status());
+  if (order != "row" && order != "column") return Malformed("order");
+  MutexLock lock(&mutex_);
+  image_orders_[dataset] = order;
+  return Json("{}");
 }
 
 absl::StatusOr<HttpReply> Api::Overview() const {

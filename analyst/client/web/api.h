@@ -4,12 +4,14 @@
 #define DPNMF_ANALYST_CLIENT_WEB_API_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "analyst/client/client.h"
 #include "analyst/client/coherence.h"
 #include "analyst/client/web/live.h"
+#include "common/base/mutex.h"
 #include "common/web/http_server.h"
 
 namespace dpnmf::cli::web {
@@ -21,6 +23,7 @@ struct ApiFacts {
   // fill a square.
   std::uint32_t image_width = 0;
   // "row" or "column": along what the pixels of a picture follow one another.
+  // The page changes it for one data set, until the program ends.
   std::string image_order = "row";
   // Public text by which the chooser of the rank computes coherence.
   CoherenceFlags coherence = {};
@@ -37,6 +40,8 @@ class Api {
 
  private:
   absl::StatusOr<HttpReply> Call(const HttpRequest& request) const;
+  HttpReply Facts() const;
+  absl::StatusOr<HttpReply> SetImageOrder(const std::string& body) const;
   absl::StatusOr<HttpReply> Overview() const;
   absl::StatusOr<HttpReply> Plan(const std::string& body) const;
   absl::StatusOr<HttpReply> Forecast(const std::string& body) const;
@@ -56,6 +61,10 @@ class Api {
   const AnalystClient client_;
   const LiveCalls live_;
   const ApiFacts facts_;
+  mutable Mutex mutex_;
+  // By data set.
+  mutable std::map<std::string, std::string> image_orders_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dpnmf::cli::web

@@ -15,7 +15,7 @@ namespace dpnmf::cli::web {
 
 class WebPage {
  public:
-  // Listens on 127.0.0.1:`port`; 0 takes a free one. UNAVAILABLE
+  // Listens at the port as HttpServer does; 0 takes a free one. UNAVAILABLE
   // "port-unavailable".
   static absl::StatusOr<std::unique_ptr<WebPage>> Open(
       std::uint32_t port, std::shared_ptr<grpc::Channel> channel,

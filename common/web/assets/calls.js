@@ -1,10 +1,10 @@
 // Calls to the program that serves this page; <html data-program> is what a person
-// starts. Each carries the key of the
-// session, which came in the fragment of the first address.
+// starts. Each carries the key of the session, which the program tells to one tab,
+// once. The tab keeps it when the page is loaded again.
 const STORE = 'dpnmf-key';
 export const program = document.documentElement.dataset.program;
 
-// `kind` is the status of the analyst's service, or PAGE_ENDED, or SESSION.
+// `kind` is the status of the analyst's service, or PAGE_ENDED, SESSION, OTHER_TAB.
 export class Refusal extends Error {
   constructor(error) {
     super(error.message);
@@ -18,20 +18,13 @@ export class Refusal extends Error {
   get isUnreachable() { return this.kind === 'UNAVAILABLE' || this.kind === 'DEADLINE_EXCEEDED'; }
 }
 
-export function takeKey(first) {
-  const found = /^#key=([0-9a-f]{64})$/.exec(location.hash);
-  if (!found) return;
-  localStorage.setItem(STORE, found[1]);
-  history.replaceState(null, '', '/' + first);
-}
-
 export async function call(path, query, options = {}) {
   const search = new URLSearchParams(Object.entries(query || {}).filter(([, value]) => value !== undefined));
   let reply;
   try {
     reply = await fetch(path + (search.size ? '?' + search : ''), {
       ...options,
-      headers: {'X-Dpnmf-Key': localStorage.getItem(STORE) || '', ...options.headers},
+      headers: {'X-Dpnmf-Key': sessionStorage.getItem(STORE) || '', ...options.headers},
     });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
@@ -41,7 +34,8 @@ export async function call(path, query, options = {}) {
   if (reply.ok) return reply;
   const body = await reply.json().catch(() => ({}));
   const error = body.error || {code: 'web-reply', message: 'The reply cannot be read; load the page again.'};
-  if (error.code === 'web-session' || error.code === 'web-key') error.kind = 'SESSION';
+  if (error.code === 'web-session' || error.code === 'web-host') error.kind = 'SESSION';
+  if (error.code === 'web-key') error.kind = 'OTHER_TAB';
   throw new Refusal(error);
 }
 
@@ -49,6 +43,14 @@ export const get = async (path, query, signal) => (await call(path, query, {sign
 export const text = async (path, query) => (await call(path, query)).text();
 export const post = async (path, body, signal) => (await call(path, {}, {
   method: 'POST', signal, body: JSON.stringify(body), headers: {'Content-Type': 'application/json'}})).json();
+
+// Asks for the key, unless this tab has it. Refused where another tab has it.
+let taking = null;
+export async function takeKey() {
+  if (sessionStorage.getItem(STORE)) return;
+  taking = taking || post('/api/key', {}).then(({key}) => sessionStorage.setItem(STORE, key)).finally(() => { taking = null; });
+  await taking;
+}
 
 // Each event of a stream, as it comes. An {error} ends it with a Refusal.
 export async function* events(path, query, signal) {

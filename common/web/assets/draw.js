@@ -172,11 +172,9 @@ export function imageWidth(model, wanted) {
   return side > 1 && side * side === model.rows ? side : 0;
 }
 
-// Whether entries run down the columns of a picture, as in MATLAB, and not along
-// its rows: as this browser was told of the data set, else as declared.
-const ORDER = 'dpnmf-image-order ';
-export const runsDown = (facts, dataset) => (localStorage.getItem(ORDER + dataset) || facts.image_order) === 'column';
-export const setRunsDown = (dataset, down) => localStorage.setItem(ORDER + dataset, down ? 'column' : 'row');
+// Tells whether entries run down the columns of a picture, as in MATLAB, and not along
+// its rows: as the program was told of the data set, else as declared.
+export const runsDown = (facts, dataset) => (facts.image_orders[dataset] || facts.image_order) === 'column';
 
 // Rows of the largest entries above 0, the largest first; of equal ones the first.
 export function largest(part, most) {

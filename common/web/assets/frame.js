@@ -18,6 +18,7 @@ function trouble(error) {
   if (!error) return fill(banner);
   const title = error.kind === 'PAGE_ENDED' ? 'This page has lost its program.'
     : error.kind === 'SESSION' ? 'This page is of an earlier session.'
+    : error.kind === 'OTHER_TAB' ? 'This page is open in another tab.'
     : error.isBusy ? `${page.server} takes no further call now.`
     : error.isUnreachable ? `${page.server} cannot be reached.` : null;
   if (!title) return;
@@ -72,6 +73,7 @@ async function show() {
   };
   fill(holder, h('p', {class: 'note loading'}, 'Loading …'));
   try {
+    await calls.takeKey();
     facts = facts || await calls.get('/api/facts', {}, signal);
     fill(document.getElementById('facts'), page.footer(facts));
     await make({holder, heading, words, signal, facts, persist: (work) => persist(work, signal),
@@ -106,6 +108,6 @@ export function begin(description) {
     scrollTo(0, 0);
     show();
   });
-  calls.takeKey('#/' + Object.keys(page.views)[0]);
+  if (!location.hash) history.replaceState(null, '', '#/' + Object.keys(page.views)[0]);
   show();
 }

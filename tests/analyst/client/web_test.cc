@@ -1,5 +1,5 @@
-// The page of `dpnmf web` without a browser: its door, and its calls against a
-// fake server in this process. tests/web/run.sh has the browser.
+// The page of `dpnmf web` without a browser: its calls against a fake server in
+// this process. tests/web/run.sh has the browser.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,6 @@
 
 #include "analyst/client/web/api.h"
 #include "common/privacy/mechanism/mechanism.h"
-#include "common/web/door.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -22,142 +21,7 @@ namespace dpnmf::cli::web {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
-
-constexpr std::uint32_t kPort = 4711;
-
-class WebDoor : public ::testing::Test {
- protected:
-  HttpRequest Request(const std::string& path) const {
-    HttpRequest request;
-    request.path = path;
-    request.hosts = {"127.0.0.1:4711"};
-    return request;
-  }
-  HttpRequest WithToken() const {
-    HttpRequest request = Request("/");
-    const std::string address = door_.Address();
-    request.query["token"] = address.substr(address.find('=') + 1);
-    return request;
-  }
-  // Opens the door and returns a call of the session.
-  HttpRequest Call() {
-    const auto reply = door_.Admit(WithToken());
-    HttpRequest call = Request("/api/runs");
-    const std::string cookie = reply->headers.at("Set-Cookie");
-    call.cookie = "other=1; " + cookie.substr(0, cookie.find(';'));
-    const std::string place = reply->headers.at("Location");
-    call.key = place.substr(place.find('=') + 1);
-    return call;
-  }
-  int StatusOf(const HttpRequest& request) {
-    const auto reply = door_.Admit(request);
-    return reply.has_value() ? reply->status : 200;
-  }
-
-  Door door_{kPort, "dpnmf web"};
-};
-
-TEST_F(WebDoor, TheAddressNamesLoopbackAndAToken) {
-  EXPECT_THAT(door_.Address(),
-              ::testing::MatchesRegex(
-                  "http://127\\.0\\.0\\.1:4711/\\?token=[0-9a-f]{64}"));
-  EXPECT_NE(door_.Address(), Door(kPort, "dpnmf web").Address());
-}
-
-TEST_F(WebDoor, TheTokenGivesTheCookieAndTheKeyOnce) {
-  const auto first = door_.Admit(WithToken());
-  ASSERT_TRUE(first.has_value());
-  EXPECT_EQ(first->status, 303);
-  EXPECT_THAT(first->headers.at("Location"), StartsWith("/#key="));
-  EXPECT_THAT(first->headers.at("Set-Cookie"),
-              ::testing::EndsWith("; Path=/; HttpOnly; SameSite=Strict"));
-  const auto second = door_.Admit(WithToken());
-  ASSERT_TRUE(second.has_value());
-  EXPECT_EQ(second->status, 403);
-  EXPECT_EQ(second->headers.count("Set-Cookie"), 0u);
-}
-
-TEST_F(WebDoor, AWrongTokenIsRefusedAndTheRightOneStillWorks) {
-  HttpRequest wrong = Request("/");
-  for (const char* token : {"", "0", "token"}) {
-    wrong.query["token"] = token;
-    EXPECT_EQ(StatusOf(wrong), 403);
-  }
-  EXPECT_EQ(StatusOf(WithToken()), 303);
-}
-
-TEST_F(WebDoor, AUsedAddressLeadsTheSameBrowserBackWithoutTheKey) {
-  HttpRequest again = WithToken();
-  again.cookie = Call().cookie;
-  const auto reply = door_.Admit(again);
-  ASSERT_TRUE(reply.has_value());
-  EXPECT_EQ(reply->headers.at("Location"), "/");
-}
-
-TEST_F(WebDoor, ACallNeedsCookieAndKey) {
-  const HttpRequest call = Call();
-  EXPECT_EQ(StatusOf(call), 200);
-  HttpRequest without = call;
-  without.cookie = "";
-  EXPECT_EQ(StatusOf(without), 401);
-  without = call;
-  without.key = "";
-  EXPECT_EQ(StatusOf(without), 403);
-  without.key = std::string(64, '0');
-  EXPECT_EQ(StatusOf(without), 403);
-  // The page itself needs the cookie alone.
-  without.path = "/";
-  EXPECT_EQ(StatusOf(without), 200);
-}
-
-TEST_F(WebDoor, AnotherHostOrOriginIsRefusedWhateverElseItHas) {
-  for (const std::vector<std::string>& hosts :
-       std::vector<std::vector<std::string>>{
-           {},
-           {"localhost:4711"},
-           {"127.0.0.1"},
-           {"127.0.0.1:80"},
-           {"evil.example:4711"},
-           {"127.0.0.1:4711", "evil.example"}}) {
-    HttpRequest call = WithToken();
-    call.hosts = hosts;
-    EXPECT_EQ(StatusOf(call), 421);
-  }
-  HttpRequest call = Call();
-  call.origin = "http://127.0.0.1:4711";
-  EXPECT_EQ(StatusOf(call), 200);
-  for (const char* origin :
-       {"null", "http://127.0.0.1:4712", "https://127.0.0.1:4711"}) {
-    call.origin = origin;
-    EXPECT_EQ(StatusOf(call), 403) << origin;
-  }
-}
-
-TEST_F(WebDoor, OnlyCallsTakePostAndOnlyAsJson) {
-  HttpRequest post = Call();
-  post.method = "POST";
-  EXPECT_EQ(StatusOf(post), 415);
-  post.content_type = "text/plain";
-  EXPECT_EQ(StatusOf(post), 415);
-  post.content_type = "application/json";
-  EXPECT_EQ(StatusOf(post), 200);
-  post.path = "/";
-  EXPECT_EQ(StatusOf(post), 405);
-  post.path = "/api/runs";
-  for (const char* method : {"PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"}) {
-    post.method = method;
-    EXPECT_EQ(StatusOf(post), 405) << method;
-  }
-}
-
-TEST_F(WebDoor, ThePolicyAllowsOnlyThisProgramsFiles) {
-  const std::string policy = Door::Headers().at("Content-Security-Policy");
-  EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'self';"));
-  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
-  EXPECT_THAT(policy, Not(HasSubstr("*")));
-}
 
 class WebApi : public ::testing::Test {
  protected:
@@ -200,6 +64,28 @@ TEST_F(WebApi, FactsSayHowPicturesAreFilled) {
   const auto facts = nlohmann::json::parse(Get("/api/facts").body);
   EXPECT_EQ(facts["image_width"], 3);
   EXPECT_EQ(facts["image_order"], "column");
+}
+
+// The program keeps what the page asks for: each start has another origin, in
+// which a browser has stored nothing.
+TEST_F(WebApi, TheOrderOfPicturesIsKeptForADataSet) {
+  const auto orders = [this] {
+    return nlohmann::json::parse(Get("/api/facts").body)["image_orders"];
+  };
+  EXPECT_EQ(orders(), nlohmann::json::object());
+  for (const char* order : {"row", "column"}) {
+    EXPECT_EQ(
+        Post("/api/image-order", {{"dataset", "digits"}, {"order", order}})
+            .status,
+        200);
+    EXPECT_EQ(orders(), (nlohmann::json{{"digits", order}}));
+  }
+  for (const nlohmann::json& form :
+       {nlohmann::json{{"dataset", "digits"}, {"order", "rows"}},
+        nlohmann::json{{"dataset", 7}, {"order", "row"}},
+        nlohmann::json{{"dataset", "digits"}}})
+    EXPECT_EQ(Post("/api/image-order", form).status, 400) << form;
+  EXPECT_EQ(orders(), (nlohmann::json{{"digits", "column"}}));
 }
 
 // The page builds its choice of mechanisms from these, and asks them what a run

@@ -3,7 +3,7 @@ import * as calls from './calls.js';
 import * as models from './models.js';
 import {command, confirm, empty, enforced, facts as factList, field, fill, h, hasEnded, moment, percent, plural, problem, say,
   short, shortId, stateChip, stateName, table, upward, voidMark} from './dom.js';
-import {bars, imageWidth, picture, plot, progress, runsDown, setRunsDown, top} from './draw.js';
+import {bars, imageWidth, picture, plot, progress, runsDown, top} from './draw.js';
 
 const MOST_BARS = 1024;
 
@@ -93,7 +93,17 @@ function partsSection(now, facts, signal, persist) {
       : 'Relative to the largest entry of the part' + (model.errors ? ', ± one standard error of the known noise.' : '.'));
   };
   const turn = h('button', {class: 'plain', id: 'transpose', title: 'Pixels follow one another down the columns of a picture; remembered for the data set',
-    onclick: () => { setRunsDown(dataset, !runsDown(facts, dataset)); draw(); }}, 'Transpose');
+    onclick: async () => {
+      const order = runsDown(facts, dataset) ? 'row' : 'column';
+      facts.image_orders[dataset] = order;
+      draw();
+      try {
+        fill(trouble);
+        await calls.post('/api/image-order', {dataset, order});
+      } catch (error) {
+        fill(trouble, problem(error));
+      }
+    }}, 'Transpose');
   const choices = h('fieldset', {class: 'choice'}, h('legend', {class: 'unseen'}, 'Show parts as'));
   const errors = h('button', {class: 'plain', id: 'errors', onclick: async () => {
     const mine = model;

@@ -7,6 +7,26 @@ root.textContent = '';
 
 const RAMP = ['#0072b2', '#d55e00', '#009e73', '#b05a8c', '#8a7500', '#56b4e9', '#1b1b1b'];
 
+const DASHES = [[], [10, 3], [6, 2], [8, 3, 2, 3], [14, 4], [3, 2]];
+const GREYS = ['#1b1b1b', '#777777', '#4d4d4d', '#999999'];
+const GREY_DASHES = [[6, 4], [1, 3], [2, 4, 6, 4], [12, 4]];
+
+// A style for each name that the rows have under `key`, told apart by the colours of
+// Okabe and Ito for most colour-blind readers, and in grey by the dashes. Rows without an
+// epsilon are what the others are compared with: grey. `labels` has those of names that
+// do not speak for themselves.
+function stylesOf(rows, key, labels) {
+  const styles = {};
+  let compared = 0, noised = 0;
+  for (const row of rows) {
+    const name = row[key];
+    if (styles[name]) continue;
+    const [colors, dashes, i] = row.epsilon === null ? [GREYS, GREY_DASHES, compared++] : [RAMP, DASHES, noised++];
+    styles[name] = {label: labels[name] || name, color: colors[i % colors.length], dash: dashes[i % dashes.length]};
+  }
+  return styles;
+}
+
 // --- elements
 
 function add(parent, tag, text, className) {

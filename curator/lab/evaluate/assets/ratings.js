@@ -1,16 +1,14 @@
 // Draws report.html of `evaluate --ratings`, with the functions of drawing.js.
 
-// Okabe and Ito's colours, told apart by most colour-blind readers and in grey
-// by their dashes.
-const STYLES = {
-  'ratings': {label: 'ratings (private)', color: '#0072b2', dash: []},
-  'published': {label: 'published, claimed epsilon', color: '#d55e00', dash: [10, 3]},
-  'bias': {label: 'bias, no privacy', color: '#777777', dash: [1, 3]},
-  'popularity': {label: 'popularity, no privacy', color: '#8a7500', dash: [2, 3]},
-  'als': {label: 'ALS, no privacy', color: '#1b1b1b', dash: [6, 4]},
-  'ease': {label: 'EASE, no privacy', color: '#009e73', dash: [6, 2]},
-  'mean': {label: 'mean of all ratings', color: '#b05a8c', dash: [3, 3]},
-};
+const STYLES = stylesOf(data.summary, 'method', {
+  'ratings': 'ratings (private)',
+  'published': 'published, claimed epsilon',
+  'bias': 'bias, no privacy',
+  'popularity': 'popularity, no privacy',
+  'als': 'ALS, no privacy',
+  'ease': 'EASE, no privacy',
+  'mean': 'mean of all ratings',
+});
 
 const epsilons = unique(data.summary.map((row) => row.epsilon).filter((e) => e !== null)).sort((a, b) => a - b);
 const percent = (x) => x === null || x === undefined ? '–' : (100 * x).toFixed(1) + ' %';
@@ -38,8 +36,9 @@ function addHead() {
     add(root, 'p', 'Interrupted: ' + (data.results.length + data.study.length) + ' of ' + data.planned + ' trials were done.');
 }
 
-function linesOf(figure, methods) {
-  return methods.filter((method) => data.summary.some((row) => row.method === method)).map((method) => {
+// A line for each method that has the figure.
+function linesOf(figure) {
+  return unique(data.summary.map((row) => row.method)).map((method) => {
     const rows = data.summary.filter((row) => row.method === method && row.median[figure] !== null);
     const line = {...STYLES[method], points: []};
     if (rows.length > 0 && rows[0].epsilon === null) return {...line, level: rows[0].median[figure]};
@@ -62,13 +61,13 @@ function addFigures() {
   const options = {xLabel: 'overall epsilon (log scale)', xShort: 'epsilon', width: 510, height: 340,
     xTicks: epsilons.length <= 8 ? epsilons : null};
   addPlot(plots, {...options, title: 'RMSE of held-out ratings (lower is better)', yLabel: 'RMSE, clipped to the range'},
-    linesOf('rmse', ['ratings', 'published', 'bias', 'als', 'mean']));
+    linesOf('rmse'));
   addPlot(plots, {...options, title: 'Recall@20 (higher is better)', yLabel: 'recall over min(20, relevant)'},
-    linesOf('recall20', ['ratings', 'popularity', 'ease', 'als', 'published', 'bias']));
+    linesOf('recall20'));
   addPlot(plots, {...options, title: 'nDCG@20 (higher is better)', yLabel: 'nDCG'},
-    linesOf('ndcg20', ['ratings', 'popularity', 'ease', 'als', 'published', 'bias']));
+    linesOf('ndcg20'));
   addPlot(plots, {...options, title: 'Coverage: share of the catalogue in somebody’s list', yLabel: 'share of items'},
-    linesOf('coverage', ['ratings', 'popularity', 'ease', 'als', 'published', 'bias']));
+    linesOf('coverage'));
   addTable(root, 'Medians. Relevant: held-out ratings of at least three quarters of the range; own items are not listed', [
     {title: 'method', of: nameOf},
     {title: 'epsilon', number: true, of: (row) => short(row.epsilon)},

@@ -1,17 +1,13 @@
 // Draws report.html of `evaluate --input`, with the functions of drawing.js.
 
-// Okabe and Ito's colours, told apart by most colour-blind readers and in grey
-// by their dashes.
-const STYLES = {
-  'none': {label: 'no privacy', color: '#1b1b1b', dash: [6, 4]},
-  'mean': {label: 'mean alone, no privacy', color: '#777777', dash: [1, 3]},
-  'moments': {label: 'moments', color: '#0072b2', dash: []},
-  'statistics': {label: 'statistics', color: '#009e73', dash: []},
-  'gradient': {label: 'gradient', color: '#56b4e9', dash: [6, 2]},
-  'paper': {label: 'published', color: '#d55e00', dash: []},
-  'paper-nndsvd': {label: 'published, W₀ = NNDSVD(V)', color: '#b05a8c', dash: [10, 3]},
-  'nndsvd': {label: 'W₀ = NNDSVD(V) alone', color: '#8a7500', dash: [2, 3]},
-};
+const STYLES = stylesOf(data.summary, 'mechanism', {
+  'none': 'no privacy',
+  'mean': 'mean alone, no privacy',
+  'prior': 'priors alone',
+  'paper': 'published',
+  'paper-nndsvd': 'published, W₀ = NNDSVD(V)',
+  'nndsvd': 'W₀ = NNDSVD(V) alone',
+});
 
 function nameOf(setting, withRounds) {
   let name = STYLES[setting.mechanism].label;
@@ -122,7 +118,7 @@ function addLearningCurves() {
   if (!rows.some((row) => row.rounds !== null)) return;
   add(root, 'h2', 'Learning curves');
   add(root, 'p', 'Objective after each round, for the largest T of each mechanism; medians and ranges over repeats. ' +
-    'Moments need one release and are drawn as a level. The epsilon in the title is spent when the last round is done. ' +
+    'What does not learn in rounds is drawn as a level. The epsilon in the title is spent when the last round is done. ' +
     'These curves are exact functions of V: nobody who learns in private sees them.', 'note');
   const plots = add(root, 'div', null, 'plots');
   const largest = (mechanism) => Math.max(...rows.filter((row) => row.mechanism === mechanism).map((row) => row.rounds));
@@ -130,9 +126,9 @@ function addLearningCurves() {
     const lines = [];
     for (const row of rows.filter((one) => one.epsilon === epsilon || one.epsilon === null)) {
       const style = {...STYLES[row.mechanism], label: nameOf(row, true)};
-      if (['mean', 'moments', 'nndsvd'].includes(row.mechanism)) lines.push({...style, level: row.median});
-      else if (row.rounds === null || row.rounds === largest(row.mechanism))
-        lines.push({...style, points: curveOf(row)});
+      const points = curveOf(row);
+      if (row.rounds === null && points.length < 2) lines.push({...style, level: row.median});
+      else if (row.rounds === null || row.rounds === largest(row.mechanism)) lines.push({...style, points});
     }
     addPlot(plots, {title: 'Overall epsilon ' + short(epsilon), xLabel: 'round (log scale)', xShort: 'round',
       yLabel: OBJECTIVE, width: 510, height: 340, markers: false}, lines);
