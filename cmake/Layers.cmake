@@ -237,20 +237,26 @@ function(dpnmf_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()
 
-# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...] [COMPUTES])
+# dpnmf_test(NAME SOURCES a_test.cc ... DEPS targets ... [LABELS slow] [TIMEOUT s] [MANY_DRAWS Suite.Test ...] [COMPUTES]
+#   [NOT_SANITIZED b_test.cc ...])
 # LABELS: slow (left out of the normal run), not-sanitized (a sanitizer would find
 # nothing that other tests do not show it: neither of the two is built under one), lab
 # (nor is this one, unless DPNMF_SANITIZE_LAB is on), concurrent (also run under TSan).
+# NOT_SANITIZED: further sources, which a build with a sanitizer leaves out: what the label
+# not-sanitized says of a program.
 # MANY_DRAWS: tests of laws over many draws, which sanitizers do not repeat; others run the same code.
 # The targets sanitized_tests and concurrent_tests build what is run under ASan and TSan.
 option(DPNMF_SANITIZE_LAB "Run the tests of the lab under sanitizers too" OFF)
 add_custom_target(concurrent_tests)
 add_custom_target(sanitized_tests)
 function(dpnmf_test name)
-  cmake_parse_arguments(ARG "COMPUTES" "TIMEOUT" "SOURCES;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES" "TIMEOUT" "SOURCES;NOT_SANITIZED;DEPS;LABELS;ALONE;MANY_DRAWS" ${ARGN})
   set(computes)
   if(ARG_COMPUTES)
     set(computes COMPUTES)
+  endif()
+  if(NOT DPNMF_SANITIZE)
+    list(APPEND ARG_SOURCES ${ARG_NOT_SANITIZED})
   endif()
   dpnmf_test_program(${name} ${computes} SOURCES ${ARG_SOURCES} ALONE ${ARG_ALONE}
     DEPS ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)

@@ -22,7 +22,7 @@ done
 export DPNMF_FAULT_TRIALS=$trials
 if [ -n "$seed" ]; then export DPNMF_FAULT_SEED=$seed; fi
 status=0
-for program in fault_trials_test server_trials_test; do
-  "$build/tests/$program" --gtest_brief=1 || status=1
+for trials in FaultTrials ServerTrials; do
+  "$build/tests/faults_test" --gtest_brief=1 --gtest_filter="$trials.*" || status=1
 done
 exit $status

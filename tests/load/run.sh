@@ -17,5 +17,5 @@ while [ $# -gt 0 ]; do
     *) echo "usage: $0 [--minutes M] [--build DIR]" >&2; exit 2 ;;
   esac
 done
-DPNMF_LOAD_MINUTES=$minutes exec "$build/tests/load_test" --gtest_brief=1 \
+DPNMF_LOAD_MINUTES=$minutes exec "$build/tests/two_parties_test" --gtest_brief=1 \
   --gtest_filter='ServerLoad.SixtyFour*'

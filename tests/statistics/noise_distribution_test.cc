@@ -21,20 +21,20 @@ void PrintTo(const GaussianCase& sigma, std::ostream* out) {
 
 namespace {
 
-constexpr std::uint64_t kSeed = 20160615;
+constexpr std::uint64_t kLawSeed = 20160615;
 
 std::vector<std::int64_t> Draw(std::size_t size, std::uint64_t numerator,
                                std::uint64_t denominator = 1,
                                std::uint32_t stream = 0) {
   std::vector<std::int64_t> noise(size);
-  FillGaussian(NoiseKeyForTesting::FromSeed(kSeed), stream, numerator,
+  FillGaussian(NoiseKeyForTesting::FromSeed(kLawSeed), stream, numerator,
                denominator, 2, noise);
   return noise;
 }
 
 class NoiseOfSigma : public testing::TestWithParam<GaussianCase> {
  protected:
-  void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
+  void SetUp() override { std::cout << "seed " << kLawSeed << "\n"; }
   std::vector<std::int64_t> Samples() const {
     return Draw(4'000'000, GetParam().numerator, GetParam().denominator);
   }
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, NoiseOfLargeSigma,
 
 class NoiseStatistics : public testing::Test {
  protected:
-  void SetUp() override { std::cout << "seed " << kSeed << "\n"; }
+  void SetUp() override { std::cout << "seed " << kLawSeed << "\n"; }
 };
 
 TEST_F(NoiseStatistics, MomentsToTheSixthAreTheNormalOnes) {

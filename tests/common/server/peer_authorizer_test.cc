@@ -18,7 +18,7 @@ namespace dpnmf {
 namespace {
 
 // Answers with the request's trace.
-class Service final : public v1::CuratorService::Service {
+class EchoingService final : public v1::CuratorService::Service {
   grpc::Status ListDatasets(grpc::ServerContext* context,
                             const v1::ListDatasetsRequest*,
                             v1::ListDatasetsReply* reply) override {
@@ -87,7 +87,7 @@ class PeerAuthorizerTest : public ::testing::Test {
 
   TestCertificates ca_;
   TlsFiles files_;
-  Service service_;
+  EchoingService service_;
   std::unique_ptr<RpcServer> server_;
 };
 

@@ -63,9 +63,9 @@ class Told {
   std::string last_;
 };
 
-class Service final : public v1::CuratorService::Service {
+class CheckingService final : public v1::CuratorService::Service {
  public:
-  explicit Service(TlsFiles files) : files_(std::move(files)) {}
+  explicit CheckingService(TlsFiles files) : files_(std::move(files)) {}
 
  private:
   grpc::Status ListDatasets(grpc::ServerContext* context,
@@ -87,7 +87,7 @@ class RefusedPeers : public ::testing::Test {
   void Serve() {
     const auto credentials = ServerTls(files_);
     ASSERT_TRUE(credentials.ok()) << credentials.status();
-    service_ = std::make_unique<Service>(files_);
+    service_ = std::make_unique<CheckingService>(files_);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", *credentials, &port_);
     builder.RegisterService(service_.get());
@@ -129,7 +129,7 @@ class RefusedPeers : public ::testing::Test {
   TlsFiles files_;
   Told told_;
   int port_ = 0;
-  std::unique_ptr<Service> service_;
+  std::unique_ptr<CheckingService> service_;
   std::unique_ptr<grpc::Server> server_;
 };
 

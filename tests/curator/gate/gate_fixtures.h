@@ -12,19 +12,21 @@
 
 namespace dpnmf::curator {
 
-inline constexpr std::uint64_t kFeatures = 5, kRank = 3;
+inline constexpr std::uint64_t kSmallFeatures = 5, kSmallRank = 3;
 
 // Sigmas large against the sums, so that a round costs a small part of the cap.
 inline std::vector<PartPlan> SmallParts() {
-  PartPlan a{"A", kRank, kRank, true, -20, 1 << 26, 1 << 27, 1 << 20, 1 << 20};
-  PartPlan b{"B", kFeatures, kRank, false, -20, 1 << 26, 0, 1 << 20, 1 << 20};
+  PartPlan a{"A",     kSmallRank, kSmallRank, true,   -20,
+             1 << 26, 1 << 27,    1 << 20,    1 << 20};
+  PartPlan b{"B", kSmallFeatures, kSmallRank, false, -20, 1 << 26,
+             0,   1 << 20,        1 << 20};
   return {a, b};
 }
 
 inline ExactSums SmallSums() {
   ExactSums sums;
-  sums.a.resize(kRank * (kRank + 1) / 2);
-  sums.b.resize(kFeatures * kRank);
+  sums.a.resize(kSmallRank * (kSmallRank + 1) / 2);
+  sums.b.resize(kSmallFeatures * kSmallRank);
   std::iota(sums.a.begin(), sums.a.end(), 100);
   std::iota(sums.b.begin(), sums.b.end(), -7);
   return sums;

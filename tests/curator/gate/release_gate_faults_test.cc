@@ -8,30 +8,19 @@
 
 #include "common/base/failpoint.h"
 #include "tests/curator/gate/gate_fixtures.h"
+#include "tests/curator/ledger/crash.h"
 
 namespace dpnmf::curator {
 namespace {
-
-constexpr int kCrashed = 77;
-const char* g_crash_at = "";
-
-void StopHere(const char* place) {
-  if (std::strcmp(place, g_crash_at) == 0) ::_exit(kCrashed);
-}
 
 // A release of round 1 in a child that stops at `place`.
 void CrashReleasing(GateHome* home, const char* place) {
   home->gate.reset();
   home->ledger.reset();
-  const int status = InChild([&] {
+  CrashAt(place, [&] {
     home->Reopen();
-    g_crash_at = place;
-    failpoint::on_reach = StopHere;
     (void)home->Release(1);
-    return 0;
   });
-  ASSERT_TRUE(WIFEXITED(status));
-  ASSERT_EQ(WEXITSTATUS(status), kCrashed) << place << " was not reached";
   home->Reopen();
 }
 

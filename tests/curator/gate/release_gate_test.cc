@@ -65,8 +65,8 @@ TEST(ReleaseGate, WithNoiseOffItReleasesTheSums) {
   EXPECT_TRUE(parts[0].symmetric && parts[0].is_lattice);
   EXPECT_EQ(parts[0].step_exponent, -20);
   EXPECT_EQ(parts[1].name, "B");
-  EXPECT_EQ(parts[1].rows, kFeatures);
-  EXPECT_EQ(parts[1].columns, kRank);
+  EXPECT_EQ(parts[1].rows, kSmallFeatures);
+  EXPECT_EQ(parts[1].columns, kSmallRank);
   EXPECT_EQ(parts[1].lattice, SmallSums().b);
 }
 

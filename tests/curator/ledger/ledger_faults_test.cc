@@ -13,29 +13,11 @@
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/ledger.h"
 #include "gmock/gmock.h"
+#include "tests/curator/ledger/crash.h"
 #include "tests/curator/ledger/release_fixtures.h"
 
 namespace dpnmf::curator {
 namespace {
-
-constexpr int kCrashed = 77;
-const char* g_crash_at = "";
-
-void StopHere(const char* place) {
-  if (std::strcmp(place, g_crash_at) == 0) ::_exit(kCrashed);
-}
-
-// Runs `body` in a child that stops at `place`.
-void CrashAt(const char* place, const std::function<void()>& body) {
-  const int status = InChild([&] {
-    g_crash_at = place;
-    failpoint::on_reach = StopHere;
-    body();
-    return 0;
-  });
-  ASSERT_TRUE(WIFEXITED(status));
-  ASSERT_EQ(WEXITSTATUS(status), kCrashed) << place << " was not reached";
-}
 
 void BeginRun(const LedgerHome& home) {
   const auto ledger = home.OpenWithPeople();

@@ -26,7 +26,7 @@ namespace rv1 = recommend::v1;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kItems = 30;
+constexpr int kServedItems = 30;
 constexpr std::int64_t kStart = 1'800'000'000;
 
 class RecommendServiceTest : public ::testing::Test {
@@ -45,8 +45,8 @@ class RecommendServiceTest : public ::testing::Test {
         key_(SigningKey::Generate()),
         recommender_(SampleRecommender()) {
     EXPECT_NE(mkdtemp(directory_.data()), nullptr);
-    for (int u = 0; u < 6; ++u) people_.push_back(SomeRatings(u, kItems));
-    data_ = RatedBy(people_, kItems);
+    for (int u = 0; u < 6; ++u) people_.push_back(SomeRatings(u, kServedItems));
+    data_ = RatedBy(people_, kServedItems);
     access_ = AccessControl::FromGrants(
         {{"dns:shop", {Role::kFrontEnd}, {"films"}, false, {}},
          {"dns:other", {Role::kFrontEnd}, {"books"}, false, {}},
@@ -93,7 +93,7 @@ class RecommendServiceTest : public ::testing::Test {
   }
 
   static Recommender SampleRecommender() {
-    NamedItemModel model = SampleItemModel(kItems, 4, 3);
+    NamedItemModel model = SampleItemModel(kServedItems, 4, 3);
     const std::vector<std::string> items = model.items, names = model.names;
     return Recommender::Create(std::move(model), items, names, OneToFive())
         .value();
