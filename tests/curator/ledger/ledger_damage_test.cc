@@ -347,7 +347,7 @@ TEST_F(LedgerDamage, DigestsOfADataSetRaiseTheSchemaVersion) {
   ExpectRefused("ledger-damaged");
 }
 
-// The same as SeesARowThatCouldNotHaveBeenAppended, of another kind of row.
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
 TEST_F(LedgerDamage, SeesDigestsThatCouldNotHaveBeenRecorded) {
   ASSERT_TRUE(
       home_.Open()->BindDataset("people", "new", {Digest{1}, Digest{2}}).ok());
@@ -380,7 +380,7 @@ TEST_F(LedgerDamage, SeesDigestsThatCouldNotHaveBeenRecorded) {
   ExpectRefused("");
 }
 
-// As SeesARowThatCouldNotHaveBeenAppended.
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
 TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
   PopulationPolicy policy = PolicyFor("months");
   policy.partitions = {"id", {"jan", "feb"}};
@@ -414,7 +414,7 @@ TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
   ExpectRefused("");
 }
 
-// As SeesARowThatCouldNotHaveBeenAppended.
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
 TEST_F(LedgerDamage, SeesAPublicationThatCouldNotHaveBeenRecorded) {
   ASSERT_TRUE(home_.Open()
                   ->VoidGuarantee({"people", DigestOfNumber(1), "Ann Operator"})

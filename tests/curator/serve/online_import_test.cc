@@ -144,7 +144,7 @@ TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
   EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("dataset-added"));
 }
 
-// And not before a tick, in paced mode.
+// In paced mode the data set waits for a tick.
 TEST_F(OnlineImport, OtherFilesThanThoseOfTheImportAreNotServed) {
   ASSERT_TRUE(ImportNamed("b").ok());
   const std::string file = DatasetDirectory(data_dir(), "b") + "/values.npy";
@@ -162,7 +162,7 @@ TEST_F(OnlineImport, OtherFilesThanThoseOfTheImportAreNotServed) {
   EXPECT_EQ(ticks_, 1);
 }
 
-// As one that was imported elsewhere and moved here.
+// The data set is like one that was imported elsewhere and moved here.
 TEST_F(OnlineImport, ADataSetOfAnotherPromiseIsNotServed) {
   policy_.epsilon = 8;
   ASSERT_TRUE(ImportNamed("b").ok());
@@ -185,7 +185,7 @@ TEST_F(OnlineImport, WhatTheServerCannotPaceIsNotServed) {
   EXPECT_EQ(catalog_.Find("b"), nullptr);
 }
 
-// What a refused draft leaves must not stop later imports.
+// Files of a refused draft must not stop later imports.
 TEST_F(OnlineImport, ADraftThatIsRefusedIsNeverPublished) {
   ask_ = true;
   check_ = Refusal(absl::StatusCode::kFailedPrecondition,
@@ -206,7 +206,7 @@ TEST_F(OnlineImport, TheNameOfTheFederationIsNotThatOfADataSet) {
   EXPECT_EQ(ReasonCode(ImportNamed("hospitals")), "federation-name-taken");
   EXPECT_THAT(DatasetNames(data_dir()).value(), ElementsAre("a"));
   EXPECT_TRUE(ReloadOnline(data_dir(), "me").ok());
-  // As one that was moved here.
+  // The data set is like one that was moved here.
   ask_ = false;
   ASSERT_TRUE(ImportNamed("hospitals").ok());
   EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
