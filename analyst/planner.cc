@@ -359,6 +359,9 @@ absl::StatusOr<v1::Dataset> FindDataset(CuratorConnection* curator,
   for (const v1::Dataset& dataset : list.datasets()) {
     if (dataset.name() == name) return dataset;
   }
+  // One that the curator does not serve yet is not in the list.
+  const absl::Status asked = curator->GetLedger(name, kAfterAllRows).status();
+  if (absl::IsUnavailable(asked)) return asked;
   return Refusal(absl::StatusCode::kNotFound, "dataset-unknown",
                  "The curator offers no data set with that name to this "
                  "analyst; `dpnmf datasets` lists them.");

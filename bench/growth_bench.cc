@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/write_digests.h"
 #include "common/base/npy.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/description.h"
@@ -109,17 +110,19 @@ std::unique_ptr<Dataset> InParts(const GrowthShape& shape,
   std::uint64_t first = 0;
   for (std::uint64_t i = 0; i < shape.parts; ++i) {
     const std::uint64_t end = Share{i, shape.parts}.End(shape.people);
-    WritePart(PartsDirectory(data_dir, description.name) + "/" +
-                  PartName(first, end - first),
-              shape, {first, end - first, shape.people}, stored);
+    const std::string place = PartsDirectory(data_dir, description.name) + "/" +
+                              PartName(first, end - first);
+    WritePart(place, shape, {first, end - first, shape.people}, stored);
     shards.columns.push_back(end - first);
     shards.parts.push_back(stored.fingerprint);
+    shards.files.push_back(bench::WriteDigests(place, {}));
     first = end;
   }
   const std::string directory = DatasetDirectory(data_dir, description.name);
   std::filesystem::create_directories(directory);
   std::ofstream(directory + "/dataset.json") << ToJson(stored);
   std::ofstream(directory + "/shards.json") << ShardsJson(shards);
+  bench::WriteDigests(directory, {});
   auto data = Dataset::Open(directory);
   if (!data.ok()) std::abort();
   return *std::move(data);

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/write_digests.h"
 #include "common/base/npy.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/description.h"
@@ -90,6 +91,7 @@ std::unique_ptr<Dataset> Generated(const Shape& shape,
     WriteNpy(directory + "/indices.npy", "<i4", {indices.size()}, indices);
     WriteNpy(directory + "/indptr.npy", "<i8", {indptr.size()}, indptr);
   }
+  bench::WriteDigests(directory, {});
   auto data = Dataset::Open(directory);
   if (!data.ok()) std::abort();
   return *std::move(data);

@@ -12,11 +12,12 @@ namespace dpnmf::curator {
 namespace {
 
 absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
-                                 const std::string& backup,
+                                 const std::string& backup, bool quick,
                                  const std::string& format) {
   DPNMF_RETURN_IF_ERROR(CheckAddresses(options));
   CuratorDoctorOptions doctor = DoctorOptionsOf(options);
   doctor.backup = backup;
+  doctor.quick = quick;
   const v1::DoctorReport report = ExamineCurator(doctor);
   std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
              stdout);
@@ -30,6 +31,7 @@ absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
 Command DoctorCommand() {
   const auto options = std::make_shared<ServeOptions>();
   const auto backup = std::make_shared<std::string>();
+  const auto quick = std::make_shared<bool>(false);
   const auto format = std::make_shared<std::string>("text");
   Command doctor = {
       .name = "doctor",
@@ -40,9 +42,13 @@ Command DoctorCommand() {
           "time. The output is for the operator.\nExit code 7 if a check "
           "failed.",
       .flags = ServeFlags(options.get()),
-      .run = [=] { return Examine(*options, *backup, *format); }};
+      .run = [=] { return Examine(*options, *backup, *quick, *format); }};
   doctor.flags.push_back(
       Flag("--backup", backup.get(), "Directory of the last backup"));
+  doctor.flags.push_back(
+      Flag("--quick", quick.get(),
+           "Do not read what the files of data sets and backups hold, only "
+           "their names and lengths"));
   doctor.flags.push_back(Flag("--format", format.get(),
                               "Output format: text or json",
                               {.one_of = "text|json", .shown = true}));

@@ -172,14 +172,16 @@ class ImportRun {
         return CheckOnlineDraft(options_.data_dir, draft);
       };
     }
-    options_.before_publish = [this](const DatasetDescription& description) {
-      return EnterInLedger(description);
+    options_.before_publish = [this](const DatasetDescription& description,
+                                     const DatasetDigests& digests) {
+      return EnterInLedger(description, digests);
     };
     return absl::OkStatus();
   }
 
   // The rows, before the data set appears.
-  absl::Status EnterInLedger(const DatasetDescription& description) {
+  absl::Status EnterInLedger(const DatasetDescription& description,
+                             const DatasetDigests& digests) {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags_, tables_));
     DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(ledger_paths_));
     DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows_, options_.data_dir));
@@ -192,16 +194,19 @@ class ImportRun {
       DPNMF_RETURN_IF_ERROR(NoteGrowth(options_, description, options_.note));
     }
     times_.Enter("ledger");
-    DPNMF_RETURN_IF_ERROR(AddRows(description));
+    DPNMF_RETURN_IF_ERROR(AddRows(description, digests));
     times_.Enter("writing");
     return absl::OkStatus();
   }
 
-  absl::Status AddRows(const DatasetDescription& description) {
+  absl::Status AddRows(const DatasetDescription& description,
+                       const DatasetDigests& digests) {
+    const AssignedPartition assigned = {description.partition,
+                                        description.people};
     if (flags_.online) {
-      return DeclareOnline(options_.data_dir, policy_, ByOperator(),
-                           description.name,
-                           {description.partition, description.people});
+      return DeclareOnline(
+          options_.data_dir, policy_, ByOperator(),
+          DeclaredDataset{description.name, assigned, digests});
     }
     if (ledger_ == nullptr) {
       DPNMF_ASSIGN_OR_RETURN(ledger_, Ledger::Open(ledger_paths_));
@@ -209,11 +214,12 @@ class ImportRun {
     DPNMF_RETURN_IF_ERROR(ledger_->DeclarePopulation(policy_));
     DPNMF_RETURN_IF_ERROR(
         RecordTables(flags_, description, tables_, ledger_.get()));
-    if (description.partition.empty()) return absl::OkStatus();
+    if (!assigned.partition.empty()) {
+      DPNMF_RETURN_IF_ERROR(ledger_->AssignPartition(
+          policy_.population, description.name, assigned));
+    }
     // The last row: a backup takes it for all of them.
-    return ledger_->AssignPartition(
-        policy_.population, description.name,
-        {description.partition, description.people});
+    return ledger_->BindDataset(policy_.population, description.name, digests);
   }
 
   // Opened as serve will open it: what was written is read back and checked.

@@ -162,8 +162,9 @@ std::string RowText(const v1::LedgerRowReport& row) {
   const std::string who =
       !row.partition().empty()
           ? absl::StrCat(row.dataset(), " in ", row.partition())
-      : row.approved_by().empty() ? row.identity()
-                                  : row.approved_by();
+      : !row.approved_by().empty() ? row.approved_by()
+      : !row.identity().empty()    ? row.identity()
+                                   : row.dataset();
   return absl::StrFormat(
       "%6u  %s  %-10s  %-16s  %-24s  %-8s  %6u  %-10s  %10s  %s\n",
       row.sequence(), MomentText(row.unix_seconds()), row.kind(),

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,8 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
     all.push_back({label, ids, shared});
     return absl::OkStatus();
   };
-  options.before_publish =
-      [&](const DatasetDescription& description) -> absl::Status {
+  options.before_publish = [&](const DatasetDescription& description,
+                               const DatasetDigests& digests) -> absl::Status {
     std::vector<Digest> tables;
     for (const Shared& shared : all) {
       // Void is void; an overlap was accepted of rows alone.
@@ -58,10 +59,19 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
       tables.push_back(shared.label);
     }
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags, tables));
-    if (tables.empty()) return absl::OkStatus();
+    DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
+                           Ledger::Audit(ledger_paths));
+    const std::optional<DatasetDigests> known =
+        audit.FilesOf(description.population, description.name);
+    const bool same = known.has_value() && known->people == digests.people;
+    if (tables.empty() && same) return absl::OkStatus();
     DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Ledger> ledger,
                            Ledger::Open(ledger_paths));
-    return RecordTables(flags, description, tables, ledger.get());
+    DPNMF_RETURN_IF_ERROR(
+        RecordTables(flags, description, tables, ledger.get()));
+    if (!known.has_value()) return absl::OkStatus();
+    return ledger->BindDataset(description.population, description.name,
+                               {known->files, digests.people});
   };
   StageTimes times;
   const auto people = ImportPeople(options, ShowProgress(&times));
@@ -79,15 +89,15 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
 Command PeopleCommand() {
   const auto flags = std::make_shared<ImportFlags>();
   return {.name = "people",
-          .summary = "Record who is in a data set of an earlier version",
+          .summary = "Record once more who is in a data set",
           .footer =
               "Reads the file that the data set was imported from once more, "
               "checks that it is\nthat file, and stores a keyed fingerprint of "
               "each person beside the data. `publish`\nneeds it for every data "
-              "set. The command can also declare an --id-column later. A "
-              "server\nmay run at the same time, unless people of a published "
-              "table are found: --void-guarantee\nneeds the "
-              "ledger.\nExample:\n  dpnmf-curator people --name digits --input "
+              "set. The command can also declare an --id-column later. Stop "
+              "the\nserver first if anything changes: the ledger has a digest "
+              "of what is stored.\nExample:\n  dpnmf-curator people --name "
+              "digits --input "
               "digits.csv.gz --users rows \\\n    --data-dir /var/lib/dpnmf",
           .flags = ImportFlagsNamed(
               {"--name",      "--data-dir",       "--anchor-dir",

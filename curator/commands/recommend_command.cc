@@ -20,6 +20,7 @@
 #include "curator/commands/commands.h"
 #include "curator/commands/open_recommender.h"
 #include "curator/commands/person_flags.h"
+#include "curator/commands/verify_on_disk.h"
 #include "curator/recommend/reply.h"
 
 namespace dpnmf::curator {
@@ -216,6 +217,7 @@ absl::StatusOr<ExitCode> Run(const RecommendFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(
       const OpenedRecommender opened,
       OpenRecommender(flags.data_dir, *dataset, flags.model, nullptr));
+  DPNMF_RETURN_IF_ERROR(VerifyOnDisk(flags.data_dir, *dataset));
   const ListOptions options = {.top = flags.top,
                                .by_rating = flags.order == "rating",
                                .explain = flags.explain};

@@ -1,7 +1,9 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "absl/cleanup/cleanup.h"
@@ -20,6 +22,7 @@
 #include "curator/commands/open_recommender.h"
 #include "curator/commands/serve_flags.h"
 #include "curator/commands/status_handlers.h"
+#include "curator/import/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/recommend/recommend_service.h"
 #include "curator/serve/budget_metrics.h"
@@ -29,6 +32,7 @@
 #include "curator/serve/promise.h"
 #include "curator/serve/service_options.h"
 #include "curator/serve/transform_record.h"
+#include "curator/serve/verification.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -48,8 +52,16 @@ struct Curator {
   std::unique_ptr<RankJob> ranks;  // null: all sums are computed here
   SteadyPaceClock clock;
   std::unique_ptr<Pacer> pacer;  // null: not paced
+  Digest file_key{};             // of the digests of data sets' files
+  std::unique_ptr<Verification> verification;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<Metrics> metrics;
+
+  // Empty unless paced.
+  std::function<void()> AwaitTick() const {
+    if (pacer == nullptr) return {};
+    return [this] { pacer->AwaitTick(); };
+  }
 };
 
 absl::Status CheckDataDirectory(const std::string& data_dir) {
@@ -88,6 +100,20 @@ absl::Status CheckServable(const ServeOptions& options,
                               "calibrate a longer period for more."));
 }
 
+// A data set that is not the imported one ends the server, as it does at start
+// if it is small.
+absl::Status StartVerification(Curator* curator) {
+  Verification::Options verification;
+  verification.catalog = &curator->catalog;
+  verification.ledger = curator->ledger.get();
+  verification.file_key = curator->file_key;
+  verification.await_tick = curator->AwaitTick();
+  verification.failed = [] { kill(getpid(), SIGTERM); };
+  DPNMF_ASSIGN_OR_RETURN(curator->verification,
+                         Verification::Start(std::move(verification)));
+  return absl::OkStatus();
+}
+
 absl::Status OpenCurator(const ServeOptions& options, int threads,
                          Curator* curator) {
   DPNMF_RETURN_IF_ERROR(CheckDataDirectory(options.data_dir));
@@ -109,9 +135,13 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
   curator->memory.emplace(options.run_memory_mebibytes > 0
                               ? options.run_memory_mebibytes << 20
                               : DefaultRunMemoryLimit());
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         LoadOrCreateFingerprintKey(options.data_dir));
+  curator->file_key = KeyOfFiles(key);
   if (options.ranks.ranks > 0) {
-    DPNMF_ASSIGN_OR_RETURN(curator->ranks,
-                           RankJob::Start(RankJobOptionsOf(options)));
+    RankJobOptions job = RankJobOptionsOf(options);
+    job.file_key = curator->file_key;
+    DPNMF_ASSIGN_OR_RETURN(curator->ranks, RankJob::Start(std::move(job)));
   }
   for (const Dataset* dataset : curator->catalog.All())
     DPNMF_RETURN_IF_ERROR(CheckServable(options, *dataset));
@@ -120,6 +150,7 @@ absl::Status OpenCurator(const ServeOptions& options, int threads,
         std::chrono::milliseconds(options.pace_milliseconds), &curator->clock);
   }
   DPNMF_RETURN_IF_ERROR(CheckPromises(curator->catalog, *curator->ledger));
+  DPNMF_RETURN_IF_ERROR(StartVerification(curator));
   if (options.federation.empty()) return absl::OkStatus();
   DPNMF_ASSIGN_OR_RETURN(
       curator->membership,
@@ -195,6 +226,10 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   DPNMF_ASSIGN_OR_RETURN(served->tokens, TokenGate::Create(std::move(tokens)));
   RecommendServiceOptions service_options;
   service_options.dataset = dataset;
+  service_options.check_ready = [&catalog = curator.catalog,
+                                 name = recommend.dataset] {
+    return catalog.Served(name).status();
+  };
   service_options.recommender = &served->opened.recommender;
   service_options.find = [users =
                               &served->opened.users](std::string_view person) {
@@ -233,7 +268,8 @@ absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
        curator->audit.get(), curator->metrics.get(),
        [&options](const Dataset& dataset) {
          return CheckServable(options, dataset);
-       }});
+       },
+       curator->file_key, curator->AwaitTick()});
   handlers.merge(
       StatusHandlers(options, curator->ledger.get(), &curator->catalog));
   handlers.merge(TransformRecordHandlers(curator->audit.get()));
@@ -303,7 +339,9 @@ absl::Status Serve(const ServeOptions& options) {
   served = {};  // both hold the service, which writes what it still counts
                 // (RefusedCalls)
   LogInfo("stopped");
-  return curator.audit->Write("server-stopped", {}, AuditSync::kDurable);
+  DPNMF_RETURN_IF_ERROR(
+      curator.audit->Write("server-stopped", {}, AuditSync::kDurable));
+  return curator.verification->status();
 }
 
 absl::StatusOr<ExitCode> ServeAndLog(const ServeOptions& options) {

@@ -26,6 +26,7 @@
 #include "curator/serve/receipt_signer.h"
 #include "curator/serve/run_observer.h"
 #include "curator/serve/session.h"
+#include "curator/serve/verification.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -97,7 +98,11 @@ absl::Status OpenSynthesiser(const SynthesiseOptions& options, int threads,
       opened->audit,
       AuditLog::Open(options.audit_log.empty() ? AuditFile(options.data_dir)
                                                : options.audit_log));
-  return CheckPromises(opened->catalog, *opened->ledger);
+  DPNMF_RETURN_IF_ERROR(CheckPromises(opened->catalog, *opened->ledger));
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         LoadOrCreateFingerprintKey(options.data_dir));
+  return VerifyDataset(*opened->catalog.Find(options.name), *opened->ledger,
+                       KeyOfFiles(key));
 }
 
 // The bytes that say which release is asked for.

@@ -25,6 +25,7 @@
 #include "common/base/sha256.h"
 #include "common/nmf/coordinate_descent.h"
 #include "curator/commands/commands.h"
+#include "curator/commands/verify_on_disk.h"
 #include "curator/data/dataset.h"
 #include "curator/import/load.h"
 #include "curator/serve/transform_record.h"
@@ -153,6 +154,7 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
                          Dataset::OpenNamed(flags.data_dir, flags.name));
   DPNMF_RETURN_IF_ERROR(CheckTransform(flags, *dataset));
+  DPNMF_RETURN_IF_ERROR(VerifyOnDisk(flags.data_dir, *dataset));
   // Read once: what the entry's hash is of is what is computed with.
   DPNMF_ASSIGN_OR_RETURN(const std::string model,
                          ReadFile(flags.model, kListFileLimit));

@@ -14,6 +14,7 @@
 #include "common/base/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/mapped_file.h"
+#include "curator/data/removed.h"
 #include "curator/data/shards.h"
 
 namespace dpnmf::curator {
@@ -126,6 +127,13 @@ std::optional<std::string> LabelsProblem(const DatasetDescription& description,
 
 // Either mapped files or vectors hold the arrays.
 struct Dataset::Storage {
+  std::string directory;   // of dataset.json; empty: in memory
+  bool in_shards = false;  // shards.json is there
+  struct Part {
+    std::string directory;
+    Digest files{};  // of its digests.json, keyed
+  };
+  std::vector<Part> parts;  // opened ones
   std::vector<MappedFile> files;
   std::vector<float> values;
   std::vector<std::int64_t> indptr;
@@ -352,14 +360,65 @@ absl::Status Dataset::MapParts(const std::string& directory,
                      "it is not on this machine");
     }
     DPNMF_RETURN_IF_ERROR(MapColumns(part, ".npy", first, columns, share));
+    storage_->parts.push_back({part, parts_.files[i]});
   }
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<FileCheck>> Dataset::Checks(
+    const std::optional<DatasetDigests>& in_ledger, const Digest& key) const {
+  const std::string& directory = storage_->directory;
+  DPNMF_ASSIGN_OR_RETURN(std::vector<FileCheck> checks,
+                         ChecksOfDataset(directory, in_ledger, key));
+  if (KeyedDigest({.sha256 = files_}, key) == in_ledger->files) return checks;
+  return Damaged(directory, "it was exchanged while it was opened");
+}
+
+absl::StatusOr<std::vector<FileCheck>> Dataset::ChecksOfOpened(
+    const Digest& files, const Digest& key) const {
+  std::vector<Storage::Part> places = storage_->parts;
+  places.push_back({storage_->directory, files});
+  std::vector<FileCheck> checks;
+  for (const Storage::Part& place : places) {
+    std::vector<std::string> names = {"dataset.json"};
+    if (storage_->in_shards && place.directory == storage_->directory)
+      names.emplace_back("shards.json");
+    for (const MappedFile& file : storage_->files) {
+      const std::filesystem::path path(file.path());
+      if (path.parent_path() == place.directory)
+        names.push_back(path.filename());
+    }
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::vector<FileCheck> own,
+        ChecksOfFiles(place.directory, place.files, names, key));
+    checks.insert(checks.end(), own.begin(), own.end());
+  }
+  return checks;
+}
+
+namespace {
+
+// Dataset::private_files
+absl::StatusOr<Digest> DigestOfList(const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/", kDigestsFile);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return Digest{};
+  DPNMF_ASSIGN_OR_RETURN(const FileContent content, ReadContent(path));
+  return content.sha256;
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
     const std::string& directory, const std::optional<Share>& share) {
   DPNMF_ASSIGN_OR_RETURN(StoredDescription stored, ReadDescription(directory));
+  const std::filesystem::path place(directory);
+  DPNMF_RETURN_IF_ERROR(CheckNotRemoved(place.parent_path().parent_path(),
+                                        stored.description.name));
   std::unique_ptr<Dataset> dataset(new Dataset);
+  dataset->storage_->directory = directory;
+  DPNMF_ASSIGN_OR_RETURN(dataset->files_, DigestOfList(directory));
+  dataset->fingerprint_ = stored.fingerprint;
   dataset->description_ = std::move(stored.description);
   DatasetDescription& description = dataset->description_;
   const bool whole_people =
@@ -380,8 +439,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> Dataset::OpenColumns(
         dataset->MapColumns(directory, ".npy", 0, std::nullopt, share));
   }
   for (const std::uint64_t columns : shards) dataset->whole_count_ += columns;
-  if (!shards.empty())
-    dataset->layout_ = Sha256().AddString(ShardsJson(all)).Finish();
+  dataset->storage_->in_shards = !shards.empty();
   if (!all.parts.empty()) {
     dataset->parts_ = all;
     if (share.has_value())

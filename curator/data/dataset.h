@@ -11,6 +11,10 @@
 //   weights.txt    public weights of the features, one a line, if declared
 //   labels.npy     of dense data with classes: int32, of each person the index
 //                  of the declared class: private
+//   people.bin     keyed fingerprints of the people
+//                  (curator/import/dataset_people.h): private
+//   digests.json   keyed digests of the other files
+//                  (curator/data/file_digests.h): private
 //   shards.json    of a data set in ranges of columns (curator/data/shards.h):
 //                  values.S.npy, respectively data.S.npy, indices.S.npy and
 //                  indptr.S.npy stand in the place of the arrays above; of one
@@ -43,6 +47,7 @@
 #include "common/privacy/people_partitions.h"
 #include "common/privacy/run_plan.h"
 #include "common/privacy/stored_sums.h"
+#include "curator/data/file_digests.h"
 #include "curator/data/shards.h"
 
 namespace dpnmf::curator {
@@ -120,7 +125,8 @@ class Dataset {
  public:
   // Opens DATA_DIR/datasets/NAME. A data set in parts has no columns then: it
   // is for OpenShare. NOT_FOUND "dataset-unknown", DATA_LOSS "dataset-damaged"
-  // (shapes, types or description do not fit).
+  // (shapes, types or description do not fit), FAILED_PRECONDITION
+  // "dataset-removed" (its name is that of a removed data set).
   static absl::StatusOr<std::unique_ptr<Dataset>> Open(
       const std::string& directory);
   // The data set of this name below DATA_DIR. Also FAILED_PRECONDITION
@@ -166,9 +172,22 @@ class Dataset {
   std::uint64_t private_whole_count() const { return whole_count_; }
   // The columns lie in parts, maybe on several machines: only shares have any.
   bool in_parts() const { return !parts_.columns.empty(); }
-  // SHA-256 of what shards.json says, or zeros: two processes that have the
-  // same cut the columns alike.
-  const Digest& private_layout() const { return layout_; }
+  // Keyed, of its dataset.json; zeros if it is in memory alone.
+  const Digest& private_fingerprint() const { return fingerprint_; }
+  // SHA-256 of its digests.json (file_digests.h) as it was opened, or zeros if
+  // there is none: two processes that have the same, and whose files have these
+  // digests, have the same people and cut the columns alike.
+  const Digest& private_files() const { return files_; }
+  // Checks of all its files against what the ledger has of it. Errors of
+  // ChecksOfDataset; DATA_LOSS "dataset-damaged" also if digests.json was
+  // another one when the data set was opened.
+  absl::StatusOr<std::vector<FileCheck>> Checks(
+      const std::optional<DatasetDigests>& in_ledger, const Digest& key) const;
+  // Checks of the files that this process has opened, maybe a share's:
+  // digests.json of its directory has that keyed digest. Errors of
+  // ChecksOfFiles.
+  absl::StatusOr<std::vector<FileCheck>> ChecksOfOpened(
+      const Digest& files, const Digest& key) const;
   // Of a sparse data set in parts: the nonzeros of all columns.
   std::uint64_t private_part_nonzeros() const { return parts_.nonzeros; }
   bool sparse() const { return description_.sparse; }
@@ -212,7 +231,7 @@ class Dataset {
   std::uint64_t user_count_ = 0;
   std::uint64_t whole_count_ = 0;
   Shards parts_;  // of a data set in parts alone
-  Digest layout_{};
+  Digest fingerprint_{}, files_{};
   std::vector<Columns> columns_;  // ascending; the first begins at 0
   std::span<const std::int32_t> labels_;
   std::span<const std::int64_t> stored_sums_;

@@ -34,7 +34,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   const auto size = static_cast<std::size_t>(facts.st_size);
   if (size == 0) {
     close(file);
-    return MappedFile({});
+    return MappedFile(path, {});
   }
   void* address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
   const int error = errno;
@@ -43,7 +43,8 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   // Advice may be ignored; a failure changes nothing but speed.
   (void)madvise(address, size,
                 size <= ReadAheadLimit() ? MADV_WILLNEED : MADV_SEQUENTIAL);
-  return MappedFile(std::span(static_cast<const std::byte*>(address), size));
+  return MappedFile(path,
+                    std::span(static_cast<const std::byte*>(address), size));
 }
 
 MappedFile::~MappedFile() {
@@ -53,9 +54,10 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})) {}
+    : path_(std::move(other.path_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }

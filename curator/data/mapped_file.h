@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -24,9 +25,12 @@ class MappedFile {
 
   // Begins at a page boundary. Empty for an empty file.
   std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  MappedFile(std::string path, std::span<const std::byte> bytes)
+      : path_(std::move(path)), bytes_(bytes) {}
+  std::string path_;
   std::span<const std::byte> bytes_;
 };
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/disk_error.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 
@@ -35,6 +37,40 @@ absl::StatusOr<std::vector<std::string>> RemovedNames(
   for (std::string& name : names) name = std::filesystem::path(name).filename();
   std::sort(names.begin(), names.end());
   return names;
+}
+
+absl::Status CheckNotRemoved(const std::string& data_dir,
+                             const std::string& name) {
+  const std::string kept = RemovedDirectory(data_dir, name);
+  std::error_code error;
+  const auto type = std::filesystem::symlink_status(kept, error).type();
+  if (type == std::filesystem::file_type::not_found) return absl::OkStatus();
+  if (type == std::filesystem::file_type::none)
+    return StorageFailed("read", kept, error.value());
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "dataset-removed",
+      absl::StrCat("The data set ", name,
+                   " was removed, and a directory with its name is there "
+                   "again: move it out of the data directory, or import its "
+                   "file again under another name."));
+}
+
+absl::Status CheckOneBudget(const std::vector<StoredDescription>& datasets) {
+  std::map<Digest, const DatasetDescription*> known;
+  for (const StoredDescription& stored : datasets) {
+    const DatasetDescription& own = stored.description;
+    const DatasetDescription& other =
+        *known.try_emplace(stored.fingerprint, &own).first->second;
+    if (other.population == own.population) continue;
+    return Refusal(
+        absl::StatusCode::kFailedPrecondition, "data-known",
+        absl::StrCat("The data sets ", other.name, " of population ",
+                     other.population, " and ", own.name, " of population ",
+                     own.population,
+                     " hold the same data, and people have one budget: move "
+                     "one of them out of the data directory."));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<KnownDataset>> KnownDatasets(

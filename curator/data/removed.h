@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/data/description.h"
 
@@ -21,6 +22,18 @@ std::string RemovedDirectory(const std::string& data_dir,
 // "storage-failed".
 absl::StatusOr<std::vector<std::string>> RemovedNames(
     const std::string& data_dir);
+
+// FAILED_PRECONDITION "dataset-removed" if the name is one of them: whoever was
+// in that data set may have another budget by now. UNAVAILABLE
+// "storage-failed".
+absl::Status CheckNotRemoved(const std::string& data_dir,
+                             const std::string& name);
+
+// FAILED_PRECONDITION "data-known" if two of these data sets, which are there
+// at the same time, have one fingerprint and belong to different populations:
+// their people would have two budgets. (That nobody is in two partitions of one
+// population is for the ledger to say.)
+absl::Status CheckOneBudget(const std::vector<StoredDescription>& datasets);
 
 // A data set that there is, or was.
 struct KnownDataset {

@@ -14,10 +14,21 @@ namespace {
 
 using ShardsFile = nlohmann::ordered_json;
 
-// Data sets in parts have the second one: earlier programs refuse them.
-constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 2;
+// Data sets in parts have the second one.
+constexpr std::uint64_t kShardsVersion = 1, kPartsVersion = 3;
 // More than any data set has.
 constexpr std::uint64_t kMostColumns = std::uint64_t{1} << 41;
+
+std::vector<Digest> DecodeParts(const ShardsFile& list) {
+  std::vector<Digest> digests;
+  for (const ShardsFile& part : list) {
+    const std::optional<Digest> digest = DigestOfHex(part.get<std::string>());
+    if (!digest.has_value())
+      throw std::invalid_argument("a digest is not readable");
+    digests.push_back(*digest);
+  }
+  return digests;
+}
 
 // Throws if a field is missing or of a wrong type.
 Shards DecodeShards(const std::string& text) {
@@ -34,14 +45,10 @@ Shards DecodeShards(const std::string& text) {
   if (shards.columns.empty() || shards.columns.size() > kMostShards)
     throw std::invalid_argument("there must be 1 to 4096 shards");
   if (version == kShardsVersion) return shards;
-  for (const ShardsFile& part : json.at("parts")) {
-    const std::optional<Digest> fingerprint =
-        DigestOfHex(part.get<std::string>());
-    if (!fingerprint.has_value())
-      throw std::invalid_argument("a fingerprint is not readable");
-    shards.parts.push_back(*fingerprint);
-  }
-  if (shards.parts.size() != shards.columns.size())
+  shards.parts = DecodeParts(json.at("parts"));
+  shards.files = DecodeParts(json.at("files"));
+  if (shards.parts.size() != shards.columns.size() ||
+      shards.files.size() != shards.columns.size())
     throw std::invalid_argument("its parts and their columns differ");
   shards.nonzeros = WholeNumberOf(json.at("nonzeros"));
   return shards;
@@ -67,9 +74,11 @@ std::string ShardsJson(const Shards& shards) {
       {"format_version", shards.parts.empty() ? kShardsVersion : kPartsVersion},
       {"columns", shards.columns}};
   if (!shards.parts.empty()) {
-    json["parts"] = ShardsFile::array();
+    json["parts"] = json["files"] = ShardsFile::array();
     for (const Digest& part : shards.parts)
       json["parts"].push_back(HexOf(part));
+    for (const Digest& files : shards.files)
+      json["files"].push_back(HexOf(files));
     json["nonzeros"] = shards.nonzeros;
   }
   return json.dump(2) + "\n";

@@ -28,8 +28,10 @@ struct PartRange {
 struct Shards {
   std::vector<std::uint64_t> columns = {};  // of each shard, in their order
   // Of a data set in parts alone: the keyed fingerprint of each part
-  // (dataset.json in PartsDirectory), and the nonzeros of all if it is sparse.
+  // (dataset.json in PartsDirectory), the keyed digest of its digests.json
+  // (file_digests.h), and the nonzeros of all if it is sparse.
   std::vector<Digest> parts = {};
+  std::vector<Digest> files = {};
   std::uint64_t nonzeros = 0;
 };
 

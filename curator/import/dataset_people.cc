@@ -24,7 +24,7 @@ namespace {
 constexpr char kPublished[] = ".people";
 
 std::string PeopleFileOf(const std::string& directory) {
-  return directory + "/people.bin";
+  return absl::StrCat(directory, "/", kPeopleFile);
 }
 
 // Sets the options that the flags of the import gave for the data set itself.
@@ -84,11 +84,6 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory) {
                               stored.description.name,
                               " are not those with which it was put into its "
                               "partition: restore it from a backup."));
-}
-
-absl::Status WritePeople(const std::string& directory,
-                         const PeopleFingerprints& people, const Digest& of) {
-  return ReplaceDurably(PeopleFileOf(directory), PeopleBytes(people, of));
 }
 
 absl::Status RecordPublished(const std::string& data_dir,
@@ -204,9 +199,13 @@ absl::StatusOr<PeopleFingerprints> ImportPeople(
   if (before.ok() && before->key_check == people.key_check)
     KeepIds(*before, &people);
   DPNMF_RETURN_IF_ERROR(CheckNotPublished(options, people));
-  if (options.before_publish)
-    DPNMF_RETURN_IF_ERROR(options.before_publish(stored.description));
-  DPNMF_RETURN_IF_ERROR(WritePeople(directory, people, stored.fingerprint));
+  const std::string bytes = PeopleBytes(people, stored.fingerprint);
+  if (options.before_publish) {
+    DPNMF_RETURN_IF_ERROR(options.before_publish(
+        stored.description,
+        {.people = KeyedDigest(ContentOf(bytes), KeyOfFiles(key))}));
+  }
+  DPNMF_RETURN_IF_ERROR(ReplaceDurably(PeopleFileOf(directory), bytes));
   return people;
 }
 

@@ -20,16 +20,13 @@ namespace dpnmf::curator {
 // whom the data set was put into its partition; errors of ReadDescription.
 absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory);
 
-// `of`: the fingerprint of the whole data set. UNAVAILABLE "storage-failed".
-absl::Status WritePeople(const std::string& directory,
-                         const PeopleFingerprints& people, const Digest& of);
-
 // Reads the file that the data set `options.name` was imported from once more,
 // and writes the fingerprints of its people. Of `options`, data_dir, name and
 // what says how the file is read must be given; the rest is taken from the data
 // set. Ids that are known stay known, and those of a data set in a partition
 // must be the same. People of a published table are refused
-// as at import, and before_publish is called before anything is written.
+// as at import, and before_publish is called before anything is written, with
+// the keyed digest of the new file alone.
 // FAILED_PRECONDITION "people-differ" if it is not that file; otherwise errors
 // as Import. Returns what was written.
 absl::StatusOr<PeopleFingerprints> ImportPeople(

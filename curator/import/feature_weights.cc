@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/digits.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "curator/import/entry.h"
 #include "curator/import/input_file.h"
@@ -159,14 +158,14 @@ absl::StatusOr<std::vector<double>> LoadFeatureWeights(
   return WeightsReader(input.get(), names, features).Read();
 }
 
-absl::Status WriteFeatureWeights(const std::string& directory,
+absl::Status WriteFeatureWeights(DatasetWriter* writer,
                                  std::span<const double> weights) {
   std::string text;
   for (const double weight : weights) {
     AppendShortest(weight, &text);
     text += '\n';
   }
-  return WriteDurably(directory + "/weights.txt", text);
+  return writer->Write("weights.txt", text);
 }
 
 absl::StatusOr<std::vector<double>> ReadFeatureWeights(

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
+#include "curator/data/file_digests.h"
 
 namespace dpnmf::curator {
 
@@ -39,9 +40,9 @@ absl::StatusOr<std::vector<double>> LoadFeatureWeights(
     const std::string& path, const std::vector<std::string>& names,
     std::uint64_t features);
 
-// weights.txt of a data set's directory: D numbers, one a line. UNAVAILABLE
+// weights.txt of a data set: D numbers, one a line. UNAVAILABLE
 // "storage-failed".
-absl::Status WriteFeatureWeights(const std::string& directory,
+absl::Status WriteFeatureWeights(DatasetWriter* writer,
                                  std::span<const double> weights);
 // Returns no weights if the description has none. DATA_LOSS "dataset-damaged".
 absl::StatusOr<std::vector<double>> ReadFeatureWeights(

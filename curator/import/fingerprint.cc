@@ -187,6 +187,10 @@ Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
                     std::as_bytes(std::span(bytes)));
 }
 
+Digest KeyOfFiles(const FingerprintKey& key) {
+  return KeyedHashFor("dpnmf data set files", {}, key);
+}
+
 Digest FingerprintOfDigests(std::uint64_t features,
                             const std::vector<Digest>& sorted,
                             const FingerprintKey& key) {

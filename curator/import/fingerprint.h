@@ -35,6 +35,8 @@ absl::StatusOr<FingerprintKey> LoadOrCreateFingerprintKey(
 // it, or test what the bytes are.
 Digest KeyedHashFor(std::string_view purpose, std::string_view bytes,
                     const FingerprintKey& key);
+// The key of the digests of data sets' files (curator/data/file_digests.h).
+Digest KeyOfFiles(const FingerprintKey& key);
 
 // HMAC-SHA-256 under the key of D, the number of columns with entries and their
 // sorted HMACs, each over its nonzero entries. So the order of the users, how

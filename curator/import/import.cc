@@ -515,15 +515,17 @@ absl::StatusOr<DatasetDescription> Import(const ImportOptions& options,
   if (progress) progress("writing", 0, 1);
   DPNMF_ASSIGN_OR_RETURN(TemporaryDirectory draft,
                          TemporaryDirectory::Create(parent, kDraftPrefix));
-  DPNMF_RETURN_IF_ERROR(source->Write(description, draft.path()));
-  DPNMF_RETURN_IF_ERROR(WritePeople(draft.path(), people, stored.fingerprint));
+  DatasetWriter writer(draft.path(), KeyOfFiles(key));
+  DPNMF_RETURN_IF_ERROR(source->Write(description, &writer));
   DPNMF_RETURN_IF_ERROR(
-      WriteDurably(draft.path() + "/dataset.json", ToJson(stored)));
+      writer.Write(kPeopleFile, PeopleBytes(people, stored.fingerprint)));
+  DPNMF_RETURN_IF_ERROR(writer.Write("dataset.json", ToJson(stored)));
+  DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, writer.Finish());
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
   if (options.check_draft)
     DPNMF_RETURN_IF_ERROR(options.check_draft(draft.path()));
   if (options.before_publish)
-    DPNMF_RETURN_IF_ERROR(options.before_publish(description));
+    DPNMF_RETURN_IF_ERROR(options.before_publish(description, digests));
   DPNMF_RETURN_IF_ERROR(CheckNameIsFree(options));
   DPNMF_RETURN_IF_ERROR(
       draft.Publish(DatasetDirectory(options.data_dir, options.name)));

@@ -14,6 +14,7 @@
 #include "common/base/durable_file.h"
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
+#include "curator/data/file_digests.h"
 #include "curator/data/shards.h"
 #include "curator/import/load.h"
 #include "curator/import/ratings.h"
@@ -121,8 +122,10 @@ struct ImportOptions {
   // nothing behind.
   std::function<absl::Status(const std::string& draft)> check_draft;
   // Called when everything is written and synced, before the data set gets its
-  // name: what it refuses leaves nothing behind.
-  std::function<absl::Status(const DatasetDescription&)> before_publish;
+  // name, with the keyed digests of its files: what it refuses leaves nothing
+  // behind.
+  std::function<absl::Status(const DatasetDescription&, const DatasetDigests&)>
+      before_publish;
   // Whether anything was ever released about a population. Empty: taken to be
   // so of every population.
   std::function<bool(const std::string& population)> population_is_used;

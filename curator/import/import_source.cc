@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "curator/data/shards.h"
@@ -39,38 +38,39 @@ std::optional<std::uint64_t> DeclaredColumns(const ImportOptions& options) {
 }
 
 template <typename T>
-absl::Status WriteArray(const std::string& path, const std::string& dtype,
+absl::Status WriteArray(DatasetWriter* writer, const std::string& name,
+                        const std::string& dtype,
                         std::vector<std::uint64_t> shape,
                         std::span<const T> values) {
   NpyHeader header;
   header.dtype = dtype;
   header.fortran_order = shape.size() == 2;
   header.shape = std::move(shape);
-  return WriteDurably(path, NpyHeaderBytes(header), std::as_bytes(values));
+  return writer->Write(name, NpyHeaderBytes(header), std::as_bytes(values));
 }
 template <typename T>
-absl::Status WriteArray(const std::string& path, const std::string& dtype,
+absl::Status WriteArray(DatasetWriter* writer, const std::string& name,
+                        const std::string& dtype,
                         std::vector<std::uint64_t> shape,
                         const std::vector<T>& values) {
-  return WriteArray(path, dtype, std::move(shape), std::span(values));
+  return WriteArray(writer, name, dtype, std::move(shape), std::span(values));
 }
 
 // The arrays in ranges of columns, and shards.json.
 absl::Status WriteShards(const LoadedMatrix& matrix, std::uint64_t shards,
-                         const std::string& directory) {
+                         DatasetWriter* writer) {
   std::vector<std::uint64_t> columns;
   for (std::uint64_t i = 0; i < shards; ++i) {
     const std::uint64_t first = Share{i, shards}.Begin(matrix.users);
     const std::uint64_t end = Share{i, shards}.End(matrix.users);
     columns.push_back(end - first);
-    const std::string place = directory + "/", suffix = ShardSuffix(i);
+    const std::string suffix = ShardSuffix(i);
     const std::span<const float> values = matrix.values;
     if (!matrix.sparse) {
-      DPNMF_RETURN_IF_ERROR(
-          WriteArray(absl::StrCat(place, "values", suffix), "<f4",
-                     {matrix.features, end - first},
-                     values.subspan(first * matrix.features,
-                                    (end - first) * matrix.features)));
+      DPNMF_RETURN_IF_ERROR(WriteArray(
+          writer, "values" + suffix, "<f4", {matrix.features, end - first},
+          values.subspan(first * matrix.features,
+                         (end - first) * matrix.features)));
       continue;
     }
     const auto begin = static_cast<std::size_t>(matrix.indptr[first]);
@@ -80,34 +80,34 @@ absl::Status WriteShards(const LoadedMatrix& matrix, std::uint64_t shards,
         matrix.indptr.begin() + static_cast<std::ptrdiff_t>(end + 1));
     for (std::int64_t& offset : indptr)
       offset -= static_cast<std::int64_t>(begin);
-    DPNMF_RETURN_IF_ERROR(WriteArray(absl::StrCat(place, "data", suffix), "<f4",
-                                     {count}, values.subspan(begin, count)));
+    DPNMF_RETURN_IF_ERROR(WriteArray(writer, "data" + suffix, "<f4", {count},
+                                     values.subspan(begin, count)));
     DPNMF_RETURN_IF_ERROR(WriteArray(
-        absl::StrCat(place, "indices", suffix), "<i4", {count},
+        writer, "indices" + suffix, "<i4", {count},
         std::span<const std::int32_t>(matrix.indices).subspan(begin, count)));
-    DPNMF_RETURN_IF_ERROR(WriteArray(absl::StrCat(place, "indptr", suffix),
-                                     "<i8", {indptr.size()}, indptr));
+    DPNMF_RETURN_IF_ERROR(
+        WriteArray(writer, "indptr" + suffix, "<i8", {indptr.size()}, indptr));
   }
-  return WriteDurably(directory + "/shards.json",
-                      ShardsJson({.columns = std::move(columns)}));
+  return writer->Write("shards.json",
+                       ShardsJson({.columns = std::move(columns)}));
 }
 
 // The structure of columns: which rows they have entries in.
-absl::Status WriteStructure(const std::string& directory,
+absl::Status WriteStructure(DatasetWriter* writer,
                             const std::vector<std::int32_t>& indices,
                             const std::vector<std::int64_t>& indptr) {
   DPNMF_RETURN_IF_ERROR(
-      WriteArray(directory + "/indices.npy", "<i4", {indices.size()}, indices));
-  return WriteArray(directory + "/indptr.npy", "<i8", {indptr.size()}, indptr);
+      WriteArray(writer, "indices.npy", "<i4", {indices.size()}, indices));
+  return WriteArray(writer, "indptr.npy", "<i8", {indptr.size()}, indptr);
 }
 
 // Nothing if there are no lines.
-absl::Status WriteLines(const std::string& path,
+absl::Status WriteLines(DatasetWriter* writer, const std::string& name,
                         const std::vector<std::string>& lines) {
   if (lines.empty()) return absl::OkStatus();
   std::string text;
   for (const std::string& line : lines) absl::StrAppend(&text, line, "\n");
-  return WriteDurably(path, text);
+  return writer->Write(name, text);
 }
 
 template <typename Data>
@@ -273,30 +273,29 @@ class MatrixSource : public ImportSource {
     return first;
   }
   absl::Status Write(const DatasetDescription& description,
-                     const std::string& directory) override {
+                     DatasetWriter* writer) override {
     NormaliseColumns(&matrix_, description.normalisation,
                      description.column_bound, weights_);
     if (shards_.has_value()) {
-      DPNMF_RETURN_IF_ERROR(WriteShards(matrix_, *shards_, directory));
+      DPNMF_RETURN_IF_ERROR(WriteShards(matrix_, *shards_, writer));
     } else if (!matrix_.sparse) {
-      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/values.npy", "<f4",
+      DPNMF_RETURN_IF_ERROR(WriteArray(writer, "values.npy", "<f4",
                                        {matrix_.features, matrix_.users},
                                        matrix_.values));
     } else {
-      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/data.npy", "<f4",
-                                       {matrix_.values.size()},
-                                       matrix_.values));
+      DPNMF_RETURN_IF_ERROR(WriteArray(
+          writer, "data.npy", "<f4", {matrix_.values.size()}, matrix_.values));
       DPNMF_RETURN_IF_ERROR(
-          WriteStructure(directory, matrix_.indices, matrix_.indptr));
+          WriteStructure(writer, matrix_.indices, matrix_.indptr));
     }
     if (!matrix_.labels.empty()) {
-      DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/labels.npy", "<i4",
+      DPNMF_RETURN_IF_ERROR(WriteArray(writer, "labels.npy", "<i4",
                                        {matrix_.labels.size()},
                                        matrix_.labels));
     }
     if (!weights_.empty())
-      DPNMF_RETURN_IF_ERROR(WriteFeatureWeights(directory, weights_));
-    return WriteLines(directory + "/features.txt", feature_names_);
+      DPNMF_RETURN_IF_ERROR(WriteFeatureWeights(writer, weights_));
+    return WriteLines(writer, "features.txt", feature_names_);
   }
 
  private:
@@ -360,14 +359,13 @@ class RatingsSource : public ImportSource {
     return FingerprintsOf(ratings_, ratings_.users, {}, key, people);
   }
   absl::Status Write(const DatasetDescription&,
-                     const std::string& directory) override {
-    DPNMF_RETURN_IF_ERROR(WriteArray(directory + "/ratings.npy", "<i4",
+                     DatasetWriter* writer) override {
+    DPNMF_RETURN_IF_ERROR(WriteArray(writer, "ratings.npy", "<i4",
                                      {ratings_.units.size()}, ratings_.units));
     DPNMF_RETURN_IF_ERROR(
-        WriteStructure(directory, ratings_.indices, ratings_.indptr));
-    DPNMF_RETURN_IF_ERROR(
-        WriteDurably(directory + "/items.csv", ItemTableText(items_)));
-    return WriteLines(directory + "/users.txt", ratings_.users);
+        WriteStructure(writer, ratings_.indices, ratings_.indptr));
+    DPNMF_RETURN_IF_ERROR(writer->Write("items.csv", ItemTableText(items_)));
+    return WriteLines(writer, "users.txt", ratings_.users);
   }
 
  private:

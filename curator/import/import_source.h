@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/sha256.h"
 #include "curator/data/dataset.h"
+#include "curator/data/file_digests.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/import/people.h"
@@ -42,10 +43,10 @@ class ImportSource {
   }
   // People of each declared class.
   virtual std::vector<std::uint64_t> ClassSizes() const { return {}; }
-  // Every file of the data set but dataset.json, into a directory that exists.
-  // Once only, last: columns are normalised in place.
+  // Every file of the data set but dataset.json and people.bin. Once only,
+  // last: columns are normalised in place.
   virtual absl::Status Write(const DatasetDescription& description,
-                             const std::string& directory) = 0;
+                             DatasetWriter* writer) = 0;
 };
 
 // Reads and checks the files that the options name; errors as Import. The

@@ -29,7 +29,7 @@ namespace {
 using PartJson = nlohmann::ordered_json;
 
 constexpr char kPartEnding[] = ".part";
-constexpr std::uint64_t kPartVersion = 1;
+constexpr std::uint64_t kPartVersion = 2;
 
 // A record: one line of JSON, the people (PeopleBytes), the HMAC of each
 // column, SHA-256 of all that.
@@ -37,6 +37,7 @@ struct PartRecord {
   PartRange range = {};
   StoredDescription stored = {};  // of the whole; fingerprint of the part
   std::string features = {};      // features.txt
+  Digest files = {};              // keyed, of its digests.json
   std::uint64_t nonzeros = 0;
   PeopleFingerprints people = {};
   std::vector<Digest> columns = {};  // sorted
@@ -66,6 +67,7 @@ std::string RecordBytes(const PartRecord& part) {
                          {"nonzeros", part.nonzeros},
                          {"people_bytes", people.size()},
                          {"features", part.features},
+                         {"files", HexOf(part.files)},
                          {"dataset", PartJson::parse(ToJson(part.stored))}};
   std::string bytes = head.dump() + "\n" + people;
   const std::size_t at = bytes.size();
@@ -90,6 +92,9 @@ absl::Status DecodeHead(const std::string& line, PartRecord* part,
   part->nonzeros = whole("nonzeros");
   *people_bytes = whole("people_bytes");
   part->features = head.at("features").get<std::string>();
+  const auto files = DigestOfHex(head.at("files").get<std::string>());
+  if (!files.has_value()) throw std::invalid_argument("files");
+  part->files = *files;
   DPNMF_ASSIGN_OR_RETURN(part->stored,
                          StoredDescriptionOfJson(head.at("dataset").dump()));
   return absl::OkStatus();
@@ -328,18 +333,18 @@ class PartsSource : public ImportSource {
                                 columns, key);
   }
   absl::Status Write(const DatasetDescription&,
-                     const std::string& directory) override {
+                     DatasetWriter* writer) override {
     Shards shards;
     for (const PartRecord& part : parts_) {
       shards.columns.push_back(part.range.columns);
       shards.parts.push_back(part.stored.fingerprint);
+      shards.files.push_back(part.files);
       shards.nonzeros += part.nonzeros;
     }
     const std::string& features = parts_.front().features;
     if (!features.empty())
-      DPNMF_RETURN_IF_ERROR(
-          WriteDurably(directory + "/features.txt", features));
-    return WriteDurably(directory + "/shards.json", ShardsJson(shards));
+      DPNMF_RETURN_IF_ERROR(writer->Write("features.txt", features));
+    return writer->Write("shards.json", ShardsJson(shards));
   }
 
  private:
@@ -429,9 +434,11 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
                          TemporaryDirectory::Create(parent, kDraftPrefix));
   StoredDescription own = record.stored;
   if (!add_remove) own.description.users = range.columns;
-  DPNMF_RETURN_IF_ERROR(source->Write(own.description, draft.path()));
-  DPNMF_RETURN_IF_ERROR(
-      WriteDurably(draft.path() + "/dataset.json", ToJson(own)));
+  DatasetWriter writer(draft.path(), KeyOfFiles(key));
+  DPNMF_RETURN_IF_ERROR(source->Write(own.description, &writer));
+  DPNMF_RETURN_IF_ERROR(writer.Write("dataset.json", ToJson(own)));
+  DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, writer.Finish());
+  record.files = digests.files;
   // What was written is read back and checked.
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> written,
                          Dataset::Open(draft.path()));

@@ -6,13 +6,14 @@
 //                                        data set has them, and a dataset.json
 //                                        with the fingerprint of this part
 //   DATA_DIR/parts/NAME/FIRST-LAST.part  the record of the part: what was
-//                                        declared and the keyed fingerprints of
-//                                        its people. No column
+//                                        declared, the keyed fingerprints of
+//                                        its people and the keyed digest of its
+//                                        digests.json. No column
 //
 // The curator's machine needs the records of all parts; join-parts makes
 // DATA_DIR/datasets/NAME of them, with the fingerprint that one import of all
-// people has. Every machine then needs its dataset.json and its shards.json,
-// and the columns of its own parts. All are private.
+// people has. Every machine then needs its dataset.json, shards.json and
+// digests.json, and the columns of its own parts. All are private.
 #ifndef DPNMF_CURATOR_IMPORT_PART_H_
 #define DPNMF_CURATOR_IMPORT_PART_H_
 

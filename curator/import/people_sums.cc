@@ -245,12 +245,12 @@ class SumsSource : public ImportSource {
     return FingerprintOfDigests(sums_.features, sums_.rows, key);
   }
   absl::Status Write(const DatasetDescription&,
-                     const std::string& directory) override {
+                     DatasetWriter* writer) override {
     std::vector<std::uint64_t> values = {sums_.people};
     values.insert(values.end(), sums_.sums.begin(), sums_.sums.end());
     const NpyHeader header{.dtype = "<i8", .shape = {values.size()}};
-    return WriteDurably(directory + "/sums.npy", NpyHeaderBytes(header),
-                        std::as_bytes(std::span(values)));
+    return writer->Write("sums.npy", NpyHeaderBytes(header),
+                         std::as_bytes(std::span(values)));
   }
 
  private:

@@ -303,6 +303,37 @@ absl::StatusOr<AssignedPartition> Ledger::PartitionOf(
   return known->AssignedTo(dataset);
 }
 
+absl::Status Ledger::BindDataset(const std::string& population,
+                                 const std::string& dataset,
+                                 const DatasetDigests& digests) {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known != nullptr) {
+    const auto before = known->files_of.find(dataset);
+    if (before != known->files_of.end() && before->second == digests)
+      return absl::OkStatus();
+  }
+  LedgerRow row;
+  row.kind = RowKind::kDataset;
+  row.population = population;
+  row.dataset = dataset;
+  row.request_hash = digests.files;
+  row.detail = HexOf(digests.people);
+  return state_->Append(std::move(row)).status();
+}
+
+absl::StatusOr<std::optional<DatasetDigests>> Ledger::FilesOf(
+    const std::string& population, const std::string& dataset) const {
+  MutexLock lock(&state_->mutex);
+  DPNMF_RETURN_IF_ERROR(state_->Healthy());
+  const BookedPopulation* known = state_->book.FindPopulation(population);
+  if (known == nullptr) return LedgerBook::PopulationUnknown(population);
+  const auto found = known->files_of.find(dataset);
+  if (found == known->files_of.end()) return std::nullopt;
+  return found->second;
+}
+
 absl::StatusOr<OpenedRun> Ledger::OpenRun(const RunOpening& opening) {
   LedgerRow row = OpeningRow(opening);
   MutexLock lock(&state_->mutex);

@@ -31,6 +31,7 @@
 #include "common/privacy/budget.h"
 #include "common/privacy/mu_squared.h"
 #include "common/privacy/people_partitions.h"
+#include "curator/data/file_digests.h"
 
 namespace dpnmf::curator {
 
@@ -65,6 +66,11 @@ enum class RowKind {
   // of the population's. The last such row of a name counts, and none follows
   // once a run was opened on it.
   kPartition,
+  // The files of the data set, which is not served yet, have these keyed
+  // digests: it is served only while they have them. The last such row of a
+  // name counts. Once a run was opened on it, a later row may tell only how its
+  // people are recognised.
+  kDataset,
 };
 
 // One row as stored; fields that a kind does not use are empty or 0.
@@ -82,7 +88,8 @@ struct LedgerRow {
   // kOpen: hash of the parameters. kCharge: hash of the whole request, W
   // included. kVoid, kOverlap: keyed hash of the label of the table that is
   // published (an unkeyed one would let its figures be guessed). kPartition:
-  // the digest of the data set's people (curator/import/people.h).
+  // the digest of the data set's people (curator/import/people.h). kDataset:
+  // that of its digests.json (curator/data/file_digests.h).
   Digest request_hash{};
   // kPopulation: the cap. kOpen: the reservation. kCharge: the cost.
   // kClose: what was returned.
@@ -90,6 +97,7 @@ struct LedgerRow {
   // kPopulation: the policy, as canonical text. kGenesis: the ledger's random
   // id. kOpen: the identity's cap (units), empty if the operator set none.
   // kVoid, kOverlap: who approved the table. kPartition: the partition.
+  // kDataset: the digest of its people.bin, in hexadecimal.
   std::string detail;
   Digest previous_hash{};
   Digest hash{};
@@ -98,7 +106,7 @@ struct LedgerRow {
 };
 
 // "genesis", "population", "open", "charge", "close", "void", "overlap",
-// "partition".
+// "partition", "dataset".
 std::string_view NameOf(RowKind kind);
 
 // Partition of a data set, and a digest of the keyed fingerprints of its people
@@ -155,6 +163,12 @@ struct LedgerAudit {
   std::vector<Position> positions;         // of policies[i]
   // The partitions of data sets, by population and name.
   std::map<std::pair<std::string, std::string>, AssignedPartition> partition_of;
+  // The files of data sets, in the same way.
+  std::map<std::pair<std::string, std::string>, DatasetDigests> files_of;
+
+  // The same as Ledger::FilesOf.
+  std::optional<DatasetDigests> FilesOf(const std::string& population,
+                                        const std::string& dataset) const;
 };
 
 // Result of AcceptAnchor.
@@ -280,6 +294,19 @@ class Ledger {
   // Empty: none was assigned, and runs are booked to all partitions. NOT_FOUND
   // "population-unknown".
   absl::StatusOr<AssignedPartition> PartitionOf(
+      const std::string& population, const std::string& dataset) const;
+
+  // Appends that the files of the data set have these digests; on return it is
+  // durable, anchor included: only now may the data set be served. The same
+  // again is OK and appends nothing; others take the place of what was said
+  // before. NOT_FOUND "population-unknown"; FAILED_PRECONDITION "dataset-used"
+  // (a run was opened on a data set of that name, and `files` differs).
+  absl::Status BindDataset(const std::string& population,
+                           const std::string& dataset,
+                           const DatasetDigests& digests);
+  // Returns nothing if the ledger has no digests of it. NOT_FOUND
+  // "population-unknown".
+  absl::StatusOr<std::optional<DatasetDigests>> FilesOf(
       const std::string& population, const std::string& dataset) const;
 
   // Reserves the cost of all rounds, or goes on with the same run.

@@ -133,6 +133,8 @@ absl::Status LedgerBook::Check(const LedgerRow& row) const {
       return CheckPublication(row);
     case RowKind::kPartition:
       return CheckPartition(row);
+    case RowKind::kDataset:
+      return CheckDataset(row);
   }
   return RuleBroken("The row is of no known kind.");
 }
@@ -261,6 +263,19 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
 // Once a run was opened on a data set, its people and its partition are fixed:
 // with others, earlier releases would be booked to the wrong people. Before
 // that nothing was released, and the last such row counts.
+namespace {
+
+absl::Status DatasetUsed(const LedgerRow& row) {
+  return Refusal(
+      absl::StatusCode::kFailedPrecondition, "dataset-used",
+      absl::StrCat("The ledger has a run on a data set `", row.dataset,
+                   "` of population `", row.population,
+                   "`, and its releases are about the people of that data "
+                   "set; give the new data set another name."));
+}
+
+}  // namespace
+
 absl::Status LedgerBook::CheckPartition(const LedgerRow& row) const {
   const BookedPopulation* population = FindPopulation(row.population);
   if (population == nullptr) return PopulationUnknown(row.population);
@@ -281,17 +296,30 @@ absl::Status LedgerBook::CheckPartition(const LedgerRow& row) const {
       row.round != 0 || !row.mechanism.empty() ||
       row.request_hash == Digest{} || row.cost != MuSquared())
     return RuleBroken("The record of the partition is malformed.");
-  if (population->datasets_with_runs.contains(row.dataset)) {
-    return Refusal(
-        absl::StatusCode::kFailedPrecondition, "dataset-used",
-        absl::StrCat("The ledger has a run on a data set `", row.dataset,
-                     "` of population `", row.population,
-                     "`, and its releases are about the people of that data "
-                     "set; give the new data set another name."));
-  }
+  if (population->datasets_with_runs.contains(row.dataset))
+    return DatasetUsed(row);
   if (population->AssignedTo(row.dataset) ==
       AssignedPartition{row.detail, row.request_hash})
     return RuleBroken("The partition was recorded before.");
+  return absl::OkStatus();
+}
+
+absl::Status LedgerBook::CheckDataset(const LedgerRow& row) const {
+  const BookedPopulation* population = FindPopulation(row.population);
+  if (population == nullptr) return PopulationUnknown(row.population);
+  const std::optional<Digest> people = DigestOfHex(row.detail);
+  if (row.dataset.empty() || !row.identity.empty() || !row.run_id.empty() ||
+      row.round != 0 || !row.mechanism.empty() ||
+      row.request_hash == Digest{} || !people.has_value() ||
+      row.cost != MuSquared())
+    return RuleBroken("The record of the data set is malformed.");
+  const auto known = population->files_of.find(row.dataset);
+  const bool is_known = known != population->files_of.end();
+  if (population->datasets_with_runs.contains(row.dataset) &&
+      (!is_known || known->second.files != row.request_hash))
+    return DatasetUsed(row);
+  if (is_known && known->second == DatasetDigests{row.request_hash, *people})
+    return RuleBroken("The digests were recorded before.");
   return absl::OkStatus();
 }
 
@@ -340,6 +368,9 @@ void LedgerBook::Add(const LedgerRow& row) {
       break;
     case RowKind::kPartition:
       AddPartition(row);
+      break;
+    case RowKind::kDataset:
+      AddDataset(row);
       break;
   }
   row_count_ = row.sequence;
@@ -417,6 +448,11 @@ void LedgerBook::AddPartition(const LedgerRow& row) {
   BookedPopulation& population = populations_.at(row.population);
   population.partition_of[row.dataset] = {
       *population.policy.partitions.Find(row.detail), row.request_hash};
+}
+
+void LedgerBook::AddDataset(const LedgerRow& row) {
+  populations_.at(row.population).files_of[row.dataset] = {
+      row.request_hash, DigestOfHex(row.detail).value_or(Digest{})};
 }
 
 const BookedRun* LedgerBook::FindRun(const std::string& run_id) const {

@@ -52,7 +52,8 @@ struct BookedPopulation {
     std::size_t index = 0;  // in policy.partitions
     Digest people{};        // of the data set
   };
-  std::map<std::string, Partition> partition_of;  // by data set
+  std::map<std::string, Partition> partition_of;   // by data set
+  std::map<std::string, DatasetDigests> files_of;  // by data set
   std::set<std::string> datasets_with_runs;
   struct Identity {
     MuSquared charged, reserved;          // of all its runs
@@ -120,12 +121,14 @@ class LedgerBook {
   absl::Status CheckClose(const LedgerRow& row) const;
   absl::Status CheckPublication(const LedgerRow& row) const;
   absl::Status CheckPartition(const LedgerRow& row) const;
+  absl::Status CheckDataset(const LedgerRow& row) const;
   void AddPopulation(const LedgerRow& row);
   void AddOpen(const LedgerRow& row);
   void AddCharge(const LedgerRow& row);
   void AddClose(const LedgerRow& row);
   void AddPublication(const LedgerRow& row);
   void AddPartition(const LedgerRow& row);
+  void AddDataset(const LedgerRow& row);
 
   std::uint64_t row_count_ = 0;
   Digest head_{};

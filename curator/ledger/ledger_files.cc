@@ -208,6 +208,13 @@ absl::StatusOr<LedgerFiles> LedgerFiles::Open(const Ledger::Options& options) {
   return LedgerFiles{std::move(locks), std::move(table), std::move(book)};
 }
 
+std::optional<DatasetDigests> LedgerAudit::FilesOf(
+    const std::string& population, const std::string& dataset) const {
+  const auto found = files_of.find({population, dataset});
+  if (found == files_of.end()) return std::nullopt;
+  return found->second;
+}
+
 absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
   DPNMF_RETURN_IF_ERROR(CheckAnchorDirectory(options));
   // The anchor first: rows are only added, so it cannot be overtaken.
@@ -230,6 +237,8 @@ absl::StatusOr<LedgerAudit> Ledger::Audit(const Options& options) {
     audit.positions.push_back(PositionIn(replayed.book, population));
     for (const auto& [dataset, partition] : population.partition_of)
       audit.partition_of[{name, dataset}] = population.AssignedTo(dataset);
+    for (const auto& [dataset, digests] : population.files_of)
+      audit.files_of[{name, dataset}] = digests;
   }
   return audit;
 }

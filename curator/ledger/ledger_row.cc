@@ -17,7 +17,7 @@ struct KindName {
   RowKind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 8> kKindNames = {{
+constexpr std::array<KindName, 9> kKindNames = {{
     {RowKind::kGenesis, "genesis"},
     {RowKind::kPopulation, "population"},
     {RowKind::kOpen, "open"},
@@ -26,6 +26,7 @@ constexpr std::array<KindName, 8> kKindNames = {{
     {RowKind::kVoid, "void"},
     {RowKind::kOverlap, "overlap"},
     {RowKind::kPartition, "partition"},
+    {RowKind::kDataset, "dataset"},
 }};
 
 std::string ShortestText(double value) {

@@ -25,7 +25,9 @@ constexpr int kFirstSchemaVersion = 1;
 constexpr int kPublicationsVersion = 2;
 // With partitions of people: what a charge counts for depends on them.
 constexpr int kPartitionsVersion = 3;
-constexpr int kSchemaVersion = kPartitionsVersion;
+// With digests of data sets' files.
+constexpr int kDatasetsVersion = 4;
+constexpr int kSchemaVersion = kDatasetsVersion;
 constexpr int kBusyTimeoutMs = 2000;
 
 struct SchemaObject {
@@ -56,6 +58,8 @@ int SchemaVersionOf(const LedgerRow& row) {
       return kPublicationsVersion;
     case RowKind::kPartition:
       return kPartitionsVersion;
+    case RowKind::kDataset:
+      return kDatasetsVersion;
     case RowKind::kPopulation: {
       const auto policy = ParsePolicy(row.population, row.detail);
       return policy.has_value() && policy->partitions.any()

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -21,6 +21,8 @@
 #include "common/base/read_file.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
+#include "curator/data/file_digests.h"
+#include "curator/data/removed.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/import_steps.h"
 #include "curator/ledger/data_paths.h"
@@ -59,27 +61,9 @@ Digest ManifestKey(const FingerprintKey& key) {
 }
 
 // key: ManifestKey; nothing for kUnkeyedFormat.
-absl::StatusOr<File> Examine(const std::string& path,
-                             const std::optional<Digest>& key) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return StorageFailed("read", path);
-  Sha256 hash;
-  File file;
-  std::vector<char> buffer(1 << 20);
-  while (
-      stream.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
-      stream.gcount() > 0) {
-    const auto count = static_cast<std::size_t>(stream.gcount());
-    hash.AddBytes(std::as_bytes(std::span(buffer.data(), count)));
-    file.size += count;
-  }
-  if (stream.bad()) return StorageFailed("read", path);
-  const Digest plain = hash.Finish();
-  file.hash =
-      HexOf(key.has_value() ? HmacSha256(std::as_bytes(std::span(*key)),
-                                         std::as_bytes(std::span(plain)))
-                            : plain);
-  return file;
+File FileOf(const FileContent& content, const std::optional<Digest>& key) {
+  return {content.bytes,
+          HexOf(key.has_value() ? KeyedDigest(content, *key) : content.sha256)};
 }
 
 // Durable on return, with its directory.
@@ -190,25 +174,52 @@ absl::StatusOr<LedgerAudit> AuditOf(const std::string& data_dir,
   return Ledger::Audit(options);
 }
 
-// Whether the ledger has all rows of the data set's import: its partition's is
-// the last of them, and no run is opened before. What cannot be read has none.
-bool HasRowsOf(const LedgerAudit& audit, const std::string& directory) {
+// Tells whether the ledger has all rows of the data set's import, of which that
+// of its files is the last. A data set that cannot be read has none.
+bool HasRowsOf(const LedgerAudit& audit, const std::string& data_dir,
+               const std::string& name) {
+  const std::string directory = DatasetDirectory(data_dir, name);
   const auto stored = ReadDescription(directory);
-  if (!stored.ok()) return false;
-  const DatasetDescription& dataset = stored->description;
-  const auto found =
-      audit.partition_of.find({dataset.population, dataset.name});
-  if (!dataset.partition.empty()) {
-    return found != audit.partition_of.end() &&
-           found->second ==
-               AssignedPartition{dataset.partition, dataset.people};
+  const auto key = LoadOrCreateFingerprintKey(data_dir);
+  if (!stored.ok() || !key.ok()) return false;
+  const auto digests =
+      audit.FilesOf(stored->description.population, stored->description.name);
+  return ChecksOfDataset(directory, digests, KeyOfFiles(*key)).ok();
+}
+
+// By path.
+using Contents = std::map<std::string, FileContent>;
+
+// The data sets of a directory against its ledger. `contents`: of files that
+// were read before.
+absl::Status CheckDatasets(const std::string& data_dir,
+                           const LedgerAudit& audit, CheckDepth depth,
+                           const Contents& contents) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                         DatasetNames(data_dir));
+  if (names.empty()) return absl::OkStatus();
+  DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
+                         LoadOrCreateFingerprintKey(data_dir));
+  const Digest file_key = KeyOfFiles(key);
+  const auto read =
+      [&](const std::string& path) -> absl::StatusOr<FileContent> {
+    const auto known = contents.find(path);
+    return known == contents.end() ? ReadContent(path) : known->second;
+  };
+  std::vector<StoredDescription> all;
+  for (const std::string& name : names) {
+    DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> dataset,
+                           Dataset::OpenNamed(data_dir, name));
+    const DatasetDescription& description = dataset->description();
+    all.push_back({description, dataset->private_fingerprint()});
+    DPNMF_ASSIGN_OR_RETURN(
+        const std::vector<FileCheck> checks,
+        dataset->Checks(audit.FilesOf(description.population, name), file_key));
+    if (depth == CheckDepth::kQuick) continue;
+    for (const FileCheck& check : checks)
+      DPNMF_RETURN_IF_ERROR(CheckFile(check, file_key, read));
   }
-  return std::any_of(audit.rows.begin(), audit.rows.end(),
-                     [&](const LedgerRow& row) {
-                       return row.kind == RowKind::kOpen &&
-                              row.population == dataset.population &&
-                              row.dataset == dataset.name;
-                     });
+  return CheckOneBudget(all);
 }
 
 BackupReport ReportOf(const LedgerAudit& audit, const Files& files) {
@@ -356,8 +367,7 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   std::erase_if(paths, [&](const std::string& path) {
     const std::string name = DatasetOf(path);
     if (name.empty()) return false;
-    if (!takes.contains(name))
-      takes[name] = HasRowsOf(audit, DatasetDirectory(data_dir, name));
+    if (!takes.contains(name)) takes[name] = HasRowsOf(audit, data_dir, name);
     return !takes[name];
   });
   DPNMF_FAILPOINT("files-chosen");
@@ -372,8 +382,9 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   paths.push_back(kLedgerFile);
   Files files;
   for (const std::string& path : paths) {
-    DPNMF_ASSIGN_OR_RETURN(files[path], Examine(absl::StrCat(output, "/", path),
-                                                ManifestKey(key)));
+    DPNMF_ASSIGN_OR_RETURN(const FileContent content,
+                           ReadContent(absl::StrCat(output, "/", path)));
+    files[path] = FileOf(content, ManifestKey(key));
   }
   // The manifest comes last: without it there is no backup.
   DPNMF_ASSIGN_OR_RETURN(StagedFile manifest,
@@ -384,17 +395,26 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
 }
 
 absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
-                                         const std::string& anchor_directory) {
+                                         const std::string& anchor_directory,
+                                         CheckDepth depth) {
   DPNMF_ASSIGN_OR_RETURN(const Manifest manifest, ReadManifest(backup));
   DPNMF_ASSIGN_OR_RETURN(const std::optional<Digest> key,
                          ManifestKeyOf(backup, manifest));
-  for (const auto& [path, expected] : manifest.files) {
-    const absl::StatusOr<File> found =
-        Examine(absl::StrCat(backup, "/", path), key);
-    if (!found.ok() || found->size != expected.size ||
-        found->hash != expected.hash) {
-      return BackupDamaged(backup, absl::StrCat(path, " has changed"));
+  // Each file is read once, for the manifest and for the ledger.
+  Contents contents;
+  for (const auto& [name, expected] : manifest.files) {
+    const std::string path = absl::StrCat(backup, "/", name);
+    if (depth == CheckDepth::kQuick) {
+      std::error_code error;
+      if (fs::file_size(path, error) == expected.size && !error) continue;
+      return BackupDamaged(backup, absl::StrCat(name, " has changed"));
     }
+    const absl::StatusOr<FileContent> content = ReadContent(path);
+    if (!content.ok() || content->bytes != expected.size ||
+        FileOf(*content, key).hash != expected.hash) {
+      return BackupDamaged(backup, absl::StrCat(name, " has changed"));
+    }
+    contents[path] = *content;
   }
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit,
                          AuditOf(backup, anchor_directory));
@@ -402,6 +422,7 @@ absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
       HexOf(audit.head) != manifest.head) {
     return BackupDamaged(backup, "its ledger is not the one of its manifest");
   }
+  DPNMF_RETURN_IF_ERROR(CheckDatasets(backup, audit, depth, contents));
   BackupReport report = ReportOf(audit, manifest.files);
   report.unkeyed = manifest.unkeyed;
   return report;

@@ -50,12 +50,20 @@ inline constexpr char kUnkeyedBackup[] =
 absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                         const std::string& output);
 
+// How much of a backup, or of a data set, is read.
+enum class CheckDepth {
+  kWhole,
+  kQuick,  // names and lengths of files, but not what they hold
+};
+
 // Every file of a backup against its manifest, its ledger against itself and
-// against the anchor (empty: none is kept). DATA_LOSS "backup-damaged",
-// "ledger-behind-anchor" and the other errors of Ledger::Audit; NOT_FOUND
-// "backup-missing".
+// against the anchor (empty: none is kept), and its data sets against its
+// ledger. DATA_LOSS "backup-damaged", "ledger-behind-anchor" and the other
+// errors of Ledger::Audit; NOT_FOUND "backup-missing"; errors of
+// Dataset::OpenNamed, Dataset::Checks, CheckFile and CheckOneBudget.
 absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
-                                         const std::string& anchor_directory);
+                                         const std::string& anchor_directory,
+                                         CheckDepth depth = CheckDepth::kWhole);
 
 // CheckBackup, then makes `data_dir` of it, wholly or not at all.
 // ALREADY_EXISTS "data-dir-exists".

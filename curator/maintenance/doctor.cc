@@ -12,8 +12,10 @@
 #include "common/access/allow_list.h"
 #include "common/base/error.h"
 #include "common/doctor/doctor_checks.h"
+#include "curator/data/file_digests.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/dataset_people.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/partitions.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
@@ -185,6 +187,33 @@ Finding FingerprintsIn(const std::string& directory) {
              "people`.");
 }
 
+// `audit` is null if the ledger cannot be trusted.
+Finding FilesOf(const CuratorDoctorOptions& options, const Dataset& dataset,
+                const LedgerAudit* audit) {
+  constexpr char kAdvice[] =
+      "Do not serve this data directory. Restore the data set from a backup, "
+      "or move it away and import it again under another name.";
+  if (audit == nullptr)
+    return Bad("Its files cannot be verified without the ledger.", kAdvice);
+  const auto key = LoadOrCreateFingerprintKey(options.data_dir);
+  if (!key.ok()) return Bad(key.status().message(), kAdvice);
+  const DatasetDescription& description = dataset.description();
+  const auto checks =
+      dataset.Checks(audit->FilesOf(description.population, description.name),
+                     KeyOfFiles(*key));
+  if (!checks.ok()) return Bad(checks.status().message(), kAdvice);
+  if (options.quick) {
+    return Doubtful(StrCat("The names and lengths of its ", checks->size(),
+                           " files are those of the import. What they hold was "
+                           "not read (--quick)."),
+                    "Run doctor without --quick.");
+  }
+  return Judged(
+      CheckFiles(*checks, KeyOfFiles(*key)),
+      StrCat("All of its ", checks->size(), " files are those of the import."),
+      kAdvice);
+}
+
 void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                  CheckList* checks) {
   const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
@@ -201,6 +230,7 @@ void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
     checks->Add(StrCat("data set ", dataset->description().name),
                 DatasetPromise(dataset->description(), audit));
     const std::string& name = dataset->description().name;
+    checks->Add(StrCat("files of ", name), FilesOf(options, *dataset, audit));
     checks->Add(StrCat("fingerprints of ", name),
                 FingerprintsIn(DatasetDirectory(options.data_dir, name)));
     if (!dataset->description().ratings.has_value()) continue;
@@ -302,20 +332,22 @@ Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
       "Use a separate network or an encrypted tunnel; see docs/ranks.md.");
 }
 
-Finding LatestBackup(const std::string& backup, std::int64_t now) {
+Finding LatestBackup(const std::string& backup, bool quick, std::int64_t now) {
   if (backup.empty()) {
     return Doubtful(
         "No backup is given.",
         "Make one (dpnmf-curator backup) and give it with --backup DIR.");
   }
-  const absl::StatusOr<BackupReport> report = CheckBackup(backup, "");
+  const absl::StatusOr<BackupReport> report =
+      CheckBackup(backup, "", quick ? CheckDepth::kQuick : CheckDepth::kWhole);
   if (!report.ok()) return Bad(report.status().message(), "Make another.");
   if (report->unkeyed) return Doubtful(kUnkeyedBackup, "Make another.");
   struct stat info {};
   stat((backup + "/manifest.json").c_str(), &info);
   const std::int64_t days = (now - info.st_mtime) / kSecondsPerDay;
   const std::string text =
-      StrCat(backup, " is complete and ", days, " days old.");
+      StrCat(backup, " is complete and ", days, " days old.",
+             quick ? " What its files hold was not read (--quick)." : "");
   if (days <= 7) return Good(text);
   return Doubtful(
       text,
@@ -351,7 +383,8 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   checks.Add("disk of the data", FreeSpace(options.data_dir));
   if (!options.anchor_dir.empty())
     checks.Add("disk of the anchor", FreeSpace(options.anchor_dir));
-  checks.Add("backup", LatestBackup(options.backup, options.now));
+  checks.Add("backup",
+             LatestBackup(options.backup, options.quick, options.now));
   return checks.report();
 }
 

@@ -20,7 +20,8 @@ struct CuratorDoctorOptions {
   std::string metrics_listen;
   std::string backup;  // the latest one; empty: none is named
   bool paced = false;
-  int ranks = 0;  // of `serve --ranks`; 0: none
+  bool quick = false;  // what files of data sets and backups hold is not read
+  int ranks = 0;       // of `serve --ranks`; 0: none
   bool private_network = false;
   std::int64_t now = 0;  // seconds since 1970
 };

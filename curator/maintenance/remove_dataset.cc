@@ -77,12 +77,13 @@ absl::Status CheckUnused(const std::string& data_dir,
   return absl::OkStatus();
 }
 
-// What tells of people's numbers (shards.json of how many there are); names,
+// What tells of people's numbers (shards.json and digests.json of how many
+// there are); names,
 // bounds and fingerprints stay.
 constexpr const char* kDataFiles[] = {
     "values.npy",   "data.npy",    "indices.npy", "indptr.npy",
     "ratings.npy",  "labels.npy",  "users.txt",   "items.csv",
-    "features.txt", "shards.json", "weights.txt"};
+    "features.txt", "shards.json", "weights.txt", "digests.json"};
 
 // Those that are there, and the arrays of shards.
 absl::StatusOr<std::vector<std::string>> DataFilesOf(

@@ -117,12 +117,26 @@ std::set<std::pair<std::string, std::string>> FederatedIn(
   return federated;
 }
 
+// Other fingerprints in the place of these would hide people of a guarantee.
+absl::Status CheckPeopleFile(const KnownDataset& known, const Ledger& ledger,
+                             const Digest& file_key) {
+  const DatasetDescription& description = known.stored.description;
+  const auto in_ledger =
+      ledger.FilesOf(description.population, description.name);
+  if (!in_ledger.ok() || !in_ledger->has_value()) return absl::OkStatus();
+  return CheckFiles({{absl::StrCat(known.directory, "/", kPeopleFile),
+                      {.digest = (*in_ledger)->people}}},
+                    file_key);
+}
+
 // Populations that have people of the draft. The people of every data set that
 // anything was released about must be known, but for the populations that are
 // given up.
 absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
                                     const PeopleFingerprints& people,
-                                    const std::set<std::string>& given_up) {
+                                    const std::set<std::string>& given_up,
+                                    const Ledger& ledger,
+                                    const Digest& file_key) {
   Overlaps overlaps;
   std::set<std::pair<std::string, std::string>> known;
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
@@ -149,6 +163,7 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
       known.emplace(population, name);
     if (given_up.contains(population)) continue;
     DPNMF_ASSIGN_OR_RETURN(const PeopleFingerprints others, std::move(read));
+    DPNMF_RETURN_IF_ERROR(CheckPeopleFile(one, ledger, file_key));
     if (others.key_check != people.key_check) {
       return Refusal(
           absl::StatusCode::kDataLoss, "people-damaged",
@@ -322,8 +337,9 @@ absl::StatusOr<PublishedTable> PublishWithoutPrivacy(
     DPNMF_RETURN_IF_ERROR(ledger->Policy(population).status());
   DPNMF_ASSIGN_OR_RETURN(const std::set<std::string> given_up,
                          GivenUp(options.void_guarantees, *ledger));
-  DPNMF_ASSIGN_OR_RETURN(const Overlaps overlaps,
-                         OverlapsOf(options, *draft.people, given_up));
+  DPNMF_ASSIGN_OR_RETURN(
+      const Overlaps overlaps,
+      OverlapsOf(options, *draft.people, given_up, *ledger, KeyOfFiles(key)));
   std::vector<std::string> accepted;
   for (const auto& [population, overlap] : overlaps) {
     if (!others.contains(population) || overlap.shared.ids > 0) {

@@ -89,7 +89,7 @@ std::string BytesOf(const RankCommand& command) {
   writer.Add(command.number);
   writer.Add(command.deadline_ms);
   writer.Add(std::string_view(command.dataset));
-  for (const Digest& digest : {command.fingerprint, command.layout})
+  for (const Digest& digest : {command.files, command.file_key})
     writer.AddArray(std::span<const std::uint8_t>(digest));
   writer.Add(std::string_view(command.release));
   writer.Add(command.entries);
@@ -123,7 +123,7 @@ std::optional<RankCommand> CommandOf(std::string_view bytes) {
   command.number = reader.Integer();
   command.deadline_ms = reader.Integer();
   command.dataset = reader.Text();
-  for (Digest* const digest : {&command.fingerprint, &command.layout}) {
+  for (Digest* const digest : {&command.files, &command.file_key}) {
     const auto bytes_of = reader.Array<std::uint8_t>();
     if (bytes_of.size() != digest->size()) return std::nullopt;
     std::copy(bytes_of.begin(), bytes_of.end(), digest->begin());

@@ -29,8 +29,8 @@ struct RankCommand {
   std::uint64_t number = 0;           // of the command, from 1
   std::uint64_t deadline_ms = 0;      // until the ranks give up
   std::string dataset;                // its name
-  Digest fingerprint{};               // keyed; that of its dataset.json
-  Digest layout{};                    // Dataset::private_layout
+  Digest files{};                     // Dataset::private_files
+  Digest file_key{};                  // of the digests of its files
   std::string release;                // ReleaseKind::name
   std::uint64_t entries = 0;          // of all parts of the sums
   std::uint64_t coefficients = 0;     // names the run's H

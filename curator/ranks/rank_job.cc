@@ -28,7 +28,6 @@
 #include "common/base/read_file.h"
 #include "common/base/without_exceptions.h"
 #include "common/nmf/noised_matrix.h"
-#include "curator/data/description.h"
 #include "curator/ranks/frames.h"
 #include "curator/ranks/rank_answer.h"
 
@@ -489,11 +488,8 @@ absl::StatusOr<RoundSums> RankJob::Sums(
   const std::uint64_t people = context.data.private_whole_count();
   RankCommand command;
   command.dataset = data.name;
-  DPNMF_ASSIGN_OR_RETURN(
-      const StoredDescription stored,
-      ReadDescription(DatasetDirectory(options_.data_dir, data.name)));
-  command.fingerprint = stored.fingerprint;
-  command.layout = context.data.private_layout();
+  command.files = context.data.private_files();
+  command.file_key = options_.file_key;
   command.deadline_ms = static_cast<std::uint64_t>(options_.deadline.count());
   command.release = std::string(kind.name);
   for (const PartPlan& part : parts)

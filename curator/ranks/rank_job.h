@@ -41,6 +41,9 @@ struct RankJobOptions {
   // loaded into them. Open MPI.
   bool loopback_only = false;
   std::string data_dir;
+  // With which ranks verify their files (KeyOfFiles,
+  // curator/import/fingerprint.h).
+  Digest file_key{};
   int threads = 1;  // of each rank
   // Ranks may be on other machines: exact private sums then cross a network.
   bool private_network = false;

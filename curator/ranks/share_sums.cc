@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "curator/data/description.h"
+#include "curator/data/file_digests.h"
 #include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {
@@ -33,6 +33,15 @@ const ReleaseKind* KindNamed(const std::string& release) {
   return nullptr;
 }
 
+// Before the first answer: the files of this share against the digests that the
+// curator's data set has, too.
+absl::Status VerifyOpened(const Dataset& dataset, const RankCommand& command) {
+  const Digest files = KeyedDigest({.sha256 = command.files}, command.file_key);
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<FileCheck> checks,
+                         dataset.ChecksOfOpened(files, command.file_key));
+  return CheckFiles(checks, command.file_key);
+}
+
 constexpr std::size_t kFailed = 0, kPeople = 1, kEntries = 2;
 
 }  // namespace
@@ -44,15 +53,16 @@ absl::StatusOr<const Dataset*> ShareSums::Find(const RankCommand& command) {
   const std::string directory = DatasetDirectory(data_dir_, command.dataset);
   std::unique_ptr<Dataset>& dataset = datasets_[command.dataset];
   if (dataset == nullptr) {
-    DPNMF_ASSIGN_OR_RETURN(const StoredDescription stored,
-                           ReadDescription(directory));
-    if (stored.fingerprint != command.fingerprint)
-      return NotTheCurators(directory);
-    DPNMF_ASSIGN_OR_RETURN(dataset, Dataset::OpenShare(directory, share_));
+    DPNMF_ASSIGN_OR_RETURN(std::unique_ptr<Dataset> opened,
+                           Dataset::OpenShare(directory, share_));
+    if (opened->private_files() == command.files) {
+      DPNMF_RETURN_IF_ERROR(VerifyOpened(*opened, command));
+      dataset = std::move(opened);
+    }
   }
   // Shares of two cuts could have somebody twice. The right data set may be
   // copied there before the next command.
-  if (dataset->private_layout() != command.layout) {
+  if (dataset == nullptr || dataset->private_files() != command.files) {
     dataset.reset();
     return NotTheCurators(directory);
   }

@@ -17,7 +17,8 @@
 
 namespace dpnmf::curator {
 
-// Opens data sets at first use and keeps H of each run between its rounds. Not
+// Opens data sets at first use, when it verifies the files of its share, and
+// keeps H of each run between its rounds. Not
 // thread-safe; computes on `threads` threads.
 class ShareSums {
  public:

@@ -69,6 +69,7 @@ class RecommendServiceImpl final : public v1::RecommendService::Service {
         const Grant grant,
         options_.access->RequireFrontEnd(options_.identify(context),
                                          options_.dataset->description().name));
+    if (options_.check_ready) DPNMF_RETURN_IF_ERROR(options_.check_ready());
     return quota_.Enter(grant.identity);
   }
 

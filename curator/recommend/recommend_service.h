@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "common/server/observers.h"
 #include "common/server/quota.h"
 #include "curator/data/dataset.h"
@@ -36,6 +37,9 @@ using FindPerson =
 // All pointers outlive the service; observers' may be null.
 struct RecommendServiceOptions {
   const Dataset* dataset = nullptr;  // of ratings
+  // The refusal of every request while the data set is not verified; may be
+  // empty.
+  std::function<absl::Status()> check_ready;
   const Recommender* recommender = nullptr;
   FindPerson find;
   TokenGate* tokens = nullptr;
@@ -49,7 +53,8 @@ struct RecommendServiceOptions {
 };
 
 // Thread-safe, as gRPC asks. Refusals: "identity-unknown", "role-missing",
-// "dataset-unknown", "too-many-calls", "top-out-of-range", "order-unknown",
+// "dataset-unknown", "dataset-not-ready", "too-many-calls",
+// "top-out-of-range", "order-unknown",
 // those of TokenGate::Pass and of Recommender::Recommend, "audit-failed". What
 // else goes wrong is "internal-error".
 std::shared_ptr<grpc::Service> MakeRecommendService(

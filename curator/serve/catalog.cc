@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/data/removed.h"
 #include "curator/import/feature_weights.h"
 #include "curator/import/item_table.h"
+#include "curator/serve/access.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -99,12 +101,16 @@ absl::StatusOr<std::vector<CatalogEntry>> Catalog::OpenNew(
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                          DatasetNames(data_dir));
   std::vector<CatalogEntry> entries;
+  std::vector<StoredDescription> all;
+  for (const Dataset* dataset : All())
+    all.push_back({dataset->description(), dataset->private_fingerprint()});
   for (const std::string& name : names) {
     if (Has(name)) continue;
     DPNMF_RETURN_IF_ERROR(CheckIsNoAlias(name));
     CatalogEntry& entry = entries.emplace_back();
     DPNMF_ASSIGN_OR_RETURN(entry.dataset, Dataset::OpenNamed(data_dir, name));
     const DatasetDescription& description = entry.dataset->description();
+    all.push_back({description, entry.dataset->private_fingerprint()});
     if (description.ratings.has_value() || description.named_features ||
         description.weighted_features) {
       DPNMF_ASSIGN_OR_RETURN(
@@ -112,6 +118,7 @@ absl::StatusOr<std::vector<CatalogEntry>> Catalog::OpenNew(
           ReadItems(DatasetDirectory(data_dir, name), description));
     }
   }
+  DPNMF_RETURN_IF_ERROR(CheckOneBudget(all));
   return entries;
 }
 
@@ -121,6 +128,30 @@ void Catalog::Add(CatalogEntry entry) {
   if (!state_->datasets.try_emplace(name, std::move(entry.dataset)).second)
     return;
   if (entry.items.has_value()) state_->items[name] = *std::move(entry.items);
+  if (!entry.verified) state_->unverified.insert(name);
+}
+
+void Catalog::SetVerified(const std::string& name) {
+  const MutexLock lock(&state_->mutex);
+  state_->unverified.erase(name);
+}
+
+absl::StatusOr<const Dataset*> Catalog::Served(const std::string& name) const {
+  const Dataset* const dataset = Find(name);
+  if (dataset == nullptr) return UnknownDataset();
+  const MutexLock lock(&state_->mutex);
+  if (!state_->unverified.contains(dataset->description().name)) return dataset;
+  return Refusal(absl::StatusCode::kUnavailable, "dataset-not-ready",
+                 "The curator verifies the files of the data set and does not "
+                 "serve it yet; try again later.");
+}
+
+std::vector<const Dataset*> Catalog::AllServed() const {
+  const MutexLock lock(&state_->mutex);
+  std::vector<const Dataset*> served;
+  for (const auto& [name, dataset] : state_->datasets)
+    if (!state_->unverified.contains(name)) served.push_back(dataset.get());
+  return served;
 }
 
 const Dataset* Catalog::Find(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,18 +21,21 @@ namespace dpnmf::curator {
 struct CatalogEntry {
   std::unique_ptr<Dataset> dataset;
   std::optional<ItemList> items = std::nullopt;
+  bool verified = false;
 };
 
 // A data set that is in it stays as it is, and lives as long as the catalog.
-// Safe from any thread, but for moves.
+// Nobody is answered about it before its files are verified against the ledger
+// (verification.h). Safe from any thread, but for moves.
 class Catalog {
  public:
-  // Every data set below DATA_DIR; the first that cannot be opened is the
-  // error. FAILED_PRECONDITION "dataset-name-differs" if a directory does not
-  // have the name of its data set: two could have one name.
+  // Every data set below DATA_DIR, none of them verified; the first that cannot
+  // be opened is the error. FAILED_PRECONDITION "dataset-name-differs" if a
+  // directory does not have the name of its data set: two could have one name;
+  // "data-known" (CheckOneBudget).
   static absl::StatusOr<Catalog> Open(const std::string& data_dir);
-  // `items`: of the data sets of ratings, and the names of features as ids, by
-  // name of the data set.
+  // Verified ones. `items`: of the data sets of ratings, and the names of
+  // features as ids, by name of the data set.
   static Catalog FromDatasets(std::vector<std::unique_ptr<Dataset>> datasets,
                               std::map<std::string, ItemList> items = {});
 
@@ -51,7 +55,16 @@ class Catalog {
   // Does nothing if the catalog has a data set of this name.
   void Add(CatalogEntry entry);
 
-  // Null if there is none of that name.
+  // The files of the data set are verified: from now on it is served.
+  void SetVerified(const std::string& name);
+
+  // The data set for whoever asks the server. NOT_FOUND "dataset-unknown";
+  // UNAVAILABLE "dataset-not-ready" until it is verified, in one sentence.
+  absl::StatusOr<const Dataset*> Served(const std::string& name) const;
+  std::vector<const Dataset*> AllServed() const;
+
+  // The same for the operator, verified or not. Null if there is none of that
+  // name.
   const Dataset* Find(const std::string& name) const;
   std::vector<const Dataset*> All() const;
   // The declared items of a data set of ratings, or the names of the features
@@ -66,6 +79,7 @@ class Catalog {
     Mutex mutex;
     std::map<std::string, std::unique_ptr<Dataset>> datasets
         ABSL_GUARDED_BY(mutex);
+    std::set<std::string> unverified ABSL_GUARDED_BY(mutex);
     std::map<std::string, std::string> aliases ABSL_GUARDED_BY(mutex);
     std::map<std::string, ItemList> items ABSL_GUARDED_BY(mutex);
   };

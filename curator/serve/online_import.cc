@@ -10,6 +10,7 @@
 #include "curator/ledger/others_account.h"
 #include "curator/serve/budget_metrics.h"
 #include "curator/serve/promise.h"
+#include "curator/serve/verification.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -66,6 +67,29 @@ absl::StatusOr<json> Check(const OnlineImports& context, const json& request) {
   return json::object();
 }
 
+absl::Status DeclareDataset(const OnlineImports& context,
+                            const std::string& population,
+                            const json& request) {
+  const std::string dataset = request.at("dataset").get<std::string>();
+  const auto digest = [&](const char* field) {
+    return DigestOfHex(request.at(field).get<std::string>());
+  };
+  const auto files = digest("files"), people_file = digest("people_file");
+  if (!files.has_value() || !people_file.has_value()) return PolicyMalformed();
+  // Refused if a data set of this name is served: the ledger must go on naming
+  // the people and the files that it has for it.
+  DPNMF_RETURN_IF_ERROR(context.catalog->CheckIsNew(dataset));
+  if (request.contains("partition")) {
+    const auto people = digest("people");
+    if (!people.has_value()) return PolicyMalformed();
+    DPNMF_RETURN_IF_ERROR(context.ledger->AssignPartition(
+        population, dataset,
+        {request.at("partition").get<std::string>(), *people}));
+  }
+  return context.ledger->BindDataset(population, dataset,
+                                     {*files, *people_file});
+}
+
 absl::StatusOr<json> Declare(const OnlineImports& context,
                              const json& request) {
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy, PolicyIn(request));
@@ -79,17 +103,8 @@ absl::StatusOr<json> Declare(const OnlineImports& context,
                    AuditSync::kDurable));
   }
   DPNMF_RETURN_IF_ERROR(context.ledger->DeclarePopulation(policy));
-  if (request.contains("partition")) {
-    const std::string dataset = request.at("dataset").get<std::string>();
-    const auto people = DigestOfHex(request.at("people").get<std::string>());
-    if (!people.has_value()) return PolicyMalformed();
-    // Refused if a data set of this name is served: the ledger must go on
-    // naming the people that it has for it.
-    DPNMF_RETURN_IF_ERROR(context.catalog->CheckIsNew(dataset));
-    DPNMF_RETURN_IF_ERROR(context.ledger->AssignPartition(
-        policy.population, dataset,
-        {request.at("partition").get<std::string>(), *people}));
-  }
+  if (request.contains("dataset"))
+    DPNMF_RETURN_IF_ERROR(DeclareDataset(context, policy.population, request));
   ShowBudget(*context.ledger, policy.population, context.metrics);
   return json::object();
 }
@@ -98,10 +113,14 @@ absl::StatusOr<json> Reload(const OnlineImports& context, const json& request) {
   const std::string by = request.at("by").get<std::string>();
   DPNMF_ASSIGN_OR_RETURN(std::vector<CatalogEntry> entries,
                          context.catalog->OpenNew(context.data_dir));
-  for (const CatalogEntry& entry : entries) {
+  for (CatalogEntry& entry : entries) {
     DPNMF_RETURN_IF_ERROR(CheckPromiseIn(*context.ledger, *entry.dataset));
     if (context.check) DPNMF_RETURN_IF_ERROR(context.check(*entry.dataset));
+    DPNMF_RETURN_IF_ERROR(
+        VerifyDataset(*entry.dataset, *context.ledger, context.file_key));
+    entry.verified = true;
   }
+  if (!entries.empty() && context.await_tick) context.await_tick();
   json added = json::array();
   for (CatalogEntry& entry : entries) {
     const std::string name = entry.dataset->description().name;
@@ -152,8 +171,8 @@ absl::Status CheckOnlineDraft(const std::string& data_dir,
 
 absl::Status DeclareOnline(const std::string& data_dir,
                            const PopulationPolicy& policy,
-                           const std::string& by, const std::string& dataset,
-                           const AssignedPartition& assigned) {
+                           const std::string& by,
+                           const std::optional<DeclaredDataset>& dataset) {
   json request = {{"request", "declare"},
                   {"population", policy.population},
                   {"adjacency", std::string(NameOf(policy.adjacency))},
@@ -163,10 +182,15 @@ absl::Status DeclareOnline(const std::string& data_dir,
                   {"by", by}};
   if (policy.partitions.any())
     request["partitions"] = TextOf(policy.partitions);
-  if (!assigned.partition.empty()) {
-    request["dataset"] = dataset;
-    request["partition"] = assigned.partition;
-    request["people"] = HexOf(assigned.people);
+  if (dataset.has_value()) {
+    request["dataset"] = dataset->name;
+    request["files"] = HexOf(dataset->digests.files);
+    request["people_file"] = HexOf(dataset->digests.people);
+    const AssignedPartition& assigned = dataset->assigned;
+    if (!assigned.partition.empty()) {
+      request["partition"] = assigned.partition;
+      request["people"] = HexOf(assigned.people);
+    }
   }
   return AskControl(data_dir, request).status();
 }

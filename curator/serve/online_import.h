@@ -5,7 +5,7 @@
 //     check (draft)                   ---->    opens and checks it
 //     declare (population, policy)    ---->    appends it, or finds it declared
 //     DATA_DIR/datasets/NAME gets its name
-//     reload                          ---->    opens, checks and serves it
+//     reload                          ---->    opens, verifies and serves it
 //
 // An import that is killed in between leaves a declared population, or a data
 // set that the server takes at the next `reload` or at its next start.
@@ -13,6 +13,7 @@
 #define DPNMF_CURATOR_SERVE_ONLINE_IMPORT_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,16 @@ struct OnlineImports {
   Metrics* metrics = nullptr;  // may be null
   // Further check that a served data set must satisfy; may be empty.
   std::function<absl::Status(const Dataset&)> check;
+  Digest file_key{};  // KeyOfFiles, curator/import/fingerprint.h
+  // Called before new data sets begin to be served; may be empty. In paced mode
+  // it waits for a tick.
+  std::function<void()> await_tick;
 };
 
 // "check", "declare" and "reload". The latter two write an audit entry before
 // they take effect: "population-declared", "dataset-added". Errors of
-// Ledger::DeclarePopulation, Catalog::OpenNew, CheckPromise and `check`. If one
+// Ledger::DeclarePopulation, Catalog::OpenNew, CheckPromise, VerifyDataset and
+// `check`. If one
 // of several new data sets fails these checks, none is served. After the checks
 // they are added one by one: if an audit entry cannot be written, those before
 // it are served already. What "check" refuses, "reload" and the next start
@@ -52,15 +58,21 @@ ControlHandlers OnlineImportHandlers(const OnlineImports& context);
 absl::Status CheckOnlineDraft(const std::string& data_dir,
                               const std::string& draft);
 
-// Asks a server to declare the population, in the name of `by`, and with a
-// partition to put the data set into it. Errors of AskControl,
-// DeclarePopulation and AssignPartition; ALREADY_EXISTS "dataset-exists" if the
-// server has a data set of that name.
-absl::Status DeclareOnline(const std::string& data_dir,
-                           const PopulationPolicy& policy,
-                           const std::string& by,
-                           const std::string& dataset = {},
-                           const AssignedPartition& assigned = {});
+// A data set as the ledger has it.
+struct DeclaredDataset {
+  std::string name;
+  AssignedPartition assigned;  // empty: it is in no partition
+  DatasetDigests digests;
+};
+
+// Asks a server to declare the population, in the name of `by`, and to enter
+// the data set in the ledger, if one is given. Errors of AskControl,
+// DeclarePopulation, AssignPartition and BindDataset; ALREADY_EXISTS
+// "dataset-exists" if the server has a data set of that name.
+absl::Status DeclareOnline(
+    const std::string& data_dir, const PopulationPolicy& policy,
+    const std::string& by,
+    const std::optional<DeclaredDataset>& dataset = std::nullopt);
 
 // Names of data sets.
 struct ReloadedOnline {

@@ -8,6 +8,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/status.h"
+#include "curator/serve/for_peer.h"
 #include "curator/serve/train_stream.h"
 #include "curator/serve/wire.h"
 
@@ -15,21 +16,6 @@ namespace dpnmf::curator {
 namespace {
 
 constexpr std::size_t kLedgerPage = 1000;
-
-// What is wrong with the operator's files is for the operator: a peer gets the
-// code and one fixed sentence, the log the rest.
-absl::Status ForPeer(const absl::Status& status) {
-  const std::string code = ReasonCode(status);
-  for (const char* own : {"storage-failed", "ledger-damaged",
-                          "ledger-behind-anchor", "audit-failed"}) {
-    if (code != own) continue;
-    LogError("{}: {}", code, std::string(status.message()));
-    return Refusal(status.code(), code,
-                   "The curator's storage failed: its operator finds the "
-                   "reason in the curator's log.");
-  }
-  return status;
-}
 
 // A unary call's request or reply that got lost: only in tests.
 grpc::Status Lost() {
@@ -77,7 +63,7 @@ absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
                                                 options_.identify(context)));
   v1::ListDatasetsReply reply;
   reply.set_version(options_.version);
-  for (const Dataset* dataset : options_.context.catalog->All()) {
+  for (const Dataset* dataset : options_.context.catalog->AllServed()) {
     const DatasetDescription& description = dataset->description();
     if (!grant.Covers(description.name)) continue;
     DPNMF_ASSIGN_OR_RETURN(
@@ -98,8 +84,8 @@ absl::StatusOr<v1::ListItemsReply> CuratorServiceImpl::ItemsOf(
                             ->Require(options_.identify(context),
                                       {Role::kAnalyst}, request.dataset())
                             .status());
-  if (options_.context.catalog->Find(request.dataset()) == nullptr)
-    return UnknownDataset();
+  DPNMF_RETURN_IF_ERROR(
+      options_.context.catalog->Served(request.dataset()).status());
   const ItemList* const items =
       options_.context.catalog->ItemsOf(request.dataset());
   if (items == nullptr) {
@@ -118,8 +104,8 @@ absl::StatusOr<v1::GetLedgerReply> CuratorServiceImpl::LedgerOf(
                              options_.identify(context),
                              {Role::kAnalyst, Role::kAuditor, Role::kOperator},
                              request.dataset()));
-  const Dataset* dataset = options_.context.catalog->Find(request.dataset());
-  if (dataset == nullptr) return UnknownDataset();
+  DPNMF_ASSIGN_OR_RETURN(const Dataset* const dataset,
+                         options_.context.catalog->Served(request.dataset()));
   const std::string& population = dataset->description().population;
   const Ledger& ledger = *options_.context.ledger;
   DPNMF_ASSIGN_OR_RETURN(const PopulationPolicy policy,

@@ -91,8 +91,8 @@ absl::StatusOr<OpenedSession> Session::Open(const std::string& run_id,
                          context_.access->Require(identities_, {Role::kAnalyst},
                                                   parameters.dataset));
   Run run;
-  run.dataset = context_.catalog->Find(parameters.dataset);
-  if (run.dataset == nullptr) return UnknownDataset();
+  DPNMF_ASSIGN_OR_RETURN(run.dataset,
+                         context_.catalog->Served(parameters.dataset));
   run.id = run_id;
   run.identity = grant.identity;
   run.parameters = parameters;

@@ -92,10 +92,10 @@ class Session {
   Session(const SessionContext& context, std::vector<std::string> identities,
           std::function<bool()> abandoned = {});
 
-  // Errors of AccessControl::Require, CheckPromise, CheckPartitionIn,
-  // CheckRunParameters, PlanRun, CheckDataHoldsRun, RunMemoryLimit::Take and
-  // Ledger::OpenRun, and for a run of the federation those of
-  // CheckFederatedMechanism and Membership::ShareOf; INVALID_ARGUMENT
+  // Errors of AccessControl::Require, Catalog::Served, CheckPromise,
+  // CheckPartitionIn, CheckRunParameters, PlanRun, CheckDataHoldsRun,
+  // RunMemoryLimit::Take and Ledger::OpenRun, and for a run of the federation
+  // those of CheckFederatedMechanism and Membership::ShareOf; INVALID_ARGUMENT
   // "run-id-malformed"; FAILED_PRECONDITION "session-opened" the second time.
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);

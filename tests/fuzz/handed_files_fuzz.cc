@@ -235,7 +235,8 @@ void TryWeights(FuzzInput* bytes) {
   description.features = 3;
   description.weighted_features = true;
   fs::remove(Files().directory() + "/weights.txt");
-  Demand(curator::WriteFeatureWeights(Files().directory(), *weights).ok(),
+  curator::DatasetWriter writer(Files().directory(), {});
+  Demand(curator::WriteFeatureWeights(&writer, *weights).ok(),
          "weights that cannot be written");
   const auto again =
       curator::ReadFeatureWeights(Files().directory(), description);

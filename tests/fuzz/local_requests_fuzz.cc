@@ -31,6 +31,7 @@
 #include "common/web/http_server.h"
 #include "common/web/reply.h"
 #include "curator/data/description.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/online_import.h"
@@ -110,11 +111,15 @@ struct Curator {
     options.conversion = People().conversion;
     options.epsilon = People().epsilon;
     options.delta = People().delta;
-    Demand(curator::Import(options).ok(), "no data set");
     ledger =
         curator::Ledger::Open(curator::LedgerPaths(data_dir, "", true).value())
             .value();
     Demand(ledger->DeclarePopulation(People()).ok(), "no population");
+    options.before_publish = [&](const curator::DatasetDescription& data,
+                                 const curator::DatasetDigests& digests) {
+      return ledger->BindDataset(data.population, data.name, digests);
+    };
+    Demand(curator::Import(options).ok(), "no data set");
     catalog = curator::Catalog::Open(data_dir).value();
     options.input = files.Write("c.csv", "2,1\n4,3\n7,5\n");
     options.name = "c";
@@ -123,7 +128,10 @@ struct Curator {
                             curator::DatasetDirectory(data_dir, ".c"));
     audit = AuditLog::Open(curator::AuditFile(data_dir)).value();
     curator::ControlHandlers handlers = curator::OnlineImportHandlers(
-        {data_dir, ledger.get(), &catalog, audit.get(), nullptr, nullptr});
+        {data_dir, ledger.get(), &catalog, audit.get(), nullptr, nullptr,
+         curator::KeyOfFiles(
+             curator::LoadOrCreateFingerprintKey(data_dir).value()),
+         nullptr});
     handlers.merge(curator::TransformRecordHandlers(audit.get()));
     server =
         curator::ControlServer::Start(data_dir, std::move(handlers)).value();

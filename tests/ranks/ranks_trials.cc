@@ -29,6 +29,7 @@
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "curator/data/shards.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/part.h"
 #include "curator/ranks/rank_job.h"
 #include "tests/curator/ranks/rank_fixtures.h"
@@ -104,6 +105,8 @@ struct Trials {
     options.mpi_run = mpi_run;
     options.program = program;
     options.data_dir = work + "/data";
+    const auto key = LoadOrCreateFingerprintKey(options.data_dir);
+    if (key.ok()) options.file_key = KeyOfFiles(*key);
     options.threads = threads;
     return options;
   }
@@ -399,7 +402,7 @@ void Parts(const Scratch& scratch, Trials* trials) {
   const std::string own = DatasetDirectory(here, "m") + "/",
                     copy = DatasetDirectory(there, "m") + "/";
   std::filesystem::create_directories(copy);
-  for (const char* file : {"dataset.json", "shards.json"})
+  for (const char* file : {"dataset.json", "shards.json", "digests.json"})
     std::filesystem::copy(own + file, copy + file);
   const auto parts = Dataset::Open(DatasetDirectory(here, "m"));
   if (!parts.ok()) return trials->Wrong(std::string(parts.status().message()));

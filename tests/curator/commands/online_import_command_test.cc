@@ -1,6 +1,7 @@
 // `dpnmf-curator import --online`: what the server refuses is not published.
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "curator/import/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/serve/online_import.h"
 #include "nlohmann/json.hpp"
@@ -23,8 +24,14 @@ class OnlineImportCommand : public Terminal {
     catalog_ = Catalog::Open(data_dir()).value();
     EXPECT_TRUE(catalog_.AddAlias("hospitals", "v"));
     handlers_ = OnlineImportHandlers(
-        {data_dir(), ledger_.get(), &catalog_, nullptr, nullptr,
-         [this](const Dataset&) { return check_; }});
+        {data_dir(),
+         ledger_.get(),
+         &catalog_,
+         nullptr,
+         nullptr,
+         [this](const Dataset&) { return check_; },
+         KeyOfFiles(LoadOrCreateFingerprintKey(data_dir()).value()),
+         {}});
     handlers_["status"] = [](const json&) -> absl::StatusOr<json> {
       return json::object();
     };

@@ -1,8 +1,5 @@
 // Data sets that do not belong where they lie: serve and doctor refuse them.
-#include <fstream>
-
-#include "tests/common/tls/test_certificates.h"
-#include "tests/curator/commands/terminal.h"
+#include "tests/curator/commands/servable.h"
 
 namespace dpnmf::curator {
 namespace {
@@ -11,19 +8,10 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class MovedDataset : public Terminal {
+class MovedDataset : public Servable {
  protected:
-  static void SetUpTestSuite() {
-    certificates_ = new TestCertificates;
-    certificates_->Issue("curator", "--dns localhost");
-  }
-  static void TearDownTestSuite() { delete certificates_; }
-
   // The data set v of people, who are promised epsilon 1 under replace_one.
-  MovedDataset() {
-    EXPECT_EQ(Import("--delta 1e-6"), 0) << err_;
-    scratch_.Write("allow.json", R"({"grants": []})");
-  }
+  MovedDataset() { EXPECT_EQ(Import("--delta 1e-6"), 0) << err_; }
   // The data set w of the same people, imported elsewhere under another
   // promise and moved here.
   void MoveHere(const std::string& promise) {
@@ -34,24 +22,7 @@ class MovedDataset : public Terminal {
         << err_;
     fs::rename(Path("y/datasets/w"), Path("z/datasets/w"));
   }
-  std::string Path(const std::string& name) const {
-    return scratch_.path() + "/" + name;
-  }
-  // `serve` and `doctor`. One that serves, which none here should, is stopped.
-  std::string Said(const std::string& command) {
-    const TlsFiles tls = certificates_->FilesOf("curator");
-    RunShell("cd '" + scratch_.path() + "' && timeout 20 '" DPNMF_PROGRAM "' " +
-             command +
-             " --data-dir z --allow allow.json --listen 127.0.0.1:0 --ca " +
-             tls.ca_file + " --cert " + tls.certificate_file + " --key " +
-             tls.key_file + " >said 2>&1");
-    return ReadAll(Path("said"));
-  }
-
-  static TestCertificates* certificates_;
 };
-
-TestCertificates* MovedDataset::certificates_ = nullptr;
 
 TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
   const struct {
@@ -64,12 +35,12 @@ TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
       {"--epsilon 1 --delta 1e-7", "delta=1e-07"}};
   for (const auto& c : cases) {
     MoveHere(c.promise);
-    const std::string served = Said("serve");
+    const std::string served = Served();
     EXPECT_THAT(served, HasSubstr("[population-differs]")) << c.promise;
     EXPECT_THAT(served, HasSubstr("The data set w was imported under"));
     EXPECT_THAT(served, HasSubstr(c.text));
     EXPECT_THAT(served, Not(HasSubstr("serves")));
-    const std::string examined = Said("doctor");
+    const std::string examined = Examined();
     EXPECT_THAT(examined, HasSubstr("The data set w was imported under"))
         << c.promise;
     EXPECT_THAT(examined,
@@ -84,13 +55,11 @@ TEST_F(MovedDataset, OfAnotherPromiseIsNotServed) {
 TEST_F(MovedDataset, OfAnotherNameThanItsDirectoryIsNotServed) {
   fs::copy(Path("z/datasets/v"), Path("z/datasets/u"),
            fs::copy_options::recursive);
-  for (const char* command : {"serve", "doctor"}) {
-    EXPECT_THAT(Said(command),
-                HasSubstr("z/datasets/u contains the data set v: rename "
-                          "the directory to that name"))
-        << command;
+  for (const std::string& said : {Served(), Examined()}) {
+    EXPECT_THAT(said, HasSubstr("z/datasets/u contains the data set v: rename "
+                                "the directory to that name"));
   }
-  EXPECT_THAT(Said("serve"), HasSubstr("[dataset-name-differs]"));
+  EXPECT_THAT(Served(), HasSubstr("[dataset-name-differs]"));
 }
 
 // Nor is it used, or recorded, under the directory's name.

@@ -59,7 +59,8 @@ TEST_P(ImportFaults, EachFailingCallLeavesAWholeDataSetOrNone) {
     const ImportOptions options = GetParam()(scratch);
     bool declared = false;
     ImportOptions watched = options;
-    watched.before_publish = [&](const DatasetDescription&) {
+    watched.before_publish = [&](const DatasetDescription&,
+                                 const DatasetDigests&) {
       declared = true;
       return absl::OkStatus();
     };

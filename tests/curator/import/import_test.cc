@@ -148,7 +148,8 @@ TEST_F(ImportTest, WritesDenseColumnsAsAFortranOrderedArray) {
   EXPECT_FALSE(imported->sparse);
   EXPECT_EQ(Left(), (std::vector<std::string>{
                         "datasets/d", "datasets/d/dataset.json",
-                        "datasets/d/people.bin", "datasets/d/values.npy"}));
+                        "datasets/d/digests.json", "datasets/d/people.bin",
+                        "datasets/d/values.npy"}));
   const float expected[] = {0.6f, 0.8f, 0, 0, 0, 1};
   const std::string dictionary =
       "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }";
@@ -409,10 +410,11 @@ TEST_F(ImportTest, RefusesANameInUseBeforeItReads) {
 TEST_F(ImportTest, LeavesNothingIfTheLedgerRefuses) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   bool was_complete = false;
-  options.before_publish = [&](const DatasetDescription& description) {
+  options.before_publish = [&](const DatasetDescription& description,
+                               const DatasetDigests&) {
     EXPECT_EQ(description.users, 1u);
     EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir(), "d")));
-    was_complete = Left().size() == 4;  // the draft with its three files
+    was_complete = Left().size() == 5;  // the draft with its four files
     return Refusal(absl::StatusCode::kFailedPrecondition, "population-differs",
                    "no");
   };
@@ -489,7 +491,8 @@ TEST_F(ImportTest, RefusesToReplaceALostKey) {
 TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   absl::Status inner;
-  options.before_publish = [&](const DatasetDescription&) {
+  options.before_publish = [&](const DatasetDescription&,
+                               const DatasetDigests&) {
     ImportOptions second = OptionsFor("n.csv", "3,4\n");
     second.name = std::string("e");
     inner = Import(second).status();
@@ -504,19 +507,21 @@ TEST_F(ImportTest, RefusesASecondImportAtTheSameTime) {
 TEST_F(ImportTest, AKilledImportLeavesNoDataSetAndTheNextOneCleansUp) {
   ImportOptions options = OptionsFor("m.csv", "1,2\n");
   const int status = ExitStatusOf([&] {
-    options.before_publish = [](const DatasetDescription&) -> absl::Status {
+    options.before_publish = [](const DatasetDescription&,
+                                const DatasetDigests&) -> absl::Status {
       kill(getpid(), SIGKILL);
       return absl::OkStatus();
     };
     return Import(options).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(Left().size(), 4u);  // the draft
+  EXPECT_EQ(Left().size(), 5u);  // the draft
   EXPECT_TRUE(DatasetNames(data_dir())->empty());
   EXPECT_TRUE(Import(options).ok());
   EXPECT_EQ(Left(), (std::vector<std::string>{
                         "datasets/d", "datasets/d/dataset.json",
-                        "datasets/d/people.bin", "datasets/d/values.npy"}));
+                        "datasets/d/digests.json", "datasets/d/people.bin",
+                        "datasets/d/values.npy"}));
 }
 
 TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {

@@ -99,9 +99,10 @@ TEST_F(RatingsImport, FilesAreOfTheOperatorAlone) {
   umask(before);
   EXPECT_EQ(Left(), (std::vector<std::string>{
                         "datasets/d", "datasets/d/dataset.json",
-                        "datasets/d/indices.npy", "datasets/d/indptr.npy",
-                        "datasets/d/items.csv", "datasets/d/people.bin",
-                        "datasets/d/ratings.npy", "datasets/d/users.txt"}));
+                        "datasets/d/digests.json", "datasets/d/indices.npy",
+                        "datasets/d/indptr.npy", "datasets/d/items.csv",
+                        "datasets/d/people.bin", "datasets/d/ratings.npy",
+                        "datasets/d/users.txt"}));
   for (const std::string& file : Left()) {
     struct stat facts;
     ASSERT_EQ(stat((data_dir() + "/" + file).c_str(), &facts), 0);
@@ -327,18 +328,19 @@ TEST_F(RatingsImport, AnInterruptedOneLeavesNothingWhereverItIs) {
 TEST_F(RatingsImport, AKilledOneLeavesNoDataSetAndTheNextOneCleansUp) {
   ImportOptions options = OptionsFor(kRatings);
   const int status = ExitStatusOf([&] {
-    options.before_publish = [](const DatasetDescription&) -> absl::Status {
+    options.before_publish = [](const DatasetDescription&,
+                                const DatasetDigests&) -> absl::Status {
       kill(getpid(), SIGKILL);
       return absl::OkStatus();
     };
     return Import(options).ok() ? 0 : 1;
   });
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(Left().size(), 8u);  // the draft and its files
+  EXPECT_EQ(Left().size(), 9u);  // the draft and its files
   EXPECT_THAT(*DatasetNames(data_dir()), IsEmpty());
   options.before_publish = nullptr;
   EXPECT_TRUE(Import(options).ok());
-  EXPECT_EQ(Left().size(), 8u);
+  EXPECT_EQ(Left().size(), 9u);
 }
 
 TEST_F(RatingsImport, AFullDiskLeavesNothing) {

@@ -290,7 +290,7 @@ TEST_F(LedgerDamage, SeesAChangedSchema) {
 TEST_F(LedgerDamage, LeavesANewerProgramsLedgerAlone) {
   {
     SQLite::Database database(File(), SQLite::OPEN_READWRITE);
-    database.exec("PRAGMA user_version = 4");
+    database.exec("PRAGMA user_version = 5");
   }
   ExpectRefused("ledger-newer");
 }
@@ -332,6 +332,52 @@ TEST_F(LedgerDamage, PartitionsOfPeopleRaiseTheSchemaVersion) {
     database.exec("PRAGMA user_version = 2");
   }
   ExpectRefused("ledger-damaged");
+}
+
+// Programs that do not know them would serve whatever is there.
+TEST_F(LedgerDamage, DigestsOfADataSetRaiseTheSchemaVersion) {
+  ASSERT_TRUE(
+      home_.Open()->BindDataset("people", "new", {Digest{1}, Digest{2}}).ok());
+  EXPECT_EQ(SchemaVersionIn(File()), 4);
+  ExpectRefused("");
+  {
+    SQLite::Database database(File(), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA user_version = 3");
+  }
+  ExpectRefused("ledger-damaged");
+}
+
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
+TEST_F(LedgerDamage, SeesDigestsThatCouldNotHaveBeenRecorded) {
+  ASSERT_TRUE(
+      home_.Open()->BindDataset("people", "new", {Digest{1}, Digest{2}}).ok());
+  const std::vector<LedgerRow> rows = Ledger::ReadRows(home_.options).value();
+  const std::vector<std::function<void(LedgerRow*)>> wrong = {
+      [](LedgerRow*) {},  // twice
+      [](LedgerRow* r) { r->dataset = "e", r->request_hash = {}; },
+      [](LedgerRow* r) { r->dataset = ""; },
+      [](LedgerRow* r) { r->dataset = "e", r->detail = "mar"; },
+      [](LedgerRow* r) { r->dataset = "e", r->detail.clear(); },
+      [](LedgerRow* r) { r->dataset = "e", r->population = "strangers"; },
+      [](LedgerRow* r) { r->dataset = "e", r->identity = "dns:analyst"; },
+      [](LedgerRow* r) { r->dataset = "e", r->run_id = "run"; },
+      [](LedgerRow* r) { r->dataset = "e", r->round = 1; },
+      [](LedgerRow* r) { r->dataset = "e", r->mechanism = "moments"; },
+      [](LedgerRow* r) { r->dataset = "e", r->cost = MuSquared::FromUnits(1); },
+  };
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    SCOPED_TRACE(i);
+    LedgerRow row = rows.back();
+    wrong[i](&row);
+    row.sequence = rows.size() + 1;
+    row.previous_hash = rows.back().hash;
+    row.hash = HashOf(row);
+    const std::string saved = Slurp(File());
+    Insert(row);
+    ExpectRefused("ledger-damaged");
+    Spill(File(), saved);
+  }
+  ExpectRefused("");
 }
 
 // Checks as SeesARowThatCouldNotHaveBeenAppended does.

@@ -322,6 +322,42 @@ TEST(LedgerPartitions, AreFixedWithTheCap) {
               "population-unknown");
 }
 
+TEST(LedgerDatasets, TheFilesOfADataSetAreFixedByItsFirstRun) {
+  const LedgerHome home;
+  auto ledger = OpenPartitioned(home);
+  const auto bind = [&](const DatasetDigests& digests) {
+    return ReasonCode(ledger->BindDataset("people", "feb", digests));
+  };
+  const DatasetDigests first = {Digest{1}, Digest{2}},
+                       other_people = {Digest{1}, Digest{3}},
+                       other_files = {Digest{4}, Digest{2}};
+  EXPECT_EQ(ReasonCode(ledger->BindDataset("strangers", "feb", first)),
+            "population-unknown");
+  EXPECT_EQ(ledger->FilesOf("people", "feb").value(), std::nullopt);
+  // An import that was killed is made again.
+  EXPECT_EQ(bind(other_files), "");
+  EXPECT_EQ(bind(first), "");
+  const auto row_count = [&] {
+    return ledger->PositionOf("people")->row_count;
+  };
+  const std::uint64_t rows = row_count();
+  EXPECT_EQ(bind(first), "");
+  EXPECT_EQ(row_count(), rows) << "no row";
+  ASSERT_TRUE(ledger->OpenRun(OpeningOn("feb", "one", 1, 8)).ok());
+  EXPECT_EQ(bind(other_files), "dataset-used");
+  // Who is recognised is another matter.
+  EXPECT_EQ(bind(other_people), "");
+  ledger.reset();
+  ledger = home.Open();
+  EXPECT_EQ(ledger->FilesOf("people", "feb").value(), other_people);
+  EXPECT_EQ(Ledger::Audit(home.options)->FilesOf("people", "feb"),
+            other_people);
+  // A data set that has none when its first run is opened never gets any.
+  ASSERT_TRUE(ledger->OpenRun(OpeningOn("mixed", "two", 1, 8)).ok());
+  EXPECT_EQ(ReasonCode(ledger->BindDataset("people", "mixed", first)),
+            "dataset-used");
+}
+
 TEST(LedgerPartitions, ADataSetStaysWhatItIsOnceARunWasOpenedOnIt) {
   const LedgerHome home;
   auto ledger = OpenPartitioned(home);

@@ -47,16 +47,18 @@ absl::Status Take(const Scratch& scratch, Ledger* ledger,
   options.delta = 1e-5;
   options.partitions = {"id", {"jan", "feb"}};
   options.partition = name;
-  options.before_publish =
-      [&](const DatasetDescription& description) -> absl::Status {
+  options.before_publish = [&](const DatasetDescription& description,
+                               const DatasetDigests& digests) -> absl::Status {
     const absl::Status declared =
         ledger->DeclarePopulation({.population = options.population,
                                    .epsilon = options.epsilon,
                                    .delta = options.delta,
                                    .partitions = options.partitions});
     if (!declared.ok()) return declared;
-    return ledger->AssignPartition(options.population, name,
-                                   {description.partition, description.people});
+    const absl::Status assigned = ledger->AssignPartition(
+        options.population, name, {description.partition, description.people});
+    if (!assigned.ok()) return assigned;
+    return ledger->BindDataset(options.population, name, digests);
   };
   return Import(options).status();
 }

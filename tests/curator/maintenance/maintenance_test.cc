@@ -61,12 +61,29 @@ class Keep : public CuratorFixture {
   }
   std::string Anchor() const { return directory_ + "/anchor"; }
   std::string Releases() const { return directory_ + "/releases"; }
-  // Writes files as an import does: a data set and the key of the fingerprints.
+  // Imports a data set that the ledger has, under a key that is known.
   void PutDataset() const {
-    fs::create_directories(directory_ + "/datasets/d");
-    std::ofstream(directory_ + "/datasets/d/values.npy") << "the people";
-    std::ofstream(directory_ + "/datasets/d/dataset.json") << "{}";
     std::ofstream(directory_ + "/fingerprint.key") << std::string(32, 'k');
+    const PopulationPolicy policy = PolicyOf("people");
+    ImportOptions options;
+    options.data_dir = directory_;
+    options.input = directory_ + "/d.csv";
+    std::ofstream(options.input) << "1,0\n1,2\n";
+    options.users_are_rows = true;
+    options.name = "d";
+    options.population = policy.population;
+    options.epsilon = policy.epsilon;
+    options.delta = policy.delta;
+    options.before_publish = [this](const DatasetDescription& description,
+                                    const DatasetDigests& digests) {
+      return ledger_->BindDataset(description.population, description.name,
+                                  digests);
+    };
+    const auto imported = Import(options);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+  }
+  std::string Values(const std::string& data_dir) const {
+    return Text(data_dir + "/datasets/d/values.npy");
   }
   // The manifest of an earlier version, over the same files.
   static void MakeManifestUnkeyed(const std::string& backup) {
@@ -669,7 +686,7 @@ TEST_F(Keep, ABackupOfAnEarlierVersionIsRestoredAndSaysThatItsHashesHaveNoKey) {
       RestoreBackup(Place("one"), Place("restored"), Anchor());
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_TRUE(restored->unkeyed);
-  EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
+  EXPECT_EQ(Values(Place("restored")), Values(directory_));
   EXPECT_FALSE(fs::exists(Place("restored") + "/manifest.json"));
   std::ofstream(Place("one") + "/datasets/d/values.npy") << "other people";
   EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
@@ -692,15 +709,15 @@ TEST_F(Keep, APathWithANulIsNoFileOfABackup) {
 TEST_F(Keep, AFileNameThatAManifestCannotHoldIsNamedBeforeAnythingIsWritten) {
   PutDataset();
   Train(1, 1, true);
-  const std::string file = directory_ + "/datasets/d/caf\xe9.txt";
+  const std::string file = directory_ + "/releases/caf\xe9.txt";
   std::ofstream(file) << "x";
   const absl::Status refused = MakeBackup(directory_, Place("one")).status();
   EXPECT_EQ(ReasonCode(refused), "backup-name-malformed");
-  EXPECT_NE(refused.message().find("`datasets/d/caf\\xe9.txt`"),
+  EXPECT_NE(refused.message().find("`releases/caf\\xe9.txt`"),
             std::string::npos)
       << refused;
   EXPECT_FALSE(fs::exists(Place("one")));
-  fs::rename(file, directory_ + "/datasets/d/caf\xc3\xa9.txt");
+  fs::rename(file, directory_ + "/releases/caf\xc3\xa9.txt");
   ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
   EXPECT_TRUE(CheckBackup(Place("one"), Anchor()).ok());
 }
@@ -721,13 +738,32 @@ TEST_F(Keep, ABackupHoldsWhatLinksLeadTo) {
   const auto restored =
       RestoreBackup(Place("two"), Place("restored"), Anchor());
   ASSERT_TRUE(restored.ok()) << restored.status();
-  EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
+  EXPECT_EQ(Values(Place("restored")), Values(directory_));
   // The link leads nowhere if the other volume is not mounted.
   fs::rename(directory_ + "/elsewhere.releases", directory_ + "/unmounted");
   fs::remove_all(Place("two"));
   EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),
             "storage-failed");
   EXPECT_FALSE(fs::exists(Place("two")));
+}
+
+// Its manifest is right: the data were exchanged before it was made.
+TEST_F(Keep, ABackupOfOtherFilesThanTheImportsIsRefused) {
+  PutDataset();
+  Train(1, 1, true);
+  const std::string file = directory_ + "/datasets/d/values.npy";
+  std::string values = Text(file);
+  values.back() ^= 1;
+  std::ofstream(file, std::ios::binary) << values;
+  ASSERT_TRUE(MakeBackup(directory_, Place("one")).ok());
+  EXPECT_EQ(ReasonCode(CheckBackup(Place("one"), Anchor()).status()),
+            "dataset-damaged");
+  EXPECT_EQ(
+      ReasonCode(
+          RestoreBackup(Place("one"), Place("restored"), Anchor()).status()),
+      "dataset-damaged");
+  EXPECT_FALSE(fs::exists(Place("restored")));
+  EXPECT_TRUE(CheckBackup(Place("one"), Anchor(), CheckDepth::kQuick).ok());
 }
 
 TEST_F(Keep, APathThatCannotBeLookedUpIsNoBackup) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/data/description.h"
+#include "curator/import/fingerprint.h"
 #include "curator/ranks/share_sums.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 
@@ -19,9 +19,8 @@ inline RankCommand CommandFor(const std::string& data_dir, const Dataset& data,
   command.number = 5;
   command.deadline_ms = 1000;
   command.dataset = data.description().name;
-  command.fingerprint =
-      ReadDescription(DatasetDirectory(data_dir, command.dataset))->fingerprint;
-  command.layout = data.private_layout();
+  command.files = data.private_files();
+  command.file_key = KeyOfFiles(LoadOrCreateFingerprintKey(data_dir).value());
   command.release = std::string(round.kind->name);
   for (const PartPlan& part : round.parts)
     command.entries += EntryCount(part.rows, part.columns, part.symmetric);

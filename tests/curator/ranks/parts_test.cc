@@ -129,7 +129,7 @@ TEST_F(PartsTest, OnTwoMachinesGiveTheBitsAndTheFingerprintOfOneImport) {
     ASSERT_TRUE(Join().ok()) << Join();
     const std::string joined = DatasetDirectory(curator_, "p");
     fs::create_directories(DatasetDirectory(other_, "p"));
-    for (const char* file : {"/dataset.json", "/shards.json"})
+    for (const char* file : {"/dataset.json", "/shards.json", "/digests.json"})
       fs::copy_file(joined + file, DatasetDirectory(other_, "p") + file);
     for (const std::string& machine : {curator_, other_})
       fs::copy(machine, both,
@@ -545,8 +545,20 @@ TEST_F(PartsTest, OfAnotherCutAreNotComputedWith) {
       CommandFor(curator_, **data, run, run.rounds.front());
   EXPECT_EQ(ShareSums(curator_, {0, 1}, 1).Words(right)[0], 0u);
   RankCommand other = right;
-  other.layout[0] ^= 1;
+  other.files[0] ^= 1;
   EXPECT_EQ(ShareSums(curator_, {0, 1}, 1).Words(other)[0], 1u);
+  // One bit of a part.
+  for (const char* file : {"values.npy", "dataset.json", "digests.json"}) {
+    const std::string path =
+        absl::StrCat(PartsDirectory(curator_, "p"), "/1-2/", file);
+    const std::string whole = ReadAll(path);
+    std::string changed = whole;
+    changed.back() ^= 1;
+    std::ofstream(path, std::ios::binary) << changed;
+    EXPECT_EQ(ShareSums(curator_, {0, 1}, 1).Words(right)[0], 1u) << file;
+    std::ofstream(path, std::ios::binary) << whole;
+  }
+  EXPECT_EQ(ShareSums(curator_, {0, 1}, 1).Words(right)[0], 0u);
   // Other people in the place of a part.
   ImportRange(other_, "1-2/3", "7,2,3\n3,4,5\n");
   const std::string part = PartsDirectory(curator_, "p") + "/1-2";

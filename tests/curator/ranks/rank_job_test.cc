@@ -103,6 +103,16 @@ TEST_F(RankJobTest, AWholeAnswerIsTaken) {
   EXPECT_EQ(Starts().size(), 1u);
 }
 
+// A command is about the data set that was opened and verified.
+TEST_F(RankJobTest, ARoundReadsNothingOfTheDataSetFromTheDisk) {
+  const auto job = Start("right");
+  ASSERT_TRUE(job.ok()) << job.status();
+  std::filesystem::remove_all(DatasetDirectory(data_dir_, "d"));
+  const auto sums = Ask(job->get());
+  EXPECT_TRUE(sums.ok()) << sums.status();
+  h_.reset();
+}
+
 // The curator does not end with the thread that keeps the job.
 TEST_F(RankJobTest, WithoutMemoryForAJobThereIsNone) {
   FailNextAllocationElsewhere();

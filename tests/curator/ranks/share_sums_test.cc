@@ -105,7 +105,7 @@ TEST(ShareSums, AShareThatFailsSaysSoAndAddsNothing) {
       CommandFor(data_dir, **data, run, run.rounds.front());
   RankCommand other_data = good, other_release = good, other_size = good,
               not_by_ranges = good;
-  other_data.fingerprint[0] ^= 1;
+  other_data.files[0] ^= 1;
   other_release.release = "nothing";
   not_by_ranges.release = "class moments";
   other_size.entries += 1;
@@ -116,6 +116,45 @@ TEST(ShareSums, AShareThatFailsSaysSoAndAddsNothing) {
     nothing[0] = 1;
     EXPECT_EQ(share.Words(command), nothing);
   }
+}
+
+// Each rank verifies what it has opened itself, before its first answer.
+TEST(ShareSums, AFileThatIsNotTheOneOfTheImportIsNotComputedWith) {
+  const Scratch scratch;
+  const std::string data_dir = scratch.path() + "/data";
+  ImportPeopleOf(scratch, data_dir, "d", 50, 6, false, 2);
+  const std::string directory = DatasetDirectory(data_dir, "d");
+  const auto data = Dataset::Open(directory);
+  ASSERT_TRUE(data.ok()) << data.status();
+  const AskedRun run = RunOf(**data, "moments", false);
+  const RankCommand command =
+      CommandFor(data_dir, **data, run, run.rounds.front());
+  const auto failed = [&](std::uint64_t index) {
+    return ShareSums(data_dir, {index, 2}, 1).Words(command)[0];
+  };
+  ASSERT_EQ(failed(0) + failed(1), 0u);
+  const struct {
+    const char* file;
+    std::uint64_t first, second;  // whether the share fails
+  } cases[] = {{"values.0.npy", 1, 0},
+               {"values.1.npy", 0, 1},
+               {"dataset.json", 1, 1},
+               {"shards.json", 1, 1},
+               {"digests.json", 1, 1}};
+  for (const auto& c : cases) {
+    const std::string path = absl::StrCat(directory, "/", c.file);
+    const std::string right = ReadAll(path);
+    std::string wrong = right;
+    wrong.back() ^= 1;
+    std::ofstream(path, std::ios::binary) << wrong;
+    EXPECT_EQ(failed(0), c.first) << c.file;
+    EXPECT_EQ(failed(1), c.second) << c.file;
+    std::ofstream(path, std::ios::binary) << right;
+  }
+  EXPECT_EQ(failed(0) + failed(1), 0u);
+  // The data set was removed, and its directory came back.
+  std::filesystem::create_directories(data_dir + "/datasets/.removed/d");
+  EXPECT_EQ(failed(0), 1u);
 }
 
 TEST(RankFrames, ACommandThatIsNotWholeIsNoCommand) {

@@ -61,6 +61,11 @@ class RecommendServiceTest : public ::testing::Test {
     gate_ = TokenGate::Create(std::move(tokens)).value();
     RecommendServiceOptions options;
     options.dataset = data_.get();
+    options.check_ready = [this]() -> absl::Status {
+      if (ready_) return absl::OkStatus();
+      return Refusal(absl::StatusCode::kUnavailable, "dataset-not-ready",
+                     "Not yet.");
+    };
     options.recommender = &recommender_;
     options.find = [](std::string_view person) -> std::optional<std::uint64_t> {
       if (person == "ann") return 0;
@@ -150,6 +155,7 @@ class RecommendServiceTest : public ::testing::Test {
   std::string directory_;
   SigningKey key_;
   std::atomic<std::int64_t> now_{kStart};
+  std::atomic<bool> ready_{true};
   int nonces_ = 0;
   std::vector<Record> people_;
   std::unique_ptr<Dataset> data_;
@@ -170,6 +176,17 @@ TEST_F(RecommendServiceTest, TheListIsThatOfThePersonWhomTheTokenNames) {
   EXPECT_EQ(ann->own_ratings(), people_[0].size());
   EXPECT_EQ(ItemsOf(*Ask("shop", Token("bob"))), ListOf(1));
   EXPECT_NE(ListOf(0), ListOf(1));
+}
+
+// And no token is used up.
+TEST_F(RecommendServiceTest, UntilTheDataSetIsVerifiedThereIsNoList) {
+  const std::string token = Token("ann");
+  ready_ = false;
+  EXPECT_EQ(ReasonCode(Ask("shop", token).status()), "dataset-not-ready");
+  EXPECT_EQ(ReasonCode(Ask("analyst", token).status()), "role-missing")
+      << "who may not ask is not told";
+  ready_ = true;
+  EXPECT_TRUE(Ask("shop", token).ok());
 }
 
 TEST_F(RecommendServiceTest, ANewPersonGetsWhatIsPopular) {

@@ -21,6 +21,13 @@ class CatalogTest : public testing::Test {
   }
 
   absl::StatusOr<DatasetDescription> ImportWithNames(const std::string& names) {
+    ImportOptions options = Options();
+    if (!names.empty()) options.features_file = scratch_.Write("names", names);
+    if (!weights_.empty())
+      options.feature_weights_file = scratch_.Write("weights", weights_);
+    return Import(options);
+  }
+  ImportOptions Options() {
     ImportOptions options;
     options.data_dir = data_dir();
     options.input = scratch_.Write("v.csv", "1,2\n3,4\n5,7\n");
@@ -30,10 +37,7 @@ class CatalogTest : public testing::Test {
     options.population = "people";
     options.epsilon = 1;
     options.delta = 1e-6;
-    if (!names.empty()) options.features_file = scratch_.Write("names", names);
-    if (!weights_.empty())
-      options.feature_weights_file = scratch_.Write("weights", weights_);
-    return Import(options);
+    return options;
   }
 
   // The file with every `from` made `to`.
@@ -97,6 +101,57 @@ TEST_F(CatalogTest, RefusesNamesThatAreNotAsManyAsTheFeatures) {
   ASSERT_TRUE(ImportWithNames("left\nright\n").ok());
   Replace("features.txt", "right", "right\nbehind");
   EXPECT_EQ(ReasonCode(Catalog::Open(data_dir()).status()), "dataset-damaged");
+}
+
+TEST_F(CatalogTest, ServesNothingThatIsNotVerified) {
+  ASSERT_TRUE(ImportWithNames("").ok());
+  auto catalog = Catalog::Open(data_dir());
+  ASSERT_TRUE(catalog.ok()) << catalog.status();
+  ASSERT_TRUE(catalog->AddAlias("federation", "d"));
+  EXPECT_NE(catalog->Find("d"), nullptr);
+  EXPECT_TRUE(catalog->AllServed().empty());
+  for (const char* name : {"d", "federation"}) {
+    const absl::Status refused = catalog->Served(name).status();
+    EXPECT_EQ(ReasonCode(refused), "dataset-not-ready");
+    EXPECT_TRUE(absl::IsUnavailable(refused)) << "worth another attempt";
+  }
+  EXPECT_EQ(ReasonCode(catalog->Served("other").status()), "dataset-unknown");
+  catalog->SetVerified("d");
+  for (const char* name : {"d", "federation"})
+    EXPECT_EQ(catalog->Served(name).value(), catalog->Find("d"));
+  EXPECT_EQ(catalog->AllServed().size(), 1u);
+}
+
+TEST_F(CatalogTest, ARemovedDataSetWhoseDirectoryComesBackIsRefused) {
+  ASSERT_TRUE(ImportWithNames("").ok());
+  const std::string kept = data_dir() + "/datasets/.removed/d";
+  std::filesystem::create_directories(kept);
+  std::filesystem::copy(File("dataset.json"), kept + "/dataset.json");
+  EXPECT_EQ(ReasonCode(Catalog::Open(data_dir()).status()), "dataset-removed");
+  EXPECT_EQ(ReasonCode(Catalog().OpenNew(data_dir()).status()),
+            "dataset-removed");
+  EXPECT_EQ(ReasonCode(Dataset::OpenNamed(data_dir(), "d").status()),
+            "dataset-removed");
+  EXPECT_EQ(
+      ReasonCode(Dataset::OpenShare(DatasetDirectory(data_dir(), "d"), {0, 1})
+                     .status()),
+      "dataset-removed");
+}
+
+// Also where one of them is served already.
+TEST_F(CatalogTest, TheSameDataUnderTwoPopulationsAreRefused) {
+  ASSERT_TRUE(ImportWithNames("").ok());
+  const auto served = Catalog::Open(data_dir());
+  ASSERT_TRUE(served.ok());
+  const std::string aside = scratch_.path() + "/aside";
+  std::filesystem::rename(DatasetDirectory(data_dir(), "d"), aside);
+  ImportOptions options = Options();
+  options.name = "e";
+  options.population = "others";
+  ASSERT_TRUE(Import(options).ok());
+  EXPECT_EQ(ReasonCode(served->OpenNew(data_dir()).status()), "data-known");
+  std::filesystem::rename(aside, DatasetDirectory(data_dir(), "d"));
+  EXPECT_EQ(ReasonCode(Catalog::Open(data_dir()).status()), "data-known");
 }
 
 TEST_F(CatalogTest, ANameThatATerminalWouldObeyIsNotImported) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/ledger/data_paths.h"
 #include "gmock/gmock.h"
@@ -24,17 +25,20 @@ using ::testing::IsEmpty;
 class OnlineImport : public testing::Test {
  protected:
   OnlineImport() {
-    EXPECT_TRUE(ImportNamed("a").ok());
     ledger_ = Ledger::Open(LedgerPaths(data_dir(), "", true).value()).value();
     EXPECT_TRUE(ledger_->DeclarePopulation(policy_).ok());
+    EXPECT_TRUE(ImportNamed("a").ok());
     catalog_ = Catalog::Open(data_dir()).value();
     audit_ = AuditLog::Open(AuditFile(data_dir())).value();
-    control_ = ControlServer::Start(
-                   data_dir(),
-                   OnlineImportHandlers(
-                       {data_dir(), ledger_.get(), &catalog_, audit_.get(),
-                        nullptr, [this](const Dataset&) { return check_; }}))
-                   .value();
+    control_ =
+        ControlServer::Start(
+            data_dir(),
+            OnlineImportHandlers(
+                {data_dir(), ledger_.get(), &catalog_, audit_.get(), nullptr,
+                 [this](const Dataset&) { return check_; },
+                 KeyOfFiles(LoadOrCreateFingerprintKey(data_dir()).value()),
+                 [this] { ++ticks_; }}))
+            .value();
   }
 
   std::string data_dir() const { return scratch_.path() + "/data"; }
@@ -53,6 +57,14 @@ class OnlineImport : public testing::Test {
     options.conversion = policy_.conversion;
     options.epsilon = policy_.epsilon;
     options.delta = policy_.delta;
+    options.before_publish = [this](const DatasetDescription& description,
+                                    const DatasetDigests& digests) {
+      // An unknown population: the data set was imported elsewhere.
+      if (!ledger_->Policy(description.population).ok())
+        return absl::OkStatus();
+      return ledger_->BindDataset(description.population, description.name,
+                                  digests);
+    };
     if (ask_) {
       options.check_draft = [this](const std::string& draft) {
         return CheckOnlineDraft(data_dir(), draft);
@@ -66,6 +78,7 @@ class OnlineImport : public testing::Test {
   PopulationPolicy policy_{"people", Adjacency::kReplaceOne,
                            Conversion::kGaussian, 0.1, 1e-7};
   absl::Status check_;
+  int ticks_ = 0;     // that were waited for
   bool ask_ = false;  // the server, of a draft
   std::unique_ptr<Ledger> ledger_;
   Catalog catalog_;
@@ -129,6 +142,24 @@ TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
   EXPECT_THAT(again.value().added, IsEmpty());
   EXPECT_THAT(again.value().served, ElementsAre("a", "b"));
   EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("dataset-added"));
+}
+
+// In paced mode the data set waits for a tick.
+TEST_F(OnlineImport, OtherFilesThanThoseOfTheImportAreNotServed) {
+  ASSERT_TRUE(ImportNamed("b").ok());
+  const std::string file = DatasetDirectory(data_dir(), "b") + "/values.npy";
+  const std::string right = ReadAll(file);
+  std::string wrong = right;
+  wrong.back() ^= 1;
+  std::ofstream(file, std::ios::binary) << wrong;
+  EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),
+            "dataset-damaged");
+  EXPECT_EQ(catalog_.Find("b"), nullptr);
+  EXPECT_EQ(ticks_, 0);
+  std::ofstream(file, std::ios::binary) << right;
+  EXPECT_TRUE(ReloadOnline(data_dir(), "me").ok());
+  EXPECT_TRUE(catalog_.Served("b").ok());
+  EXPECT_EQ(ticks_, 1);
 }
 
 // The data set is like one that was imported elsewhere and moved here.
@@ -202,15 +233,21 @@ TEST_F(OnlineImport, ANameThatIsServedIsNotTakenAgain) {
   policy_.partitions = {"id", {"jan", "feb"}};
   const AssignedPartition assigned = {"jan", Digest{1}};
   const auto declare = [&](const std::string& name) {
-    return ReasonCode(DeclareOnline(data_dir(), policy_, "me", name, assigned));
+    return ReasonCode(
+        DeclareOnline(data_dir(), policy_, "me",
+                      DeclaredDataset{name, assigned, {Digest{3}, Digest{4}}}));
   };
   EXPECT_EQ(declare("a"), "dataset-exists");
   EXPECT_EQ(ledger_->PartitionOf("months", "a").value(), AssignedPartition());
   EXPECT_EQ(declare("new"), "");
   EXPECT_EQ(ledger_->PartitionOf("months", "new").value(), assigned);
-  EXPECT_EQ(ReasonCode(DeclareOnline(data_dir(), policy_, "me", "new",
-                                     {"jan", Digest{}})),
-            "ledger-rule")
+  EXPECT_EQ(ledger_->FilesOf("months", "new").value(),
+            (DatasetDigests{Digest{3}, Digest{4}}));
+  EXPECT_EQ(
+      ReasonCode(DeclareOnline(
+          data_dir(), policy_, "me",
+          DeclaredDataset{"new", {"jan", Digest{}}, {Digest{3}, Digest{4}}})),
+      "ledger-rule")
       << "nobody";
   // Its directory is moved away.
   policy_ = {"others", Adjacency::kReplaceOne, Conversion::kGaussian, 1, 1e-7};

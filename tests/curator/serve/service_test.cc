@@ -9,6 +9,7 @@
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"
 #include "common/wire/status.h"
+#include "curator/serve/for_peer.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/run_ids.h"
 
@@ -145,7 +146,7 @@ TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
   const absl::Status store = ask();
   EXPECT_EQ(ReasonCode(store), "storage-failed");
   EXPECT_EQ(store.message(),
-            "The curator's storage failed: its operator finds the reason in "
+            "The curator could not do this: its operator finds the reason in "
             "the curator's log.");
   std::filesystem::rename(directory_ + "/away", directory_ + "/releases");
   std::filesystem::rename(directory_ + "/anchor", directory_ + "/away");
@@ -154,6 +155,26 @@ TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
   EXPECT_EQ(anchor.message(), store.message());
   EXPECT_EQ(ledger_->PositionOf("people")->charged, MuSquared());
   std::filesystem::rename(directory_ + "/away", directory_ + "/anchor");
+}
+
+TEST(ForPeer, OnlyWhatIsListedPasses) {
+  const auto told = [](const std::string& code) {
+    return ForPeer(Refusal(absl::StatusCode::kDataLoss, code,
+                           "The file /var/lib/dpnmf/x is damaged."));
+  };
+  for (const char* code :
+       {"dataset-damaged", "dataset-name-differs", "dataset-removed",
+        "dataset-not-in-ledger", "people-damaged", "receipt-key-damaged",
+        "fingerprint-key-damaged", "storage-failed", "ledger-missing",
+        "a-code-of-tomorrow"}) {
+    EXPECT_EQ(told(code).message().find("/var"), std::string::npos) << code;
+    EXPECT_EQ(ReasonCode(told(code)), code);
+    EXPECT_EQ(told(code).code(), absl::StatusCode::kDataLoss);
+  }
+  for (const char* code : {"adjacency-mismatch", "dataset-not-ready",
+                           "round-out-of-order", "too-much-memory"})
+    EXPECT_NE(told(code).message().find("/var"), std::string::npos) << code;
+  EXPECT_EQ(ForPeer(absl::OkStatus()), absl::OkStatus());
 }
 
 TEST_F(ServiceTest, RoundsEndInOrderWhenTheServerIsToldToStop) {
