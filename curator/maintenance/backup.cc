@@ -38,6 +38,8 @@ constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kUnkeyedFormat = 1;
 constexpr char kKeyFile[] = "fingerprint.key";
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
+// Copies that are begun while files are removed or renamed.
+constexpr int kTries = 4;
 
 struct File {
   std::uint64_t size = 0;
@@ -51,7 +53,7 @@ absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
                               "; use another one."));
 }
 
-// Of manifests alone: no fingerprint is made with it.
+// The key of manifests alone: no fingerprint is made with it.
 Digest ManifestKey(const FingerprintKey& key) {
   constexpr std::string_view kPurpose = "dpnmf backup manifest";
   return HmacSha256(std::as_bytes(std::span(key)),
@@ -106,7 +108,7 @@ absl::Status CopyLedger(const std::string& from, const std::string& to) {
   return SyncDirectory(fs::path(to).parent_path());
 }
 
-// What a manifest can hold.
+// Tells text that a manifest can hold.
 bool IsUtf8(const std::string& text) {
   try {
     return !json(text).dump().empty();
@@ -115,18 +117,24 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
-// Tells locks, and drafts that their writers rename or remove when they are
-// done: imports that may yet be refused (kDraftPrefix), files of StagedFile and
-// ReplaceDurably.
-bool IsUnfinished(const fs::path& path) {
-  return path.filename() == kImportLock || path.extension() == ".new" ||
-         path.extension() == ".partial" ||
-         path.filename().string().starts_with(kDraftPrefix);
+// Ends a try; the next one may meet no such file.
+absl::Status FileGone() {
+  return absl::AbortedError("A file was removed or renamed meanwhile.");
 }
 
-// What is copied besides the ledger: data sets, the parts of data sets that are
-// on this machine, releases, the people of published tables, the keys of the
-// fingerprints and the receipts (with another one analysts would take no
+// Tells locks, and drafts that their writers rename or remove when they are
+// done: directories of imports that may yet be refused (kDraftPrefix), and
+// files of StagedFile (.new), ReplaceDurably and GrowingFile (.partial). The
+// name of a data set, and so of a directory, may end in any of these.
+bool IsUnfinished(const fs::path& path, bool is_directory) {
+  if (is_directory) return path.filename().string().starts_with(kDraftPrefix);
+  return path.filename() == kImportLock || path.extension() == ".new" ||
+         path.extension() == ".partial";
+}
+
+// Files besides the ledger, in order: data sets, the parts of data sets that
+// are on this machine, releases, the people of published tables, the keys of
+// the fingerprints and the receipts (with another one analysts would take no
 // release) and the audit log; no locks and nothing unfinished. Symbolic links
 // are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
@@ -146,12 +154,13 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
         path == "receipt.pub" || path.starts_with("audit.jsonl") ||
         path == "evaluations.log";
     DPNMF_FAILPOINT("entry-found");
-    if (!is_ours || IsUnfinished(at->path())) {
+    std::error_code unseen;
+    const fs::file_type type = at->status(unseen).type();
+    if (!is_ours ||
+        IsUnfinished(at->path(), type == fs::file_type::directory)) {
       at.disable_recursion_pending();
       continue;
     }
-    std::error_code unseen;
-    const fs::file_type type = at->status(unseen).type();
     if (type != fs::file_type::regular) {
       if (type == fs::file_type::directory || !at->is_symlink(unseen)) continue;
       return Refusal(
@@ -169,7 +178,9 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     }
     files.push_back(path);
   }
+  if (failure == std::errc::no_such_file_or_directory) return FileGone();
   if (failure) return StorageFailed("list", data_dir, failure.value());
+  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -190,8 +201,9 @@ absl::StatusOr<LedgerAudit> AuditOf(const std::string& data_dir,
   return Ledger::Audit(options);
 }
 
-// Whether the ledger has all rows of the data set's import: its partition's is
-// the last of them, and no run is opened before. What cannot be read has none.
+// Tells if the ledger has all rows of the data set's import: its partition's is
+// the last of them, and no run is opened before. A data set that cannot be read
+// has none.
 bool HasRowsOf(const LedgerAudit& audit, const std::string& directory) {
   const auto stored = ReadDescription(directory);
   if (!stored.ok()) return false;
@@ -320,10 +332,9 @@ absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
   return BackupDamaged(backup, absl::StrCat(kKeyFile, " has changed"));
 }
 
-}  // namespace
-
-absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
-                                        const std::string& output) {
+// MakeBackup; FileGone if a listed file was not there when its turn came.
+absl::StatusOr<BackupReport> TryBackup(const std::string& data_dir,
+                                       const std::string& output) {
   std::error_code failure;
   if (fs::exists(output, failure)) {
     return Refusal(
@@ -351,6 +362,9 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, AuditOf(output, ""));
   DPNMF_FAILPOINT("ledger-copied");
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> paths, OtherFiles(data_dir));
+  // A data set that was renamed meanwhile may be in neither list's place.
+  if (!std::includes(paths.begin(), paths.end(), before.begin(), before.end()))
+    return FileGone();
   std::map<std::string, bool> takes;  // by name of the data set
   for (const std::string& name : datasets) takes[name] = true;
   std::erase_if(paths, [&](const std::string& path) {
@@ -362,8 +376,10 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   });
   DPNMF_FAILPOINT("files-chosen");
   for (const std::string& path : paths) {
-    DPNMF_RETURN_IF_ERROR(
-        CopyFile(fs::path(data_dir) / path, fs::path(output) / path));
+    const fs::path from = fs::path(data_dir) / path;
+    const absl::Status copied = CopyFile(from, fs::path(output) / path);
+    if (!copied.ok() && !fs::exists(from, failure)) return FileGone();
+    DPNMF_RETURN_IF_ERROR(copied);
   }
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          KeyForBackup(data_dir, output));
@@ -381,6 +397,23 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   DPNMF_RETURN_IF_ERROR(manifest.Write(ManifestText(audit, files)));
   DPNMF_RETURN_IF_ERROR(manifest.PublishAs(kManifest));
   return ReportOf(audit, files);
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
+                                        const std::string& output) {
+  auto made = TryBackup(data_dir, output);
+  for (int tries = 1; absl::IsAborted(made.status()) && tries < kTries;
+       ++tries) {
+    DPNMF_RETURN_IF_ERROR(RemoveTreeDurably(output));
+    made = TryBackup(data_dir, output);
+  }
+  if (!absl::IsAborted(made.status())) return made;
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("Files of ", data_dir,
+                              " were removed or renamed each time that they "
+                              "were copied: make the backup again."));
 }
 
 absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,
