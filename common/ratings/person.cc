@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-// What is liked: above this part of the range; the scale of the logistic that
+// An item is liked above this part of the range; the scale of the logistic that
 // is nearest to the normal distribution.
 constexpr double kLikedPart = 0.55, kLogistic = 1.702;
 // Draws of items that stand for all in the next one's probability; steps of

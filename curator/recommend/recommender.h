@@ -23,7 +23,8 @@ namespace dpnmf::curator {
 
 inline constexpr std::uint32_t kDefaultTop = 20;
 inline constexpr std::uint32_t kMostTop = 1000;
-// Of each matrix of a model: a list takes time in proportion to the cube.
+// Columns of each matrix of a model: a list takes time in proportion to the
+// cube.
 inline constexpr std::int64_t kMostColumns = 256;
 
 struct ListOptions {
@@ -80,7 +81,7 @@ class Recommender {
       const ListOptions& options) const;
   NamedItemModel model_;
   RankingBasis basis_;
-  // Of everybody without own ratings.
+  // Those of everybody without own ratings.
   Profile no_ratings_;
   Eigen::VectorXd popularity_scores_;
 };

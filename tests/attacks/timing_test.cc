@@ -205,7 +205,7 @@ double TOf(const Classes& classes, bool paced) {
   return t;
 }
 
-// That there is something to hide. A busy machine blurs it, so there are
+// There is something to hide. A busy machine blurs it, so there are
 // several attempts; an answer that shows nothing fails them all.
 void ExpectFreeRepliesTell(const Classes& classes) {
   constexpr int kAttempts = 10;

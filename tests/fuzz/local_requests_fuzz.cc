@@ -1,6 +1,6 @@
-// What programs on the same machine send: requests on a curator's control
-// socket and answers to them, and HTTP requests to a page on loopback. A
-// request is answered in one line with a documented code, and changes what it
+// The bytes that programs on the same machine send: requests on a curator's
+// control socket and answers to them, and HTTP requests to a page on loopback.
+// A request is answered in one line with a documented code, and changes what it
 // says and nothing else; the page is handed to nobody without its secrets.
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -301,7 +301,7 @@ def check(truth, what):
 
 
 def looked_at(name):
-    """What can be measured of the view, at both widths and in both schemes; its picture if wanted."""
+    """Measures the view, at both widths and in both schemes; its picture if wanted."""
     faults = []
     for width in (1280, 400):
         for scheme in ('light', 'dark'):

@@ -24,7 +24,7 @@ class WebPage {
 
   // For the one browser that may open it.
   std::string Address() const { return door_.Address(); }
-  // As HttpServer::Serve.
+  // Serves as HttpServer::Serve does.
   absl::Status Serve();
   // Thread-safe. Serve waits for the calls that are under way; their number.
   int Stop() { return server_->Stop(); }

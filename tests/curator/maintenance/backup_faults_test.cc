@@ -1,4 +1,4 @@
-// What happens while a backup is made.
+// Changes while a backup is made.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -33,7 +33,7 @@ void Reach(const char* place) {
   once();
 }
 
-// As `import` does it: the rows, then the name.
+// Imports as `import` does: the rows, then the name.
 absl::Status Take(const Scratch& scratch, Ledger* ledger,
                   const std::string& name) {
   ImportOptions options;
@@ -71,7 +71,7 @@ std::set<std::string> FilesIn(const std::string& directory) {
   return files;
 }
 
-// Of a data directory with the data set jan, while feb is imported.
+// Backups of a data directory with the data set jan, while feb is imported.
 class BackupFaults : public testing::Test {
  protected:
   void SetUp() override {
