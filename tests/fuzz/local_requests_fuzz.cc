@@ -458,7 +458,7 @@ class Page {
     secrets_.key = KeyIn(*door_.Admit(second));
     server_->SetHeaders(Door::Headers());
     thread_ = std::thread([this] {
-      server_->Serve(
+      const absl::Status served = server_->Serve(
           {.admit = [this](const HttpRequest& r) { return door_.Admit(r); },
            .handle =
                [this](const HttpRequest& r) {
@@ -470,6 +470,7 @@ class Page {
                                              "web-call-unknown",
                                              "There is no such page."));
                }});
+      Demand(served.ok(), "a page whose port failed");
     });
   }
   ~Page() {
