@@ -127,8 +127,8 @@ absl::Status AddedRelease::AddItems(const v1::ListItemsReply& page) {
   return absl::OkStatus();
 }
 
-// What the round was asked for. That of the second of two releases follows from
-// the first, as it did where it was paid for.
+// Returns the request of the round. The request of a second release follows
+// from the first release, as it did where the round was paid for.
 absl::StatusOr<RoundInput> AddedRelease::RequestFor(const v1::StagePlan& stage,
                                                     const CarriedRound& round) {
   if (stage.parts_size() != 1 || stage.parts(0).name() != kReleasedAimed) {
@@ -137,7 +137,7 @@ absl::StatusOr<RoundInput> AddedRelease::RequestFor(const v1::StagePlan& stage,
     return asked;
   }
   const Eigen::MatrixXd* const g = Kept(run_.state, kPaidMoments);
-  // Nothing says what was asked for if the first does not come with it.
+  // Fails without the first release, from which the request follows.
   if (g == nullptr) {
     return Refusal(absl::StatusCode::kFailedPrecondition, "release-missing",
                    "The release has only the second of two second moments; ask "
@@ -198,7 +198,7 @@ absl::Status AddedRelease::CheckRound(const CarriedRound& round,
   return absl::OkStatus();
 }
 
-// What the run's own learner keeps of the round.
+// Keeps of the round what the run's own learner keeps.
 absl::Status AddedRelease::Learn(const CarriedRound& round) {
   const auto features = run_.state.w.rows();
   const double users = static_cast<double>(users_);
@@ -283,7 +283,7 @@ v1::ReleaseHeader HeaderOfRelease(const RunRecord& record,
   *run.mutable_plan() = PlanOfPaid(record.run.plan());
   *header.mutable_guarantee() = record.guarantee;
   *header.mutable_dataset() = dataset;
-  // As the run knows it: it may have become void since the run was started.
+  // Takes the run's guarantee, which may have become void since the start.
   *header.mutable_dataset()->mutable_guarantee() = record.guarantee;
   return header;
 }

@@ -130,7 +130,7 @@ std::string MissingInMirror(const Record& record, const MirrorView& after,
                       "is also used elsewhere.");
 }
 
-// Of runs that are deleted: their charges stay in the mirror.
+// Rounds of deleted runs, whose charges stay in the mirror.
 absl::StatusOr<std::vector<OpenRound>> ForgottenRounds(RunStore* store) {
   DPNMF_ASSIGN_OR_RETURN(const auto runs, store->ForgottenRuns());
   std::vector<OpenRound> rounds;

@@ -37,9 +37,9 @@ struct Unmirrored {
 Unmirrored ExplainedCharges(const Record& record, const MirrorView& after,
                             const std::vector<OpenRound>& open_rounds);
 
-// What differs between the mirror and the record, one sentence; empty if
-// nothing. `before` was read before the record and `after` after it, so that
-// charges made meanwhile do not count as differences.
+// Returns the difference between the mirror and the record as one sentence;
+// empty if there is none. `before` was read before the record and `after` after
+// it, so that charges made meanwhile do not count as differences.
 std::string Disagreement(const MirrorView& before, const Record& record,
                          const MirrorView& after,
                          const std::vector<OpenRound>& open_rounds);

@@ -33,7 +33,7 @@ class ClientList {
   absl::StatusOr<std::string> Authorise(
       const std::vector<std::string>& identities, Permission permission) const;
 
-  // Whether the peer may end a run that `started_by` started. Errors as
+  // Checks that the peer may end a run that `started_by` started. Errors as
   // Authorise; PERMISSION_DENIED "run-of-another".
   absl::Status CheckMayEnd(const std::vector<std::string>& identities,
                            const std::string& started_by) const;

@@ -29,7 +29,7 @@ struct OpenedRun {
   std::uint64_t users = 0;       // N or N0: sums are divided by it
   v1::LedgerPosition ledger;
   std::string receipt_key;  // as announced: nothing vouches for it yet
-  // Of a federation: held to the pinned keys before this was made.
+  // Set by a federation, which has checked all keys against the pinned keys.
   bool keys_checked = false;
 };
 
@@ -39,10 +39,11 @@ struct RoundResult {
   MuSquared cost;
   std::string row_hash;  // 32 bytes: SHA-256 of the row that paid
   v1::LedgerPosition ledger;
-  // As it came: see receipt_check.h.
+  // Receipt as it came: see receipt_check.h.
   std::optional<v1::Receipt> receipt;
-  // Of a federation: all receipts, and the releases that they are for, were
-  // checked before they were added up; these are the other curators'.
+  // Set by a federation, which has checked all receipts and their releases
+  // before it added the releases up; other_receipts: those of the other
+  // curators.
   bool receipts_checked = false;
   std::vector<v1::Receipt> other_receipts = {};
 };
@@ -93,8 +94,8 @@ class CuratorConnection {
       const std::string& /*dataset*/) {
     return NewStream();
   }
-  // Of a federation: the ledger of each of its curators, by name; none for
-  // another data set.
+  // Ledgers of the curators of a federation, by name; none for another data
+  // set.
   virtual absl::StatusOr<std::vector<v1::MemberBudget>> MemberBudgets(
       const std::string& /*dataset*/) {
     return std::vector<v1::MemberBudget>();

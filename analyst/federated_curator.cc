@@ -157,7 +157,7 @@ class FederatedStream final : public RunStream {
   }
 
  private:
-  // What every curator must plan and draw.
+  // Computes the share that every curator must plan and draw.
   absl::Status PlanShares(const v1::RunParameters& parameters) {
     facts_ = FactsOf(federation_);
     DPNMF_ASSIGN_OR_RETURN(parameters_, FromProto(parameters));
@@ -210,7 +210,7 @@ class FederatedStream final : public RunStream {
                                 "says; give the same file to everybody."));
   }
 
-  // As every curator will check them: a refusal here costs nothing.
+  // Checks the offers as every curator will: a refusal here costs nothing.
   absl::StatusOr<std::vector<ExchangePublicKey>> CheckOffered(
       std::uint32_t round, const std::vector<FederationOffer>& offers) const {
     OfferedRound expected = offers.front().round;
@@ -441,7 +441,7 @@ class FederatedCurator final : public CuratorConnection {
                    "analyst; `dpnmf datasets` lists them.");
   }
 
-  // Of every member; rows of the first one alone.
+  // Ledgers of all members; rows of the first member only.
   absl::StatusOr<std::vector<v1::GetLedgerReply>> Ledgers(
       std::uint64_t after_sequence) {
     std::vector<v1::GetLedgerReply> ledgers(members_.size());
@@ -456,8 +456,8 @@ class FederatedCurator final : public CuratorConnection {
     return ledgers;
   }
 
-  // What federation.json says; the guarantee is that of the curator with the
-  // least left, and has a relation and a conversion alone while one is away.
+  // Data set of federation.json; the guarantee is that of the curator with the
+  // least left, and only a relation and a conversion while one is away.
   v1::Dataset Described() {
     const DatasetFacts facts = FactsOf(federation_);
     v1::Dataset dataset;

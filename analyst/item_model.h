@@ -11,10 +11,11 @@
 
 namespace dpnmf::analyst {
 
-// Nothing for a run of a mechanism that learns no item model. non_negative: of
-// that model (RatingsFacts); without it, as the run was started. The model
-// passes CheckItemModel. FAILED_PRECONDITION "model-not-ready" before the first
-// release; DATA_LOSS "state-damaged" if what is stored makes no model.
+// Returns no value for a run of a mechanism that learns no item model.
+// non_negative: sign of the model (RatingsFacts); without it, as the run was
+// started. The model passes CheckItemModel. FAILED_PRECONDITION
+// "model-not-ready" before the first release; DATA_LOSS "state-damaged" if what
+// is stored makes no model.
 absl::StatusOr<std::optional<NamedItemModel>> ItemModelOf(
     const std::string& run_id, RunStore* store,
     std::optional<bool> non_negative = std::nullopt);

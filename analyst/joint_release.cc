@@ -85,7 +85,7 @@ absl::StatusOr<Term> TermOf(JoinedSource source) {
   return term;
 }
 
-// Of what the two sums are: the same facts of the same numbers.
+// Checks that two sums can be added: the same facts of the same numbers.
 absl::Status CheckAlike(const Term& a, const Term& b) {
   const v1::Dataset& first = *a.source.dataset;
   const v1::Dataset& second = *b.source.dataset;

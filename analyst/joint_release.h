@@ -28,7 +28,7 @@ namespace dpnmf::analyst {
 // Terms of one sum.
 inline constexpr int kMostJoinedRuns = 64;
 
-// What is stored of a run that is a term.
+// Stored data of a run that is a term.
 struct JoinedSource {
   RunRecord record;
   LearnerState state;

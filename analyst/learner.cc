@@ -117,7 +117,7 @@ Learner::Outcome Learner::RunOnce() {
   if (absl::Status status = Reload(); !status.ok())
     return HandleFailure(status);
   if (IsFinal(record_.run.state())) return Outcome::kEnded;
-  // Nothing that is fitted here is ever opened at the curator.
+  // Skips a run that is fitted here, which is never opened at the curator.
   if (IsFittedHere(record_.run)) return Outcome::kEnded;
   // The run's id is its trace, also after a restart.
   const TraceScope run_scope(NewRequest(run_id_));
@@ -147,8 +147,8 @@ absl::Status Learner::TrainOn(RunStream* stream) {
     const std::uint32_t round = record_.run.rounds_done() + 1;
     // A run that is being ended still fetches what it has paid for.
     if (ending() && (round_refused_ || round >= opened->next_round)) break;
-    // What throws once, such as a fit that there is no memory for, would throw
-    // again.
+    // Treats an exception as an error that would recur: a fit without enough
+    // memory would throw again.
     const absl::Status status =
         WithoutExceptions([&] { return OneRound(stream, *opened, round); });
     round_refused_ = !status.ok() && !IsTransient(status);
@@ -168,7 +168,7 @@ absl::Status Learner::StoreOpened(const OpenedRun& opened) {
                    "charged; ask the "
                    "operator whether it was restored from a backup.");
   }
-  // What was paid for is fetched and the run closed, whatever key signs.
+  // Lets an ending run fetch its paid releases and close, whatever key signs.
   if (!ending() && !opened.keys_checked) {
     DPNMF_RETURN_IF_ERROR(CheckAnnouncedKey(
         record_.run.specification().parameters().dataset(), opened, store_));
@@ -309,7 +309,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     finished.event.set_message(
         absl::StrCat("The release of round ", round,
                      " was charged and is lost; the run continues."));
-    // Nothing later makes up for the release that W or the value comes from.
+    // Fails the run: no later round replaces the release of W or of the value.
     if (kind.release->is_answer && round == rounds()) {
       updated = Refusal(absl::StatusCode::kDataLoss, "release-lost",
                         "The run's release was charged and is lost, so there "

@@ -41,7 +41,7 @@ struct LearnerSettings {
   // False: no averaging over rounds, and the releases are taken to be exact
   // (tests without noise).
   bool average = true;
-  // Nothing is asked for whose entry cannot be written into the audit log.
+  // Observers of requests: none is sent without an entry in the audit log.
   Observers observers = {};
 };
 
@@ -58,7 +58,7 @@ class Learner {
   void Run();
 
  private:
-  // What one connection came to.
+  // How one connection ended.
   enum class Outcome { kEnded, kStopped, kTryAgain };
 
   Outcome RunOnce();
@@ -76,7 +76,7 @@ class Learner {
   // An entry of this run in the audit log, under the stream's request.
   absl::Status Audit(std::string_view event, AuditFields more) const;
   void ShowRound(const RoundResult& result, double seconds) const;
-  // Where the time of this learner's rounds went, as a sentence and in seconds.
+  // Adds the time of this learner's rounds, as a sentence and in seconds.
   void AddTime(v1::RunEvent* event) const;
   void NoteWaiting(const absl::Status& failure);
   void Pause();
@@ -95,7 +95,7 @@ class Learner {
   LearnerSettings settings_;
   const std::function<void()> on_change_;
 
-  // As stored; read again for every connection.
+  // Record as stored; read again for every connection.
   RunRecord record_;
   LearnerState state_;
   std::optional<RunItems> items_;  // of mechanisms that need them
@@ -105,7 +105,7 @@ class Learner {
   bool round_refused_ = false;
   bool close_refused_ = false;
   std::chrono::milliseconds pause_;
-  // Of the rounds that this learner has carried: since the server's start.
+  // Times of the rounds that this learner has carried since the server's start.
   struct {
     int rounds = 0;
     double curator = 0, learning = 0;  // seconds

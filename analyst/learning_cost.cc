@@ -9,8 +9,8 @@
 namespace dpnmf::analyst {
 namespace {
 
-// Of one core. Fits to faces (D = 361, K = 50) and text (M = 1,024, K = 30)
-// take half of what follows.
+// Speed of one core. Fits to faces (D = 361, K = 50) and text (M = 1,024,
+// K = 30) take half of the time that this speed gives.
 constexpr double kMultiplicationsPerSecond = 5e9;
 // W in the store's hands and before and after the round.
 constexpr double kCopiesOfW = 3;

@@ -1,4 +1,4 @@
-// What learning takes at the analyst, before a run is started.
+// Cost of learning at the analyst, estimated before a run is started.
 #ifndef DPNMF_ANALYST_LEARNING_COST_H_
 #define DPNMF_ANALYST_LEARNING_COST_H_
 

@@ -52,7 +52,7 @@ absl::StatusOr<PaidMoments> PlaceOfMoments(std::uint32_t moment_rows,
 }
 
 void KeepAimed(AimedRelease aimed, LearnerState* state) {
-  // Where the first release was lost, the second is of v itself.
+  // Keeps z as G if the first release was lost: the second is of v itself.
   const bool is_alone = Kept(*state, kPaidMoments) == nullptr;
   state->memory[is_alone ? kPaidMoments : kPaidAimed] = std::move(aimed.z);
   state->memory[kAimDirections] = std::move(aimed.aim.directions);
@@ -156,7 +156,7 @@ absl::StatusOr<Eigen::MatrixXd> FitDenoised(const PaidMoments& paid,
   }
   if (paid.covers_all()) return w;
   const auto features = static_cast<Eigen::Index>(paid.features);
-  // Nothing is known of the other features if the mean is lost.
+  // Uses a mean of 0 if the mean is lost: the other features are unknown.
   return LiftDictionaryWith(paid.people, w, paid.rows,
                             paid.mean.size() == features
                                 ? paid.mean

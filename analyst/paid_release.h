@@ -22,8 +22,8 @@ inline constexpr char kPaidMoments[] = "G";    // M x M, of the mean over users
 inline constexpr char kPaidMean[] = "mean";    // D x 1
 inline constexpr char kChosenRows[] = "rows";  // M x 1
 
-// Of a run of aimed, beside G: the mean of z z' (M x M); U (M x L); the aim's
-// scale and rest, and the deviation of an entry of the first (1 x 3).
+// Names in a run of aimed, beside G: the mean of z z' (M x M); U (M x L); the
+// aim's scale and rest, and the deviation of an entry of that mean (1 x 3).
 inline constexpr char kPaidAimed[] = "aimed";
 inline constexpr char kReleasedAimed[] = "Z";  // the part of the release
 inline constexpr char kAimDirections[] = "aim";
@@ -45,8 +45,8 @@ struct PaidMoments {
   bool covers_all() const { return rows.size() == features; }
 };
 
-// Where the moments of a run lie: features, rows, mean and people of `paid`,
-// without its moments and mean_stddev. DATA_LOSS "state-damaged".
+// Returns the place of the moments of a run: features, rows, mean and people of
+// PaidMoments, without moments and mean_stddev. DATA_LOSS "state-damaged".
 absl::StatusOr<PaidMoments> PlaceOfMoments(std::uint32_t moment_rows,
                                            const LearnerState& state);
 
@@ -65,7 +65,7 @@ absl::StatusOr<NoisedMoments> MomentsKept(const LearnerState& state,
                                           double stddev_off,
                                           double stddev_diagonal);
 
-// What is beside the place of `paid` (PlaceOfMoments): these moments, the bound
+// Fills in what PlaceOfMoments leaves out of `paid`: these moments, the bound
 // on their trace (NoisedMoments::largest_trace), what the run has declared, and
 // the mean with noise of this deviation as a second estimate. DATA_LOSS
 // "state-damaged".
@@ -79,7 +79,7 @@ absl::Status FillPaidMoments(NoisedMoments moments, double largest_trace,
 absl::StatusOr<PaidMoments> PaidMomentsOf(const v1::Run& run,
                                           const LearnerState& state);
 
-// What is known of a fit beside W.
+// Figures of a fit, besides W.
 struct FitFigures {
   // The share of paid.moments.priors in the estimate, if there are any.
   std::optional<double> prior_share;

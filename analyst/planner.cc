@@ -53,7 +53,7 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
         ToProto(MuSquared::Subtract(RoomOf(budget), cost).value());
     return absl::OkStatus();
   }
-  // As the curator will refuse it.
+  // Predicts the refusal of the curator.
   std::string code = "budget-exhausted";
   std::string owner = absl::StrCat("population `", position.population(), "`");
   if (!position.partition().empty())
@@ -71,7 +71,7 @@ absl::Status CompareWithBudget(MuSquared cost, v1::PlanRunReply* reply) {
   return absl::OkStatus();
 }
 
-// What the run may cost, as the noise of replace-one would be at that cost:
+// Largest cost of the run, as the cost at which replace-one has the same noise:
 // under add_remove_one the sensitivities of moments are smaller by sqrt(2).
 double CostForChoice(const v1::RunParameters& run, const v1::Dataset& dataset) {
   const absl::StatusOr<Conversion> conversion =
@@ -112,8 +112,8 @@ MechanismChoice ChoiceFor(const v1::RunSpecification& specification,
        .has_priors = specification.priors_size() > 0});
 }
 
-// What the mechanism fills in where the specification has 0. Nothing for a
-// mechanism or for facts that PlanFor refuses.
+// Fills in the mechanism's defaults where the specification has 0. Changes
+// nothing for a mechanism or for facts that PlanFor refuses.
 void FillDefaults(const v1::Dataset& dataset, v1::RunParameters* run) {
   const Mechanism* const mechanism = Mechanisms().Find(run->mechanism());
   const absl::StatusOr<DatasetFacts> facts = FactsOf(dataset);

@@ -1,5 +1,5 @@
-// What a run would cost, from public facts and the ledger's position. Spends
-// nothing.
+// Plans of runs and their costs, from public facts and the ledger's position.
+// Spends nothing.
 #ifndef DPNMF_ANALYST_PLANNER_H_
 #define DPNMF_ANALYST_PLANNER_H_
 

@@ -24,7 +24,7 @@ namespace dpnmf::analyst {
 absl::Status CheckAnnouncedKey(const std::string& dataset,
                                const OpenedRun& opened, RunStore* store);
 
-// What a round's receipt is for.
+// Round that a receipt is for.
 struct ReceiptedRound {
   std::string run_id;
   std::string dataset;

@@ -276,7 +276,7 @@ ClientRequest RequestOf(const v1::Run& child,
   }
   if (specification.has_feature_order())
     hash.AddString(specification.feature_order().SerializeAsString());
-  // Of a sum: its terms, in whatever order they came.
+  // Adds the terms of a sum, sorted: their order does not matter.
   std::set<std::string> joined;
   for (const v1::JoinedRun& run : child.joined()) joined.insert(run.run_id());
   for (const std::string& run_id : joined) hash.AddString(run_id);

@@ -29,7 +29,7 @@ v1::ChooseRankReply FactsReply(const dpnmf::RankFacts& facts) {
   return reply;
 }
 
-// What the forecast says of the noise of these moments.
+// Number of parts in the forecast for the noise of these moments.
 std::uint32_t ExpectedParts(const NoisedMoments& moments) {
   const double trace = moments.g.trace();
   if (!(moments.stddev_off > 0 && trace > 0)) return 0;

@@ -1,5 +1,5 @@
-// What a paid release tells of its parts and of how many there are. Free, as
-// all post-processing; it takes seconds to minutes of all cores.
+// Facts about the parts of a paid release and about their number. Free, as all
+// post-processing; it takes seconds to minutes of all cores.
 #ifndef DPNMF_ANALYST_RELEASE_FACTS_H_
 #define DPNMF_ANALYST_RELEASE_FACTS_H_
 

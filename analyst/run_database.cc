@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS receipts (
 ) WITHOUT ROWID;
 )sql";
 
-// Likewise: the terms of runs that are fitted to a sum of releases.
+// Terms of runs that are fitted to a sum of releases; no new version either.
 constexpr char kJoined[] = R"sql(
 CREATE TABLE IF NOT EXISTS run_joined (
   run_id     TEXT NOT NULL,
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS run_joined (
 ) WITHOUT ROWID;
 )sql";
 
-// Likewise: what runs on ratings keep of their data sets.
+// Data sets and items that runs on ratings keep; no new version either.
 constexpr char kItems[] = R"sql(
 CREATE TABLE IF NOT EXISTS run_datasets (
   run_id  TEXT PRIMARY KEY,
@@ -152,7 +152,7 @@ CREATE TABLE run_releases (
 );
 )sql";
 
-// What brings a state of version i + 1 to version i + 2.
+// Statements that bring a state of version i + 1 to version i + 2.
 constexpr const char* kMigrations[] = {kForgotten, kReceiptKeys, kOrigins};
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
@@ -326,7 +326,7 @@ constexpr char kRunColumns[] =
     "error, error_code, created, updated, started_by, coalesce(parent, ''), "
     "coalesce(added, 0) FROM runs LEFT JOIN run_origins USING (run_id) ";
 
-// Of runs with a parent alone.
+// Reads the terms of a run; only runs with a parent have terms.
 absl::Status ReadJoined(SQLite::Database* db, v1::Run* run) {
   if (run->parent().empty()) return absl::OkStatus();
   SQLite::Statement row(

@@ -60,7 +60,7 @@ void StoreRequest(SQLite::Database* db, const v1::Run& run,
 void AppendEvent(SQLite::Database* db, const std::string& run_id,
                  v1::RunEvent event);
 
-// ---- What a run keeps
+// ---- Data of a run
 
 void PutMatrix(SQLite::Database* db, const std::string& run_id,
                const std::string& name, const Eigen::MatrixXd& matrix);
@@ -93,7 +93,7 @@ void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position);
 // from then on, those too that have ended.
 absl::Status MarkRuns(SQLite::Database* db, const std::string& population,
                       std::int64_t void_since);
-// What the reply to a run says of its population.
+// Marks the population's runs if a run's reply says that its guarantee is void.
 absl::Status SeeVoidOf(SQLite::Database* db, const RunRecord& record,
                        const v1::LedgerPosition& position);
 // False if the charge stands already.

@@ -14,7 +14,7 @@
 namespace dpnmf::analyst {
 namespace {
 
-// What a list of names may take of the curator's time.
+// Limit of pages of a list of names, to save the curator's time.
 constexpr int kMostNamePages = 64;
 
 absl::StatusOr<ItemPagesReader> ReaderFor(const v1::Dataset& dataset) {
@@ -49,7 +49,7 @@ absl::Status ReadStored(const std::string& run_id, RunStore* store,
   });
 }
 
-// What is not stored yet, from the curator.
+// Fetches the pages that are not stored yet from the curator.
 absl::Status FetchPages(const std::string& run_id, const std::string& dataset,
                         RunStore* store, CuratorConnection* curator,
                         const std::function<bool()>& stopped,

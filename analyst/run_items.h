@@ -1,7 +1,7 @@
-// What a run reads besides its releases: the data set's public facts and its
-// declared items, or the names of its features. They are asked of the curator
-// once, and kept with the run, so that a run goes on and its model is read
-// without asking again.
+// Data that a run reads besides its releases: the data set's public facts and
+// its declared items, or the names of its features. The data are asked of the
+// curator once and kept with the run, so that a run goes on and its model is
+// read without asking again.
 #ifndef DPNMF_ANALYST_RUN_ITEMS_H_
 #define DPNMF_ANALYST_RUN_ITEMS_H_
 
@@ -42,10 +42,10 @@ absl::StatusOr<RunItems> FetchItems(const std::string& run_id,
 
 // A data set with more features is shown without their names.
 inline constexpr std::uint64_t kMostNames = 1'000'000;
-// What a list of names may take of memory.
+// Limit on the memory of a list of names.
 inline constexpr std::size_t kMostNameBytes = std::size_t{32} << 20;
-// Whether runs on the data set keep the names or the weights of its features,
-// which are public facts: RunStore::PutDataset when the run is added.
+// Returns true if runs on the data set keep the names or the weights of its
+// features, which are public facts: RunStore::PutDataset when the run is added.
 bool HasNames(const v1::Dataset& dataset);
 // Asks for the names that are not stored yet, until `stopped` says so; nothing
 // to do if there are none. A run is as good without them: errors (those of the
@@ -53,13 +53,13 @@ bool HasNames(const v1::Dataset& dataset);
 absl::Status FetchNames(const std::string& run_id, RunStore* store,
                         CuratorConnection* curator,
                         const std::function<bool()>& stopped);
-// What is declared of the D features.
+// Declared facts about the D features.
 struct FeatureFacts {
   std::vector<std::string> ids = {};    // D: as listed; or none
   std::vector<std::string> names = {};  // D; or none
   std::vector<double> weights = {};     // D; or none
 
-  // Of the whole list of the data set, which must have been read.
+  // Takes the facts from the data set's whole list, which must have been read.
   static FeatureFacts Of(const v1::Dataset& dataset, ItemList list);
 };
 // Empty: the data set has none, or they have not been fetched.

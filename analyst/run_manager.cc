@@ -57,7 +57,7 @@ absl::StatusOr<std::string> NewRunId() {
   return HexOf(bytes);
 }
 
-// What a client sees: the stored run and the reading of its cost.
+// Run as a client sees it: the stored run and the reading of its cost.
 absl::StatusOr<v1::Run> ForClient(RunRecord record) {
   v1::Run& run = record.run;
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged, FromProto(run.charged()));

@@ -15,8 +15,8 @@
 
 namespace dpnmf::analyst {
 
-// As it was sent. INVALID_ARGUMENT "feature-order-unknown", those of
-// CheckFeatureOrder.
+// Returns the order as it was sent. INVALID_ARGUMENT "feature-order-unknown",
+// those of CheckFeatureOrder.
 absl::StatusOr<FeatureOrder> OrderOf(const v1::FeatureOrder& sent,
                                      std::uint64_t features);
 
@@ -25,7 +25,7 @@ absl::StatusOr<FeatureOrder> OrderOf(const v1::FeatureOrder& sent,
 // OrderOf.
 absl::Status KeepOrder(v1::RunSpecification* specification,
                        LearnerState* state);
-// That of another state, if it has one.
+// Copies the order of another state, if there is one.
 void CopyOrder(const LearnerState& from, LearnerState* to);
 
 // The kept order, for `rows`; null if there is none. DATA_LOSS "state-damaged".

@@ -22,7 +22,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 
 constexpr char kPriorPrefix[] = "prior ";
-// What is kept of one prior, after its number.
+// Names of the kept matrices of one prior, after its number.
 constexpr char kColumnsOf[] = "columns";  // D x n
 // (nonzeros + 1) x 3: D, n and 0, then row, column and value of each.
 constexpr char kTriplesOf[] = "triples";
@@ -85,7 +85,7 @@ absl::Status CheckHeader(const v1::Prior& prior) {
   return absl::OkStatus();
 }
 
-// Where each row of a prior belongs; -1: nowhere.
+// Place of each row of a prior; -1: none.
 absl::StatusOr<std::vector<Index>> PlacesOf(
     const SentPrior& prior, const std::vector<std::string>& names,
     Index features) {
@@ -157,7 +157,7 @@ absl::StatusOr<MatrixXd> PlacedTriples(const SentPrior& prior,
   return MatrixXd(kept.topRows(count));
 }
 
-// What brings a column of that length to where those of the data set are.
+// Factor that brings a column of this length to the data set's scale.
 double ScaleOf(const std::optional<v1::Dataset>& dataset, double length) {
   if (!(length > 0)) return 1;
   if (!dataset.has_value() || dataset->normalisation() == v1::NORMALISATION_L2)
@@ -165,7 +165,7 @@ double ScaleOf(const std::optional<v1::Dataset>& dataset, double length) {
   return std::min(1.0, dataset->column_bound() / length);
 }
 
-// Of kTriplesOf, weighted first.
+// Scales the columns in kTriplesOf, after the weights.
 void ScaleTriples(const std::optional<v1::Dataset>& dataset,
                   const std::vector<double>& weights, MatrixXd* triples) {
   for (Index i = 1; i < triples->rows() && !weights.empty(); ++i)
@@ -297,7 +297,7 @@ bool IsOfPriors(const std::string& name) {
   return absl::StartsWith(name, kPriorPrefix) && name != kPriorShare;
 }
 
-// Of each of D features, its place among `rows`; -1: none.
+// Place of each of D features among `rows`; -1: none.
 std::vector<Index> PlacesAmong(const std::vector<int>& rows, Index features) {
   std::vector<Index> places(static_cast<std::size_t>(features), -1);
   for (std::size_t i = 0; i < rows.size(); ++i)

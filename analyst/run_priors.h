@@ -22,7 +22,7 @@
 
 namespace dpnmf::analyst {
 
-// As it was sent.
+// Prior as it was sent.
 struct SentPrior {
   v1::Prior header;
   std::vector<std::string> names;  // of its rows; may be empty
@@ -77,7 +77,7 @@ absl::Status KeepPriors(std::vector<SentPrior> priors,
 // The priors of another state, in the place of those that are there.
 void CopyPriors(const LearnerState& from, LearnerState* to);
 
-// What the kept priors have on `rows`; null if there are none. DATA_LOSS
+// Returns the kept priors on `rows`; null if there are none. DATA_LOSS
 // "state-damaged".
 absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
     const LearnerState& state, const std::vector<int>& rows);
@@ -85,8 +85,9 @@ absl::StatusOr<std::shared_ptr<const std::vector<Prior>>> PriorsOf(
 // DATA_LOSS "state-damaged".
 absl::StatusOr<PublicPeople> PeopleOf(const LearnerState& state);
 
-// What is declared of the features of a data set, from the curator; empty if
-// nothing is. Errors of the connection; INVALID_ARGUMENT "items-malformed".
+// Asks the curator for the declared facts about features of a data set; empty
+// if none are declared. Errors of the connection; INVALID_ARGUMENT
+// "items-malformed".
 absl::StatusOr<FeatureFacts> AskFeatures(const v1::Dataset& dataset,
                                          CuratorConnection* curator);
 

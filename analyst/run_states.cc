@@ -17,7 +17,7 @@ v1::RunState StateAtClosed(bool failing, bool all_learnt) {
 }
 
 v1::RunState StateAtRefusal(const Refused& refused) {
-  // What it has reserved is given back first.
+  // Cancels the run first, so that the curator gives back its reservation.
   if (refused.opened) return v1::RUN_STATE_CANCELLING;
   // It never held a reservation.
   if (refused.cancelled && refused.over_budget) return v1::RUN_STATE_CANCELLED;

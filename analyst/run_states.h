@@ -10,8 +10,8 @@
 
 namespace dpnmf::analyst {
 
-// What is stored when `asked` comes to a run that is stored as `stored` and has
-// not ended: one that is being cancelled stays so until it has ended.
+// State to store when `asked` comes to a run that is stored as `stored` and has
+// not ended: a run that is being cancelled stays so until it has ended.
 v1::RunState NextState(v1::RunState stored, v1::RunState asked);
 
 // A cancel of a run that has not ended. `untouched`: no learner ever had it, in

@@ -43,10 +43,10 @@ struct MirroredCharge {
   std::optional<v1::Receipt> receipt = {};
 };
 
-// What this analyst has recorded of a population.
+// Record that this analyst keeps of a population.
 struct MirrorView {
   std::vector<MirroredCharge> charges;
-  // Of the reply with the most rows so far; 0 and empty before the first.
+  // Rows and head of the longest chain so far; 0 and empty before the first.
   std::uint64_t row_count = 0;
   std::string head;
 };
@@ -61,7 +61,7 @@ struct FinishedRound {
   // where they are kept.
   std::vector<v1::ReleaseReply> release = {};
   v1::RunEvent event;  // its cursor and state are set by the store
-  // Of a federation: those of the other curators.
+  // Receipts of the other curators of a federation.
   std::vector<v1::Receipt> other_receipts = {};
 };
 
@@ -78,12 +78,12 @@ struct ClientRequest {
   std::string digest;  // of all that was asked for
 };
 
-// What was made of a request: the run may have been forgotten since.
+// Answer to a request: the run may have been forgotten since.
 struct AnsweredRequest {
   std::string run_id, digest;
 };
 
-// What a new run has besides its record and its state.
+// Facts of a new run besides its record and its state.
 struct NewRunFacts {
   std::optional<v1::Dataset> dataset = std::nullopt;
   std::optional<ClientRequest> request = std::nullopt;
@@ -94,7 +94,7 @@ struct NewRunFacts {
   std::vector<v1::ReleaseReply> release = {};
 };
 
-// What changes besides a round. Fields that are empty stay as they are.
+// Changes of a run besides a round. Fields that are empty stay as they are.
 struct StateChange {
   v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
   std::optional<v1::RunPlan> plan;
@@ -134,8 +134,8 @@ class RunStore {
   // of facts.like. The client's request must have no run yet.
   absl::Status Add(const RunRecord& record, const LearnerState& state,
                    const NewRunFacts& facts = {});
-  // Of a client; the request of a refit is forgotten with its run, one by id is
-  // not.
+  // Finds a client's request. The request of a refit is forgotten with its run,
+  // a request by id is not.
   absl::StatusOr<std::optional<AnsweredRequest>> FindRequest(
       const std::string& started_by, const std::string& name);
   // A refit that is asked for again gets a new run.
@@ -167,8 +167,9 @@ class RunStore {
   absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
   absl::StatusOr<Model> ReadModel(const std::string& run_id);
 
-  // What runs on ratings keep of their data set: its public facts and the pages
-  // of its items, in the order in which they were put. Nothing is checked here.
+  // Data that runs on ratings keep of their data set: its public facts and the
+  // pages of its items, in the order in which they were put. Nothing is checked
+  // here.
   absl::Status PutDataset(const std::string& run_id,
                           const v1::Dataset& dataset);
   absl::StatusOr<std::optional<v1::Dataset>> ReadDataset(

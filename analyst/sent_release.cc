@@ -13,8 +13,8 @@
 namespace dpnmf::analyst {
 namespace {
 
-// Whether the rounds of second moments that the run is fitted to are kept as
-// they came: that of G, of aimed that of Z, or both.
+// Checks if the rounds of second moments that the run is fitted to are kept as
+// they came: that of G and, in a run of aimed, that of Z.
 absl::StatusOr<bool> HasRoundsOfMoments(const std::string& run_id,
                                         const LearnerState& state,
                                         RunStore* store) {
@@ -27,7 +27,7 @@ absl::StatusOr<bool> HasRoundsOfMoments(const std::string& run_id,
         }
         return true;
       }));
-  // What the second was asked for follows from the first.
+  // Requires the first release, from which the request of the second follows.
   return first && (second || Kept(state, kAimNumbers) == nullptr);
 }
 

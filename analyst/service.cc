@@ -676,7 +676,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
     }
     std::optional<Eigen::MatrixXd> w0;
     if (specification.learner().initialisation() == v1::INITIALISATION_PUBLIC) {
-      // Of the shape that the run has, or it is another request.
+      // Reads entries of the run's shape; another shape is another request.
       const absl::StatusOr<Model> model =
           parts_.store->ReadModel(answered->run_id);
       if (model.ok() && model->w.cols() == specification.parameters().rank()) {

@@ -34,9 +34,9 @@ struct ServiceParts {
   IdentitiesOf identities_of;
   // A call whose entry cannot be written into the audit log is refused.
   Observers observers = {};
-  // Whether a watching peer may still be served; null: always.
+  // Checks that a watching peer may still be served; null: always.
   std::function<absl::Status(const grpc::ServerContextBase&)> check_peer = {};
-  // Of one client.
+  // Limits of one client.
   Quota::Limits limits = {.calls = 256};
   // An upload of a release whose client sends nothing for so long is cancelled.
   std::chrono::milliseconds upload_idle = std::chrono::minutes(2);

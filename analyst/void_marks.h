@@ -1,4 +1,4 @@
-// What the curator's replies say of void guarantees, written down as they come.
+// Void guarantees in the curator's replies, written down as the replies come.
 #ifndef DPNMF_ANALYST_VOID_MARKS_H_
 #define DPNMF_ANALYST_VOID_MARKS_H_
 

@@ -362,11 +362,11 @@ struct Times {
   }
 };
 
-// What two threads gain over one (`scaling`), over what two independent GEMMs
-// gain in the same run (`gemm_scaling`), by the clock on the wall, which other
-// load spoils; and `ratio_cpu`, the same by processor time: two threads take
-// what both used, and the serial part (a round of one strip) once more, while
-// one of them waits.
+// Measures the gain of two threads over one (`scaling`) and that of two
+// independent GEMMs in the same run (`gemm_scaling`) by the clock on the wall,
+// which other load disturbs; `ratio` is their quotient. `ratio_cpu` is the same
+// by processor time: two threads take the time of both, and once more that of
+// the serial part (a round of one strip), while one of them waits.
 void BM_Scaling(benchmark::State& state) {
   const Shape shape = ShapeOf(state);
   const auto data = DenseData(shape);

@@ -130,7 +130,7 @@ struct RanksUse {
   double most_anon_mib = 0;
 };
 
-// Of the ranks of this process's job: their main threads have no other.
+// Use of the ranks of this process's job, which compute on their main threads.
 RanksUse UseOfRanks(const std::string& data_dir) {
   RanksUse use;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

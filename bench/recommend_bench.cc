@@ -245,7 +245,7 @@ void Requests(benchmark::State& state) {
     seconds += static_cast<double>(after.tv_sec - before.tv_sec) +
                1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
   }
-  // Of the server, of the client and of TLS on both sides.
+  // Time of the server, of the client and of TLS on both sides.
   state.counters["processor_ms"] = 1e3 * seconds / static_cast<double>(count);
   server->Shutdown();
   std::filesystem::remove_all(directory);

@@ -1,4 +1,4 @@
-// What this machine can do: Eigen's double GEMM on given shapes, and STREAM's
+// Limits of this machine: Eigen's double GEMM on given shapes, and STREAM's
 // triad. A program of its own, compiled for this very machine, so that the
 // figure is not that of the portable build (and Eigen objects of two
 // instruction sets never share a program).

@@ -84,7 +84,7 @@ void Measure(int features, int rank, int threads, std::uint64_t users) {
   StatisticsRequest request;
   request.w = &w;
   request.lambda = 0.05;
-  // As a plan for ten million users chooses them: no sum reaches 2^62.
+  // Bits of a plan for ten million users: no sum reaches 2^62.
   request.coefficient_bits = request.data_bits = 19;
   request.outlier_bound = 1;
   ResetPeak();

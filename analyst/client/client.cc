@@ -238,7 +238,7 @@ absl::StatusOr<v1::Run> AnalystClient::AddRelease(
     broken = !stream->Write(message);
     return broken ? absl::CancelledError() : absl::OkStatus();
   });
-  // What is wrong with the file is said before what the server makes of it.
+  // Reports errors of the file before the server's answer.
   if (!fed.ok() && !broken) {
     context.TryCancel();
     stream->Finish();

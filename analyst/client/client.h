@@ -61,7 +61,7 @@ class AnalystClient {
   absl::StatusOr<v1::ForgetRunReply> ForgetRun(const std::string& run_id) const;
   absl::StatusOr<v1::GetBudgetReply> GetBudget(
       const std::string& dataset) const;
-  // Of a data set; empty: of all.
+  // Returns the receipts of a data set; of all if the name is empty.
   absl::StatusOr<std::vector<v1::Receipt>> GetReceipts(
       const std::string& dataset) const;
   // Standard errors and facts of parts take the server a while. non_negative:

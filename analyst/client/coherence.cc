@@ -210,7 +210,7 @@ absl::Status PublicText::LoadReference(
                          ReadWords(flags.reference_features));
   MtxEntries entries(flags.reference);
   DPNMF_ASSIGN_OR_RETURN(const auto shape, entries.Begin());
-  // Of a square matrix words are the rows.
+  // Takes the words as the rows if the matrix is square.
   const bool words_are_rows = shape.first == words.size();
   if (!words_are_rows && shape.second != words.size()) {
     return CoherenceInvalid(

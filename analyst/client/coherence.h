@@ -43,7 +43,7 @@ std::vector<Flag> FlagsOfCoherence(CoherenceFlags* flags);
 // together; NOT_FOUND "file-not-found". Before anything is asked of a server.
 absl::Status CheckCoherenceFlags(const CoherenceFlags& flags);
 
-// What the files say of the features of one data set. Immutable.
+// Contents of the files about the features of one data set. Immutable.
 class PublicText {
  public:
   // `features`: D names, the rows of W. Of the files only what is about them is

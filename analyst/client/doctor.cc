@@ -66,7 +66,7 @@ void AddServerCertificate(const std::vector<X509Pointer>& chain,
   checks->Add("clock", Clock(server, now));
 }
 
-// Whether the server accepts this side.
+// Checks the TLS handshake; returns true if the server accepts this side.
 bool AddHandshake(Connection connection, const std::string& host,
                   const TlsFiles& files, std::int64_t now, CheckList* checks) {
   const Handshake handshake = ShakeHands(std::move(connection), host, files);

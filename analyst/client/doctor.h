@@ -26,10 +26,10 @@ namespace dpnmf::cli {
 struct DoctorOptions {
   std::string server;  // HOST:PORT of the analyst's server
   TlsFiles tls;
-  // Where results are written; its free space is looked at.
+  // Directory for results; its free space is checked.
   std::string data_directory = ".";
   std::string version;  // of this program
-  // Of each step that waits for the server.
+  // Limit of each step that waits for the server.
   std::chrono::milliseconds timeout{5000};
   // Seconds since 1970. Default: the system's clock.
   std::function<std::int64_t()> unix_seconds;

@@ -1,4 +1,4 @@
-// What a command needs from outside itself, so that tests can stand in for it.
+// Environment of a command: streams and connection, which tests can replace.
 #ifndef DPNMF_ANALYST_CLIENT_ENVIRONMENT_H_
 #define DPNMF_ANALYST_CLIENT_ENVIRONMENT_H_
 

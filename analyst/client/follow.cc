@@ -57,7 +57,7 @@ ExitCode ReportEnd(const Session& session, const v1::Run& run,
 std::string GuaranteeOf(const AnalystClient& client, const v1::Run& run) {
   const auto reply = client.ListDatasets();
   if (!reply.ok()) return "";
-  // Of a sum: where all its people have one.
+  // Skips a sum with terms of several populations: it has no one guarantee.
   for (const v1::JoinedRun& joined : run.joined())
     if (joined.population() != run.joined(0).population()) return "";
   const std::string& name = run.joined().empty()

@@ -12,9 +12,10 @@
 
 namespace dpnmf::cli {
 
-// As JSON: the events, one a line, and at the end the run on a line if
-// `print_run`. kExitOk if the run completed, kExitRunFailed if not;
-// kExitInterrupted after Ctrl-C, which leaves the run going and says so.
+// Shows a run until it ends. As JSON: the events, one a line, and at the end
+// the run on a line if `print_run`. Returns kExitOk if the run completed,
+// kExitRunFailed if not; kExitInterrupted after Ctrl-C, which leaves the run
+// going and says so.
 absl::StatusOr<ExitCode> FollowRun(const Session& session,
                                    const AnalystClient& client,
                                    const v1::Run& run, bool print_run);

@@ -16,7 +16,7 @@ namespace {
 constexpr char kSignal = 's';
 constexpr char kEnd = 'e';
 
-// Where the handler writes; a handler may use nothing else of the object.
+// Pipe of the handler; a handler may use nothing else of the object.
 std::atomic<int> signal_pipe{-1};
 struct sigaction previous_action;
 

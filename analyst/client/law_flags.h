@@ -11,7 +11,7 @@
 
 namespace dpnmf::cli {
 
-// As typed; empty: not given.
+// Flags as typed; a flag that is not given is empty.
 struct LawFlags {
   std::string loss;
   std::optional<double> sparse;
@@ -20,7 +20,7 @@ struct LawFlags {
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfLaw(LawFlags* flags);
 
-// What was given. The server checks it.
+// Puts the given flags into `learner`. The server checks them.
 void SetLaw(const LawFlags& flags, v1::LearnerOptions* learner);
 
 }  // namespace dpnmf::cli

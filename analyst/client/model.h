@@ -17,13 +17,13 @@ struct Model {
   v1::ModelHeader header;
   Eigen::MatrixXd w = {};       // D x K
   Eigen::MatrixXd errors = {};  // of w; empty if not asked for
-  // Of the rows of w; empty if none were declared.
+  // Names of the rows of w; empty if none were declared.
   std::vector<std::string> names = {};
-  // Of the rows of w: what entries are multiplied by before they are
+  // Weights of the rows of w: factors of entries before the entries are
   // normalised; empty if the data set has no weights.
   std::vector<double> weights = {};
   v1::PartsReply parts = {};  // of the columns of w; empty if not asked for
-  // Of a run on ratings, in the place of both.
+  // Item model of a run on ratings, in the place of all but the header.
   std::optional<NamedItemModel> items = std::nullopt;
 };
 

@@ -356,7 +356,7 @@ absl::StatusOr<MatrixFile> ReadMatrixAndNames(const std::string& path) {
                      "' must end in .npy, .csv or .mtx, or in one of these and "
                      ".gz."));
   }
-  // What is damaged or cut off may look malformed, or whole.
+  // Checks the end first: a damaged or cut file may look malformed, or whole.
   DPNMF_RETURN_IF_ERROR(file.End());
   return read;
 }

@@ -23,12 +23,12 @@ std::string MatrixMarketText(const Eigen::MatrixXd& w);
 
 struct MatrixFile {
   Eigen::MatrixXd entries = {};
-  // Of a .csv with a header, whose fields are no numbers: the names above the
-  // columns of `entries`; else empty.
+  // Names above the columns of `entries`, for a .csv with a header, whose
+  // fields are no numbers; else empty.
   std::vector<std::string> column_names = {};
-  // Of a .csv with a header whose first column is no column of numbers (its
+  // First column of a .csv with a header, if it is no column of numbers (its
   // field of the header is "feature" or empty, or its first entry is no
-  // number): that column; else empty.
+  // number); else empty.
   std::vector<std::string> row_names = {};
 };
 

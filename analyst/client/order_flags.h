@@ -21,7 +21,7 @@ struct OrderFlags {
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfOrder(OrderFlags* flags);
 
-// What was declared; nothing if nothing was. INVALID_ARGUMENT
+// Returns the declared order; no value if none was declared. INVALID_ARGUMENT
 // "feature-order-unknown", "feature-graph-invalid"; NOT_FOUND "file-missing".
 absl::StatusOr<std::optional<v1::FeatureOrder>> ReadOrder(
     const OrderFlags& flags);

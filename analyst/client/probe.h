@@ -29,14 +29,14 @@ absl::StatusOr<std::vector<std::string>> ResolveHost(const Address& address);
 absl::StatusOr<Connection> ConnectTcp(const Address& address,
                                       std::chrono::milliseconds timeout);
 
-// What a TLS 1.3 handshake showed.
+// Result of a TLS 1.3 handshake.
 struct Handshake {
   bool completed = false;
   // Why not, by the TLS library or the server's alert.
   std::string failure;
   // The server's chain, own certificate first; empty if it sent none.
   std::vector<X509Pointer> server_chain;
-  // Whether the server took this side's certificate: it answered.
+  // True if the server answered: it took this side's certificate.
   bool accepted = false;
   // Its alert, or that it closed the connection, if it did not.
   std::string refusal;

@@ -15,7 +15,7 @@
 
 namespace dpnmf::cli {
 
-// As typed; what is not given comes from the data set or from the defaults.
+// Flags as typed; those not given come from the data set or from the defaults.
 struct RunFlags {
   std::string dataset;     // or a federation, which is one to the server
   std::string federation;  // as typed; PrepareRun makes it the data set
@@ -47,7 +47,7 @@ struct RunFlags {
 // `flags` outlives the table.
 std::vector<Flag> FlagsOfRun(RunFlags* flags);
 
-// Of --mechanism: the names that it takes, with a few words on each.
+// Help of --mechanism: the names that it takes, with a few words on each.
 std::string MechanismHelp();
 
 // 2 c_v / sqrt(D): twice the root mean square entry of a column of full length.

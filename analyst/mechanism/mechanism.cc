@@ -72,7 +72,7 @@ Eigen::MatrixXd AverageIn(const std::string& name, const RoundFacts& facts,
                           Eigen::MatrixXd fresh, LearnerState* state) {
   if (!facts.average) return fresh;
   Eigen::MatrixXd& kept = state->memory[name];
-  // Of another shape: damaged on the disk, and begun anew.
+  // Drops an average of another shape, which was damaged on the disk.
   if (kept.rows() != fresh.rows() || kept.cols() != fresh.cols())
     kept = Eigen::MatrixXd();
   AverageRounds(facts.round, std::move(fresh), &kept);

@@ -36,7 +36,7 @@ struct LearnerState {
   // D x K: non-negative, columns of length at most 1. Of a run on ratings: its
   // model, D x (1 + q), of any sign.
   Eigen::MatrixXd w;
-  // What a mechanism carries from round to round, by a name of its choice.
+  // Memory from round to round, by names that the mechanism chooses.
   std::map<std::string, Eigen::MatrixXd> memory;
 };
 
@@ -77,7 +77,7 @@ struct RoundFacts {
   // False: each round uses its own release alone.
   bool average = true;
   std::uint32_t round_of_run = 1;  // 1 to the rounds of the run
-  // Of mechanisms that need items; else null.
+  // Facts for mechanisms that need items; else null.
   const RatingsFacts* ratings = nullptr;
   // Learning is broken off once it says so (common/base/stop.h).
   Stop stopped = {};
@@ -95,8 +95,8 @@ using UpdateFunction = absl::Status (*)(const std::vector<NoisedMatrix>& parts,
                                         const RoundFacts& facts,
                                         LearnerState* state);
 
-// What the next request of the kind carries: a function of what was released
-// before. DATA_LOSS "state-damaged" if what is stored of it cannot be so.
+// Returns the next request of the kind: a function of what was released before.
+// DATA_LOSS "state-damaged" if no release can have left the state.
 using InputFunction = absl::StatusOr<RoundInput> (*)(const RoundFacts& facts,
                                                      const LearnerState& state);
 
@@ -108,7 +108,7 @@ using ErrorsFunction = absl::StatusOr<Eigen::MatrixXd> (*)(
     const RoundFacts& facts, const LearnerState& state,
     const std::function<bool()>& stopped);
 
-// What learning from one release takes, estimated.
+// Estimate of the work of learning from one release.
 struct LearningWork {
   double entries = 0;          // numbers of 8 bytes held at once
   double multiplications = 0;  // of the whole
@@ -128,11 +128,11 @@ struct ReleaseKind {
   // Kept as it came, too: others may fit to it (AddRelease).
   bool is_passed_on = false;
   ErrorsFunction standard_errors = nullptr;  // null: not known
-  // Null: W and the release alone.
+  // Work of learning; null: W and the release only.
   LearningWork (*work)(const LearningShape& shape) = nullptr;
 };
 
-// What a run is for that learns no dictionary.
+// Result of a run that learns no dictionary.
 struct Figure {
   double value = 0;
   double stddev = 0;
@@ -142,18 +142,18 @@ struct Mechanism {
   std::string_view name;
   // Fills in what was left at 0. May find out-of-range values and leaves them.
   void (*fill_defaults)(const DatasetFacts& facts, RunParameters* parameters);
-  // What its stages publish and no other mechanism's file has.
+  // Releases of the mechanism's stages that no other mechanism's file has.
   std::span<const ReleaseKind> releases;
-  // Null where a dictionary is learnt; nothing if none has been released.
+  // Returns the figure if one was released; null if a dictionary is learnt.
   std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
   // Its rounds read the declared items (RoundFacts::ratings).
   bool needs_items = false;
-  // What W is before the first release; null: a dictionary that is drawn or
+  // Returns W before the first release; null for a dictionary that is drawn or
   // given.
   Eigen::MatrixXd (*first)(const DatasetFacts& facts,
                            const RunParameters& parameters) = nullptr;
-  // What has been learnt about items; null where a dictionary is learnt.
-  // FAILED_PRECONDITION "model-not-ready" before the first release.
+  // Returns the item model; null if a dictionary is learnt. FAILED_PRECONDITION
+  // "model-not-ready" before the first release.
   absl::StatusOr<ItemModel> (*item_model)(const RatingsFacts& facts,
                                           const LearnerState& state) = nullptr;
 };
@@ -199,7 +199,7 @@ absl::Status CheckLearning(const RoundFacts& facts);
 // "errors-unavailable" and "state-damaged" of ErrorsFunction.
 absl::Status ErrorsUnavailable();
 absl::Status ErrorsDamaged();
-// What the state has under that name; nullptr if nothing.
+// Returns the state's matrix of that name; nullptr if there is none.
 const Eigen::MatrixXd* Kept(const LearnerState& state, const std::string& name);
 
 // W itself; nothing; the rows that the mean has chosen (nothing if all are).
@@ -234,10 +234,11 @@ absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
     const RoundFacts& facts, const LearnerState& state,
     const std::function<bool()>& stopped);
 
-// What the second release of a run of aimed with this rank asks for: what the
-// state has kept of it, else a function of the first release (on `rows` rows)
-// and of public facts; without a first one (it was lost) nothing is taken out
-// of v. It must not change: whoever adds a release finds it again. aimed.cc.
+// Returns the aim of the second release of a run of aimed with this rank: the
+// aim that the state has kept, else a function of the first release (on `rows`
+// rows) and of public facts; without a first release (it was lost) nothing is
+// taken out of v. The aim must not change: whoever adds a release finds it
+// again. aimed.cc.
 absl::StatusOr<Aim> AimAfter(const RoundFacts& facts, const LearnerState& state,
                              Eigen::Index rows, int rank);
 // The request for it: `rows` of `features`, which ascend.

@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kReplicates = 16;
 
-// Of the averages that the last round left.
+// Standard errors from the averages that the last round left.
 absl::StatusOr<Eigen::MatrixXd> StandardErrors(const RoundFacts& facts,
                                                const LearnerState& state,
                                                const Stop& stopped) {

@@ -39,7 +39,7 @@ using Json = nlohmann::json;
 
 constexpr char kKey[] = "peers";
 
-// Where the text stops being JSON. `byte` counts from 1.
+// Returns the place at which the text is no longer JSON. `byte` counts from 1.
 std::string SyntaxErrorAt(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;

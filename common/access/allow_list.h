@@ -39,7 +39,7 @@ namespace dpnmf {
 
 enum class Role { kAnalyst, kAuditor, kOperator, kFrontEnd };
 
-// What one identity may do.
+// Permissions of one identity.
 struct Grant {
   std::string identity;  // "dns:..." or "uri:..."
   std::set<Role> roles;
@@ -53,7 +53,7 @@ struct Grant {
   }
 };
 
-// What differs between the servers.
+// Differences between the servers.
 struct AllowListRules {
   std::string_view name;         // in sentences and the log
   std::string_view older_key;    // of the older shape
@@ -94,8 +94,8 @@ class AllowList {
       std::span<const std::string> identities);
 
  private:
-  // What tells a file from the one that was read before: when it or its mode
-  // last changed, its size and its inode; zeros if there is none.
+  // State of a file that tells it from an earlier version: when it or its mode
+  // last changed, its size and its inode; zeros if there is no file.
   using Stamp = std::array<std::int64_t, 4>;
   static Stamp StampOf(const std::string& path);
 

@@ -26,7 +26,7 @@ namespace dpnmf {
 using AuditValue = std::variant<std::string, std::int64_t, bool>;
 using AuditFields = std::vector<std::pair<std::string_view, AuditValue>>;
 
-// Whether an entry must be on disk before Write returns.
+// Tells if an entry must be on disk before Write returns.
 enum class AuditSync { kDurable, kWritten };
 
 // Thread-safe. The file may be moved away (rotation): the next entry begins a

@@ -1,4 +1,4 @@
-// What the system says when a disk refuses, and what to change.
+// Messages for errors of a disk: the system's reason, and what to change.
 #ifndef DPNMF_COMMON_BASE_DISK_ERROR_H_
 #define DPNMF_COMMON_BASE_DISK_ERROR_H_
 

@@ -34,7 +34,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int value() const { return value_; }
-  // What a network file system could not write may show here alone.
+  // Returns errors of earlier writes that a network file system reports here.
   absl::Status Close(const std::string& path) {
     return ::close(std::exchange(value_, -1)) == 0
                ? absl::OkStatus()
@@ -304,7 +304,7 @@ absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
   file.descriptor_ = DPNMF_SYSTEM(open)(
       ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate);
   if (file.descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-    // Of a process that was killed and had this number.
+    // Removes a file left by a killed process that had the same number.
     DPNMF_SYSTEM(unlink)(file.staged_.c_str());
     file.descriptor_ = DPNMF_SYSTEM(open)(
         file.staged_.c_str(),

@@ -21,7 +21,7 @@ using Signature = std::array<std::uint8_t, 64>;
 class SigningKey {
  public:
   static SigningKey Generate();
-  // Nothing unless `pem` is an unencrypted Ed25519 key (PKCS#8).
+  // Returns no key unless `pem` is an unencrypted Ed25519 key (PKCS#8).
   static std::optional<SigningKey> FromPem(std::string_view pem);
 
   ~SigningKey();
@@ -46,7 +46,7 @@ bool Verify(const PublicKey& key, std::span<const std::byte> message,
 
 // "-----BEGIN PUBLIC KEY-----", as `openssl pkey -pubin` reads it.
 std::string PemOf(const PublicKey& key);
-// Nothing unless `pem` is an Ed25519 public key.
+// Returns no key unless `pem` is an Ed25519 public key.
 std::optional<PublicKey> PublicKeyOfPem(std::string_view pem);
 
 }  // namespace dpnmf

@@ -38,7 +38,7 @@ namespace dpnmf::failpoint {
 using ReachHook = void (*)(const char* place);
 inline std::atomic<ReachHook> on_reach{nullptr};
 
-// What becomes of a send or receive.
+// Outcome of a send or receive.
 enum class Fate { kPasses, kFailsBefore, kFailsAfter };
 using TransferHook = Fate (*)(const char* place);
 inline std::atomic<TransferHook> on_transfer{nullptr};
@@ -121,12 +121,12 @@ inline int posix_fallocate(int file, off_t from, off_t size) {
 inline int rename(const char* from, const char* to) {
   return CurrentSystem().Rename(from, to);
 }
-// As the product calls it: with absolute or relative paths, never replacing.
+// Calls RenameNew as the product needs it: with any paths, never replacing.
 inline int renameat2(int /*AT_FDCWD*/, const char* from, int /*AT_FDCWD*/,
                      const char* to, unsigned /*RENAME_NOREPLACE*/) {
   return CurrentSystem().RenameNew(from, to);
 }
-// As the product calls it: `file` is /proc/self/fd/N.
+// Calls Link: the product gives /proc/self/fd/N as `file`.
 inline int linkat(int /*AT_FDCWD*/, const char* file, int /*AT_FDCWD*/,
                   const char* to, int /*AT_SYMLINK_FOLLOW*/) {
   return CurrentSystem().Link(file, to);

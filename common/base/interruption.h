@@ -13,9 +13,9 @@ void InterruptGently();
 // Any thread may ask.
 bool Interrupted();
 
-// What a command says at its end: work that was told to stop ends with
-// CANCELLED "cancelled", whoever told it. Where that was the user's own signal
-// the code is "interrupted". Other statuses, and the sentence, stay.
+// Returns the status to report at the end of a command. Stopped work ends with
+// CANCELLED "cancelled", whoever stopped the work; after the user's own signal
+// the code becomes "interrupted". Other statuses, and the sentence, stay.
 absl::Status AsInterruption(absl::Status status);
 
 }  // namespace dpnmf

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kFirstRead = 4096;
 
-// What to read first: all of a regular file and one byte, to see its end.
+// Size of the first read: that of a regular file plus 1, to see its end.
 std::size_t FirstRead(int file) {
   struct stat about {};
   if (::fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) return kFirstRead;

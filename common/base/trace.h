@@ -40,7 +40,7 @@ class TraceScope {
   TraceScope& operator=(const TraceScope&) = delete;
 
   const Trace& trace() const { return trace_; }
-  // Null outside of every scope.
+  // Returns null outside of every scope.
   static const Trace* Current();
 
  private:

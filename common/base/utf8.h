@@ -11,8 +11,8 @@ namespace dpnmf {
 // 0 if there is none.
 std::size_t CharacterLength(std::string_view text);
 
-// Whether the text is UTF-8 and contains no control character, those that
-// override the direction of text included: it may be put into a string of a
+// Checks that the text is UTF-8 without control characters, including those
+// that override the direction of text: such text may be put into a string of a
 // protocol buffer, a line of a file and a terminal.
 bool IsPlainText(std::string_view text);
 

@@ -10,9 +10,9 @@
 
 namespace dpnmf {
 
-// What f returns: a status or a StatusOr. An exception (memory or threads that
-// the system does not give) is one status for all causes, INTERNAL without a
-// code, which is told as "internal-error": the log has the rest.
+// Returns f(): a status or a StatusOr. An exception (memory or threads that the
+// system does not give) becomes one status for all causes, INTERNAL without a
+// code, which is reported as "internal-error"; the log has the details.
 template <typename F>
 std::invoke_result_t<F> WithoutExceptions(F f) {
   try {

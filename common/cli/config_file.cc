@@ -22,7 +22,7 @@ namespace dpnmf {
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #include "toml++/impl/preprocessor.h"
-// Where it looks for white space, it also assumes that no letter of U+00A1 to
+// The code of toml++ for white space also assumes that no letter of U+00A1 to
 // U+0499 is there.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE

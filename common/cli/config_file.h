@@ -20,7 +20,7 @@ struct ConfigEntry {
 
 struct ConfigEntries {
   std::vector<ConfigEntry> entries;  // in the order of their lines
-  // What is wrong with the file, as "line 3, column 5: ..."; empty: nothing.
+  // Error in the file, as "line 3, column 5: ..."; empty if there is none.
   std::string problem;
 };
 

@@ -11,9 +11,9 @@ namespace dpnmf {
 
 // "--output" of "--output,-o"; "run" of an argument.
 std::string LongName(const Flag& flag);
-// Whether it takes no value.
+// Returns true for a flag that takes no value.
 bool IsSwitch(const Flag& flag);
-// Whether it takes several values.
+// Returns true for a flag that takes several values.
 bool IsList(const Flag& flag);
 
 // Puts `words` (not empty) into the target. Returns what is wrong with them,

@@ -36,7 +36,7 @@ std::string Bold(const std::string& text) {
   return absl::StrCat("\\fB", Escaped(text), "\\fR");
 }
 
-// As it is printed in a terminal.
+// Formats text as a terminal shows it.
 std::string Verbatim(const std::string& text) {
   return text.empty() ? "" : absl::StrCat(".PP\n.EX\n", Lines(text), ".EE\n");
 }

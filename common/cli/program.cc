@@ -110,7 +110,7 @@ class ConfigReader : public CLI::Config {
     return "";
   }
 
-  // Of the file, without its name; empty: it is TOML.
+  // Error in the file, without the file's name; empty if the file is TOML.
   const std::string& problem() const { return problem_; }
   const std::optional<ConfigKey>& unknown() const { return unknown_; }
 
@@ -295,7 +295,7 @@ std::string UsageText(const Program& program, const CommandPath& path,
                       PathText(path), " --help'. [", kUsageCode, "]\n");
 }
 
-// Whether the words ask for JSON. They may be no command line at all.
+// Checks if the words ask for JSON. They may be no valid command line.
 bool AsksForJson(const std::vector<const char*>& arguments) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
@@ -307,7 +307,7 @@ bool AsksForJson(const std::vector<const char*>& arguments) {
   return false;
 }
 
-// Whether a flag, a variable or the configuration file has set --format json.
+// Checks if a flag, a variable or the configuration file sets --format json.
 bool FormatIsJson(const CommandPath& path) {
   for (const Command* command : path) {
     for (const Flag& flag : command->flags) {

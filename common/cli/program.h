@@ -22,9 +22,9 @@
 
 namespace dpnmf {
 
-// Where a flag's value goes. What is not given keeps its value. A bool is set
-// by the flag alone; a vector takes several values, separated by commas or
-// blanks, in the place of what it holds.
+// Target of a flag's value. A target without a given value keeps its own. A
+// bool is set by the flag without a value; a vector takes several values,
+// separated by commas or blanks, which replace its elements.
 using FlagTarget =
     std::variant<bool*, std::string*, double*, int*, std::uint32_t*,
                  std::uint64_t*, std::optional<int>*, std::optional<double>*,

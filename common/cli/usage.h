@@ -1,5 +1,5 @@
-// What is wrong with the names on a command line or in a configuration file.
-// Sentences have no full stop.
+// Sentences about wrong names on a command line or in a configuration file. The
+// sentences have no full stop.
 #ifndef DPNMF_COMMON_CLI_USAGE_H_
 #define DPNMF_COMMON_CLI_USAGE_H_
 
@@ -20,10 +20,10 @@ std::string PathText(const CommandPath& path);
 std::vector<std::string> FlagNames(const Program& program,
                                    const CommandPath& path);
 
-// Of a command that is in another program now; empty if it is not.
+// Returns a sentence if `command` is in another program now; empty if not.
 std::string MovedSentence(const Program& program, const std::string& command);
 
-// Of an argument that nothing takes: a flag, a command or a word too many.
+// Sentence about an unknown argument: a flag, a command or a word too many.
 std::string UnknownArgument(const Program& program, const CommandPath& path,
                             const std::string& argument);
 
@@ -34,7 +34,7 @@ struct ConfigKey {
 };
 // The flag that the key names; null if there is none.
 const Flag* FlagOfKey(const Program& program, const ConfigKey& key);
-// Of a key that names none.
+// Sentence about a key that names no flag.
 std::string UnknownKey(const Program& program, const std::string& file,
                        const ConfigKey& key);
 

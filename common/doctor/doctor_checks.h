@@ -17,7 +17,7 @@
 
 namespace dpnmf {
 
-// What a check found, in a sentence, and what to do (empty if all is well).
+// Result of a check, in a sentence, and what to do (empty if all is well).
 struct Finding {
   enum Result { kOk, kWarning, kFailed };
   Result result;
@@ -37,7 +37,7 @@ Finding Judged(const absl::Status& status, absl::string_view text,
 class CheckList {
  public:
   CheckList() { report_.set_ok(true); }
-  // Whether it did not fail. The report is ok until one fails.
+  // Returns false if the finding is a failure; the report is then not ok.
   bool Add(absl::string_view name, const Finding& finding);
   const v1::DoctorReport& report() const { return report_; }
 
@@ -48,8 +48,8 @@ class CheckList {
 // The report as lines for people; the last line says whether all is well.
 std::string TextOf(const v1::DoctorReport& report);
 
-// What a certificate is for. A server dials, too (its own health check, the
-// curator): it must serve both ways.
+// Purpose of a certificate. A server also dials (its own health check, the
+// curator), so its certificate must serve both ways.
 enum class Purpose { kClient, kServer };
 
 // ca file, certificate file, key file, key mode, certificate dates, names,
@@ -67,11 +67,11 @@ Finding FreeSpace(const std::string& directory);
 Finding PrivateDirectory(const std::string& directory);
 // A file that nobody else may write.
 Finding NotWritableByOthers(const std::string& file);
-// That this is not root, who may do more than the program needs.
+// Checks that this is not root, who may do more than the program needs.
 Finding NotRoot();
-// That the audit log can be appended to (it is made if missing).
+// Checks that the audit log can be appended to (creates a missing file).
 Finding AuditLogFile(const std::string& file);
-// That metrics are not shown on all of the machine's addresses.
+// Checks that metrics are not shown on all of the machine's addresses.
 Finding MetricsAddress(const std::string& listen);
 
 }  // namespace dpnmf

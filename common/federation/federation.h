@@ -63,7 +63,7 @@ struct Federation {
   NoiseShares shares() const { return {size() - colluders, copies}; }
 };
 
-// Whether a member may have this name: [a-z0-9][a-z0-9._-]{0,63}.
+// Checks the form of a member's name: [a-z0-9][a-z0-9._-]{0,63}.
 bool IsMemberName(std::string_view text);
 
 // INVALID_ARGUMENT "federation-malformed" with the first thing that is wrong.
@@ -81,7 +81,7 @@ DatasetFacts FactsOf(const Federation& federation);
 // (Mechanism::may_be_federated).
 absl::Status CheckFederatedMechanism(std::string_view mechanism);
 
-// What federating wins: one sentence for a plan. `members` of FederationFacts.
+// Gain of federating: one sentence for a plan. `members` of FederationFacts.
 std::string SharesSentence(std::uint32_t members, std::uint32_t colluders);
 
 }  // namespace dpnmf

@@ -1,5 +1,5 @@
-// What the curators of a federation sign for a round, and when all of them have
-// signed the same.
+// Offers that the curators of a federation sign for a round, and the check that
+// all of them have signed the same.
 //
 // Each curator draws an X25519 key for the round and signs it with the key of
 // its receipts, together with everything that the round is about. The analyst
@@ -32,7 +32,7 @@ namespace dpnmf {
 // An X25519 public key (RFC 7748).
 using ExchangePublicKey = std::array<std::uint8_t, 32>;
 
-// What every offer of a round must say alike.
+// Facts that every offer of a round must state alike.
 struct OfferedRound {
   Digest federation{};  // SHA-256 of federation.json
   std::string analyst;  // the identity that is charged
@@ -85,7 +85,7 @@ Digest TranscriptOf(const OfferedRound& round,
 // member. Public. They stand last, and are no sum.
 inline constexpr char kKeysPart[] = "keys";
 NoisedMatrix KeysPart(std::span<const ExchangePublicKey> keys);
-// Nothing unless the last part is that of `members` keys.
+// Returns no keys unless the last part is that of `members` keys.
 std::vector<ExchangePublicKey> KeysIn(const std::vector<NoisedMatrix>& parts,
                                       std::uint32_t members);
 

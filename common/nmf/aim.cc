@@ -20,15 +20,15 @@ using Eigen::VectorXd;
 // What of a direction stays in z.
 constexpr double kStaying = 0.3;
 constexpr Index kAimDirections = 3;
-// Of the mean length of z, the bound: shorter ones are cut less.
+// Bound on the length of z, relative to its mean: short z are cut less.
 constexpr double kBoundOfMean = 0.8;
 constexpr double kMostMadeUp = 2.5;
 
-// Of the leading directions those that the release knows at least by half: with
-// an eigenvalue l of the truth and noise whose edge is e, the squared cosine of
-// the release's eigenvector to the true one is 1 - (e / 2l)^2 (Benaych-Georges
-// and Nadakuditi 2011), and the shrunk eigenvalue is l times that. 1/2 of it is
-// at l = e / sqrt(2).
+// Number of the leading directions that the release knows at least by half.
+// With an eigenvalue l of the truth and noise whose edge is e, the squared
+// cosine of the release's eigenvector to the true one is 1 - (e / 2l)^2
+// (Benaych-Georges and Nadakuditi 2011), and the shrunk eigenvalue is l times
+// this square. The square is 1/2 at l = e / sqrt(2).
 Index DirectionsKnown(const DenoisedMoments& denoised) {
   const double least = denoised.noise_edge / std::sqrt(8.0);
   Index known = 0;
@@ -57,7 +57,7 @@ absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,
       std::min({std::max<Index>(1, most), DirectionsKnown(denoised),
                 kAimDirections, size});
   Aim aim;
-  // Nothing is known: v itself once more, and the two are one release.
+  // Asks for v itself again if no direction is known; both are one release.
   if (count == 0) {
     aim.directions = MatrixXd::Zero(size, 1);
     return aim;

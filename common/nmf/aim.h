@@ -19,17 +19,17 @@ namespace dpnmf {
 struct Aim {
   Eigen::MatrixXd directions;  // U: M x L, columns sqrt(1 - b_k) q_k
   double scale = 1;            // s, in the limits of common/privacy/aim.h
-  // What columns have beside the q_k: an estimate of the mean |(I - qq')v|^2.
-  // 0: not known.
+  // Squared length of columns outside the q_k: an estimate of the mean
+  // |(I - qq')v|^2. 0: not known.
   double rest = 0;
 };
 
-// What to ask for after `first`, whose columns have length at most
+// Returns the request that follows `first`, whose columns have length at most
 // column_bound: at most `most` directions (at least 1; one that is 0, with
-// scale 1, where the first knows none), and a scale at which z is longer than
-// column_bound on average. The curator cuts it to that: people who have much
-// beside U count for less than they would, and the noise is lower. Errors of
-// DenoiseMoments.
+// scale 1, if `first` knows none), and a scale at which z is longer than
+// column_bound on average. The curator cuts z to column_bound: people who have
+// much beside U count for less than without a cut, and the noise is lower.
+// Errors of DenoiseMoments.
 absl::StatusOr<Aim> AimOf(const NoisedMoments& first, double column_bound,
                           int most, const Stop& stop = {}, int threads = 1);
 

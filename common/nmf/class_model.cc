@@ -58,7 +58,7 @@ RawClass RawClassOf(const NoisedClasses& noised, Eigen::Index index,
                       static_cast<double>(features) + 2);
   const MeanRange range(noised);
   raw.noised_mean = block.col(0).tail(features) / (a * raw.size);
-  // Of the mean of two numbers.
+  // Variance of the mean of two noised numbers.
   raw.mean_noise =
       noised.stddev * noised.stddev / (2 * a * a * raw.size * raw.size);
   raw.mean = range.Cut(raw.noised_mean);
@@ -97,7 +97,7 @@ void ShrinkMeans(const NoisedClasses& noised, std::vector<RawClass>* classes) {
   const Eigen::VectorXd g = range.Cut(DrawnToCentre(range.Cut(overall), noise));
   const Eigen::VectorXd b = range.LargestVariance(g);
 
-  // Of what a class has beyond the overall mean, whose noise it shares.
+  // Noise of a class's mean less the overall mean, which shares the noise.
   const auto noise_beyond = [&](const RawClass& one) {
     return one.mean_noise * (1 - 2 * one.size / people) + noise;
   };

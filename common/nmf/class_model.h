@@ -15,7 +15,7 @@
 
 namespace dpnmf {
 
-// What was released: z = (a, v - centre) of each person, sums of z z' by class.
+// Released sums of z z' by class, with z = (a, v - centre) of each person.
 struct NoisedClasses {
   Eigen::MatrixXd sums;  // (D + 1) x C (D + 1)
   double stddev = 0;     // of the noise of an entry

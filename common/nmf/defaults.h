@@ -1,4 +1,4 @@
-// What is used where a request names nothing: the same on both sides.
+// Defaults for fields that a request leaves out: the same on both sides.
 #ifndef DPNMF_COMMON_NMF_DEFAULTS_H_
 #define DPNMF_COMMON_NMF_DEFAULTS_H_
 

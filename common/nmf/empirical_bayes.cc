@@ -18,7 +18,7 @@ constexpr double kLargest = 10;    // y above it is not shrunk
 constexpr double kSmallest = -40;  // y below it counts as this
 constexpr int kSteps = 500;        // of EM
 
-// Where the prior may have mass: 0, a fine geometric part, then even steps.
+// Points with mass of the prior: 0, a fine geometric part, then even steps.
 ArrayXd PriorGrid() {
   constexpr double kFirst = 0.05, kRatio = 1.25, kStep = 0.3;
   std::vector<double> points = {0};

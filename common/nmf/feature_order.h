@@ -45,7 +45,7 @@ inline constexpr std::size_t kMostFeatureEdges = 65'536;
 absl::Status CheckFeatureOrder(const FeatureOrder& order,
                                std::uint64_t features);
 
-// What an order says about M features.
+// Distances and patterns that an order gives to M features.
 struct FeatureNearness {
   // Between features, >= 0, symmetric: pixels (Euclid), places, or edges to go,
   // just above twice the largest where there is no way. M x M.

@@ -23,12 +23,12 @@ const PartPlan* FindPart(const RunPlan& plan, std::string_view name) {
   return nullptr;
 }
 
-// Of the sum, in its own units.
+// Deviation of the noise of the sum, in the sum's own units.
 double Stddev(const PartPlan& part) {
   return std::ldexp(static_cast<double>(part.stddev_steps), part.step_exponent);
 }
 
-// What the bounds say before they are cut to whole numbers and to the shape.
+// Bounds before they are cut to whole numbers and to the shape.
 struct Reach {
   double noise = 0;
   double directions = 0;
@@ -36,8 +36,9 @@ struct Reach {
   double limit = 0;           // of directions, by the shape
 };
 
-// Of two releases of the same (aimed, where nothing is taken out of v), the
-// noise of their mean by precision; aimed better, they know more.
+// Reach of one or two releases of moments. Two have the noise of their mean by
+// precision, as if the second took nothing out of v; aimed better, they know
+// more.
 Reach OfMoments(const PartPlan& g, const RunPlan& plan,
                 const DatasetFacts& facts) {
   const PartPlan* const first = FindPart(plan, "G");
@@ -57,7 +58,7 @@ Reach OfMoments(const PartPlan& g, const RunPlan& plan,
 
 Reach OfStatistics(const PartPlan& b, const RunPlan& plan,
                    const RunParameters& parameters, const DatasetFacts& facts) {
-  // Of an average with weights in proportion to the round.
+  // Variance of an average with weights in proportion to the round.
   const double share = VarianceShareOfAverage(parameters.rounds);
   const double stddev = Stddev(b) * std::sqrt(share) /
                         (static_cast<double>(facts.users) * plan.data_bound *
@@ -124,7 +125,7 @@ double FactorAt(double epsilon, const RunPlan& plan,
   return cost.ok() ? std::sqrt(cost->ToDouble() / plan.cost.ToDouble()) : 0;
 }
 
-// What to change, within what is left; empty if nothing helps.
+// Advises what to change, within what is left; empty if nothing helps.
 std::string AdviceOf(const Forecast& forecast, const Reach& reach,
                      const RunPlan& plan, const RunParameters& parameters,
                      double largest_epsilon) {

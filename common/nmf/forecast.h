@@ -1,4 +1,4 @@
-// What public numbers tell of a run's dictionary before anything is paid:
+// Forecast of a run's dictionary from public numbers, before anything is paid:
 // D, N, the rank, the plan's noise. Nothing here has seen the data.
 #ifndef DPNMF_COMMON_NMF_FORECAST_H_
 #define DPNMF_COMMON_NMF_FORECAST_H_
@@ -26,9 +26,9 @@ struct Forecast {
   // 2005; Benaych-Georges and Nadakuditi 2011). statistics: singular values of
   // B below sigma_B (D K)^(1/4) / N do not show and add up to c_u c_h at most.
   std::uint32_t most_directions = 0;
-  // As PredictMoments: what faces, digits and mutation counts had, within a
-  // half; text and counts of many people had up to eight times as many. 0:
-  // nothing is known (statistics, gradient).
+  // Directions by PredictMoments: as many as in faces, digits and mutation
+  // counts, within a half; text and counts of many people had up to eight times
+  // as many. 0: nothing is known (statistics, gradient).
   std::uint32_t typical_directions = 0;
   // Parts that can be expected to be reliable (the cosine to the part without
   // noise is above 0.8), at most the rank: 0.75 noise^-0.55, the law of
@@ -37,8 +37,8 @@ struct Forecast {
   std::uint32_t reliable_parts = 0;
   // reliable_parts is below the rank: the others are guesses.
   bool too_small = false;
-  // Where reliable_parts reaches the rank: an epsilon in the run's conversion
-  // and delta (0: none up to 1000).
+  // Epsilon at which reliable_parts reaches the rank, in the run's conversion
+  // and at its delta (0: none up to 1000).
   double epsilon_needed = 0;
   // Sentences for people: what to expect first, then why, then what to change
   // within what is left.

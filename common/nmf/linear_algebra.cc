@@ -291,7 +291,7 @@ SymmetricEigen EigenOfSymmetric(const MatrixXd& matrix, const Stop& stop,
     const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(matrix);
     return {solver.eigenvalues(), solver.eigenvectors()};
   }
-  // What that solver does, with questions in between and on several threads.
+  // Computes the same as the solver, with checks of `stop` and several threads.
   SymmetricEigen result;
   MatrixXd a = matrix.triangularView<Eigen::Lower>();
   double scale = a.cwiseAbs().maxCoeff();

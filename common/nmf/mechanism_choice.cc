@@ -57,7 +57,7 @@ MechanismChoice ChooseMechanism(const ChoiceFacts& facts) {
   if (!(facts.users >= 1 && facts.features >= 1 && facts.mu_squared > 0))
     return Moments("nothing else follows from the numbers given");
   const double rows = std::min<double>(facts.features, kMostMomentRows);
-  // As PredictMoments has it.
+  // Edge of the noise, as in PredictMoments.
   const double edge =
       2 * std::sqrt(rows) / (facts.users * std::sqrt(facts.mu_squared));
   MechanismChoice choice;

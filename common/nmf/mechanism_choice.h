@@ -14,11 +14,11 @@ struct ChoiceFacts {
   double features = 0;    // D >= 1
   double rank = 0;        // K >= 1
   double mu_squared = 0;  // of the whole run, > 0
-  // What rounds of A and B alone know of.
+  // Requested features that only rounds of A and B support.
   bool has_outliers = false, has_rounds = false, has_public_start = false;
-  // What one plain release of moments alone can be: that of stored sums, which
-  // have no people; a sum of several data sets' or several curators' releases;
-  // a request that names its rows.
+  // Cases in which only one plain release of moments is possible: stored sums,
+  // which have no people; a sum of several data sets' or several curators'
+  // releases; a request that names its rows.
   bool holds_sums = false, is_summed = false, names_rows = false;
   bool has_order = false;   // of features, declared
   bool has_priors = false;  // public knowledge

@@ -56,18 +56,18 @@ Eigen::MatrixXd EstimateByDirection(const Eigen::MatrixXd& y,
                                     const Eigen::VectorXd& start,
                                     double stddev);
 
-// As EstimateBySpectrum where features have a declared order, from its `count`
-// smoothest patterns U (M x count). U'YU has noise of the same law, and its
-// edge is lower, 2 s sqrt(count): directions show that are below that of Y. The
-// rest is regressed on the declared distance as well, and what P does not
-// explain is shrunk in U alone.
+// Estimates as EstimateBySpectrum does, for features with a declared order,
+// from the order's `count` smoothest patterns U (M x count). U'YU has noise of
+// the same law and a lower edge, 2 s sqrt(count): directions below the edge of
+// Y show. The rest is regressed on the declared distance as well, and what P
+// does not explain is shrunk in U only.
 Eigen::MatrixXd EstimateByOrder(const Eigen::MatrixXd& y,
                                 const FeatureNearness& nearness,
                                 Eigen::Index count, double stddev,
                                 const Stop& stop = {});
 
-// What Y says beyond a base B that is known without it (M x M, symmetric): two
-// estimates of G - B.
+// Two estimates of G - B from Y, for a base B (M x M, symmetric) that is known
+// without Y.
 struct BesideBase {
   Eigen::MatrixXd within, beside;  // M x M, symmetric
 };

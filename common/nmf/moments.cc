@@ -126,7 +126,7 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
   const MatrixXd gram = normal.gram(among, among);
   const MatrixXd c = normal.c(among, Eigen::all);
   MatrixXd shares = MatrixXd::Zero(count, 1);
-  // What priors propose is often near to what the release says.
+  // Proposals of priors are often close to the estimates from the release.
   SweepNonNegative(gram, c, count > 2 ? 20'000 : 1000, 1, &shares);
   Shares result;
   for (Eigen::Index i = 0; i < count; ++i)
@@ -196,8 +196,8 @@ MatrixXd NothingKnown(const DenoisedMoments& moments, Eigen::Index rows) {
   return g;
 }
 
-// Of the rank-1 estimate that foretells better, at the scale at which it does;
-// empty if neither does.
+// Direction of the rank-1 estimate that predicts better, at its best scale;
+// empty if neither predicts.
 VectorXd DirectionOf(const Normal& normal, const Estimates& estimates) {
   double best = 0;
   VectorXd direction;

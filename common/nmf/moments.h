@@ -36,8 +36,8 @@ class Draws;
 // matrices (under 150 MB) and takes O(M^2 (M + 1500)) a step.
 inline constexpr int kLargestMomentRows = 2048;
 
-// Where the noise is larger than the deviations of NoisedMoments say: with
-// orthonormal q_i the entry of E at (q_i, what is orthogonal to all q) has
+// Directions in which the noise is larger than the deviations of NoisedMoments:
+// with orthonormal q_i the entry of E at (q_i, what is orthogonal to all q) has
 // cross(i) times the deviation, that at (q_i, q_j) inner(i, j) times.
 struct WiderNoise {
   Eigen::MatrixXd directions;  // q: M x L, L >= 1
@@ -49,7 +49,7 @@ struct NoisedMoments {
   Eigen::MatrixXd g;           // Y: M x M, symmetric, of the mean over users
   double stddev_off = 0;       // of one entry above the diagonal, >= 0
   double stddev_diagonal = 0;  // of one entry of the diagonal, >= stddev_off
-  // What is public, on the M rows; null: nothing.
+  // Public knowledge on the M rows; null if there is none.
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
   // c_v^2, which no person's squared length exceeds.
   double largest_trace = std::numeric_limits<double>::infinity();
@@ -58,14 +58,15 @@ struct NoisedMoments {
   Eigen::VectorXd mean = {};
   // The declared order of the M rows (as many as g has); null: none.
   std::shared_ptr<const OrderOnRows> order = nullptr;
-  // Null: nowhere. Else stddev_diagonal is sqrt(2) stddev_off.
+  // Directions of larger noise; null if there are none. If set, stddev_diagonal
+  // is sqrt(2) stddev_off.
   std::shared_ptr<const WiderNoise> wider = nullptr;
 };
 
 // A fresh draw of the noise of `moments` (M x M, symmetric).
 Eigen::MatrixXd DrawNoise(const NoisedMoments& moments, Draws* draws);
 
-// What `mean` of NoisedMoments is, of a released mean (D) whose entries have
+// Returns `mean` of NoisedMoments, from a released mean (D) whose entries have
 // noise of deviation `stddev`.
 Eigen::VectorXd MeanOnRows(const Eigen::VectorXd& mean, double stddev,
                            const std::vector<int>& rows);
@@ -158,7 +159,7 @@ absl::StatusOr<Eigen::MatrixXd> FitDictionary(
     const DenoisedMoments& moments, const FitOptions& options,
     Eigen::VectorXd* explained = nullptr);
 
-// What DenoiseMoments and FitDictionary of M rows and rank K take: numbers held
+// Work of DenoiseMoments and FitDictionary for M rows and rank K: numbers held
 // at once, multiplications in all. Estimates from the shapes.
 struct FitWork {
   double entries = 0, multiplications = 0;
@@ -187,14 +188,14 @@ absl::StatusOr<Eigen::MatrixXd> DictionaryStandardErrors(
     const Eigen::MatrixXd& w, const FitOptions& options,
     const BootstrapOptions& bootstrap);
 
-// What is known of each column of w (M x K) from the release alone.
+// Facts about each column of w (M x K) that follow from the release only.
 struct PartFacts {
   Eigen::VectorXd explained;    // K: shares as FitDictionary gives them
   Eigen::VectorXd reliability;  // K: mean cosine to the match, [0, 1]
 };
-// As DictionaryStandardErrors: W fitted again for each of `replicates` draws of
-// the noise. A part whose reliability is below kReliablePart is to be taken for
-// noise.
+// Fits W again, as DictionaryStandardErrors does, for each of `replicates`
+// draws of the noise. A part whose reliability is below kReliablePart is to be
+// taken for noise.
 inline constexpr double kReliablePart = 0.8;
 absl::StatusOr<PartFacts> PartFactsOf(const NoisedMoments& moments,
                                       const DenoisedMoments& denoised,
@@ -224,8 +225,8 @@ Eigen::MatrixXd LiftDictionary(const Eigen::MatrixXd& w,
 // OK, or CANCELLED "cancelled" once `stop` says so.
 absl::Status CheckNotStopped(const Stop& stop);
 
-// What public numbers alone tell of a release of moments, replace-one, columns
-// of length at most 1 (c_v = 1; edges are fractions of c_v^2).
+// Forecast of a release of moments from public numbers only, replace-one,
+// columns of length at most 1 (c_v = 1; edges are fractions of c_v^2).
 struct MomentsForecast {
   double stddev_off = 0;  // 1 / (N mu): sensitivity sqrt(2)/N, mu^2 = 1/(N s)^2
   double noise_edge = 0;  // 2 stddev_off sqrt(M), a fraction of the trace

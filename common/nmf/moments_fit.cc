@@ -27,12 +27,12 @@ constexpr int kLargestRank = 4096;
 // stays in the deviations of the features.
 constexpr Eigen::Index kMostFullRows = 256, kMostDirections = 128;
 constexpr int kMatchingSteps = 45;
-// Of the trace that public columns stand for: the rest of it is drawn all the
-// same, since W would fit what is peculiar to a few hundred people.
+// Share of the trace that public columns represent: the rest is drawn as well,
+// since W would otherwise fit what is peculiar to a few hundred people.
 constexpr double kKnownShare = 0.4;
 // Public columns below which no half of them is held out.
 constexpr Eigen::Index kFewestKnown = 40;
-// Of one start among several, and of the best of them.
+// Iterations of one start among several, and of the best start.
 constexpr int kTrialIterations = 20, kFitIterations = 200;
 constexpr int kFirstSweeps = 20, kColumnSweeps = 3, kDictionarySweeps = 6;
 

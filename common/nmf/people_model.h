@@ -15,7 +15,7 @@
 
 namespace dpnmf {
 
-// What the data set declares of a person's column.
+// Bound on a person's column, as the data set declares it.
 struct ColumnBound {
   // Every column has length 1 (l2); else at most `length`.
   bool is_unit = false;

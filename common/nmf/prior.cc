@@ -67,7 +67,7 @@ MatrixXf SomeColumns(const MatrixXd& columns) {
   return some;
 }
 
-// Nothing if the columns are zero.
+// Adds a proposal from the columns; adds nothing if they are zero.
 void ProposeColumns(MatrixXf columns, PriorMoments* proposed) {
   const double length = columns.norm();
   if (!(length > 0)) return;

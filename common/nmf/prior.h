@@ -27,15 +27,15 @@ struct Prior {
 };
 
 inline constexpr std::size_t kMostPriors = 16;
-// Of more columns so many are used, at even distances: j n / kMostPriorColumns,
-// rounded down.
+// Limit of columns used of one prior. If a prior has more, those at even
+// distances are used: j n / kMostPriorColumns, rounded down.
 inline constexpr Eigen::Index kMostPriorColumns = 3000;
 
 // INVALID_ARGUMENT "prior-shape-invalid" (not M rows, no entries, not
 // symmetric), "prior-not-finite", "prior-negative", "prior-too-many".
 absl::Status CheckPriors(const std::vector<Prior>& priors, Eigen::Index rows);
 
-// Of priors on D features, what they have on `rows` (in [0, D), M of them).
+// Restricts priors on D features to `rows` (in [0, D), M of them).
 std::vector<Prior> PriorsOnRows(const std::vector<Prior>& priors,
                                 const std::vector<int>& rows);
 

@@ -76,8 +76,8 @@ MatrixXd UsagesOf(const PublicPeople& people, const MatrixXd& w,
   return h;
 }
 
-// Of the people n with n % 2 == half (2: all): sum h h' and, for every feature,
-// sum x h (K x D).
+// Sums over the people n with n % 2 == half (2: all): h h' and, for every
+// feature, x h (K x D).
 struct UsageSums {
   MatrixXd a, b;
   double count = 0;
@@ -110,7 +110,7 @@ MatrixXd RidgeRows(const UsageSums& sums, double ridge, const VectorXd& fill,
   return rows;
 }
 
-// What these rows leave of the features of the people of `sums`, less a
+// Squares that these rows leave of the features of the people of `sums`, less a
 // constant.
 double LeftBy(const MatrixXd& rows, const UsageSums& sums) {
   return Product(sums.a, rows).cwiseProduct(rows).sum() -

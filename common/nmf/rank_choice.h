@@ -28,7 +28,7 @@ struct RankFacts {
   // of one half foretells; its noise is taken out in the mean. At most about 1,
   // may be negative.
   double held_out = 0;
-  // Of held_out, over the seeds.
+  // Standard error of held_out, over the seeds.
   double held_out_error = 0;
   // Share of the halves' estimates that their own models explain: [0, 1].
   double explained = 0;

@@ -1,4 +1,4 @@
-// What the analyst sends with a round.
+// Input that the analyst sends with a round.
 #ifndef DPNMF_COMMON_NMF_ROUND_INPUT_H_
 #define DPNMF_COMMON_NMF_ROUND_INPUT_H_
 

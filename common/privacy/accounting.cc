@@ -111,10 +111,11 @@ double LogComplement(double x, double mu) {
          x * x / 2 - kHalfLogTwoPi;
 }
 
-// What must not be positive if delta(x) <= delta: a difference of logarithms,
-// of delta itself below 1/2 and of 1 - delta above, where that is the number
-// that has the digits. Decreases in x. The margin bounds its error: 444
-// positive terms of a sum, and logarithms of the size of x^2 and `target`.
+// Excess of delta(x) over delta: if not positive, then delta(x) <= delta. A
+// difference of logarithms: of delta if delta is below 1/2, of 1 - delta
+// otherwise, since 1 - delta then has the digits. Decreases in x. The margin
+// bounds the error: 444 positive terms of a sum, and logarithms of the size of
+// x^2 and `target`.
 class GaussianExcess {
  public:
   GaussianExcess(double mu, double delta)
@@ -127,10 +128,12 @@ class GaussianExcess {
     return margin + (upper_half_ ? target_ - LogComplement(x, mu_)
                                  : LogDelta(x, mu_) - target_);
   }
-  // Where delta(x) is surely too large: 1 - delta(x) <= 2 Phi(x), which is
-  // below 0.32 at -1 and below every 1 - delta that a double can hold at -9.
+  // Point at which delta(x) is surely too large: 1 - delta(x) <= 2 Phi(x),
+  // which is below 0.32 at -1 and below every 1 - delta that a double can hold
+  // at -9.
   double Low() const { return std::max(-mu_ / 2, upper_half_ ? -9.0 : -1.0); }
-  // Where it is surely small enough: delta(x) <= Phi(-x) <= exp(-x^2/2) / 2.
+  // Point at which delta(x) is surely small enough: delta(x) <= Phi(-x), which
+  // is at most exp(-x^2/2) / 2.
   double High() const { return upper_half_ ? 0.5 : std::sqrt(-2 * target_); }
 
  private:
@@ -291,7 +294,7 @@ double CostNear(Conversion conversion, double epsilon, double delta,
   double last_x = x, last_y = 0;
   for (int step = 0; step < 16; ++step) {
     const double y = excess(x);
-    // Nothing is known of a cost that delta alone covers.
+    // Gives up at a cost that delta covers without any epsilon.
     if (!std::isfinite(y)) return 0;
     if (step > 0 && x != last_x) slope = (y - last_y) / (x - last_x);
     if (!(slope > 0.1 && slope < 10)) return 0;
@@ -319,7 +322,7 @@ absl::StatusOr<MuSquared> LargestCost(Conversion conversion, double epsilon,
     return Epsilon(conversion, MuSquared::FromUnits(units), delta).value() <=
            epsilon;
   };
-  // Where `rdp` has the answer, and the others have more:
+  // Cost for which `rdp` gives epsilon; the other conversions allow more:
   // sqrt(rho) = sqrt(l + epsilon) - sqrt(l).
   const double l = -std::log(delta);
   const double root = epsilon / (std::sqrt(l + epsilon) + std::sqrt(l));

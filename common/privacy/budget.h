@@ -1,4 +1,4 @@
-// What a budget has spent and what it still allows, in the two epsilons that
+// Amounts that a budget has spent and still allows, in the two epsilons that
 // every program shows.
 //
 //   spent        epsilon(charged), rounded up. A reading of the ledger. The
@@ -25,8 +25,8 @@
 
 namespace dpnmf {
 
-// Of a population, or of one identity on it. charged + reserved <= cap in a
-// sound ledger.
+// Budget of a population, or of one identity on it. charged + reserved <= cap
+// in a sound ledger.
 struct Budget {
   MuSquared cap;
   MuSquared charged = {};   // of all appended charges

@@ -39,7 +39,7 @@ class MuSquared {
   // checked.
   double ToDoubleUp() const;
 
-  // Nothing if the result leaves [0, 2^60).
+  // Returns no value if the result leaves [0, 2^60).
   static std::optional<MuSquared> Add(MuSquared a, MuSquared b);
   static std::optional<MuSquared> Subtract(MuSquared a, MuSquared b);
   static std::optional<MuSquared> Multiply(MuSquared a, std::uint32_t count);

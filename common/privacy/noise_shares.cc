@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::uint64_t kLargestShareSteps = std::uint64_t{1} << 50;
 
-// As PlanRun has it: the smallest deviation on the diagonal that is at least
-// sqrt(2) times the other.
+// Deviation on the diagonal, as PlanRun computes it: the smallest that is at
+// least sqrt(2) times the other; 0 if the part is not symmetric.
 std::uint64_t DiagonalOf(const PartPlan& part) {
   return part.symmetric ? CeilRoot(2 * SquareOf(part.stddev_steps)) : 0;
 }

@@ -22,7 +22,7 @@ namespace dpnmf {
 // A share is at least so many steps: the rounding of h shares is then uniform
 // but for h 10^-273 (docs/federation.md, "Theorem").
 inline constexpr std::uint64_t kLeastShareSteps = 8;
-// Of honest, members and copies.
+// Largest number of honest curators, of members and of copies.
 inline constexpr std::uint32_t kMostShares = 64;
 
 // Who else draws what a round draws. {1, 1}: one curator, no other.
@@ -40,10 +40,10 @@ struct NoiseShares {
 absl::StatusOr<std::vector<PartPlan>> PricedParts(std::vector<PartPlan> parts,
                                                   NoiseShares shares);
 
-// What each curator draws, from the plan of one curator with everything: the
-// smallest sigma_i, at least kLeastShareSteps; costs by PricedParts.
-// INVALID_ARGUMENT "noise-out-of-range" if that is above 2^50 steps; INTERNAL
-// "plan-invalid" if a count is out of range.
+// Returns the plan of one curator's draws, from the plan of one curator with
+// everything: the smallest sigma_i, at least kLeastShareSteps; costs by
+// PricedParts. INVALID_ARGUMENT "noise-out-of-range" if a deviation is above
+// 2^50 steps; INTERNAL "plan-invalid" if a count is out of range.
 absl::StatusOr<RunPlan> ShareOfPlan(RunPlan plan, Adjacency adjacency,
                                     NoiseShares shares);
 

@@ -36,7 +36,8 @@ absl::Status CheckPartitions(const PeoplePartitions& partitions);
 
 // "by=id names=jan,feb": the canonical text; empty if there are none.
 std::string TextOf(const PeoplePartitions& partitions);
-// Nothing unless they are well formed and TextOf of the result is `text`.
+// Returns no value unless the partitions are well formed and their TextOf is
+// `text`.
 std::optional<PeoplePartitions> ParsePartitions(std::string_view text);
 
 }  // namespace dpnmf

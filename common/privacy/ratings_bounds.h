@@ -1,6 +1,6 @@
-// What one person may add to the releases of `ratings`: real bounds for those
-// who read a release, and the integers on a lattice that the plan, the price
-// and the gate share (docs/privacy.md, "Ratings").
+// Bounds on what one person may add to the releases of `ratings`: real bounds
+// for those who read a release, and the integers on a lattice that the plan,
+// the price and the gate share (docs/privacy.md, "Ratings").
 //
 // Symbols: R = high - low; tau = R / 2; t = rating - own mean, clipped to
 // [-T, T]; w = 1 / sqrt(number of own ratings); Q = floor(c^2 4^bits) for a
@@ -41,9 +41,9 @@ struct RatingsBounds {
 };
 RatingsBounds RatingsBoundsOf(const RatingScale& scale, Adjacency adjacency);
 
-// What clipping to [-T, T] and cutting to length leave of column 1 of `items`,
-// if a rating is normal about its person's mean with variance `within` > 0:
-// factors of an effect (part, in (0, 1]) and the variance of a rating
+// Effect of clipping to [-T, T] and cutting to length on column 1 of `items`,
+// if a rating is normal about its person's mean with variance `within` > 0: the
+// factor of an effect (part, in (0, 1]) and the variance of a rating
 // afterwards. Nothing is lost under one_rating.
 struct ClippedRatings {
   double part = 1;
@@ -56,13 +56,14 @@ ClippedRatings ClippedOf(const RatingsBounds& bounds, Adjacency adjacency,
 // and |(h_1 ... h_r)| <= 1, in units of the prior; |.|^2 <= c_h^2 = 5/4.
 inline constexpr double kProfileConstant = 0.5;
 inline constexpr double kProfileLength = 1;
-// Of `co-ratings`: a request weighs its rows with whole numbers up to this, and
-// damps what lies along the weights by so many of these parts of it.
+// Limits of a request for `co-ratings`: rows have whole weights up to
+// kMostRowWeight, and damping along the weights is in steps of 1 /
+// kDampingParts.
 inline constexpr std::uint32_t kMostRowWeight = 255, kDampingParts = 64;
 // c_P of `profiles`: 1 + sqrt(q), q the run's `rank`.
 double ProfileMomentBound(std::uint32_t rank);
 
-// Of the cost of a release: the part `mean` of `items`, `A` of `corrections`.
+// Shares of the cost of a release: `mean` of `items`, `A` of `corrections`.
 inline constexpr double kShareOfOwnMeans = 0.04;
 inline constexpr double kShareOfProfileMoment = 0.05;
 

@@ -201,7 +201,7 @@ absl::Status SetCosts(MuSquared whole, const RunParameters& parameters,
                  "please report this.");
 }
 
-// As import declares them (curator/data/description.h).
+// Checks that import may declare these classes (curator/data/description.h).
 bool AreClasses(const ClassFacts& classes) {
   return classes.names.size() >= 2 && classes.names.size() <= kMostClasses &&
          (classes.sizes.empty() ||

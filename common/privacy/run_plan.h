@@ -1,4 +1,4 @@
-// What a run draws and costs: from the request and public facts alone.
+// Plan of a run (draws and costs), from the request and public facts only.
 //
 // Both parties call PlanRun and get the same plan: the curator to charge and to
 // draw, the analyst to show a price before anything is spent.
@@ -27,7 +27,7 @@ struct RatingScale {
   friend bool operator==(const RatingScale&, const RatingScale&) = default;
 };
 
-// Of data sets with classes: each person has one of these labels.
+// Classes of a data set: each person has one of these labels.
 struct ClassFacts {
   std::vector<std::string> names;  // different
   // Sizes of the classes where the labels were declared public; else empty.
@@ -58,7 +58,7 @@ struct DatasetFacts {
   double column_bound = 1;                   // c_v
   std::uint32_t max_rank = 0;
   std::uint32_t max_rounds = 0;
-  // Of data sets of ratings: what is missing is not 0.
+  // Scale of a data set of ratings: what is missing is not 0.
   std::optional<RatingScale> ratings = std::nullopt;
   std::optional<ClassFacts> classes = std::nullopt;  // of declared classes
   std::optional<EntryRange> range = std::nullopt;    // where one is declared
@@ -73,7 +73,7 @@ struct DatasetFacts {
 // where the result does not fit. `bits` may be negative, |bits| <= 1000.
 std::uint64_t NormBoundSteps(double bound, int bits);
 std::uint64_t LargestEntrySteps(double bound, int bits);
-// What one user may add to the objective, in steps of 4^-bits:
+// Largest amount that one user may add to the objective, in steps of 4^-bits:
 // floor(NormBoundSteps / 2) <= c^2 / 2.
 std::uint64_t LargestLossSteps(double bound, int bits);
 
@@ -138,7 +138,7 @@ struct PartPlan {
 
 // Rounds of one kind, one after another.
 struct StagePlan {
-  // What each publishes, by name:
+  // Name of the release of each round:
   //   mean        S_v = sum of v, D x 1
   //   moments     S_G = sum of v v' on M rows, symmetric
   //   statistics  S_A and S_B for a dictionary W

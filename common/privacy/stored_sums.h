@@ -15,14 +15,14 @@ namespace dpnmf {
 // Public: declared, or a function of what is declared.
 struct StoredSums {
   int bits = 0;  // q_u of the lattice that the sums are on
-  // Of the second moment: features from 0, ascending, fewer than D and at most
-  // kMaxMomentRows. Empty: all features.
+  // Rows of the second moment: features counted from 0, ascending, fewer than D
+  // and at most kMaxMomentRows. If empty, all features.
   std::vector<std::uint32_t> rows = {};
 
   friend bool operator==(const StoredSums&, const StoredSums&) = default;
 };
 
-// Whether the rows are as StoredSums says.
+// Checks that the rows are as StoredSums requires.
 bool AreRowsOfSums(std::span<const std::uint32_t> rows, std::uint64_t features);
 
 // M, and the length of the sums: D of the mean, then the upper triangle.

@@ -29,8 +29,8 @@ struct Spikes {
 Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev, Eigen::Index most,
                 const Stop& stop = {});
 
-// What was released is T C T for T = I - (1 - kept) p p', up to a factor that
-// all entries share.
+// Released T C T with T = I - (1 - kept) p p', up to a factor that all entries
+// share.
 struct NoisedCoRatings {
   Eigen::MatrixXd c;  // M x M
   double stddev = 0;  // of an entry above the diagonal

@@ -21,7 +21,7 @@ double Mu(const RunParameters& parameters) {
   return cost.ok() ? std::sqrt(cost->ToDoubleUp()) : 1;
 }
 
-// What mu sees: how far above the noise a sum of N people may rise.
+// Height above the noise that a sum of N people may reach at this mu.
 double Signal(const DatasetFacts& facts, double mu) {
   const double relation =
       facts.adjacency == Adjacency::kAddRemoveOne ? std::sqrt(2.0) : 1;

@@ -7,7 +7,7 @@
 
 namespace dpnmf {
 
-// What is known of D items. c_i: the item's count (a sum of weights w over its
+// Evidence about D items. c_i: the item's count (a sum of weights w over its
 // ratings), b_i: its effect, in units of ratings.
 //   counts_i = c_i + N(0, counts_stddev^2)
 //   sums_i   = b_i c_i + N(0, sums_stddev^2 + sampling c_i)

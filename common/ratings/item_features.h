@@ -1,4 +1,4 @@
-// What declared features of items become for the model. Public.
+// Columns that the model makes of declared features of items. Public.
 #ifndef DPNMF_COMMON_RATINGS_ITEM_FEATURES_H_
 #define DPNMF_COMMON_RATINGS_ITEM_FEATURES_H_
 

@@ -1,5 +1,5 @@
-// What a run of `ratings` learns about items. A function of released values and
-// public facts alone: it may be published.
+// Model of the items that a run of `ratings` learns. The model is a
+// function of released values and public facts only, so it may be published.
 #ifndef DPNMF_COMMON_RATINGS_ITEM_MODEL_H_
 #define DPNMF_COMMON_RATINGS_ITEM_MODEL_H_
 

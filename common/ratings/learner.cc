@@ -36,7 +36,7 @@ constexpr Index kMostTaste = 16, kMostFactors = 6;
 // Deviation of a rating about the person's mean before anything is known, in
 // quarters of the range, and how uncertain its square is.
 constexpr double kSpreadUncertainty = 0.25;
-// Of the variance about a person's mean at least this part is never foretold.
+// Least share of the variance about a person's mean that is never predicted.
 constexpr double kLeastResidual = 0.3;
 constexpr double kSampling = 0.8;
 // Items of `residuals` for each person and quarter of the range squared, over
@@ -50,12 +50,12 @@ constexpr Index kMostProducts = 12, kMostProductItems = 2048,
                 kLeastItemsOfProduct = 5;
 // Noise adds to what loadings seem to foretell: of a loading this part is kept.
 constexpr double kKeptLoading = 0.9;
-// Of the numbers of people's ratings n: E(n) / E(sqrt(n))^2, of a usual spread.
+// Usual E(n) / E(sqrt(n))^2 of the numbers n of people's ratings.
 constexpr double kSpreadOfNumbers = 1.25;
 // Co-ratings are damped by this at most, and so little that the first direction
 // stays above the edge of the noise by this factor: it tells of counts as well.
 constexpr double kMostDamping = 0.75, kAboveNoise = 2;
-// Of |m|^2 at most this part is taken to lie along the counts.
+// Cap on the share of |m|^2 attributed to the direction of the counts.
 constexpr double kMostAlong = 0.8;
 
 Index FeatureColumns(std::uint32_t declared) {
@@ -80,7 +80,7 @@ double MiddleOfRange(const DatasetFacts& facts) {
 
 // ------------------------------------------------------------------ memory
 
-// What is known between releases. loadings in units of ratings.
+// Knowledge between releases. loadings in units of ratings.
 struct Learnt {
   double own_means = 0;      // sum of (own mean - middle)
   double within = 0;         // variance of a rating about its person's mean
@@ -182,7 +182,7 @@ double RootOfRatings(const RatingsFacts& facts, const Learnt& learnt) {
                                                           : mean;
 }
 
-// Of an item's ratings with the weight w of the later releases.
+// Counts of the items' ratings with the weight w of the later releases.
 VectorXd WeightedCounts(const RatingsFacts& facts, const Learnt& learnt) {
   if (facts.dataset.adjacency != Adjacency::kOneRating) return learnt.counts();
   return learnt.counts() / RootOfRatings(facts, learnt);
@@ -193,7 +193,8 @@ double WeightedVariance(const VectorXd& values, const VectorXd& weights) {
   return weights.dot((values.array() - mean).square().matrix()) / weights.sum();
 }
 
-// What of a person's spread neither items nor profile foretell.
+// Standard deviation of a person's ratings that items and profile cannot
+// predict.
 double ResidualStddev(const RatingsFacts& facts, const Learnt& learnt) {
   const double n = std::pow(RootOfRatings(facts, learnt), 2);
   const double within = learnt.within * std::min(2.0, n / std::max(n - 1, 1.0));
@@ -249,9 +250,9 @@ std::vector<Index> MostCounted(const VectorXd& counts, Index most) {
   return rows;
 }
 
-// What features do together: products of two columns, of which one is in the
-// first block of features, turned to at most kMostProducts leading directions
-// over the most counted items. D x k.
+// Products of two columns of features, of which one is in the first block of
+// features, turned to at most kMostProducts leading directions over the most
+// counted items. D x k.
 MatrixXd FeatureProducts(const RatingsFacts& facts, const VectorXd& counts) {
   const std::vector<MatrixXd> blocks = BlocksOf(facts);
   const MatrixXd all = SideBySide(blocks, counts.size());
@@ -374,9 +375,9 @@ double Stddev(const PartPlan& part) {
   return std::ldexp(double(part.stddev_steps), part.step_exponent);
 }
 
-// Of `residuals`: fewer than planned where noise is strong. A hidden factor's
-// eigenvalue in S grows with N and falls with M, and the noise's edge grows
-// with sqrt(M). From public numbers and the plan.
+// Rows of `residuals`: fewer than planned where noise is strong. A hidden
+// factor's eigenvalue in S grows with N and falls with M, and the noise's edge
+// grows with sqrt(M). From public numbers and the plan.
 std::vector<Index> ResidualRows(const RatingsFacts& facts,
                                 const Learnt& learnt) {
   double rows = double(facts.parameters.moment_rows);
@@ -390,11 +391,11 @@ std::vector<Index> ResidualRows(const RatingsFacts& facts,
   return MostCounted(learnt.counts(), Index(rows));
 }
 
-// What `co-ratings` are asked with. Ratings m of whoever they are lie along the
-// counts c of the items, the more so the more they are. Damped by g along c
-// (docs/privacy.md, theorem 13), C's first eigenvalue changes by (1 - g)^2 / d
-// and all others by 1 / d, d = 1 - (2g - g^2) f with f the part of |m|^2 along
-// c.
+// Request for `co-ratings`. Ratings m of any person lie along the counts c of
+// the items, the more so the more ratings there are. Damping by g along c
+// (docs/privacy.md, theorem 13) multiplies C's first eigenvalue by
+// (1 - g)^2 / d and all others by 1 / d, d = 1 - (2g - g^2) f with f the part
+// of |m|^2 along c.
 struct CoRatingsRequest {
   std::vector<Index> rows;
   VectorXd weights = {};  // M whole numbers; empty: no damping
@@ -483,9 +484,9 @@ absl::Status CheckNotStopped(const RatingsFacts& facts) {
                  "The fit was stopped.");
 }
 
-// What clipping leaves of column 1 of `items`. Of an effect its square root:
+// Effect of clipping on column 1 of `items`, with the square root of `part`:
 // people's own solves take up what is common to all effects, and the whole
-// makes corrections worse (measured).
+// `part` makes corrections worse (measured).
 ClippedRatings SeenOf(const RatingsFacts& facts, double within) {
   ClippedRatings seen = ClippedOf(
       RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency),

@@ -1,4 +1,4 @@
-// What the releases of a run of `ratings` teach, and what the next one asks.
+// Learner of a run of `ratings`: what its releases teach, and the next request.
 // Pure: a function of released values and public facts, the same bits on every
 // machine and for any number of threads.
 #ifndef DPNMF_COMMON_RATINGS_LEARNER_H_
@@ -32,15 +32,15 @@ struct RatingsFacts {
   // D x p: the declared public features of items as they were declared; no
   // columns if there are none.
   Eigen::MatrixXd item_features;
-  // Of RatingsModel alone (common/ratings/parts.h): requests and what is
-  // remembered are the same.
+  // Affects RatingsModel only (common/ratings/parts.h): requests and the memory
+  // are the same.
   bool non_negative = false;
-  // Where it says so, RatingsUpdate ends with CANCELLED "cancelled" and changes
-  // nothing.
+  // Asks RatingsUpdate to end with CANCELLED "cancelled" and no change of the
+  // memory.
   Stop stopped;
 };
 
-// What a run carries from release to release, by a name of the learner's
+// Memory that a run carries from release to release, by names of the learner's
 // choice.
 using RatingsMemory = std::map<std::string, Eigen::MatrixXd>;
 
@@ -50,9 +50,10 @@ absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
                                         const RatingsFacts& facts,
                                         const RatingsMemory& memory);
 
-// What the release of that round teaches. INVALID_ARGUMENT "release-malformed"
-// if the parts do not fit the plan; the memory is then unchanged. A round that
-// was lost is left out: later ones do with what there is.
+// Learns from the release of round `round`. INVALID_ARGUMENT
+// "release-malformed" if the parts do not fit the plan; the memory is then
+// unchanged. A round that was lost is left out: later rounds use the memory
+// without it.
 absl::Status RatingsUpdate(std::uint32_t round, const RatingsFacts& facts,
                            const std::vector<NoisedMatrix>& parts,
                            RatingsMemory* memory);

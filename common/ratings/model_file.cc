@@ -20,14 +20,14 @@
 namespace dpnmf {
 namespace {
 
-// Of a model of any sign, and of a non-negative one: it has a level, and older
-// programs would make other predictions of it.
+// Versions of files with a model of any sign and with a non-negative model: the
+// latter has a level, and older programs would make other predictions of it.
 constexpr std::int64_t kVersion = 1, kNonNegativeVersion = 2;
 constexpr double kLeastLevel = 1e-3, kLargestLevel = 1e3;
 constexpr std::size_t kLongestText = 1024;
 constexpr double kLargestNumber = 1e12;
-// Of loadings and base, in ranges of ratings; and the least residual_stddev is
-// one divided by it. One person's solve stays finite.
+// Largest loadings and base, in ranges of ratings; the least residual_stddev is
+// the range divided by kLargestShare. One person's solve stays finite.
 constexpr double kLargestShare = 1e6;
 
 // The numbers of an item, in the order of a file.

@@ -46,13 +46,13 @@ struct NamedItemModel {
       names;  // D names for people; empty if there are none
 };
 
-// Whether a model can be used: shapes that fit, 1 <= D <= kMostModelItems,
+// Checks that a model can be used: shapes that fit, 1 <= D <= kMostModelItems,
 // 1 <= q, k <= kMostModelColumns; finite numbers of at most 1e12, loadings and
 // base of at most 1e6 times the range; low < high; residual_stddev at least
 // 1e-6 times the range; level 0, or from 1e-3 to 1e3 and no loading below 0;
-// standard errors, counts and popularity at least 0; ids
-// and names that are printable lines of UTF-8 of at most 1,024 bytes, ids not
-// empty and each once. INVALID_ARGUMENT "model-file-malformed".
+// standard errors, counts and popularity at least 0; ids and names that are
+// printable lines of UTF-8 of at most 1,024 bytes, ids not empty and each once.
+// INVALID_ARGUMENT "model-file-malformed".
 absl::Status CheckItemModel(const NamedItemModel& model);
 
 // The numbers of a model by the names that they have in a file: "base", ...

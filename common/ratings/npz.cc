@@ -57,8 +57,8 @@ void Append32(std::string* bytes, std::uint32_t value) {
   Append16(bytes, value >> 16);
 }
 
-// What follows the signature in a local header, and after the version in a
-// central one.
+// Appends the fields that follow the signature in a local header and the
+// version in a central header.
 void AppendCommon(std::string* bytes, std::uint32_t crc, std::uint32_t size,
                   const std::string& file) {
   Append16(bytes, 20);  // version needed
@@ -83,7 +83,7 @@ std::uint32_t At32(std::string_view bytes, std::size_t at) {
   return At16(bytes, at) | At16(bytes, at + 2) << 16;
 }
 
-// Where the last record begins: the only one whose comment ends the file.
+// Finds the last record: the only one whose comment ends the file.
 absl::StatusOr<std::size_t> FindEnd(std::string_view bytes) {
   const std::size_t most = std::min(bytes.size(), kEndSize + kLongestComment);
   for (std::size_t back = kEndSize; back <= most; ++back) {

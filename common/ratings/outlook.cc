@@ -8,7 +8,7 @@
 namespace dpnmf {
 namespace {
 
-// Of a person who stands for all: how many ratings differ between data sets is
+// Ratings of a typical person: the true number differs between data sets and is
 // private.
 constexpr double kRatingsOfAPerson = 100;
 
@@ -22,7 +22,7 @@ struct Noise {
   double rating = 0;  // in the mean rating of an item that many rated
 };
 
-// What nobody should pay for without knowing it.
+// Warns of noise that makes a run hardly worth its price; else empty.
 std::string WhatIsLost(const Noise& noise, const RatingsBounds& bounds,
                        const DatasetFacts& facts) {
   if (noise.people > static_cast<double>(facts.users)) {

@@ -1,4 +1,4 @@
-// What a run on ratings may be expected to see, from public numbers alone.
+// Outlook for a run on ratings, from public numbers only.
 #ifndef DPNMF_COMMON_RATINGS_OUTLOOK_H_
 #define DPNMF_COMMON_RATINGS_OUTLOOK_H_
 

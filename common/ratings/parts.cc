@@ -135,7 +135,7 @@ ItemModel NonNegativeModel(const ItemModel& model, const Stop& stop) {
   result.loadings.resize(loadings.rows(), 1 + w.cols());
   result.loadings.col(0).setConstant(std::sqrt(fit.bias_square));
   result.loadings.rightCols(w.cols()) = w;
-  // Of an item's variance over people what W and the bias do not have.
+  // Variance of an item over people that W and the bias do not have.
   const double lost = p.dot(loadings.rowwise().squaredNorm() -
                             result.loadings.rowwise().squaredNorm());
   result.residual_stddev = std::sqrt(

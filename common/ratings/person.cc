@@ -20,8 +20,8 @@ using Eigen::VectorXd;
 
 namespace {
 
-// An item is liked above this part of the range; the scale of the logistic that
-// is nearest to the normal distribution.
+// Threshold of a liked rating, a part of the range; the scale of the logistic
+// that is nearest to the normal distribution.
 constexpr double kLikedPart = 0.55, kLogistic = 1.702;
 // Draws of items that stand for all in the next one's probability; steps of
 // Newton.

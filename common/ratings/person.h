@@ -52,8 +52,8 @@ struct Prediction {
 Prediction Predict(const ItemModel& model, const Profile& profile,
                    std::int32_t item);
 
-// The numbers of a model that lists read for every person: made once for it.
-// Takes as much memory as the model again.
+// Data of a model that lists read for every person: made once for a model.
+// Takes as much memory as the model.
 struct RankingBasis {
   Eigen::MatrixXd stand_ins;   // rows x k: of items that stand for all
   Eigen::VectorXd weights;     // rows: at least 0, they sum to 1
@@ -63,7 +63,7 @@ struct RankingBasis {
 };
 RankingBasis RankingBasisOf(const ItemModel& model);
 
-// SolveProfile of the model in less time; the same bits.
+// Returns SolveProfile of the model, in less time; the same bits.
 Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
                      std::span<const std::int32_t> items,
                      std::span<const double> ratings);

@@ -23,8 +23,9 @@ constexpr double kLeastMultiplier = 0.1, kLeastVariance = 0.02;
 constexpr int kFactorSteps = 15, kCorrectionSteps = 12;
 constexpr Index kMostCorrected = 8'192;
 
-// What shrinks values with noise of that variance, if they are normal about 0
-// with the variance that they show beyond it and its standard error.
+// Factor that shrinks values with noise of this variance, if they are normal
+// about 0 with the variance that they show beyond the noise and its standard
+// error.
 double Shrinkage(const VectorXd& values, double noise) {
   const double count = double(values.size());
   if (!(noise > 0) || values.size() == 0) return 1;

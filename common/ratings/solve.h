@@ -13,8 +13,8 @@ namespace dpnmf {
 Eigen::MatrixXd SolvePositive(const Eigen::MatrixXd& matrix,
                               const Eigen::MatrixXd& right);
 Eigen::MatrixXd InverseOfPositive(const Eigen::MatrixXd& matrix);
-// As SolvePositive; nothing if the matrix is not positive definite in double
-// precision or the solution overflows.
+// Solves as SolvePositive; no value if the matrix is not positive definite in
+// double precision or the solution overflows.
 std::optional<Eigen::MatrixXd> TrySolvePositive(const Eigen::MatrixXd& matrix,
                                                 const Eigen::MatrixXd& right);
 

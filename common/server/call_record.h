@@ -1,5 +1,5 @@
-// What is written down of one call: a scope for its trace, an entry in the
-// audit log, a count among the metrics.
+// Records of one call: a scope for its trace, an entry in the audit log, a
+// count among the metrics.
 #ifndef DPNMF_COMMON_SERVER_CALL_RECORD_H_
 #define DPNMF_COMMON_SERVER_CALL_RECORD_H_
 

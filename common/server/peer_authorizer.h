@@ -21,7 +21,7 @@ class AuthMetadataProcessor;
 
 namespace dpnmf {
 
-// Whether a peer of these identities is on the allow-list.
+// Checks that a peer with these identities is on the allow-list.
 using Admit = std::function<absl::Status(const std::vector<std::string>&)>;
 
 // For grpc::ServerCredentials::SetAuthMetadataProcessor. Refusals are

@@ -69,7 +69,7 @@ absl::StatusOr<Quota::Lease> Quota::Enter(const std::string& identity) {
 void Quota::Leave(const std::string& identity) {
   MutexLock lock(&mutex_);
   --uses_.at(identity).calls;
-  // What has nothing open and its full share again is as good as unknown.
+  // Forgets identities with no open calls and a refilled bucket.
   const auto now = clock_();
   std::erase_if(uses_, [&](const auto& entry) {
     return entry.second.calls == 0 &&

@@ -1,5 +1,5 @@
-// What one identity may take of a server at once: open calls, and messages a
-// second. A call holds a thread and its buffers, so this bounds both.
+// Limits on one identity's use of a server at once: open calls, and messages a
+// second. A call holds a thread and its buffers, so the limits bound both.
 #ifndef DPNMF_COMMON_SERVER_QUOTA_H_
 #define DPNMF_COMMON_SERVER_QUOTA_H_
 

@@ -51,7 +51,7 @@ class RefusedCalls {
   // A call is about to end with `refusal`: unless it is the first, its record
   // is left out of the audit log.
   void Note(const absl::Status& refusal, CallRecord* record);
-  // Whether this refused call gets an entry of its own; else it is counted.
+  // Returns true if this refused call gets its own entry; else counts the call.
   bool IsFirst(const std::string& identity, const std::string& code);
   // Writes the entries of a period that has ended. Servers call it with each
   // call that they let in, so that entries do not wait for the next refusal.

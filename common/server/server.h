@@ -1,5 +1,5 @@
-// What both servers share: a gRPC server with health service, reflection and
-// keepalive, ended in order by a signal.
+// Parts common to both servers: a gRPC server with health service, reflection
+// and keepalive, ended in order by a signal.
 #ifndef DPNMF_COMMON_SERVER_SERVER_H_
 #define DPNMF_COMMON_SERVER_SERVER_H_
 

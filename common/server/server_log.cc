@@ -55,7 +55,7 @@ class JsonFormatter final : public spdlog::formatter {
   }
 };
 
-// What gRPC would write to standard error by itself.
+// Logs messages that gRPC would itself write to standard error.
 void LogOfGrpc(gpr_log_func_args* line) {
   const std::string message = line->message;
   switch (line->severity) {

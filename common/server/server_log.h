@@ -11,7 +11,7 @@ namespace dpnmf {
 
 enum class LogFormat { kText, kJson };
 
-// What --log-level of both servers takes (common/cli/program.h, `one_of`): all
+// Values of --log-level of both servers (common/cli/program.h, `one_of`): all
 // levels that entries have, and off.
 inline constexpr char kLogLevels[] = "info|warn|error|off";
 

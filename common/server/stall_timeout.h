@@ -29,7 +29,7 @@ class StallTimeout {
   void Touch();
   // The own side is at work: the peer is not to blame for the silence.
   void Pause();
-  // Whether `cancel` was called. What ends because of it sees true.
+  // Returns true once the limit has passed; set before `cancel` is called.
   bool expired();
 
  private:

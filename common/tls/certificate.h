@@ -1,5 +1,5 @@
-// What a PEM certificate says, and whether it is good: one check a function,
-// used by tls.cc (all of them, at start) and by `dpnmf doctor` (one by one).
+// Facts and checks of a PEM certificate: one check per function, used by tls.cc
+// (all of them, at start) and by `dpnmf doctor` (one by one).
 //
 // Every sentence names the file. Pure functions of files and the given time;
 // thread-safe.
@@ -71,7 +71,7 @@ absl::Status CheckKey(const X509& certificate, const std::string& key_path);
 // the key.
 absl::Status CheckKeyMode(const std::string& key_path);
 
-// Whether the certificate is for this DNS name or IP address (RFC 6125 by
+// Checks that the certificate is for this DNS name or IP address (RFC 6125 by
 // OpenSSL; a wildcard stands for one whole label; never the common name).
 bool IsForHost(const X509& certificate, const std::string& host);
 

@@ -37,7 +37,7 @@ std::string ReadIfThere(const std::string& path) {
   return ReadFile(path, kSettingsFileLimit).value_or("");
 }
 
-// What OpenSSL found, as a refusal.
+// Refusal for an error that OpenSSL found.
 absl::Status FromVerification(int error) {
   constexpr auto kKind = absl::StatusCode::kUnauthenticated;
   switch (error) {

@@ -1,5 +1,5 @@
-// Whether a peer's certificate is good at this moment: signed by the CA, within
-// its dates, for its purpose, with a name, and not revoked.
+// Checks that a peer's certificate is good at this moment: signed by the CA,
+// within its dates, for its purpose, with a name, and not revoked.
 //
 // The CA's file and the revocation list are read at every check, so that a
 // renewed file counts at once. One refusal a reason, each with a sentence that
@@ -31,7 +31,7 @@ struct X509CrlDeleter {
 };
 using X509CrlPointer = std::unique_ptr<X509_CRL, X509CrlDeleter>;
 
-// Where trust comes from.
+// Sources of trust.
 struct TrustFiles {
   std::string ca_file;   // PEM: one or more CAs
   std::string crl_file;  // PEM: a revocation list for each CA; empty: none kept

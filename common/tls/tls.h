@@ -70,7 +70,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelTls(
 // certificate (never the case behind ServerTls).
 std::vector<std::string> PeerIdentities(const grpc::ServerContextBase& context);
 
-// Whether the peer would be let in now: errors of CheckPeerCertificate
+// Checks that the peer would be let in now: errors of CheckPeerCertificate
 // (peer_check.h). The handshake checks once; a stream or a connection may live
 // longer, so ask again every round and every call.
 absl::Status CheckPeerStillValid(const grpc::ServerContextBase& context,

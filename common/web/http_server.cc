@@ -40,7 +40,7 @@ constexpr std::size_t kLargestBody = 64 * 1024;
 constexpr std::time_t kIdleSeconds = 2;
 // How soon a reader that has gone is noticed.
 constexpr std::chrono::milliseconds kLook(500);
-// Events that nobody has read; a reader that does not keep up has gone.
+// Limit of unread events: a reader that does not keep up counts as gone.
 constexpr std::size_t kMostEvents = 10'000;
 
 HttpRequest RequestOf(const httplib::Request& from) {

@@ -22,8 +22,8 @@ absl::StatusOr<MuSquared> FromProto(const v1::MuSquared& cost);
 absl::StatusOr<Budget> FromProto(const v1::OwnLimit& limit);
 // The population's.
 absl::StatusOr<Budget> FromProto(const v1::LedgerPosition& position);
-// What one run of the caller may cost: what is left of the population's budget,
-// or of the caller's own limit if that is less.
+// Returns the most that one run of the caller may cost: the rest of the
+// population's budget, or of the caller's own limit if that is less.
 absl::StatusOr<MuSquared> RoomOf(const v1::LedgerPosition& position);
 
 v1::Adjacency ToProto(Adjacency adjacency);

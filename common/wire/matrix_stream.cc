@@ -44,7 +44,7 @@ bool WriteEntries(const Entry* entries, std::uint64_t count,
   return true;
 }
 
-// Whether `chunk` continues a matrix that has `held` of `total` entries.
+// Checks that `chunk` continues a matrix that has `held` of `total` entries.
 template <typename Chunk>
 bool Continues(const Chunk& chunk, std::uint64_t held, std::uint64_t total) {
   const auto size = static_cast<std::uint64_t>(chunk.values_size());

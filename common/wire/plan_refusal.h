@@ -1,4 +1,4 @@
-// What a plan says that the start of its run would be refused for.
+// The refusal that a plan predicts for the start of its run.
 #ifndef DPNMF_COMMON_WIRE_PLAN_REFUSAL_H_
 #define DPNMF_COMMON_WIRE_PLAN_REFUSAL_H_
 

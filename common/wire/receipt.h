@@ -17,8 +17,8 @@ namespace dpnmf {
 // Puts the key's public part and its signature over all other fields.
 void Sign(const SigningKey& key, v1::Receipt* receipt);
 
-// Whether the receipt is one, and signed by the key that it names: DATA_LOSS
-// "receipt-invalid". Says nothing about whose key that is.
+// Checks that the receipt is well formed and signed by the key that it names:
+// DATA_LOSS "receipt-invalid". Does not check whose key that is.
 absl::Status CheckReceipt(const v1::Receipt& receipt);
 
 // The public key in a file (PEM, as the curator writes receipt.pub). NOT_FOUND

@@ -1,4 +1,4 @@
-// What both ends of AnalystService read from the state of a run.
+// Reading of a run's state, for both ends of AnalystService.
 #ifndef DPNMF_COMMON_WIRE_RUN_STATE_H_
 #define DPNMF_COMMON_WIRE_RUN_STATE_H_
 

@@ -14,7 +14,7 @@ Trace SendTrace(grpc::ClientContext* context);
 // The same of a trace that is named.
 Trace SendTrace(grpc::ClientContext* context, const std::string& id);
 
-// What the caller sent; ids of this side's own if it sent none or nonsense.
+// Returns the caller's ids, or new ids if it sent none or malformed ones.
 Trace ReceivedTrace(const grpc::ServerContextBase& context);
 
 }  // namespace dpnmf

@@ -52,7 +52,7 @@ bool IsFor(const v1::Receipt& receipt, const std::string& ledger_id,
     expected.set_void_since(receipt.void_since());
     expected.set_void_signature(receipt.void_signature());
   }
-  // Likewise the digest of what was released, which the ledger does not have.
+  // Takes over the digest of the release too, which the ledger does not have.
   expected.set_release_sha256(receipt.release_sha256());
   expected.set_release_signature(receipt.release_signature());
   return row.kind == RowKind::kCharge &&

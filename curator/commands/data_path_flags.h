@@ -1,4 +1,4 @@
-// Where a command of dpnmf-curator finds the ledger.
+// Flags by which a command of dpnmf-curator finds the ledger.
 #ifndef DPNMF_CURATOR_COMMANDS_DATA_PATH_FLAGS_H_
 #define DPNMF_CURATOR_COMMANDS_DATA_PATH_FLAGS_H_
 

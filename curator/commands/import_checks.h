@@ -1,6 +1,6 @@
-// What the ledger and the operator's flags say of an import: whether the data
-// may have this name, this partition and this delta, and whether their people
-// were published without privacy.
+// Checks of an import against the ledger and the operator's flags: whether the
+// data may have this name, this partition and this delta, and whether their
+// people were published without privacy.
 //
 // Thread rule: for one thread. Errors carry the codes named (docs/errors.md).
 #ifndef DPNMF_CURATOR_COMMANDS_IMPORT_CHECKS_H_
@@ -36,8 +36,8 @@ bool IsDeclared(const std::vector<LedgerRow>& rows,
 // --partition is given without the other.
 absl::Status CheckPartitionFlags(const ImportOptions& options);
 
-// What can be checked before the ledger is read: names that are not given are
-// the population's.
+// Options for the checks before the ledger is read: if no names of partitions
+// are given, the population's apply, and options of partitions are left out.
 ImportOptions WithoutPartitions(ImportOptions options);
 
 // Partitions are declared once, with the cap: later imports need not repeat

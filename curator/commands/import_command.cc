@@ -47,7 +47,7 @@ absl::Status CheckOnline(const ImportFlags& flags) {
   return AskControl(flags.import.data_dir, {{"request", "status"}}).status();
 }
 
-// As the ledger on disk has it: of a ledger that a server holds.
+// Position in the ledger on disk, for a ledger that a server holds.
 absl::StatusOr<Position> PositionOnDisk(const Ledger::Options& ledger_paths,
                                         const std::string& population) {
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, Ledger::Audit(ledger_paths));
@@ -108,7 +108,7 @@ class ImportRun {
   }
 
  private:
-  // What can be refused without the file.
+  // Makes every check that does not need the file.
   absl::Status Prepare() {
     DPNMF_ASSIGN_OR_RETURN(options_, ImportOptionsOf(flags_));
     DPNMF_RETURN_IF_ERROR(CheckPartitionFlags(options_));
@@ -166,7 +166,8 @@ class ImportRun {
       return absl::OkStatus();
     };
     if (flags_.online) {
-      // What the server does not serve stops its later reloads and its start.
+      // A data set that cannot be served stops later reloads and the next
+      // start.
       options_.check_draft = [this](const std::string& draft) {
         return CheckOnlineDraft(options_.data_dir, draft);
       };
@@ -339,7 +340,7 @@ Command AddSumsCommand() {
           "them.\nExample:\n  dpnmf-curator add-sums --name visits "
           "--population patients --input sums.txt \\\n    --users-count "
           "1000000 --epsilon 4 --delta 1e-8 --data-dir /var/lib/dpnmf",
-      // What the sums are of and what is promised; no file is read.
+      // Flags on the sums and the promise, not those on reading a matrix.
       .flags = ImportFlagsNamed(
           {"--name", "--data-dir", "--anchor-dir", "--no-anchor", "--format",
            "--input", "--users-count", "--population", "--epsilon", "--delta",
@@ -352,7 +353,8 @@ Command AddSumsCommand() {
 
 // ---- join-parts
 
-// What is promised and how entries are read was said when parts were imported.
+// Flags of join-parts: the promise and the reading of entries were declared
+// when the parts were imported.
 std::vector<Flag> JoinFlags(ImportFlags* flags) {
   std::vector<Flag> taken = ImportFlagsNamed(
       {"--name", "--data-dir", "--anchor-dir", "--no-anchor", "--online",

@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, char> kDelimiters[] = {
     {"bar", '|'},
     {"blank", kBlanks}};
 
-// What every command that makes a data set needs, in the order of MissingFlag.
+// Flags that commands which make data sets need, in the order of MissingFlag.
 constexpr std::string_view kNeeded[] = {"--name", "--data-dir", "--population",
                                         "--epsilon", "--delta"};
 
@@ -185,7 +185,7 @@ std::vector<Flag> AllImportFlags(ImportFlags* flags) {
       Flag("--users-count", &options.users_count,
            "Number of users: N0 under add_remove_one; N for ratings and "
            "triples; otherwise checked against the file"),
-      // What it promises.
+      // Flags for the promise.
       Flag("--disjoint-people-by", &options.partitions.by,
            "Name of the column of ids in the file's header. The population's "
            "people are partitioned, and no person is in two partitions: each "

@@ -49,7 +49,7 @@ struct ImportFlags {
 // a list must be of the list: the program checks it before.
 absl::StatusOr<ImportOptions> ImportOptionsOf(const ImportFlags& flags);
 
-// What the first import of a population promises.
+// Promise that the first import of a population makes.
 PopulationPolicy PolicyOf(const ImportOptions& options);
 
 // All flags; `*flags` must outlive them. None of them is required by the

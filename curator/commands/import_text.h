@@ -1,4 +1,4 @@
-// What an import prints: progress and stages on standard error, the report and
+// Output of an import: progress and stages on standard error, the report and
 // the preview on standard output.
 #ifndef DPNMF_CURATOR_COMMANDS_IMPORT_TEXT_H_
 #define DPNMF_CURATOR_COMMANDS_IMPORT_TEXT_H_

@@ -109,7 +109,7 @@ absl::StatusOr<v1::LedgerReport> ReportOf(const LedgerAudit& audit,
   return report;
 }
 
-// Nothing if the guarantee holds.
+// Returns an empty text if the guarantee holds.
 std::string VoidText(const Position& position) {
   if (!position.void_since.has_value()) return "";
   return absl::StrCat("  VOID                   since ",

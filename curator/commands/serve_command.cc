@@ -174,7 +174,7 @@ absl::StatusOr<TokenGate::Options> TokenOptionsOf(const ServeOptions& options) {
   return tokens;
 }
 
-// Null if it is off.
+// Returns null if recommendations are off.
 absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
     const ServeOptions& options, const Curator& curator) {
   const auto& recommend = options.recommend;
@@ -225,7 +225,7 @@ absl::StatusOr<std::unique_ptr<RecommendServer>> StartRecommendServer(
   return served;
 }
 
-// What the operator's programs ask while the server runs.
+// Starts to answer the operator's programs while the server runs.
 absl::StatusOr<std::unique_ptr<ControlServer>> StartControl(
     const ServeOptions& options, Curator* curator) {
   ControlHandlers handlers = OnlineImportHandlers(

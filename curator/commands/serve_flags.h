@@ -56,7 +56,7 @@ std::string AuditFileOf(const ServeOptions& options);
 // The job of --ranks, with dpnmf-ranks beside this program.
 RankJobOptions RankJobOptionsOf(const ServeOptions& options);
 
-// What the checklist is gone through for, now; no backup is named.
+// Options for going through the checklist now; no backup is named.
 CuratorDoctorOptions DoctorOptionsOf(const ServeOptions& options);
 
 // INVALID_ARGUMENT "address-malformed", "flags-conflict". Before anything is

@@ -1,4 +1,4 @@
-// What a serving curator answers to its operator's page.
+// Answers of a serving curator to its operator's page.
 #ifndef DPNMF_CURATOR_COMMANDS_STATUS_HANDLERS_H_
 #define DPNMF_CURATOR_COMMANDS_STATUS_HANDLERS_H_
 

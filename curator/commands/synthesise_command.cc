@@ -30,8 +30,8 @@
 namespace dpnmf::curator {
 namespace {
 
-// What the ledger names as the one that was charged. No certificate has it:
-// their names begin with dns: or uri:.
+// Identity that the ledger names as the charged one. No certificate has this
+// name: names in certificates begin with dns: or uri:.
 constexpr char kOperator[] = "operator";
 
 struct SynthesiseOptions : DataPaths {

@@ -32,7 +32,8 @@
 namespace dpnmf::curator {
 namespace {
 
-// As many as `dpnmf transform` makes: the objective never rises.
+// Number of sweeps, the same as in `dpnmf transform`: the objective never
+// rises.
 constexpr int kTransformSweeps = 300;
 constexpr std::uint64_t kTransformBlock = 4096;
 

@@ -55,7 +55,7 @@ inline constexpr std::int32_t kLargestRatingUnits = 1'000'000'000;  // |rating|
 inline constexpr std::uint64_t kMostRatingsOfAPerson = 1'000'000;
 inline constexpr std::uint32_t kMostItemFeatures = 1000;
 
-// What the operator declared. Public.
+// Declaration of the operator. Public.
 struct DatasetDescription {
   std::string name;            // [a-z0-9][a-z0-9._-]{0,63}
   std::string population;      // the same alphabet
@@ -84,8 +84,8 @@ struct DatasetDescription {
   // empty: they may be in any.
   PeoplePartitions partitions = {};
   std::string partition = {};
-  // Of a data set in a partition: who is in it, as the ledger has it beside the
-  // partition (DigestOfPeople, curator/import/people.h). Private.
+  // Digest of the people of a data set in a partition, as the ledger has it
+  // beside the partition (DigestOfPeople, curator/import/people.h). Private.
   Digest people = {};
 };
 
@@ -147,9 +147,9 @@ class Dataset {
   static absl::StatusOr<std::unique_ptr<Dataset>> FromSparse(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> indices, std::vector<float> values);
-  // Of ratings, by person as FromSparse: the description must have a scale, and
-  // every rating lies in it. A person may have none, and at most
-  // kMostRatingsOfAPerson.
+  // Makes a data set of ratings, by person as FromSparse: the description must
+  // have a scale, and every rating lies in it. A person may have none, and at
+  // most kMostRatingsOfAPerson.
   static absl::StatusOr<std::unique_ptr<Dataset>> FromRatings(
       DatasetDescription description, std::vector<std::int64_t> indptr,
       std::vector<std::int32_t> items, std::vector<std::int32_t> units);
@@ -162,7 +162,7 @@ class Dataset {
   std::uint64_t features() const { return description_.features; }
   // Columns really held; private under add_remove_one.
   std::uint64_t private_user_count() const { return user_count_; }
-  // Of the whole data set, if this is a share or in parts.
+  // Columns of the whole data set, also if this is a share or is in parts.
   std::uint64_t private_whole_count() const { return whole_count_; }
   // The columns lie in parts, maybe on several machines: only shares have any.
   bool in_parts() const { return !parts_.columns.empty(); }
@@ -172,12 +172,12 @@ class Dataset {
   // Of a sparse data set in parts: the nonzeros of all columns.
   std::uint64_t private_part_nonzeros() const { return parts_.nonzeros; }
   bool sparse() const { return description_.sparse; }
-  // Of data sets without columns: S_v and S_G (people_sums.h); else empty.
+  // S_v and S_G of data sets without columns (people_sums.h); else empty.
   std::span<const std::int64_t> stored_sums() const { return stored_sums_; }
 
   // Dense only. D values.
   std::span<const float> DenseColumn(std::uint64_t user) const;
-  // Of each column the index of its class; empty without classes.
+  // Index of the class of each column; empty without classes.
   std::span<const std::int32_t> labels() const { return labels_; }
   // Sparse only.
   SparseColumn SparseColumnOf(std::uint64_t user) const;

@@ -21,8 +21,8 @@ std::optional<Normalisation> NormalisationOfName(std::string_view name);
 // [a-z0-9][a-z0-9._-]{0,63}
 bool IsName(std::string_view text);
 
-// What the operator declares, shape aside. INVALID_ARGUMENT "name-malformed",
-// "population-malformed", "epsilon-out-of-range" ((0, 1000]),
+// Checks the operator's declaration, except the shape. INVALID_ARGUMENT
+// "name-malformed", "population-malformed", "epsilon-out-of-range" ((0, 1000]),
 // "delta-out-of-range" ((0, 1)), "column-bound-out-of-range" (1 under l2, else
 // [kLeastColumnBound, kLargestColumnBound]; of ratings: none, 1),
 // "rating-range-out-of-range", "adjacency-mismatch" (one_rating is for

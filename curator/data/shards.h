@@ -43,8 +43,8 @@ std::string PartsDirectory(const std::string& data_dir,
 std::string PartName(std::uint64_t first, std::uint64_t columns);
 
 std::string ShardsJson(const Shards& shards);
-// Of the data set in that directory; without columns if its arrays are not in
-// shards. DATA_LOSS "dataset-damaged".
+// Reads the shards of the data set in that directory; no columns if its arrays
+// are not in shards. DATA_LOSS "dataset-damaged".
 absl::StatusOr<Shards> ReadShards(const std::string& directory);
 
 }  // namespace dpnmf::curator

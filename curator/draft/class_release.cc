@@ -26,7 +26,7 @@ absl::Status Damaged(const std::string& problem) {
                               "synthesise`, which costs nothing."));
 }
 
-// Of 2^-data_bits; more than any lattice has.
+// Cap on the size of data_bits in a file; above that of any lattice.
 constexpr int kMostBits = 1'000;
 
 std::uint64_t WholeNumber(const Json& json, const char* key) {

@@ -36,8 +36,8 @@ struct Draft {
   DraftKind kind = DraftKind::kDistorted;
   std::string method;                 // "svd", "aux-nmf", ...
   nlohmann::ordered_json parameters;  // an object: the method's own
-  // What AttackReport says of this table (curator/lab/attack/attack.h); null:
-  // the table was not attacked. Of a synthetic table: an uncharged statistic.
+  // AttackReport of this table (curator/lab/attack/attack.h); null if the table
+  // was not attacked. For a synthetic table: an uncharged statistic.
   nlohmann::ordered_json attacks;
   // Upper end of the 95 % interval of the largest share of linked people, over
   // all linkage attacks, in [0, 1]; not set without `attacks`.
@@ -45,7 +45,7 @@ struct Draft {
   // The people of the original; not set: they are not known, and the draft
   // cannot be published.
   std::optional<PeopleFingerprints> people;
-  // Of a synthetic table, else null: the charge that paid, as `dpnmf-curator
+  // Charge that paid for a synthetic table, else null: as `dpnmf-curator
   // synthesise` wrote it into its release file. An object of
   //   "ledger"       the ledger's id
   //   "sequence"     number of the charge's row, an integer

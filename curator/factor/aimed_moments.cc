@@ -29,7 +29,7 @@ double WithoutSpecks(double entry) {
   return std::fabs(entry) < kLeastAimEntry ? 0 : entry;
 }
 
-// What every block of users reads.
+// Inputs that every block of users reads.
 struct Aim {
   const Dataset& data;
   LatticeBounds bounds;

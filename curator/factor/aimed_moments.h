@@ -19,8 +19,7 @@
 
 namespace dpnmf::curator {
 
-// What a request names. Nothing of it is trusted: whatever it is, the gate
-// holds.
+// Values of a request. None of them is trusted: the gate holds for any values.
 struct AimRequest {
   // U: D x L, any sign. Entries below 2^-40 in size are read as 0, so that no
   // subnormal number makes the time that a person takes depend on the data.

@@ -43,7 +43,7 @@ void CentreColumn(const ClassBounds& bounds, double steps_per_unit,
   }
 }
 
-// Whether the integers keep both bounds. Nothing before it is trusted.
+// Returns whether the integers keep both bounds. No earlier step is trusted.
 bool PassesGate(const ClassBounds& bounds, std::span<const std::int64_t> k) {
   const auto most = static_cast<std::int64_t>(bounds.largest_entry);
   Uint128 norm = 0;

@@ -67,7 +67,7 @@ void AddColumn(const Dataset& data, const LatticeBounds& bounds,
   }
 }
 
-// What every block of users reads.
+// Inputs that every block of users reads.
 struct Selection {
   const Dataset& data;
   LatticeBounds bounds;

@@ -23,7 +23,7 @@ constexpr double kScaleMargin = 1 - 0x1p-30;
 // further one, since the rounding of a factor matters more on a coarse lattice.
 constexpr double kMomentMargin = 0x1p-16;
 constexpr int kMomentAttempts = 4;
-// Of a factor's entries: products of 1,025 pairs stay below 2^61.
+// Cap on a factor's entries: products of 1,025 pairs stay below 2^61.
 constexpr double kLargestFactorEntry = 0x1p25;
 constexpr std::int64_t kLargestMomentEntry = std::int64_t{1} << 50;
 

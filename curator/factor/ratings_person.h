@@ -104,8 +104,8 @@ ItemShare ItemShareOf(const RatedItems& ratings, const RatingScale& scale,
 // floor(sqrt(x)).
 std::int64_t RootDown(std::uint64_t x);
 
-// What a person adds to `co-ratings`: l l' for l = k m - b p, |l|^2 <= norm in
-// integers. All zero: nothing.
+// Share of a person in `co-ratings`: l l' for l = k m - b p, |l|^2 <= norm in
+// integers. If k and b are 0, the person adds nothing.
 struct CoRatingShare {
   std::int64_t k = 0;
   std::int64_t b = 0;
@@ -117,8 +117,8 @@ class CoRatingGate {
 
   // False: b is 0 for everybody.
   bool damps() const { return part_ > 0; }
-  // Of a person with n > 0 ratings among the rows, whose weights add up to
-  // `along`, that is m.p.
+  // Share of a person with n > 0 ratings among the rows; the weights of the
+  // rated rows add up to `along`, which is m.p.
   CoRatingShare ShareOf(std::uint64_t n, std::uint64_t along) const;
 
  private:

@@ -28,7 +28,7 @@ std::uint64_t BlockUsers(const Execution& execution) {
              : kBlockUsers;
 }
 
-// What every release keeps for a thread; a share takes at most D of each.
+// Buffers that every release keeps per thread; a share takes at most D of each.
 struct Worker {
   Worker(std::uint64_t features, const PackedModel* model,
          std::initializer_list<std::size_t> entries)
@@ -196,8 +196,8 @@ absl::StatusOr<Sums> ComputeCoRatings(const Dataset& data,
   const std::uint64_t norm = NormBoundSteps(1, bits);
   const CoRatingGate gate(damping, norm);
   const std::size_t size = gate.damps() ? rows.size() : 0;
-  // Of l l' with l = k m - b p: k^2 m m', k b m, b^2. Each of these may leave
-  // 64 bits; what they make together does not, and is exact modulo 2^64.
+  // Parts of l l' with l = k m - b p: k^2 m m', k b m, b^2. Each part may leave
+  // 64 bits; their combination does not, and is exact modulo 2^64.
   DPNMF_ASSIGN_OR_RETURN(
       std::vector<Sums> sums,
       SumOverPeople(

@@ -54,7 +54,7 @@ struct Damping {
   std::vector<std::uint32_t> weights;  // at most kMostRowWeight; empty: none
   std::uint32_t part = 0;              // at most kDampingParts
 };
-// Of a request that was found good: w (M x 1) and one number; none without w.
+// Damping of a valid request: w (M x 1) and one number; none without w.
 Damping DampingOf(const RoundInput& input);
 
 // Sum of z z' with z = T m / |T m| and m the person's ratings among the named

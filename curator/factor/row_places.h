@@ -9,8 +9,8 @@
 
 namespace dpnmf::curator {
 
-// Where each of the D rows stands among the named ones, which lie below D, or
-// -1.
+// Index of each of the D rows in `rows`, or -1 if `rows` does not have the row.
+// All entries of `rows` are below D.
 inline std::vector<std::int32_t> PlacesOf(std::span<const std::uint32_t> rows,
                                           std::uint64_t features) {
   std::vector<std::int32_t> places(features, -1);

@@ -39,7 +39,7 @@ class LongRows {
   std::vector<std::vector<std::int32_t>> levels_;
 };
 
-// What the H step reads of every block.
+// Inputs of the H step that are the same for every block.
 struct SparseStep {
   const Dataset& data;
   const PackedDictionary& w;  // with rows()
@@ -69,7 +69,7 @@ class SparseBlock {
     std::size_t first = 0, count = 0;  // if kept
   };
   std::vector<Support> users_;
-  // Of all kept supports, then of one piece.
+  // Entries of all kept supports, then those of one piece.
   UnsetVector<std::int32_t> rows_;
   UnsetVector<double> v_, u_;
   std::size_t room_ = 0;  // for kept supports

@@ -27,7 +27,7 @@ constexpr int kLargestBlock = 256;
 constexpr std::int64_t kBlockBytes = 512 * 1024;
 static_assert(kBlockUnit % kStripUsers == 0);
 
-// What every block reads.
+// Inputs that every block reads.
 struct Round {
   const Dataset& data;
   const StatisticsRequest& request;
@@ -47,7 +47,7 @@ struct Round {
   }
 };
 
-// What a round adds up.
+// Kinds of sums that a round adds up.
 enum class Sums { kProducts, kLosses };
 
 // Buffers of one thread, made before the first block: none grows later, so that
@@ -55,9 +55,8 @@ enum class Sums { kProducts, kLosses };
 struct Worker {
   BlockBuffers block;
   AlignedVector<double> k;  // strips x K: gated integers
-  // Of one user of sparse data: the gated integers of l without zeros, and
-  // (with outliers) their rows. Of dense data, l is in the block's u (strips x
-  // D).
+  // Gated integers of l of one user of sparse data, without zeros, and (with
+  // outliers) their rows. For dense data, l is in the block's u (strips x D).
   AlignedVector<double> column_l;
   std::vector<std::int32_t> column_rows;
   SparseBlock sparse;

@@ -118,7 +118,7 @@ absl::StatusOr<std::int64_t> ComputeObjective(const Dataset& data,
                                               StatisticsRequest request,
                                               const Execution& execution);
 
-// What one user adds, for tests: the gated integers k (K) and l (D).
+// Contribution of one user, for tests: the gated integers k (K) and l (D).
 struct UserContribution {
   std::vector<std::int64_t> k;
   std::vector<std::int64_t> l;

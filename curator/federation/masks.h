@@ -59,8 +59,8 @@ class ExchangeKey {
   ExchangeKey& operator=(const ExchangeKey&) = delete;
 
   const ExchangePublicKey& public_key() const { return public_key_; }
-  // Nothing if the other key is no point of large order: the secret would be
-  // all zeros, whoever holds the private keys.
+  // Returns nullopt if the other key is not a point of large order: the secret
+  // would be all zeros, whoever holds the private keys.
   std::optional<Secret> SharedWith(const ExchangePublicKey& other) const;
 
  private:

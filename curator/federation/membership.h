@@ -50,7 +50,7 @@ class Membership {
 
   // The facts that plans follow from, with this curator's population.
   DatasetFacts Facts(const std::string& population) const;
-  // What this curator draws in a run, from PlanRun's plan; the price is that of
+  // Draws of this curator in a run, from PlanRun's plan; the price is that of
   // at most t colluders. Errors of ShareOfPlan.
   absl::StatusOr<RunPlan> ShareOf(RunPlan plan) const;
   // mu^2 of a round of the stage if all other curators collude.

@@ -27,12 +27,12 @@ class RoundKeys {
                                            const std::string& run_id,
                                            std::uint32_t round,
                                            const Digest& request);
-  // Null if none is held for this very round and request.
+  // Returns null if no key is held for exactly this round and request.
   std::shared_ptr<const ExchangeKey> Find(const std::string& identity,
                                           const std::string& run_id,
                                           std::uint32_t round,
                                           const Digest& request) const;
-  // Of a round that is charged, or of a run that is closed.
+  // Drops the key of a round that is charged, or of a run that is closed.
   void Forget(const std::string& identity, const std::string& run_id);
 
  private:

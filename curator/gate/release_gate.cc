@@ -23,7 +23,7 @@ std::uint64_t EntriesOf(const PartPlan& part) {
   return EntryCount(part.rows, part.columns, part.symmetric);
 }
 
-// As many entries in each part as the plan says.
+// Checks that each part has as many entries as the plan says.
 absl::Status MatchSums(const std::vector<PartPlan>& parts,
                        const RoundSums& sums) {
   if (parts.empty() || parts.size() != sums.parts.size())

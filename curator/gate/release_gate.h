@@ -70,8 +70,8 @@ struct RoundRequest {
   NoiseShares shares = {};
 };
 
-// What stands for a round that was charged, and the request that it was charged
-// for.
+// Release of a round that was charged, and the hash of the request that it was
+// charged for.
 struct RequestedRound {
   Digest request_hash{};
   Released<ReleasedRound> released;
@@ -86,8 +86,8 @@ class ReleaseGate {
   static absl::StatusOr<std::unique_ptr<ReleaseGate>> Create(
       Ledger* ledger, const std::string& store_directory, int threads);
 
-  // What was released before for this very request: its bytes, or lost, or
-  // nothing if the round has not been charged. Errors as Ledger::FindCharge;
+  // Returns the earlier release for exactly this request: its bytes, or lost,
+  // or nullopt if the round has not been charged. Errors as Ledger::FindCharge;
   // DATA_LOSS "release-damaged" counts as lost.
   absl::StatusOr<std::optional<Released<ReleasedRound>>> Find(
       const RoundRequest& request);

@@ -27,7 +27,7 @@ std::string PeopleFileOf(const std::string& directory) {
   return directory + "/people.bin";
 }
 
-// What the flags of the import said of the data set itself.
+// Sets the options that the flags of the import gave for the data set itself.
 void TakeFlags(const DatasetDescription& description, ImportOptions* options) {
   TakeDeclaration(description, options);
   options->partitions = description.partitions;

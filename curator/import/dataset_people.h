@@ -14,10 +14,10 @@
 
 namespace dpnmf::curator {
 
-// Of the data set in that directory. NOT_FOUND "people-missing" (it was
-// imported by an earlier version; the sentence says what to do), DATA_LOSS
-// "people-damaged", also if they are not who the data set was put into its
-// partition with; errors of ReadDescription.
+// Reads the people of the data set in that directory. NOT_FOUND
+// "people-missing" (an earlier version imported the data set; the sentence says
+// what to do), DATA_LOSS "people-damaged", also if they are not the people with
+// whom the data set was put into its partition; errors of ReadDescription.
 absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory);
 
 // `of`: the fingerprint of the whole data set. UNAVAILABLE "storage-failed".

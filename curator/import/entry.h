@@ -36,7 +36,7 @@ std::optional<EntryProblem> ParseNumber(std::string_view text,
 // the nearest double, of the same side of 0. Nothing if it is no number.
 std::optional<double> ParseNumber(std::string_view text);
 
-// Whether the text is a number at all, finite or not.
+// Returns whether the text is a number, finite or not.
 bool IsNumber(std::string_view text);
 
 // A number of any sign, as ParseEntry rounds it; NaN if it is none, or larger

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<double>> LoadFeatureWeights(
 // "storage-failed".
 absl::Status WriteFeatureWeights(const std::string& directory,
                                  std::span<const double> weights);
-// Nothing if the description has no weights. DATA_LOSS "dataset-damaged".
+// Returns no weights if the description has none. DATA_LOSS "dataset-damaged".
 absl::StatusOr<std::vector<double>> ReadFeatureWeights(
     const std::string& directory, const DatasetDescription& description);
 

@@ -28,7 +28,7 @@ std::string FieldText(std::string_view line, std::string_view field);
 // one, else kBlanks.
 char GuessSeparator(std::string_view line);
 
-// Nothing but blanks; nothing but blanks and tabs under kBlanks.
+// Returns whether the line has only blanks (under kBlanks: blanks and tabs).
 bool IsBlank(std::string_view line, char separator);
 
 }  // namespace dpnmf::curator

@@ -68,7 +68,7 @@ void CanonicalColumn(const LoadedRatings& ratings, std::uint64_t user,
   }
 }
 
-// Of a column without entries.
+// Digest of a column without entries.
 Digest DigestOfZeros(const FingerprintKey& key) {
   return HmacSha256(std::as_bytes(std::span(key)), {});
 }
@@ -91,7 +91,7 @@ PersonFingerprint RowOf(const LoadedRatings& ratings, std::uint64_t user,
   const auto begin = static_cast<std::size_t>(ratings.indptr[user]);
   const auto count = static_cast<std::size_t>(ratings.indptr[user + 1]) - begin;
   const auto units = std::span(ratings.units).subspan(begin, count);
-  // As a row of numbers, where a rating of 0 cannot be seen.
+  // Ratings with a 0 among them are hashed as a row of numbers, without the 0.
   if (std::find(units.begin(), units.end(), 0) == units.end())
     return FirstHalf(column);
   std::vector<float> values;

@@ -18,8 +18,8 @@ namespace dpnmf::curator {
 
 using FingerprintKey = std::array<std::uint8_t, 32>;
 
-// Of one person: HMAC-SHA-256 under the operator's key, cut to 128 bits. All
-// bytes 0: none.
+// Fingerprint of one person: HMAC-SHA-256 under the operator's key, cut to 128
+// bits. If all bytes are 0, there is none.
 using PersonFingerprint = std::array<std::uint8_t, 16>;
 
 // The operator's key DATA_DIR/fingerprint.key; drawn from OpenSSL and stored

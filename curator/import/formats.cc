@@ -61,7 +61,7 @@ std::string_view FirstLine(std::string_view beginning) {
   return beginning.substr(0, beginning.find_first_of("\r\n"));
 }
 
-// Null if no first bytes say what it is.
+// Returns null if the first bytes do not tell the format.
 const InputFormat* FormatOfSignature(std::string_view beginning) {
   for (const InputFormat* format : InputFormats().rows()) {
     if (!format->signature.empty() &&

@@ -16,9 +16,9 @@ namespace dpnmf::curator {
 struct InputFormat {
   std::string_view name;   // of --format-in
   std::string_view title;  // of help texts
-  // What a file's name ends with, in lower case and without .gz; empty: none.
+  // End of a file's name, in lower case and without .gz; empty: none.
   std::string_view extension = "";
-  // What a file begins with, in upper or lower case; empty: nothing certain.
+  // First bytes of a file, in upper or lower case; empty: nothing certain.
   std::string_view signature = "";
   // A file has entries of named items, not rows and columns: items and the
   // number of people must be declared.

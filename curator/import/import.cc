@@ -101,8 +101,8 @@ absl::Status CheckLabelsOf(const ImportOptions& options,
     if (other.population != options.population || !other.classes.has_value() ||
         LabelsArePublic(*other.classes) == options.labels_public)
       continue;
-    // Where nothing was released a mistaken declaration can be taken back.
-    // Sizes that were public may have been read.
+    // A mistaken declaration can be taken back if nothing was released. Sizes
+    // that were public may have been read.
     if (one.removed && !LabelsArePublic(*other.classes) &&
         !MayBeReleased(options, other.population))
       continue;
@@ -125,7 +125,7 @@ absl::Status ImportRunning() {
                  "again when it has ended.");
 }
 
-// What --input takes and --ratings does not.
+// Refuses flags that go with --input and not with --ratings.
 absl::Status CheckNotMixed(const ImportOptions& options) {
   const std::pair<bool, const char*> given[] = {
       {!options.input.empty(), "--input"},

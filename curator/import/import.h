@@ -23,11 +23,11 @@ namespace dpnmf::curator {
 // Users that can be declared: keeps sums of users far from overflow.
 inline constexpr std::uint64_t kLargestUsersCount = std::uint64_t{1} << 40;
 
-// What an import would take, for the operator's terminal only.
+// Data that an import would take, for the operator's terminal only.
 struct ImportPreview {
   DatasetDescription description;
   std::uint64_t people = 0;  // columns
-  // Of the first people: the entries of the first features; NaN: no rating.
+  // Entries of the first features of the first people; NaN: no rating.
   std::vector<std::vector<float>> first;
 };
 
@@ -50,7 +50,7 @@ struct ImportOptions {
   std::string item_features_file;  // empty: none
   std::optional<RatingScale> rating_range;
   bool drop_unlisted = false;
-  // As in RatingsOptions.
+  // Receives refused lines, as in RatingsOptions.
   std::function<void(const absl::Status&)> refused;
 
   // Not read for triples, needed for all else.
@@ -114,7 +114,7 @@ struct ImportOptions {
   // people.
   bool accept_equal_rows = false;
 
-  // As in LoadOptions.
+  // Receives notes on probable mistakes, as in LoadOptions.
   std::function<void(const std::string& sentence)> note;
   // Called with the directory that holds the data set as it would be published,
   // a sibling of the data sets, before before_publish. What it refuses leaves
@@ -141,7 +141,7 @@ struct ImportOptions {
   std::function<bool()> interrupted;
 };
 
-// What is being done ("reading", "checking", "writing") and how far it is.
+// Takes the stage ("reading", "checking", "writing") and how far it is.
 using ImportProgress = std::function<void(
     std::string_view stage, std::uint64_t done, std::uint64_t total)>;
 

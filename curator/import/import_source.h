@@ -1,4 +1,4 @@
-// What an import reads and writes: a matrix, or ratings.
+// Data that an import reads and writes: a matrix, or ratings.
 #ifndef DPNMF_CURATOR_IMPORT_IMPORT_SOURCE_H_
 #define DPNMF_CURATOR_IMPORT_IMPORT_SOURCE_H_
 
@@ -29,7 +29,8 @@ class ImportSource {
   // The first entries of the first people, NaN where a rating is missing;
   // before Write.
   virtual std::vector<std::vector<float>> First() const = 0;
-  // Of the whole without labels, and of the people (PeopleCollector::AddLine).
+  // Returns the fingerprint of all data without labels, and sets `people` to
+  // the fingerprints of the people (PeopleCollector::AddLine).
   virtual Digest Fingerprint(const FingerprintKey& key,
                              PeopleFingerprints* people) const = 0;
   // The same of a matrix; *columns gets the HMAC of each column, sorted

@@ -15,7 +15,7 @@ inline constexpr char kDraftPrefix[] = ".import-";
 // The lock of imports, in the directory of the data sets.
 inline constexpr char kImportLock[] = ".lock";
 
-// What the options declare, shape aside.
+// Description that the options declare, without the shape.
 DatasetDescription DeclarationOf(const ImportOptions& options);
 
 // The reverse, as far as data sets and parts declare the same: population,
@@ -29,8 +29,8 @@ absl::Status CheckNameIsFree(const ImportOptions& options);
 // CANCELLED "cancelled" once options.interrupted says so.
 absl::Status CheckNotInterrupted(const ImportOptions& options);
 
-// What imports that were killed left unnamed, of data sets and of parts of any
-// name. The import lock must be held: nobody writes them.
+// Removes drafts that killed imports left, of data sets and of parts of any
+// name. The import lock must be held, so that no import is writing a draft.
 void RemoveDrafts(const std::string& data_dir);
 
 }  // namespace dpnmf::curator

@@ -40,7 +40,7 @@ class InputFile {
   absl::StatusOr<std::unique_ptr<InputFile>> OpenMember(
       const ZipMember& member) const;
 
-  // Whether the file begins like gzip. After Peek.
+  // Returns whether the file begins like gzip. After Peek.
   bool IsCompressed() const;
   // Bytes that the file can have at most when it is not compressed. After Peek.
   std::uint64_t LargestContent() const;

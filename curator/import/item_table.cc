@@ -81,7 +81,7 @@ class ItemTableReader {
     return std::move(table_);
   }
 
-  // Of each item of the table.
+  // Line number of each item of the table.
   const std::vector<std::uint64_t>& lines() const { return lines_; }
 
  private:

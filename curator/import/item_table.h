@@ -33,7 +33,7 @@ struct ItemTable {
 // in order. Errors as LoadItemTable.
 absl::StatusOr<std::vector<std::string>> LoadIds(const std::string& path,
                                                  std::string_view what);
-// What LoadIds refuses of an id; `place` comes before its number, from 1.
+// Checks the ids as LoadIds does; `place` comes before an id's number, from 1.
 absl::StatusOr<std::vector<std::string>> CheckedIds(
     const std::string& place, std::vector<std::string> ids,
     std::string_view what);

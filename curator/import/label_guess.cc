@@ -28,7 +28,8 @@ bool IsUsualHeader(std::string_view header) {
   return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
 }
 
-// Whether the column's entries are integers, no two of them alike.
+// Returns whether the column's entries are integers, no two of them equal
+// (entries from kLargestCount on are not compared).
 bool AreDistinctIntegers(const std::vector<float>& values, std::size_t width,
                          std::size_t column) {
   std::unordered_set<float> seen;

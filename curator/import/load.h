@@ -38,7 +38,7 @@ using MatrixFormat = const InputFormat*;
 std::optional<MatrixFormat> MatrixFormatOfName(std::string_view name);
 // All of these, as --format-in takes them: "auto|csv|...".
 std::string FormatNames();
-// What can be read, for help texts: "CSV, TSV ... and ...".
+// Titles of all formats, for help texts: "CSV, TSV ... and ...".
 std::string FormatTitles();
 
 // The numbers of whole lines, one a person. A file may be imported twice, or be
@@ -64,7 +64,7 @@ struct LoadedMatrix {
   // Names of the first people, as the file has them; empty if it has none.
   // Private.
   std::vector<std::string> ids;
-  // Of each user the index of the declared class; empty without classes.
+  // Index of the declared class of each user; empty without classes.
   std::vector<std::int32_t> labels;
   // Private.
   LinesOfPeople lines;

@@ -161,7 +161,7 @@ std::string NameOfPart(const PartRange& range) {
   return PartName(range.first, range.columns);
 }
 
-// ---- What parts must have in common
+// ---- Facts that parts must have in common
 
 PartJson DeclaredIn(const DatasetDescription& description) {
   PartJson json = PartJson::parse(ToJson({.description = description}));
@@ -191,7 +191,7 @@ absl::Status PartsDiffer(const std::string& problem) {
   return Refusal(absl::StatusCode::kInvalidArgument, "parts-differ", problem);
 }
 
-// What files say and options do not.
+// Copies the facts that files state and options do not.
 void CopyShape(const DatasetDescription& from, DatasetDescription* to) {
   to->features = from.features;
   to->sparse = from.sparse;
@@ -442,7 +442,7 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
         ReadFile(draft.path() + "/features.txt", kOwnFileLimit));
   }
   DPNMF_RETURN_IF_ERROR(CheckNotInterrupted(options));
-  // Of an import that was killed before it wrote the record.
+  // Removes the data of an import that was killed before it wrote the record.
   DPNMF_RETURN_IF_ERROR(RemoveTreeDurably(imported.directory));
   DPNMF_RETURN_IF_ERROR(draft.Publish(imported.directory));
   DPNMF_RETURN_IF_ERROR(ReplaceDurably(imported.record, RecordBytes(record)));

@@ -46,8 +46,8 @@ struct ImportedPart {
 absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
                                         const ImportProgress& progress = {});
 
-// What the parts of the data set declare, as options for Import with
-// join_parts: data_dir and name must be set, the rest of what was declared is
+// Adds what the parts of the data set declare to options for Import with
+// join_parts: data_dir and name must be set, the rest of the declaration is
 // added. FAILED_PRECONDITION "parts-missing" if there is no record; DATA_LOSS
 // "part-damaged".
 absl::Status TakeDeclarationOfParts(ImportOptions* options);

@@ -21,7 +21,7 @@ constexpr std::string_view kDigits = "0123456789";
 // 10^99 is no id. Zeros are written out up to here.
 constexpr std::size_t kMostExponentDigits = 2;
 
-// Of "12e3" "12000"; of anything else the text itself.
+// Returns "12000" for "12e3", other text unchanged.
 std::string WithoutExponent(std::string_view text) {
   const std::size_t at = text.find('e');
   if (at == 0 || at == std::string_view::npos || at + 1 == text.size() ||
@@ -35,9 +35,9 @@ std::string WithoutExponent(std::string_view text) {
   return std::string(text.substr(0, at)) + std::string(zeros, '0');
 }
 
-// As programs print large numbers, maybe after rounding them: 1e+05,
-// 1.23457E+11 and, with a decimal comma, 1,23457E+11. An id of letters and
-// digits, as 12e4, has neither point nor plus.
+// Returns whether the id looks like a large number as programs print it, maybe
+// after rounding: 1e+05, 1.23457E+11 and, with a decimal comma, 1,23457E+11. An
+// id of letters and digits, as 12e4, has neither point nor plus.
 bool MayBeRounded(std::string_view id) {
   std::string text(absl::StripAsciiWhitespace(View(id)));
   std::replace(text.begin(), text.end(), ',', '.');
@@ -49,7 +49,7 @@ bool MayBeRounded(std::string_view id) {
   return read.ptr == end && read.ec != std::errc::invalid_argument;
 }
 
-// Of "7", "007", "7.0" and "7.": "7"; of anything else the text itself.
+// Returns "7" for "7", "007", "7.0" and "7.", other text unchanged.
 std::string_view WholeNumberOf(std::string_view text) {
   const std::size_t end = text.find_first_not_of(kDigits);
   if (end == 0 || text.empty()) return text;
@@ -103,7 +103,7 @@ std::uint64_t FewestPeople(const DatasetDescription& description,
              : description.users;
 }
 
-// Of the people of an import and those of a data set in another partition.
+// Compares the people of an import with a data set in another partition.
 // `fewest`: the number of people in the smaller of both.
 absl::Status CheckApart(const ImportOptions& options,
                         const SharedPeople& shared,

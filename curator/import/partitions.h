@@ -1,4 +1,4 @@
-// Whether people may be imported into a partition of their population
+// Checks whether people may be imported into a partition of their population
 // (docs/growing.md): nobody may be in two.
 //
 // People are recognised by keyed fingerprints of their ids. The same person
@@ -32,7 +32,7 @@ std::string CanonicalId(std::string_view id);
 absl::StatusOr<std::vector<std::string>> MoreFormsOf(
     const std::vector<std::string>& ids);
 
-// What the flags say of partitions. INVALID_ARGUMENT "partitions-malformed",
+// Checks the flags for partitions. INVALID_ARGUMENT "partitions-malformed",
 // "partition-unknown", "partition-mixed" (the data have no column of ids).
 absl::Status CheckPartitionOptions(const ImportOptions& options);
 

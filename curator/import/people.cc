@@ -48,8 +48,8 @@ PersonFingerprint Cut(const Digest& digest) {
   return fingerprint;
 }
 
-// As FingerprintOf writes a column (fingerprint.h): the column from 0 in eight
-// bytes, the bits of the float in four, entries of 0 left out.
+// Appends an entry as FingerprintOf writes a column (fingerprint.h): the column
+// from 0 in eight bytes, the bits of the float in four, entries of 0 left out.
 void AppendNonzero(std::uint64_t column, float value, std::string* text) {
   if (value == 0) return;
   AppendLittleEndian(column, 8, text);

@@ -18,7 +18,7 @@ namespace dpnmf::curator {
 
 struct PeopleFingerprints {
   Digest key_check{};  // CheckOfKey of the key that made them
-  // Of ids, which the operator declared; of rows where there is no id.
+  // Fingerprints of the ids, if the operator declared ids, and of all rows.
   std::vector<PersonFingerprint> ids;   // ascending, different
   std::vector<PersonFingerprint> rows;  // ascending, different; rows of zeros
                                         // are left out
@@ -31,8 +31,9 @@ struct PeopleFingerprints {
 // is compared must agree in this first. Says nothing about the key.
 Digest CheckOfKey(const FingerprintKey& key);
 
-// Of the numbers as the file has them, before any normalisation. The order of
-// people does not matter. A row of zeros has no fingerprint (all bytes 0).
+// Fingerprint of the numbers as the file has them, before any normalisation.
+// The order of people does not matter. A row of zeros has no fingerprint (all
+// bytes 0).
 PersonFingerprint FingerprintOfRow(std::span<const float> row,
                                    const FingerprintKey& key);
 // The same of a row whose other entries are 0; `columns` from 0, ascending.

@@ -200,8 +200,8 @@ bool MadeAlike(const PeopleSums& a, const PeopleSums& b) {
          (a.people == 0 || b.people == 0 || a.ids.empty() == b.ids.empty());
 }
 
-// Whether anybody's columns could add up to them: an entry of the mean is at
-// most m a person, and one of S_G m^2.
+// Returns whether any columns could add up to the sums: an entry of the mean is
+// at most m per person, and one of S_G m^2.
 bool InRange(const PeopleSums& sums) {
   const std::uint64_t m = LargestEntrySteps(sums.column_bound, sums.bits);
   const Uint128 mean = Uint128{sums.people} * m, products = mean * m;

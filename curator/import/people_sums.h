@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kMostSumsFeatures = 100'000'000;
 
 struct PeopleSums {
   std::uint64_t features = 0;  // D, 1 to kMostSumsFeatures
-  // Of S_G; StoredSums::rows (common/privacy/stored_sums.h).
+  // Rows of S_G; StoredSums::rows (common/privacy/stored_sums.h).
   std::vector<std::uint32_t> moment_rows = {};
   std::uint64_t people = 0;
   int bits = 0;
@@ -56,9 +56,9 @@ struct PeopleSums {
   std::vector<Digest> parts;           // ascending; a part of nobody has none
 };
 
-// Of one part: sorts its people, and notes which part this is. The same people
-// in another order are the same part; other people with the very same rows and
-// without ids are so too.
+// Seals one part: sorts its people, and notes which part this is. The same
+// people in another order are the same part, and so are other people with
+// exactly the same rows and without ids.
 void SealPart(PeopleSums* part);
 
 // The lattice of a run of `moments` on so many features of such a data set;
@@ -73,9 +73,10 @@ std::string TextOf(const PeopleSums& sums);
 // part, or an id, is in them twice.
 absl::StatusOr<PeopleSums> AddedSums(std::string_view text);
 
-// Of `options.input`, for Import with options.are_sums. INVALID_ARGUMENT
-// "sums-differ" if the sums were made for another declaration, "users-mismatch"
-// if they are not of N people; DATA_LOSS "people-damaged" if with another key.
+// Loads the sums of `options.input`, for Import with options.are_sums.
+// INVALID_ARGUMENT "sums-differ" if the sums were made for another declaration,
+// "users-mismatch" if they are not of N people; DATA_LOSS "people-damaged" if
+// they were made with another key.
 absl::StatusOr<std::unique_ptr<ImportSource>> LoadPeopleSums(
     const ImportOptions& options);
 

@@ -65,7 +65,7 @@ DecimalText ParseDecimal(std::string_view text) {
   return decimal;
 }
 
-// Of the column of a header.
+// Returns whether a header's name of a column suggests ratings.
 bool IsNameOfRatings(std::string_view text) {
   const std::string name = absl::AsciiStrToLower(View(text));
   if (name == "r") return true;
@@ -312,7 +312,7 @@ class RatingsReader {
       ++loaded_.unlisted;
       return absl::OkStatus();
     }
-    // What is refused is counted and not kept.
+    // Ratings are not kept once a line was refused: the file is refused.
     if (refused_.any()) return absl::OkStatus();
     if (log_.size() == kMostLines) {
       return input_.Refuse("input-too-large", 0,
@@ -385,7 +385,7 @@ class RatingsReader {
                          most_users_,
                          " declared; raise --users-count or remove users"));
       }
-      // What a token can name.
+      // Ids must be such that a token can name them.
       if (id.empty() || id.size() > kLongestUserId || !IsPlainText(id)) {
         return input_.Refuse(
             "input-malformed", 1,

@@ -37,7 +37,8 @@ struct RatingsOptions {
   std::optional<std::uint64_t> users_count;
   // Lines of items that were not declared are left out, not refused.
   bool drop_unlisted = false;
-  // Whether the command has a flag for that, which its refusals name.
+  // Tells whether the command has a flag for drop_unlisted; refusals name the
+  // flag.
   bool has_unlisted_flag = true;
   // Items that were not declared are appended to those that were, in the order
   // of the file: for research, where the items may come from the ratings.
@@ -57,8 +58,8 @@ struct LoadedRatings {
   std::vector<std::int64_t> indptr;
   std::vector<std::int32_t> indices;
   std::vector<std::int32_t> units;
-  // As many, if they were asked for and the file has any; the decimals of a
-  // time are cut off.
+  // Times of the ratings, if they were asked for and the file has any; the
+  // decimals of a time are cut off.
   std::vector<std::int64_t> times;
   // The ids of the first people, in the order of their first appearance in the
   // file; the rest of the columns has no rating. Private.

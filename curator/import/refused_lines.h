@@ -1,4 +1,4 @@
-// What of a file was refused, while its reader goes on to see the rest.
+// Refused lines of a file, collected while its reader goes on to see the rest.
 #ifndef DPNMF_CURATOR_IMPORT_REFUSED_LINES_H_
 #define DPNMF_CURATOR_IMPORT_REFUSED_LINES_H_
 

@@ -29,7 +29,7 @@ std::size_t LeadingNonNumbers(const Fields& fields) {
       std::find_if(fields.begin(), fields.end(), IsNumber) - fields.begin());
 }
 
-// Whether the fields are 0, 1, 2 and so on, two at least.
+// Returns whether the fields are 0, 1, 2 and so on, at least two of them.
 bool CountsFromZero(Fields::const_iterator at, Fields::const_iterator end) {
   if (end - at < 2) return false;
   for (double expected = 0; at != end; ++at, ++expected)
@@ -47,7 +47,7 @@ bool LooksLikeNumber(std::string_view name) {
   return IsNumber(bare);
 }
 
-// Of a field that should be one of several.
+// Advice on a field that should be one of several.
 std::string AdviceOnSeparator(std::string_view field) {
   const char* const name = field.find(';') != field.npos    ? "semicolon"
                            : field.find('\t') != field.npos ? "tab"
@@ -426,7 +426,7 @@ class TextMatrixReader {
     return absl::OkStatus();
   }
 
-  // Where a person's line may have more numbers than its entries.
+  // Keeps whole lines if a person's line may have more numbers than entries.
   void KeepLines() {
     if (!users_are_rows_ || entries_.size() == InFile(width_)) return;
     // Labels that were guessed from words have no number.
@@ -499,8 +499,9 @@ class TextMatrixReader {
     return AddLabel();
   }
 
-  // As declared, without the class, which the flag counts where it stands among
-  // them; an id alone declares that the fields up to it are labels.
+  // Label columns as declared, without the class, which --label-columns counts
+  // if it is among them; without this flag, --id-column declares that the
+  // fields up to the id are labels.
   std::optional<int> LabelColumns() const {
     if (options_.label_columns.has_value()) {
       const bool has_class = options_.class_column.has_value() &&
@@ -511,7 +512,8 @@ class TextMatrixReader {
     return static_cast<int>(IdIndex()) + 1;
   }
 
-  // Of the id in fields_, which lack the class. There must be an id column.
+  // Index of the id in fields_, which lack the class. There must be an id
+  // column.
   std::size_t IdIndex() const {
     const bool behind_class = options_.class_column.has_value() &&
                               *options_.class_column < *options_.id_column;
@@ -548,7 +550,7 @@ class TextMatrixReader {
     return header;
   }
 
-  // Where they are declared: one for each column of entries.
+  // Checks names from the header: one for each column of entries.
   absl::Status CheckFeatureNames() const {
     if (!options_.names_from_header) return absl::OkStatus();
     const auto refuse = [this](std::string_view problem) {

@@ -152,7 +152,7 @@ class ZipReader {
     return member;
   }
 
-  // What does not fit 32 bits stands in the extra field, in this order.
+  // Reads values that do not fit 32 bits from the extra field, in this order.
   absl::Status WidenMember(std::string_view extra, ZipMember* member) const {
     std::optional<std::string_view> wide;
     while (extra.size() >= 4) {

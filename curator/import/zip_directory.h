@@ -21,11 +21,11 @@ struct ZipMember {
   bool deflated = false;      // else stored == content
 };
 
-// Of the archive at `place`, which sentences call `path`. In the directory's
-// order. INVALID_ARGUMENT "input-malformed" unless the file
-// is such an archive, of at most 100,000 members whose directory takes at most
-// 16 MiB; encrypted members and other methods are refused. "input-unreadable"
-// if it cannot be read.
+// Reads the members of the archive at `place`, which sentences call `path`, in
+// the directory's order. INVALID_ARGUMENT "input-malformed" unless the file is
+// such an archive, of at most 100,000 members whose directory takes at most 16
+// MiB; encrypted members and other methods are refused. "input-unreadable" if
+// the file cannot be read.
 absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
     const std::string& place, const std::string& path);
 

@@ -110,8 +110,8 @@ absl::StatusOr<Table> ReadAttackTable(const std::string& path,
   return ReadTable(path, options);
 }
 
-// Of the published table: what is not said is as in the original, and 0 says
-// that there is no such field.
+// Fields of the published table: a field that is not given is as in the
+// original, and 0 says that there is no such field.
 FieldFlags PublishedFields(const AttackFlags& flags) {
   const auto choose = [](const std::string& published,
                          const std::string& original) {

@@ -284,7 +284,7 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(
       const FitOutcome fit,
       FitCompletion(loaded.input, options, &run.draws, Interrupted));
-  // What may refuse comes before anything is written.
+  // Steps that may refuse come before anything is written.
   DPNMF_ASSIGN_OR_RETURN(
       const std::vector<CompletionResult> dp,
       PrivateResults(loaded, flags.dp, &run.draws, Interrupted));

@@ -65,7 +65,7 @@ std::string TrialTitle(const Setting& setting, std::uint32_t repeat) {
                           : "");
 }
 
-// Of the summaries that differ in rounds alone, the one of least median.
+// Keeps, of the summaries that differ only in rounds, the one of least median.
 std::vector<Summary> BestOverRounds(const Evaluation& evaluation) {
   std::vector<Summary> best;
   for (const Summary& summary : Summarise(evaluation)) {

@@ -12,8 +12,9 @@
 
 namespace dpnmf::curator::lab {
 
-// What the flags point to. What both halves read (epsilon, delta, conversion,
-// rank, repeats, seed, threads, output, data-dir, public) the caller fills in.
+// Values that the flags point to. The caller fills in the values that both
+// halves read (epsilon, delta, conversion, rank, repeats, seed, threads,
+// output, data-dir, public).
 struct EvaluateRatingsFlags {
   EvaluateRatingsOptions options;
   std::string adjacency = "replace_one", by = "rating", unlisted = "refuse";

@@ -278,7 +278,7 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
   return absl::OkStatus();
 }
 
-// ---- What a release would be worth
+// ---- Utility and privacy of releases, measured without a charge
 
 absl::StatusOr<EntryRange> RangeOf(const std::string& text, bool integers) {
   EntryRange range{.integers = integers};
@@ -421,7 +421,7 @@ PublicationReport MeasureReport(const SynthesiseFlags& flags,
   return report;
 }
 
-// ---- What people that an analyst has drawn are worth
+// ---- Utility of people that an analyst has drawn
 
 // 1 over features times the mean variance of the synthetic people.
 double GammaOfSpread(const Table& table) {

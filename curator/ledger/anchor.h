@@ -36,8 +36,8 @@ std::string AnchorText(const Anchor& anchor);
 // DATA_LOSS "anchor-damaged".
 absl::StatusOr<Anchor> ParseAnchor(std::string_view text);
 
-// Nothing if there is no anchor file. DATA_LOSS "anchor-damaged", UNAVAILABLE
-// "storage-failed".
+// Returns nullopt if there is no anchor file. DATA_LOSS "anchor-damaged",
+// UNAVAILABLE "storage-failed".
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& directory);
 
 // An anchor written and synced beside the old one, waiting to take its place.

@@ -50,8 +50,8 @@ inline std::string DefaultAnchorDirectory(std::string data_dir) {
   return data_dir + ".anchor";
 }
 
-// Whether `path` is `directory` or lies in it, links followed. Neither needs to
-// exist.
+// Returns whether `path` is `directory` or lies in it, links followed. Neither
+// needs to exist.
 bool LiesIn(const std::string& path, const std::string& directory);
 
 // INVALID_ARGUMENT "anchor-directory-invalid" if the anchor is part of the data

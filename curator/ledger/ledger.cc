@@ -334,7 +334,7 @@ absl::StatusOr<std::optional<ChargedRow>> Ledger::FindCharge(
   DPNMF_ASSIGN_OR_RETURN(const std::optional<ChargedRow> made,
                          state_->Find(charge));
   if (made.has_value()) return made;
-  // What ChargeRound would refuse is refused here too, except for the cost:
+  // Refuses here too what ChargeRound would refuse, except for the cost:
   // charge.cost does not count, the check uses the least cost.
   DPNMF_ASSIGN_OR_RETURN(LedgerRow row, state_->ChargeRow(charge));
   row.cost = MuSquared::FromUnits(1);

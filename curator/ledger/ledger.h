@@ -34,7 +34,7 @@
 
 namespace dpnmf::curator {
 
-// What the operator promised for a population, fixed before the first release.
+// Promise of the operator for a population, fixed before the first release.
 struct PopulationPolicy {
   std::string population;
   Adjacency adjacency = Adjacency::kReplaceOne;
@@ -101,9 +101,8 @@ struct LedgerRow {
 // "partition".
 std::string_view NameOf(RowKind kind);
 
-// Where the people of a data set are, and who they are: a digest of keyed
-// fingerprints (DigestOfPeople, curator/import/people.h). In no partition:
-// empty, zeros.
+// Partition of a data set, and a digest of the keyed fingerprints of its people
+// (DigestOfPeople, curator/import/people.h). In no partition: empty, zeros.
 struct AssignedPartition {
   std::string partition;
   Digest people{};
@@ -118,9 +117,9 @@ struct PartitionPosition {
   MuSquared charged, reserved, left;
 };
 
-// Of a population: with partitions `charged` is the most that one of them has,
-// `left` the least, and charged + reserved + left = cap all the same. Of a data
-// set in a partition: that of its account.
+// Position of a population: with partitions `charged` is the most that any of
+// them has, `left` the least, and charged + reserved + left = cap even so. For
+// a data set in a partition: the position of its account.
 struct Position {
   MuSquared cap, charged, reserved, left;
   std::uint64_t row_count = 0;
@@ -158,7 +157,7 @@ struct LedgerAudit {
   std::map<std::pair<std::string, std::string>, AssignedPartition> partition_of;
 };
 
-// What AcceptAnchor did.
+// Result of AcceptAnchor.
 struct AcceptedAnchor {
   std::uint64_t row_count = 0;
   Digest head{};
@@ -173,8 +172,7 @@ struct RunOpening {
   std::string mechanism;
   Digest parameters_hash{};
   std::uint32_t rounds = 0;
-  // What is reserved: the cost of all rounds, which may cost unequally. Above
-  // zero.
+  // Cost to reserve: that of all rounds, which may cost unequally. Above zero.
   MuSquared cost;
   // Cap of this identity's own charges and reservations, if the operator set
   // one.

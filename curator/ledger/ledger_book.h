@@ -1,4 +1,4 @@
-// What the rows of a ledger add up to, and which row may come next.
+// Sums over the rows of a ledger, and the rules for the row that comes next.
 //
 // The one place that holds the ledger's rules. Opening, verifying and every
 // append go through Check and Add, so a row that could not have been appended
@@ -72,12 +72,13 @@ struct BookedPopulation {
 
   // The account of the data set's partition; nothing: all.
   std::optional<std::size_t> AccountOf(const std::string& dataset) const;
-  // As Ledger::PartitionOf.
+  // Partition of the data set, as Ledger::PartitionOf.
   AssignedPartition AssignedTo(const std::string& dataset) const;
 };
 
-// Of one account, or of all: then `charged` is the most of one of them, and
-// what is left of the cap is the least. No accounts: nothing is booked.
+// Budget of one account, or of all: then `charged` is the most of one of them,
+// and the amount left of the cap is the least. Without accounts nothing is
+// booked.
 Budget BudgetOf(MuSquared cap, const std::vector<BookedAccount>& accounts,
                 std::optional<std::size_t> account);
 
@@ -87,9 +88,9 @@ class LedgerBook {
   // Fills in sequence, previous_hash and hash so that `row` comes next.
   LedgerRow Chained(LedgerRow row) const;
 
-  // Whether `row` may come next: chain, form and every rule. Refusals that a
-  // caller of the ledger can meet carry its codes (ledger.h); the rest is
-  // INTERNAL "ledger-rule".
+  // Checks whether `row` may come next: chain, form and every rule. Refusals
+  // that a caller of the ledger can meet carry its codes (ledger.h); the rest
+  // is INTERNAL "ledger-rule".
   absl::Status Check(const LedgerRow& row) const;
 
   // Books a row that Check has found good.
@@ -98,7 +99,7 @@ class LedgerBook {
   std::uint64_t row_count() const { return row_count_; }
   const Digest& head() const { return head_; }
   const std::string& ledger_id() const { return ledger_id_; }
-  // Null if unknown.
+  // Returns null if unknown.
   const BookedRun* FindRun(const std::string& run_id) const;
   const BookedPopulation* FindPopulation(const std::string& name) const;
   // In order of declaration.
@@ -134,8 +135,8 @@ class LedgerBook {
   std::map<std::string, BookedRun> runs_;
 };
 
-// What was spent of a population that the book has, and what is left: of one
-// account, or of all.
+// Position of a population that the book has: spent and left, of one account or
+// of all.
 Position PositionIn(const LedgerBook& book, const BookedPopulation& population,
                     std::optional<std::size_t> account = std::nullopt);
 

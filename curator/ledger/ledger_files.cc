@@ -78,7 +78,7 @@ absl::StatusOr<Replayed> Replay(LedgerTable* table,
   return replayed;
 }
 
-// Whether the ledger is the one that the anchor knows, or its continuation.
+// Checks that the ledger is the one that the anchor knows, or its continuation.
 absl::StatusOr<AnchorState> CompareWithAnchor(
     const Ledger::Options& options, const Replayed& replayed,
     const std::optional<Anchor>& anchor) {

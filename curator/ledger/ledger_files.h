@@ -41,12 +41,12 @@ struct LedgerFiles {
 absl::Status BehindAnchor(const Ledger::Options& options, std::string_view what,
                           std::string_view advice);
 
-// Nothing: there is none, or no directory for one. DATA_LOSS
-// "ledger-behind-anchor" if it is not readable.
+// Returns nullopt if there is no anchor, or no directory for one. DATA_LOSS
+// "ledger-behind-anchor" if the anchor is not readable.
 absl::StatusOr<std::optional<Anchor>> ReadAnchorOf(
     const Ledger::Options& options);
 
-// That of the rows as they are.
+// Anchor that matches the current rows.
 Anchor AnchorOf(const LedgerBook& book);
 
 }  // namespace dpnmf::curator

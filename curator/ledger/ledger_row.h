@@ -23,7 +23,7 @@ std::optional<RowKind> RowKindOfName(std::string_view name);
 // by " partitioned " and TextOf(partitions). The population's name is another
 // field of the row.
 std::string PolicyText(const PopulationPolicy& policy);
-// Nothing unless PolicyText of the result is `text`.
+// Returns nullopt unless PolicyText of the result is `text`.
 std::optional<PopulationPolicy> ParsePolicy(const std::string& population,
                                             std::string_view text);
 

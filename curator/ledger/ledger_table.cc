@@ -32,7 +32,7 @@ struct SchemaObject {
   const char* name;
   const char* sql;
 };
-// As sqlite_schema lists them, ordered by name.
+// Objects of the schema, ordered by name as sqlite_schema lists them.
 constexpr SchemaObject kSchema[] = {
     {"ledger",
      "CREATE TABLE ledger (sequence INTEGER PRIMARY KEY NOT NULL, kind TEXT "

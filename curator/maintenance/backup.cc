@@ -53,7 +53,7 @@ absl::Status BackupDamaged(const std::string& backup, absl::string_view what) {
                               "; use another one."));
 }
 
-// The key of manifests alone: no fingerprint is made with it.
+// Key of manifests only: no fingerprint is made with it.
 Digest ManifestKey(const FingerprintKey& key) {
   constexpr std::string_view kPurpose = "dpnmf backup manifest";
   return HmacSha256(std::as_bytes(std::span(key)),
@@ -108,7 +108,7 @@ absl::Status CopyLedger(const std::string& from, const std::string& to) {
   return SyncDirectory(fs::path(to).parent_path());
 }
 
-// Tells text that a manifest can hold.
+// Returns whether a manifest can hold the text.
 bool IsUtf8(const std::string& text) {
   try {
     return !json(text).dump().empty();
@@ -132,11 +132,11 @@ bool IsUnfinished(const fs::path& path, bool is_directory) {
          path.extension() == ".partial";
 }
 
-// Files besides the ledger, in order: data sets, the parts of data sets that
-// are on this machine, releases, the people of published tables, the keys of
-// the fingerprints and the receipts (with another one analysts would take no
-// release) and the audit log; no locks and nothing unfinished. Symbolic links
-// are followed.
+// Files that are copied besides the ledger, in order: data sets, the parts of
+// data sets that are on this machine, releases, the people of published tables,
+// the keys of the fingerprints and the receipts (with another one analysts
+// would take no release), the audit log and the log of evaluations; no locks
+// and no unfinished files. Symbolic links are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;

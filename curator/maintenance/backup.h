@@ -31,7 +31,7 @@ struct BackupReport {
   bool unkeyed = false;
 };
 
-// Tells the operator about a backup whose hashes have no key.
+// Sentence for the operator of a backup whose hashes have no key.
 inline constexpr char kUnkeyedBackup[] =
     "An earlier version made the backup's manifest: its hashes have no key, so "
     "anybody who sees them can test guesses about the data.";

@@ -30,7 +30,7 @@ using absl::StrCat;
 constexpr std::int64_t kSecondsPerDay = 24 * 3600;
 constexpr double kWeakEpsilon = 10;
 
-// Whether both lie on one volume: then one accident takes both.
+// Returns whether both paths are on one volume: one accident destroys both.
 bool OnOneVolume(const std::string& one, const std::string& other) {
   struct stat a {
   }, b{};
@@ -64,7 +64,7 @@ Finding Clock(const std::vector<LedgerRow>& rows, std::int64_t now) {
                   "Set the clock (timedatectl set-ntp true).");
 }
 
-// As CheckPromises, which wants an open ledger.
+// Does the check of CheckPromiseIn, which needs an open ledger.
 absl::Status PromiseIn(const LedgerAudit& audit,
                        const DatasetDescription& dataset) {
   for (const PopulationPolicy& policy : audit.policies) {
@@ -79,7 +79,7 @@ absl::Status PromiseIn(const LedgerAudit& audit,
   return absl::NotFoundError("The ledger has no such population.");
 }
 
-// Nothing if the guarantee of its population holds.
+// Returns nullopt if the guarantee of the data set's population holds.
 std::optional<Finding> VoidGuaranteeOf(const LedgerAudit& audit,
                                        const DatasetDescription& dataset) {
   for (std::size_t i = 0; i < audit.policies.size(); ++i) {
@@ -289,7 +289,7 @@ void AddAllowList(const std::string& path, CheckList* checks) {
   }
 }
 
-// What ranks exchange has no noise.
+// Warns if ranks may be elsewhere: the sums that they exchange have no noise.
 Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
   if (!options.private_network) {
     return Good(StrCat(options.ranks,

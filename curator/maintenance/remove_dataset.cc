@@ -28,8 +28,8 @@ absl::Status DatasetUnknownHere(const std::string& name) {
                               "--data-dir."));
 }
 
-// Whether a row that names `dataset` is about a data set of the population that
-// is there.
+// Returns whether the data directory has a data set of that name and that
+// population.
 bool IsOfPopulation(const std::string& data_dir, const std::string& dataset,
                     const std::string& population) {
   if (!IsName(dataset)) return false;

@@ -42,8 +42,8 @@ absl::StatusOr<RemovedDataset> RemoveDataset(const std::string& data_dir,
 absl::StatusOr<std::vector<std::string>> RemovedWithData(
     const std::string& data_dir);
 
-// Whether a run was ever opened on the population: what was released about its
-// people is bound to it.
+// Returns whether a run was ever opened on the population: releases about its
+// people are bound to the population.
 bool PopulationIsUsed(const std::vector<LedgerRow>& rows,
                       const std::string& population);
 

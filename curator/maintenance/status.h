@@ -1,4 +1,4 @@
-// What a serving curator tells its operator: the answer to `status` on the
+// Status of a serving curator for its operator: the answer to `status` on the
 // control socket, which dpnmf-curator-web shows. docs/operations.md lists the
 // fields.
 //

@@ -21,7 +21,7 @@
 
 namespace dpnmf::curator {
 
-// What a round is computed from.
+// Inputs that a round is computed from.
 struct RoundContext {
   const Dataset& data;
   const RunParameters& parameters;
@@ -68,7 +68,7 @@ struct ReleaseKind {
 
 struct Mechanism {
   std::string_view name;
-  // What its stages publish and no other mechanism's file has.
+  // Releases of the mechanism's stages; no other mechanism's file has them.
   std::span<const ReleaseKind> releases;
 };
 
@@ -79,9 +79,9 @@ const NameTable<Mechanism>& Mechanisms();
 // of that name: a charge for one release must never pay for another.
 const ReleaseKind& ReleaseKindOf(std::string_view release);
 
-// Whether the data set holds what a run needs. A data set without columns holds
-// sums: it serves runs of `moments` alone, on exactly the rows of its sums.
-// CheckDataHoldsRun checks the number of rows when the run is opened, and
+// Checks that the data set holds what a run needs. A data set without columns
+// holds sums: it serves only runs of `moments`, on exactly the rows of its
+// sums. CheckDataHoldsRun checks the number of rows when the run is opened, and
 // CheckDataHoldsRound the rows themselves, which come with the round of the
 // second moment. INVALID_ARGUMENT "sums-only".
 absl::Status CheckDataHoldsRun(const DatasetDescription& data,
@@ -118,7 +118,7 @@ PostProcess PublishAll(const RoundInput& input);
 RoundMemory MemoryOfHStep(const RunParameters& parameters,
                           const DatasetDescription& data, bool outliers,
                           bool objective, int threads);
-// Of rounds of A and B.
+// Memory of rounds of A and B.
 RoundMemory MemoryOfStatistics(const RunParameters& parameters,
                                const DatasetDescription& data, int threads);
 

@@ -13,7 +13,7 @@
 namespace dpnmf::curator {
 namespace {
 
-// Of a data set without columns: `count` stored sums, from `first` on.
+// Sums stored by a data set without columns: `count` of them, from `first` on.
 // CheckDataHoldsRun let no other run begin.
 absl::StatusOr<RoundSums> PartOfStoredSums(const RoundContext& context,
                                            std::uint64_t first,
@@ -80,8 +80,8 @@ RoundMemory MemoryOfMean(const RunParameters&, const DatasetDescription& data,
                                  threads)};
 }
 
-// As if all M rows were asked for: the memory does not depend on which rows a
-// request names, or on how many.
+// Memory as if all M rows were asked for: the memory does not depend on which
+// rows a request names, or on how many.
 RoundMemory MemoryOfMoments(const RunParameters& parameters,
                             const DatasetDescription& data, int threads) {
   return {.computing = MomentsBytes(parameters.moment_rows, data.features,

@@ -14,7 +14,7 @@ namespace {
 constexpr double kLargestModelEntry = 1e6;
 constexpr double kLeastResidual = 1e-6, kLargestResidual = 1e6;
 
-// Where the release stands in the plan: its lattice is that of the parts.
+// Stage of the release in the plan: its lattice is that of the parts.
 const StagePlan& StageNamed(const RunPlan& plan, std::string_view release) {
   for (const StagePlan& stage : plan.stages)
     if (stage.release == release) return stage;
@@ -215,7 +215,7 @@ RoundMemory MemoryOfItems(const RunParameters&, const DatasetDescription& data,
 RoundMemory MemoryOfCoRatings(const RunParameters& parameters,
                               const DatasetDescription& data, int threads) {
   const std::uint64_t rows = parameters.moment_rows;
-  // Of damping: a sum for each row, and one.
+  // Damping adds a sum for each row, and one more.
   return MemoryWith(data, 0, rows * (rows + 1) / 2 + rows + 1, threads);
 }
 

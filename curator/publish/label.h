@@ -1,4 +1,4 @@
-// What goes with a published table: LABEL.json.
+// Label that goes with a published table: LABEL.json.
 //
 // A label is a function of the draft, the flags and the ledger's facts: the
 // same publication has the same label, to the byte.
@@ -41,8 +41,8 @@ absl::StatusOr<std::string> LabelOfCharge(const std::string& table_name,
                                           const Position& position,
                                           bool labels_public);
 
-// What the ledger knows a label by. Keyed: without the key nobody can try which
-// figures stand in the label.
+// Hash by which the ledger knows a label. Keyed: without the key nobody can
+// test guesses about the figures in the label.
 Digest LabelHash(std::string_view label, const FingerprintKey& key);
 
 }  // namespace dpnmf::curator

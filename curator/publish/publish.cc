@@ -71,7 +71,7 @@ absl::Status CheckOptions(const PublishOptions& options) {
 
 // ---- People
 
-// What two groups have in common, and where.
+// People that two groups have in common, and the data sets that have them.
 struct Overlap {
   SharedPeople shared;
   std::vector<std::string> datasets;
@@ -127,7 +127,7 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
   std::set<std::pair<std::string, std::string>> known;
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
                          Ledger::ReadRows(options.ledger));
-  // Of data sets in partitions: who is in them.
+  // Digests of the people of data sets in partitions.
   std::map<std::pair<std::string, std::string>, Digest> people_of;
   for (const LedgerRow& row : rows) {
     if (row.kind == RowKind::kPartition)
@@ -139,8 +139,8 @@ absl::StatusOr<Overlaps> OverlapsOf(const PublishOptions& options,
     const std::string& population = one.stored.description.population;
     const std::string& name = one.stored.description.name;
     auto read = ReadPeople(one.directory);
-    // Nothing was ever released of these. One that was imported before people
-    // had fingerprints cannot be brought up to date.
+    // Removed data sets never had a release. One that was imported before
+    // people had fingerprints cannot be brought up to date.
     if (one.removed && ReasonCode(read.status()) == "people-missing") continue;
     // A directory of other people says nothing of those that were read.
     const auto in_ledger = people_of.find({population, name});
@@ -245,7 +245,7 @@ struct OutputFile {
   std::string_view content;
 };
 
-// Whether it is there already, with this very content.
+// Returns whether the file exists already, with exactly this content.
 absl::StatusOr<bool> IsThere(const std::string& directory,
                              const OutputFile& file) {
   const std::string path = absl::StrCat(directory, "/", file.name);

@@ -43,8 +43,8 @@ struct PublishedTable {
   bool is_private = false;          // drawn from a charged release
   std::vector<std::string> voided;  // populations, ascending
   std::vector<std::string> accepted;
-  // Of a private table: when the guarantee of its people became void, if it
-  // did.
+  // Time at which the guarantee of the people of a private table became void,
+  // if it did.
   std::optional<std::int64_t> void_since;
 };
 

@@ -1,7 +1,7 @@
-// What the curator and its ranks say to each other, on one machine and of one
-// build: a local stream socket between the curator and rank 0, and the messages
-// of MPI from there. Exact private sums pass here: nothing of it is for another
-// party, and no message of the wire holds any of it.
+// Messages between the curator and its ranks, which are of one build: over a
+// local stream socket between the curator and rank 0, and as messages of MPI
+// from there. Exact private sums pass here: no part of them is for another
+// party, and no message of the wire holds them.
 //
 //   rank 0 -> curator   Hello, once
 //   curator -> rank 0   length, then a command
@@ -24,7 +24,7 @@
 
 namespace dpnmf::curator {
 
-// What a round's sums over a share of the people are computed from.
+// Inputs for a round's sums over a share of the people.
 struct RankCommand {
   std::uint64_t number = 0;           // of the command, from 1
   std::uint64_t deadline_ms = 0;      // until the ranks give up
@@ -43,7 +43,7 @@ struct RankCommand {
 };
 
 std::string BytesOf(const RankCommand& command);
-// Nothing if the bytes are not those of a command, whole and no more.
+// Returns nullopt unless the bytes are those of one whole command and no more.
 std::optional<RankCommand> CommandOf(std::string_view bytes);
 
 // ---- Answers

@@ -72,13 +72,13 @@ struct Place {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   }
   int parent() const { return rank & (rank - 1); }
-  // Where steps to children end: rank + 1, rank + 2, rank + 4 and so on.
+  // Limit of the steps to children: rank + 1, rank + 2, rank + 4 and so on.
   int step_limit() const { return rank == 0 ? ranks : rank & -rank; }
 
   int rank = 0, ranks = 1;
 };
 
-// What rank 0 has in `bytes` goes to all others.
+// Sends `bytes` of rank 0 to all other ranks.
 inline void Broadcast(std::span<char> bytes, const Patience& patience) {
   const Place place;
   std::vector<MPI_Request> sent;

@@ -19,7 +19,7 @@ absl::Status AnswerMalformed() {
                  "nothing was charged.");
 }
 
-// Nothing of an earlier answer is left, and the other end is open.
+// Checks that no byte of an earlier answer is left and the other end is open.
 bool IsQuiet(int socket) {
   char byte;
   return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&

@@ -113,7 +113,7 @@ constexpr char kPlacePrefix[] = "dpnmf-ranks.";
 
 constexpr const char* kPlaceLock = "/lock";  // held while the place is used
 
-// Of curators that were killed, and of nobody who is there: process numbers
+// Removes the places of killed curators, not of running ones. Process numbers
 // begin again in a container and after a start, locks end with their process.
 void RemoveOldPlaces() {
   std::error_code error;

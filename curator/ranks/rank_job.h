@@ -32,8 +32,8 @@ namespace dpnmf::curator {
 
 struct RankJobOptions {
   int ranks = 1;
-  // What starts MPI programs, and its arguments; it must put rank 0 on this
-  // machine.
+  // Program that starts MPI programs, and its arguments; it must put rank 0 on
+  // this machine.
   std::vector<std::string> mpi_run;
   std::string hosts;    // file of hosts; empty: this machine
   std::string program;  // dpnmf-ranks
@@ -50,12 +50,12 @@ struct RankJobOptions {
   std::chrono::milliseconds slack = std::chrono::seconds(5);
 };
 
-// Nothing of the job is on another machine, or may be.
+// Returns whether no part of the job can be on another machine.
 bool IsOfOneMachine(const RankJobOptions& options);
 
-// What starts the job if the operator names no command: Open MPI, with ranks on
-// this machine alone unless there is a file of hosts. On one machine ranks have
-// no ports; mpirun has some, whatever its options: loopback_only.
+// Command that starts the job if the operator names none: Open MPI, with ranks
+// only on this machine unless there is a file of hosts. On one machine ranks
+// have no ports; mpirun has some, whatever its options: loopback_only.
 std::vector<std::string> DefaultMpiRun(const RankJobOptions& options);
 
 // dpnmf-ranks-loopback.so of this dpnmf-ranks: beside it, or in ../lib/dpnmf.
@@ -91,8 +91,9 @@ class RankJob {
   // Kills the job. Nobody may use it or its RemoteCoefficients any more.
   ~RankJob();
 
-  // Whether ranks compute these sums: a kind that adds up by ranges of people,
-  // on data that Dataset::OpenShare cuts. All else is the caller's own work.
+  // Returns whether ranks compute these sums: a kind that adds up by ranges of
+  // people, on data that Dataset::OpenShare cuts. The caller computes all
+  // others.
   static bool Computes(const ReleaseKind& kind, const DatasetDescription& data);
 
   // The sums of a round that ranks compute. `parts`:

@@ -58,8 +58,8 @@ int Connect(const std::string& path) {
   return curator;
 }
 
-// What rank 0 says before each command. Nothing follows a beat; after an end
-// the job is over.
+// Signals of rank 0 before each command. No message follows a beat (kNothing);
+// after an end the job is over.
 enum class Signal : std::uint64_t { kNothing, kCommand, kEnd };
 struct Announcement {
   Signal signal = Signal::kNothing;

@@ -24,7 +24,7 @@ absl::Status NotTheCurators(const std::string& directory) {
                      "there.");
 }
 
-// Of what ReleaseKindOf would stop the process for.
+// Returns null for a name at which ReleaseKindOf would stop the process.
 const ReleaseKind* KindNamed(const std::string& release) {
   for (const Mechanism* mechanism : Mechanisms().rows()) {
     for (const ReleaseKind& kind : mechanism->releases)

@@ -1,4 +1,4 @@
-// What one rank does: the exact sums of a round over its share of the people,
+// Work of one rank: the exact sums of a round over its share of the people,
 // with the code of one process. No MPI here.
 #ifndef DPNMF_CURATOR_RANKS_SHARE_SUMS_H_
 #define DPNMF_CURATOR_RANKS_SHARE_SUMS_H_

@@ -15,7 +15,7 @@
 namespace dpnmf::curator {
 namespace {
 
-// Nothing where the name is too long for a socket.
+// Returns nullopt if the name is too long for a socket.
 std::optional<sockaddr_un> AddressOf(const std::string& directory, int rank) {
   const std::string path = absl::StrCat(directory, "/wake.", rank);
   sockaddr_un address{};

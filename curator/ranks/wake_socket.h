@@ -24,7 +24,7 @@ class WakeSocket {
   WakeSocket(const WakeSocket&) = delete;
   WakeSocket& operator=(const WakeSocket&) = delete;
 
-  // Whether others can wake this rank.
+  // Returns whether others can wake this rank.
   bool open() const { return descriptor_ >= 0; }
 
   // Does nothing where the rank is not on this machine. Never blocks.

@@ -95,7 +95,7 @@ absl::StatusOr<Recommender> Recommender::Create(
                                 *other, "` in the model and `", *one,
                                 "` in the data set"));
   }
-  // As the analyst converts the declared units.
+  // The declared units are converted as the analyst converts them.
   constexpr double kTolerance = kRatingUnit / 2;
   if (std::abs(model.model.low - scale.low_units * kRatingUnit) > kTolerance ||
       std::abs(model.model.high - scale.high_units * kRatingUnit) > kTolerance)

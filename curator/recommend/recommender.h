@@ -23,8 +23,7 @@ namespace dpnmf::curator {
 
 inline constexpr std::uint32_t kDefaultTop = 20;
 inline constexpr std::uint32_t kMostTop = 1000;
-// Columns of each matrix of a model: a list takes time in proportion to the
-// cube.
+// Cap on columns of a model's matrix: the time of a list grows as their cube.
 inline constexpr std::int64_t kMostColumns = 256;
 
 struct ListOptions {
@@ -33,8 +32,7 @@ struct ListOptions {
   bool explain = false;
 };
 
-// The part that the own rating of an item adds to a prediction, in units of
-// ratings.
+// Contribution of an item's own rating to a prediction, in units of ratings.
 struct Contribution {
   std::int32_t item = 0;
   double rating = 0;

@@ -6,7 +6,7 @@ namespace dpnmf::curator {
 
 namespace {
 
-// Nothing is shown of what cannot be read.
+// Shows no readings if they cannot be computed.
 void ShowReadings(const Budget& budget, const PopulationPolicy& policy,
                   const std::string& name, Metrics* metrics) {
   const auto spent = Spent(budget, policy.conversion, policy.delta);

@@ -48,7 +48,7 @@ class Catalog {
   // Errors as Open and CheckIsNoAlias.
   absl::StatusOr<std::vector<CatalogEntry>> OpenNew(
       const std::string& data_dir) const;
-  // Nothing if the catalog has a data set of this name.
+  // Does nothing if the catalog has a data set of this name.
   void Add(CatalogEntry entry);
 
   // Null if there is none of that name.

@@ -1,5 +1,5 @@
-// What `dpnmf-curator import --online` asks of the server that holds the
-// ledger, over its control socket, and how that answers.
+// Requests of `dpnmf-curator import --online` to the server that holds the
+// ledger, over its control socket, and the server's answers.
 //
 //   import                                     serve
 //     check (draft)                   ---->    opens and checks it
@@ -33,7 +33,7 @@ struct OnlineImports {
   Catalog* catalog = nullptr;
   AuditLog* audit = nullptr;   // may be null
   Metrics* metrics = nullptr;  // may be null
-  // What else a served data set must satisfy; may be empty.
+  // Further check that a served data set must satisfy; may be empty.
   std::function<absl::Status(const Dataset&)> check;
 };
 

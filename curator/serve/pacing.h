@@ -96,7 +96,7 @@ class Pacer {
   std::chrono::nanoseconds TickFrom(std::chrono::nanoseconds instant) const;
   void Begin(std::shared_ptr<Job> job);
   bool IsOver(const Job& job);
-  // Whether the job ended in time; else it does not begin any more.
+  // Returns whether the job ended in time; one that has not begun never begins.
   bool EndedInTime(const Job& job);
   void WorkUntilStopped();
 

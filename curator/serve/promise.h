@@ -1,10 +1,11 @@
-// Whether data sets stand under the promise that the ledger has for their
+// Checks that data sets have the promise that the ledger has for their
 // population.
 //
-// What a release costs follows from the relation between neighbours, and what
-// may be spent from the cap. Both are the population's, as it was declared in
-// the ledger. A data set's own file says the same as long as it was imported
-// into this data directory; one that was moved here from another may not.
+// The cost of a release follows from the relation between neighbours, and the
+// amount that may be spent from the cap. Both are the population's, as it was
+// declared in the ledger. A data set's own file says the same as long as it was
+// imported into this data directory; one that was moved here from another may
+// not.
 #ifndef DPNMF_CURATOR_SERVE_PROMISE_H_
 #define DPNMF_CURATOR_SERVE_PROMISE_H_
 
@@ -15,7 +16,7 @@
 
 namespace dpnmf::curator {
 
-// What the data set's own file says.
+// Promise in the data set's own file.
 PopulationPolicy PromiseOf(const DatasetDescription& description);
 
 // FAILED_PRECONDITION "population-differs" unless the relation, the conversion,

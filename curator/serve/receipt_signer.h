@@ -28,8 +28,8 @@ class ReceiptSigner {
   static absl::StatusOr<ReceiptSigner> Open(const std::string& data_dir,
                                             const Ledger* ledger);
 
-  // Of a charge: a function of its row, the key and the digest of what was
-  // released for it (common/wire/release.h; none if that is lost), the same at
+  // Receipt of a charge: a function of its row, the key and the digest of the
+  // release (common/wire/release.h; none if the release is lost), the same at
   // every call. Errors of Ledger::RowAt.
   absl::StatusOr<v1::Receipt> ReceiptOf(
       std::uint64_t sequence,
@@ -37,7 +37,7 @@ class ReceiptSigner {
   // `void_signature` of the row's receipt with `void_since` in it, which the
   // population's guarantee has.
   std::string MarkOf(const LedgerRow& row, std::int64_t void_since) const;
-  // Of bytes that begin with a domain of their own, other than a receipt's.
+  // Signs bytes that begin with a domain of their own, other than a receipt's.
   Signature SignBytes(std::span<const std::byte> bytes) const {
     return key_.Sign(bytes);
   }
@@ -50,8 +50,7 @@ class ReceiptSigner {
   const Ledger* ledger_;
 };
 
-// What a receipt says of a row, unsigned and without the mark of a void
-// guarantee.
+// Receipt of a row, unsigned and without the mark of a void guarantee.
 v1::Receipt ReceiptOf(const std::string& ledger_id, const LedgerRow& row);
 
 }  // namespace dpnmf::curator

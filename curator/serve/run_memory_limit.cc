@@ -36,10 +36,10 @@ Uint128 CoefficientsOfRanks(const ReleaseKind& kind,
   return kind.memory(parameters, share, 1).coefficients * ranks;
 }
 
-// What the processes of a job hold at once beside H of a round that they
-// compute, and what the curator holds for them. The command and the room for
-// what another rank sends are kept from round to round; a buffer that grows may
-// take twice what is in it.
+// Bytes besides H that the processes of a job hold at once for a round that
+// they compute, and that the curator holds for them. The command and the room
+// for what another rank sends are kept from round to round; a buffer that grows
+// may take twice its content.
 Uint128 BytesOfRanks(const RunParameters& parameters,
                      const DatasetDescription& data, Uint128 entries,
                      Uint128 computing, int ranks) {
@@ -48,7 +48,7 @@ Uint128 BytesOfRanks(const RunParameters& parameters,
   // The command, what it says; words, room and answer; what is beside.
   const Uint128 of_a_rank =
       computing + 3 * request + 4 * 8 * entries + 64 * 1024;
-  // What is asked, the command; the answer and its sums.
+  // The request, the command; the answer and its sums.
   const Uint128 of_the_curator = 4 * request + 2 * 8 * entries;
   return of_a_rank * static_cast<unsigned>(ranks) + of_the_curator;
 }

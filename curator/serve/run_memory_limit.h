@@ -1,6 +1,6 @@
-// What the open runs of one identity, and all runs together, may take of the
-// machine's memory. Sizes are functions of the request and of public facts, so
-// no refusal depends on V, nor on how many people there are under
+// Caps on the machine's memory that the open runs of one identity, and all runs
+// together, may take. Sizes are functions of the request and of public facts,
+// so no refusal depends on V, nor on how many people there are under
 // add_remove_one.
 #ifndef DPNMF_CURATOR_SERVE_RUN_MEMORY_LIMIT_H_
 #define DPNMF_CURATOR_SERVE_RUN_MEMORY_LIMIT_H_

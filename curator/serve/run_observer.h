@@ -1,9 +1,9 @@
-// What is written down of the run on one training stream: entries of the audit
-// log, metrics, lines of the log.
+// Records of the run on one training stream: entries of the audit log, metrics,
+// lines of the log.
 //
-// It sees facts of the ledger, requests and declared names alone. It decides
-// one thing: where an entry cannot be written the caller goes no further, so
-// that nothing is reserved, charged or sent without one.
+// The observer sees only facts of the ledger, requests and declared names. It
+// decides one thing: if an entry cannot be written the caller goes no further,
+// so that nothing is reserved, charged or sent without an entry.
 #ifndef DPNMF_CURATOR_SERVE_RUN_OBSERVER_H_
 #define DPNMF_CURATOR_SERVE_RUN_OBSERVER_H_
 

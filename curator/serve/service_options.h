@@ -1,4 +1,4 @@
-// What CuratorService needs, and how to serve it, without gRPC's headers.
+// Options of CuratorService and of its server, without gRPC's headers.
 #ifndef DPNMF_CURATOR_SERVE_SERVICE_OPTIONS_H_
 #define DPNMF_CURATOR_SERVE_SERVICE_OPTIONS_H_
 
@@ -20,7 +20,7 @@ class Service;
 
 namespace dpnmf::curator {
 
-// Whether a peer may still be served; production: CheckPeerStillValid.
+// Checks whether a peer may still be served; production: CheckPeerStillValid.
 using CheckPeer =
     std::function<absl::Status(const grpc::ServerContextBase& context)>;
 
@@ -38,7 +38,7 @@ struct ServiceOptions {
   // Audit log and metrics. Without an entry in the audit log nothing is
   // charged, and no release leaves: UNAVAILABLE "audit-failed".
   Observers observers = {};
-  // Of one identity.
+  // Limits of one identity.
   Quota::Limits limits;
 };
 

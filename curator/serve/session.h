@@ -50,7 +50,7 @@ class RunLocks {
       ABSL_GUARDED_BY(mutex_);
 };
 
-// What all sessions share; everything outlives them.
+// Objects that all sessions share, all of which outlive the sessions.
 struct SessionContext {
   Ledger* ledger = nullptr;
   ReleaseGate* gate = nullptr;
@@ -58,8 +58,8 @@ struct SessionContext {
   AccessControl* access = nullptr;
   RunLocks* locks = nullptr;
   int threads = 1;
-  // Null: rounds take the time that they take. Work of sessions that are gone
-  // may go on in it: it ends before the catalog does.
+  // Pacer of rounds; if null, rounds are not paced. Work of ended sessions may
+  // go on in the pacer: the work ends before the catalog does.
   Pacer* pacer = nullptr;
   RunMemoryLimit* memory = nullptr;          // null: without a limit
   std::uint64_t most_uncharged_runs = 1000;  // RunOpening
@@ -128,7 +128,7 @@ class Session {
       std::uint32_t round, const RoundInput& input,
       const std::vector<FederationOffer>& offers);
 
-  // What was returned to the budget.
+  // Returns the amount that went back to the budget.
   absl::StatusOr<MuSquared> Close();
 
   const RunParameters& parameters() const { return run_->parameters; }
@@ -138,13 +138,13 @@ class Session {
            (run_->facts.ratings.has_value() ? 1 : 0);
   }
   const DatasetFacts& facts() const { return run_->facts; }
-  // Of a round of the opened run.
+  // Stage of a round of the opened run.
   const StagePlan& StageOf(std::uint32_t round) const {
     return run_->plan.StageOf(round);
   }
   const std::string& population() const { return run_->facts.population; }
   const std::string& identity() const { return run_->identity; }
-  // As the allow-list had it when the run was opened.
+  // Cap of the identity in the allow-list when the run was opened.
   const std::optional<MuSquared>& identity_cap() const {
     return run_->identity_cap;
   }
@@ -170,8 +170,8 @@ class Session {
 
   // The facts and the plan of a run of the federation.
   absl::Status PlanFederated(const RunParameters& parameters, Run* run) const;
-  // What is reserved in the second account. It has an identity's cap of its
-  // own, if the operator set one.
+  // Opening that reserves in the second account. The opening has its own cap of
+  // the identity, if the operator set one.
   absl::StatusOr<RunOpening> OthersOpening(const RunOpening& opening,
                                            const RunPlan& plan,
                                            const Grant& grant) const;
@@ -181,7 +181,7 @@ class Session {
   absl::Status OpenOthers(const RunOpening& opening, const RunPlan& plan,
                           const Grant& grant,
                           const absl::StatusOr<OpenedRun>& first) const;
-  // What is charged there for a round.
+  // Charge in the second account for a round.
   absl::StatusOr<Charge> ChargeOfOthers(std::uint32_t round,
                                         const Digest& request) const;
   OfferedRound RoundOffered(std::uint32_t round, const Digest& request) const;
@@ -193,7 +193,7 @@ class Session {
   // 1). So what a round that was not released did to H is thrown away, here and
   // at the ranks.
   void BeginAnew();
-  // Of the round's stage, as this request wants them.
+  // Parts of the round's stage, as this request wants them.
   std::vector<PartPlan> PartsOf(std::uint32_t round,
                                 const RoundInput& input) const;
   RoundRequest RequestOf(std::uint32_t round, const RoundInput& input) const;

@@ -66,7 +66,7 @@ absl::Status Session::OpenOthers(const RunOpening& opening, const RunPlan& plan,
                                  const Grant& grant,
                                  const absl::StatusOr<OpenedRun>& first) const {
   Ledger& ledger = *context_.ledger;
-  // Nothing more is charged, and nothing may stay reserved.
+  // Closes a run: no more is charged, and nothing may stay reserved.
   const auto close = [&](const std::string& run_id) {
     ledger.CloseRun(opening.identity, run_id).IgnoreError();
     context_.membership->keys().Forget(opening.identity, opening.run_id);

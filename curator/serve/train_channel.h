@@ -36,8 +36,8 @@ class TrainChannel {
   void AwaitTick();
   bool Send(const v1::TrainReply& reply);
 
-  // Whether the call was cancelled. May be asked from several threads at once,
-  // which grpc::ServerContext alone may not.
+  // Returns whether the call was cancelled. May be called from several threads
+  // at once, unlike methods of grpc::ServerContext.
   bool Abandoned();
 
  private:

@@ -36,11 +36,11 @@ class TrainStream {
   absl::Status StartRound(const v1::RoundStart& start);
   absl::Status AddDictionary(const v1::RealChunk& chunk);
   absl::Status Round();
-  // Of a federation: the offer, and what follows the offers of all.
+  // Steps of a federation's round: the offer, then the rest after all offers.
   absl::Status Offer();
   absl::Status Contribute(const v1::FederationOffers& offers);
   absl::Status SendRelease(const Released<ReleasedRound>& released);
-  // Of what the round under way releases; nothing if that is lost.
+  // Digest of the current round's release; nullopt if the release is lost.
   std::optional<Digest> DigestOf(const ReleasedRound& released) const;
   absl::Status Close();
 
@@ -56,7 +56,7 @@ class TrainStream {
   TrainChannel channel_;
   RunObserver observer_;
   Session session_;
-  // Of the round whose messages come in.
+  // Round whose messages come in.
   std::uint32_t round_ = 0;
   RoundInput input_;
   std::optional<RealMatrixReader> reader_;

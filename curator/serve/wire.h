@@ -1,5 +1,5 @@
-// What of the curator's has a wire codec: public descriptions, ledger facts and
-// released rounds. There is none for a data set, for H or for exact sums.
+// Wire codecs of the curator: public descriptions, ledger facts and released
+// rounds. There is none for a data set, for H or for exact sums.
 #ifndef DPNMF_CURATOR_SERVE_WIRE_H_
 #define DPNMF_CURATOR_SERVE_WIRE_H_
 
@@ -17,7 +17,7 @@ namespace dpnmf::curator {
 v1::LedgerPosition ToProto(const std::string& population,
                            const Position& position);
 
-// What an identity with a cap of its own has spent of it.
+// Amount that an identity has spent of its own cap.
 v1::OwnLimit ToProto(MuSquared identity_cap, const IdentityPosition& own);
 
 absl::StatusOr<v1::Guarantee> GuaranteeOf(const PopulationPolicy& policy,

@@ -47,7 +47,7 @@ class AddedReleaseTest : public testing::Test {
       DPNMF_RETURN_IF_ERROR(release.Add(message));
     return release.Finish();
   }
-  // What the other analyst makes of them.
+  // Adds the release in the messages to the runs of `to`.
   absl::StatusOr<v1::Run> AddTo(PaidRuns* to, const Messages& messages) {
     AddedRelease release(to->store());
     for (const v1::ReleaseReply& message : messages)
@@ -109,7 +109,7 @@ TEST_F(AddedReleaseTest, IsARunThatCostsNothingAndIsRefitted) {
   EXPECT_TRUE(nobody_.Requests().empty());
 }
 
-// What the second was asked for is not in the file: it follows from the first.
+// A file without the input of the second moment, which follows from the first.
 TEST_F(AddedReleaseTest, OfTwoSecondMomentsIsFittedAsItsPayerFitsIt) {
   Trust();
   for (const std::uint32_t rows : {0u, 4u}) {
@@ -207,7 +207,7 @@ TEST_F(AddedReleaseTest, OfTwoSecondMomentsIsNotSentWithoutTheSecond) {
 TEST_F(AddedReleaseTest, NeedsTheKeyThatTheAnalystHolds) {
   const Messages messages = Sent(payer_.Train(2).run_id(), &payer_);
   EXPECT_EQ(Refused(messages), "receipt-key-unknown");
-  // Nothing is learnt from what a stranger brings.
+  // The key in a refused release is not recorded.
   EXPECT_EQ(Refused(messages), "receipt-key-unknown");
   const SigningKey foreign = SigningKey::Generate();
   ASSERT_TRUE(other_.store()

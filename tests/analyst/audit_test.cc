@@ -1,5 +1,5 @@
-// What the analyst's audit log holds, and that nothing is asked for or handed
-// out without an entry.
+// Contents of the analyst's audit log: nothing is requested or handed out
+// without an entry.
 #include <filesystem>
 #include <fstream>
 

@@ -31,7 +31,7 @@ class FakeCurator : public CuratorConnection {
   explicit FakeCurator(Eigen::MatrixXd v);
 
   absl::StatusOr<v1::ListDatasetsReply> ListDatasets() override;
-  // What `items` says; "items-none" where it is null.
+  // Returns `items(first)`; "items-none" if `items` is null.
   absl::StatusOr<v1::ListItemsReply> ListItems(const std::string& dataset,
                                                std::uint64_t first) override;
   absl::StatusOr<v1::GetLedgerReply> GetLedger(
@@ -44,7 +44,7 @@ class FakeCurator : public CuratorConnection {
                              std::uint32_t round)>
       hook;
 
-  // Whether the data set says that its features have names. Set before use.
+  // Facts of the data set: named features, weighted features. Set before use.
   bool named_features = false;
   bool weighted_features = false;
   // The page that begins there. Set before use.
@@ -53,7 +53,7 @@ class FakeCurator : public CuratorConnection {
   // Alters what a round came with before it is handed over, without a lock. Set
   // before use.
   std::function<void(RoundResult*)> forge;
-  // Whether receipts cover what was released. Set before use.
+  // True if receipts also sign what was released. Set before use.
   bool sign_releases = true;
   // The key of the receipts. Changed while no call is under way.
   std::optional<SigningKey> key = SigningKey::Generate();

@@ -56,7 +56,7 @@ class JointReleaseTest : public testing::Test {
     return source;
   }
 
-  // As the store of an analyst that has trained on it.
+  // Adds a run to the store as if the analyst had trained it.
   void AddToStore(const JoinedSource& source) {
     NewRunFacts facts;
     facts.dataset = source.dataset;
@@ -144,7 +144,7 @@ TEST_F(JointReleaseTest, TheNoiseIsThatOfTheSum) {
   EXPECT_NEAR(paid.moments.stddev_off, std::sqrt(off) / 120, 1e-15);
   EXPECT_NEAR(paid.moments.stddev_off, std::sqrt(224.0) / 120, 1e-15);
   EXPECT_NEAR(paid.moments.stddev_diagonal, std::sqrt(on) / 120, 1e-15);
-  // Nothing in the plan is that of one sum alone.
+  // Figures that hold for a single sum only are 0 in the plan.
   const v1::PartPlan& part = child->record.run.plan().stages(0).parts(0);
   EXPECT_EQ(part.stddev_steps(), 0u);
   EXPECT_EQ(part.l2_sensitivity(), 0);
@@ -238,7 +238,7 @@ TEST_F(JointReleaseTest, IsVoidIfTheGuaranteeOfAnyTermIs) {
   ASSERT_TRUE(runs_->store()->SeeVoid("mar-people", 1700).ok());
   EXPECT_EQ(runs_->manager()->Get(id)->void_since(), 1700);
   EXPECT_FALSE(runs_->manager()->Get(Id(0))->has_void_since());
-  // Of one that was void before.
+  // Terms that were void before they were joined: the earliest date counts.
   sources_[2].record.guarantee.set_void_since(1600);
   sources_[1].record.guarantee.set_void_since(1500);
   const auto child = JointChildOf(sources_, RefitOf({0, 1, 2}));

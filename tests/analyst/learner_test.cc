@@ -176,8 +176,8 @@ TEST_F(LearnerTest, EventsGrowByOneAndTellRoundsCostAndTheLargestRun) {
   EXPECT_EQ(last_round.rounds(), 4u);
   EXPECT_GT(last_round.spent().rdp(), 0);
   EXPECT_LE(last_round.spent().rdp(), 1);
-  // Of the cap of epsilon 10 and the run of epsilon 1: costs add, so more than
-  // 9 may still be asked for.
+  // The cap is epsilon 10, the run took epsilon 1: costs add, so a run of more
+  // than 9 is still possible.
   EXPECT_GT(last_round.largest_run(), 9);
   EXPECT_LT(last_round.largest_run(), 10);
   EXPECT_FALSE(events.front().has_largest_run());

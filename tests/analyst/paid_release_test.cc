@@ -47,7 +47,7 @@ Eigen::MatrixXd SecondMoment(int rows) {
   return (g + g.transpose()) / 2;
 }
 
-// What the run's own learner keeps, and the W that it finds.
+// State that the run's own learner keeps, with the W that it finds.
 LearnerState Learnt(int rows, int features, bool mean_is_lost) {
   LearnerState state;
   state.w = RandomDictionary(features, 2, 1);

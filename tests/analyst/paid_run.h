@@ -23,7 +23,7 @@ class PaidRuns {
     Restart(max_running);
   }
 
-  // As after a crash: the next manager knows the store alone.
+  // Restarts as after a crash: the next manager knows only the store.
   void Restart(int max_running = 1, std::uint64_t run_memory = 0) {
     manager_.reset();
     store_.reset();

@@ -51,7 +51,7 @@ TEST_F(PlannerTest, FillsDefaultsAndPricesWithoutSpending) {
   EXPECT_EQ(curator_.reserved(), MuSquared());
 }
 
-// Of public facts alone: those of the data set, and the request.
+// Public facts only: facts of the data set, and the request.
 TEST_F(PlannerTest, AutoChoosesByPublicFactsAndSaysWhy) {
   v1::Dataset dataset = curator_.dataset();
   v1::RunSpecification specification = FakeSpecification(3, 0, "auto");

@@ -370,7 +370,7 @@ TEST_F(RefitTest, ARequestByIdHasOneRun) {
   EXPECT_EQ((*found)->run_id(), run->run_id());
   EXPECT_EQ(*runs_.manager()->RunOf({"id:b", "1"}, kPaidClient), std::nullopt);
   EXPECT_EQ(*runs_.manager()->RunOf({"id:a", "1"}, "dns:bob"), std::nullopt);
-  // What was charged once is never charged again by the same words.
+  // A request that was charged is not charged again after its run is forgotten.
   ASSERT_TRUE(runs_.manager()->Forget(run->run_id(), kPaidClient).ok());
   EXPECT_EQ(
       ReasonCode(runs_.manager()->RunOf({"id:a", "1"}, kPaidClient).status()),

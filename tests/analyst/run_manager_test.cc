@@ -55,7 +55,7 @@ class RunManagerTest : public testing::Test {
         std::chrono::milliseconds(1);
     manager_ = *RunManager::Create(store_.get(), &curator_, settings);
   }
-  // As after a crash: the next manager knows the store alone.
+  // Restarts as after a crash: the next manager knows only the store.
   void Restart(int max_running = 4, std::uint64_t run_memory = 0) {
     manager_.reset();
     store_.reset();
@@ -63,7 +63,7 @@ class RunManagerTest : public testing::Test {
     Begin(max_running, run_memory);
   }
 
-  // Of a run of three rounds.
+  // Planned bytes of memory of a run of three rounds (one of `objective`).
   std::uint64_t BytesOf(std::uint32_t rank,
                         const std::string& mechanism = "statistics") {
     const std::uint32_t rounds = mechanism == "objective" ? 1 : 3;

@@ -42,7 +42,7 @@ SentPrior ColumnsSent() {
   return SentOf(v1::PRIOR_KIND_COLUMNS, FakeData(kFakeFeatures, 15));
 }
 
-// What a server makes of it.
+// Returns the priors as a server reads them.
 absl::StatusOr<std::vector<SentPrior>> ReadBack(
     const std::vector<SentPrior>& sent) {
   PriorHeaders headers;
@@ -75,7 +75,7 @@ LearnerState StateOf(int features) {
   return state;
 }
 
-// What is kept of columns of unit length, on all rows.
+// Returns the columns that are kept, of unit length, on all rows.
 MatrixXd KeptColumns(SentPrior sent, const std::vector<std::string>& names,
                      int features) {
   LearnerState state = StateOf(features);
@@ -327,7 +327,7 @@ TEST(KeepPriors, ScalesColumnsAsTheDataSetDoes) {
             1e-15);
 }
 
-// As import does with the columns of the data set.
+// Weighs columns in the same way as import weighs those of the data set.
 TEST(KeepPriors, WeighsColumnsAsTheDataSetDoes) {
   v1::Dataset dataset;
   dataset.set_normalisation(v1::NORMALISATION_L2);

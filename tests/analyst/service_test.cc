@@ -170,7 +170,7 @@ class ServiceTest : public testing::Test {
     return matrix.Take();
   }
 
-  // What GetModel refuses with, before it sends anything.
+  // Returns the code with which GetModel refuses before it sends anything.
   std::string ModelRefusal(const std::string& run_id) {
     const auto context = AsAlice();
     v1::GetModelRequest request;

@@ -1,4 +1,4 @@
-// What a count of right and wrong guesses proves, with a stated confidence.
+// Bounds proved by counts of right and wrong guesses, at a stated confidence.
 #ifndef DPNMF_TESTS_ATTACKS_ATTACK_STATISTICS_H_
 #define DPNMF_TESTS_ATTACKS_ATTACK_STATISTICS_H_
 
@@ -8,7 +8,7 @@ namespace dpnmf::curator {
 
 // The chance that a sound mechanism is accused, of each verdict.
 inline constexpr double kAccusation = 1e-7;
-// Of the figures that are printed for reading.
+// Chance of error of the figures that are printed for reading.
 inline constexpr double kReading = 0.05;
 
 double NormalCdf(double x);

@@ -20,8 +20,8 @@ namespace dpnmf::curator {
 inline constexpr char kAlice[] = "dns:alice";  // all data sets
 inline constexpr char kBob[] = "dns:bob";  // not `third`; capped on `people`
 
-// What a run may be opened with: two data sets of one population, one of
-// another; some differ in one parameter alone.
+// A way to open a run. There are two data sets of one population and one of
+// another; some variants differ in only one parameter.
 struct RunVariant {
   std::string text;  // every parameter
   RunParameters parameters;
@@ -30,7 +30,7 @@ struct RunVariant {
 };
 const std::vector<RunVariant>& RunVariants();
 
-// What a round may be asked with. The last choice is not valid.
+// Inputs that a round may be asked with. The last choice is not valid.
 inline constexpr int kInputChoices = 4;
 struct InputVariant {
   std::string text;
@@ -45,12 +45,12 @@ RoundAttempt RoundAttemptOf(const std::string& identity, const std::string& run,
                             const RunVariant& variant, std::uint32_t round,
                             int choice);
 
-// What an attacker gets to see of one call.
+// Result of one call as an attacker sees it.
 struct Answer {
   std::string code;
   std::uint32_t next_round = 0;
   Units returned = 0;
-  // Of a round.
+  // Set only for a round.
   bool found = false, lost = false;
   std::string bytes, row_hash;
   Units cost = 0;

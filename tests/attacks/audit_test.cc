@@ -321,7 +321,7 @@ TEST(Audit, AnAdaptiveAnalystGainsNoMoreThanTheRunsClaim) {
 
 // ------------------------------------------------------------ the real gate
 
-// As many as a cap of epsilon 1000 carries, a few times over.
+// Rounds that a cap of epsilon 1000 carries at one gate, and gates per world.
 constexpr std::uint32_t kGateRounds = 600, kGates = 4;
 
 Guesses PlayAtGate(const RunPlan& plan, const LinearGame& known,

@@ -108,7 +108,7 @@ class Vandal {
   }
   const OldCopy& AnyOld() { return old_[Below(old_.size())]; }
 
-  // As one who knows SQLite, and that the triggers are there.
+  // Runs `sql` as an attacker who knows SQLite and the triggers would.
   void Edit(const std::string& sql) const {
     SQLite::Database database(File(), SQLite::OPEN_READWRITE);
     std::vector<std::string> triggers;
@@ -346,8 +346,8 @@ TEST_F(BudgetFork, ACopyIsNotServedBesideTheOriginal) {
   EXPECT_EQ(ReasonCode(Ledger::Open(fork).status()), "ledger-behind-anchor");
 }
 
-// Where the lock does not reach (another machine), the anchor does: whoever
-// appends first moves it, and the other one is out.
+// The anchor protects where the lock does not reach (on another machine):
+// whoever appends first moves the anchor and excludes the other.
 TEST_F(BudgetFork, ACopyThatMovedTheAnchorStopsTheOriginal) {
   Ledger::Options fork = curator_.LedgerOptions();
   fork.directory = copy_ + "/ledger";

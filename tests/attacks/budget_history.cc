@@ -31,7 +31,7 @@ class Checker {
     std::string bytes;
   };
 
-  // What an answer says by itself, and of the row that it names.
+  // Checks the answer by itself, and against the row that it names.
   void CheckAnswer(const Event& event) {
     SCOPED_TRACE(Describe(event.attempt));
     if (!event.early_code.empty()) {
@@ -160,7 +160,7 @@ class Checker {
     ASSERT_EQ(sample.head, rows_[sample.rows - 1].hash);
   }
 
-  // Whether the answer is the one that is due after the rows so far.
+  // Returns true if the answer is the right one after the rows so far.
   bool Explains(const Event& event) const {
     const Attempt& attempt = event.attempt;
     const Answer& answer = event.answer;

@@ -22,7 +22,7 @@ struct Event {
   std::uint64_t rows_before = 0, rows_after = 0;
 };
 
-// What the ledger said of a population in between.
+// Position of a population that the ledger reported between the calls.
 struct Sample {
   std::string population;
   std::uint64_t rows = 0;

@@ -35,7 +35,7 @@ std::string FingerprintOf(const std::string& bytes) {
   return HexOf(Sha256().AddString(bytes).Finish());
 }
 
-// What a thread writes down outside the process before and after each call.
+// Record of a thread's calls outside the process, before and after each call.
 class Diary {
  public:
   explicit Diary(const std::string& path)

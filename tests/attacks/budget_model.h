@@ -1,6 +1,6 @@
-// What docs/privacy.md promises of the budget (section 6), as a model of its
-// own: sums and lists, added up afresh at each question. It shares no code
-// with the ledger and compares requests word by word, not by their hashes.
+// Model of the budget that docs/privacy.md promises (section 6): sums and
+// lists, added up again at each question. The model shares no code with the
+// ledger and compares requests word by word, not by their hashes.
 #ifndef DPNMF_TESTS_ATTACKS_BUDGET_MODEL_H_
 #define DPNMF_TESTS_ATTACKS_BUDGET_MODEL_H_
 
@@ -63,7 +63,7 @@ class BudgetModel {
 
   void Declare(const std::string& population, Units cap);
 
-  // What must be answered now. Nothing changes.
+  // Returns the verdict that is due now; changes nothing.
   Verdict Open(const OpenAttempt& attempt) const;
   Verdict Ask(const RoundAttempt& attempt) const;
   // Looking for a release without asking for a new one.
@@ -75,7 +75,7 @@ class BudgetModel {
   Verdict DoAsk(const RoundAttempt& attempt);
   Verdict DoClose(const std::string& identity, const std::string& run);
 
-  // Of one identity, or of all.
+  // Totals of one identity; if `identity` is empty, of all identities.
   Totals TotalsOf(const std::string& population,
                   const std::string& identity = "") const;
   Units CapOf(const std::string& population) const {
@@ -83,7 +83,7 @@ class BudgetModel {
   }
   std::uint64_t rows() const { return rows_; }
   std::uint64_t charges() const { return charges_; }
-  // Null if there is none.
+  // Returns null if there is no such run.
   const Run* FindRun(const std::string& run) const;
   const std::map<std::string, Run>& runs() const { return runs_; }
 

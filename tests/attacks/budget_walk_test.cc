@@ -300,7 +300,7 @@ class Walk {
     harmed.dead = true;
   }
 
-  // Of the same round and price, if there is one.
+  // Returns a release of the same round and price if there is one, else any.
   const Release& LikeliestToPassFor(const Release& harmed,
                                     const std::vector<Release*>& alive) {
     for (const Release* release : alive) {
@@ -313,8 +313,8 @@ class Walk {
     return *alive[attacker_.Below(alive.size())];
   }
 
-  // What is left, and a unit more, of the population's cap and of an
-  // identity's.
+  // Opens a run that takes all that is left of the population's cap or of an
+  // identity's, or one unit more.
   void FillToTheLastUnit() {
     const RunVariant& variant =
         RunVariants()[attacker_.Below(RunVariants().size())];
@@ -416,7 +416,7 @@ class Walk {
   BudgetModel model_;
   std::map<std::uint64_t, Release> releases_;  // by row
   std::set<std::string> bytes_, hashes_;       // of all that was released
-  // Of (identity, run): the session that opened it last.
+  // Session that opened the run last, by (identity, run).
   std::map<std::pair<std::string, std::string>, std::uint64_t> holders_;
   int extra_runs_ = 0;
   std::string old_copy_;

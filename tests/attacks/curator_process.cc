@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where a program without orders might leave something.
+// Directories in which the program might leave files without being told to.
 constexpr const char* kOutside[] = {"anchor", "home", "cwd", "tmp"};
 
 [[noreturn]] void Abort(const std::string& what) {

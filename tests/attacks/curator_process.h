@@ -32,7 +32,7 @@ class CuratorProcess {
   CuratorProcess(const CuratorProcess&) = delete;
   CuratorProcess& operator=(const CuratorProcess&) = delete;
 
-  // As dns:analyst, who may see every data set; others have no grant.
+  // Stub of dns:analyst, who may see every data set; others have no grant.
   v1::CuratorService::Stub& stub() { return *stub_; }
 
   // Ends the server with SIGTERM. What it left outside its data directory, by

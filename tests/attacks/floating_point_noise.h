@@ -1,6 +1,6 @@
-// What the product does not do: normal noise by Box and Muller in doubles. NOT
-// DIFFERENTIALLY PRIVATE: its low bits tell what it was added to. And the
-// attack that reads them.
+// Normal noise by Box and Muller in doubles, which the product does not use:
+// NOT DIFFERENTIALLY PRIVATE, its low bits reveal the sum under the noise. Also
+// the attack that reads these bits.
 #ifndef DPNMF_TESTS_ATTACKS_FLOATING_POINT_NOISE_H_
 #define DPNMF_TESTS_ATTACKS_FLOATING_POINT_NOISE_H_
 
@@ -36,9 +36,9 @@ inline std::array<double, 2> Publish(const FloatingPair& pair,
           pair.sums[1] + pair.stddevs[1] * z[1]};
 }
 
-// Whether any random bits publish exactly this of these sums: the pair of
-// uniforms that the outputs point to, and those beside it, are tried (Jin et
-// al. 2022, section 4; Mironov 2012 for one Laplace variable).
+// Returns true if any random bits publish exactly `published` for these sums:
+// tries the pair of uniforms that the outputs point to, and its neighbours (Jin
+// et al. 2022, section 4; Mironov 2012 for one Laplace variable).
 inline bool IsReachable(const FloatingPair& pair,
                         const std::array<double, 2>& published) {
   constexpr double kTwo53 = 0x1p53;

@@ -39,7 +39,7 @@ class GatePath {
 
   // The integers that are published of the next round.
   std::vector<std::int64_t> Release(const ExactSums& sums);
-  // Of every part of the last round.
+  // Step exponents of all parts of the last round.
   const std::vector<int>& step_exponents() const { return step_exponents_; }
 
  private:

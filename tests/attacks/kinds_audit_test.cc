@@ -325,7 +325,7 @@ TEST(AuditOfClasses, SeesExactSizesOfClasses) {
 
 // ---------------------------------------------------------------- gradients
 
-// What is published of noised sums, in doubles.
+// Returns what is published for noised sums, in doubles.
 Eigen::VectorXd Published(const Kind& kind, const Sums& noised) {
   std::vector<NoisedMatrix> parts;
   auto next = noised.begin();

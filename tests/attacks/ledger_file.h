@@ -27,7 +27,7 @@ std::vector<FileRow> ReadLedgerFile(const std::string& directory);
 struct FileCounts {
   std::uint64_t rows = 0, charges = 0;
 };
-// Of the first `rows` rows.
+// Counts all rows and the charges among the first `rows` rows.
 FileCounts CountLedgerFile(const std::string& directory, std::uint64_t rows);
 
 struct FileAnchor {

@@ -62,7 +62,7 @@ std::vector<Case> Cases() {
        {Ratings{{4, 10'000}}, Ratings{{5, 10'000}}},
        {{4, 10'000}, {5, 10'000}},
        {4, 5}},
-      // Of the weights themselves a person would have next to nothing left.
+      // Damped: little would be left of people who rate only weighted items.
       {"co-ratings",
        {Ratings{{4, 10'000}, {5, 10'000}}, Ratings{{5, 10'000}, {6, 10'000}}},
        {{4, 10'000}},
@@ -186,7 +186,7 @@ LinearGame RatedGame(const Case& one, const RunPlan& claim) {
   return game;
 }
 
-// What differs is all that tells the worlds apart.
+// Keeps the coordinates that differ: the others do not tell the worlds apart.
 LinearGame Reduced(const LinearGame& game) {
   LinearGame reduced;
   for (std::size_t i = 0; i < game.stddevs.size(); ++i) {
@@ -234,7 +234,7 @@ TEST_P(AuditOfRatings, TheProductsBoundComesNearTheClaimFromBelow) {
 TEST_P(AuditOfRatings, SeesTooLittleNoise) {
   const RunPlan claim = ClaimOf(GetParam());
   LinearGame game = RatedGame(GetParam(), claim);
-  // Of what is charged for more, an eighth.
+  // An eighth of the noise of releases that are charged for more, else half.
   for (std::uint64_t& stddev : game.stddevs)
     stddev /= IsCloselyCharged(GetParam()) ? 2 : 8;
   EXPECT_GT(SurelyOfRatings("twin: less noise, " + GetParam().name(), claim,

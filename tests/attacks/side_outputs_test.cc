@@ -1,8 +1,8 @@
-// What a curator shows beside its releases: replies, codes, sentences, sizes,
-// log, audit log, metrics, files. The real program serves worlds that share
-// their public facts alone; an analyst that does everything right and wrong
-// must not see which one it talks to, and no private number may stand in
-// anything.
+// Side outputs of a curator beside its releases: replies, codes, sentences,
+// sizes, log, audit log, metrics, files. The real program serves worlds that
+// share only their public facts; an analyst that does everything right and
+// wrong must not see which world it talks to, and no private number may appear
+// in any output.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -154,7 +154,7 @@ class Curious {
  private:
   using Stream = grpc::ClientReaderWriter<v1::TrainRequest, v1::TrainReply>;
 
-  // What is drawn, and what depends on the time, is blotted out; its size not.
+  // Overwrites what is random or depends on the time, but keeps its size.
   static void Blot(std::string* bytes) { bytes->assign(bytes->size(), '#'); }
   // The ledger's id and the key are drawn; the hash and the signature follow
   // from them, and the digest of the release from its entries, which have
@@ -204,7 +204,7 @@ class Curious {
                                     absl::CHexEscape(status.error_details())));
   }
 
-  // What travels beside the messages.
+  // Records the metadata that travels beside the messages.
   void Note(const grpc::ClientContext& context) {
     std::string text = "metadata";
     for (const auto* metadata : {&context.GetServerInitialMetadata(),
@@ -584,8 +584,8 @@ void AddReals(const MatrixXd& values, Taint* taint) {
   for (const double value : values.reshaped()) taint->Add(value);
 }
 
-// What the curator holds and computes of one data set in the first rounds of
-// the runs above.
+// Adds the numbers that the curator holds and computes from one data set in the
+// first rounds of the runs above.
 void AddPrivateNumbers(const MatrixXd& people, Taint* taint) {
   const auto users = static_cast<double>(people.cols());
   const MatrixXd v = Normalised(people);

@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kFeatures = 24, kRank = 4, kUsers = 57, kBits = 20;
 
-// What one round adds up, bit by bit.
+// Terms and sums of one round, bit by bit.
 struct Added {
   // One per person: k, then l. Doubles stand as their bits.
   std::vector<std::vector<std::int64_t>> people;
@@ -48,7 +48,7 @@ struct Summer {
       run;
 };
 
-// What the checker saw move that should not have.
+// Counts of the values that were checked, and of those that moved wrongly.
 struct Findings {
   int people_compared = 0, people_moved = 0;
   int sums_compared = 0, sums_moved = 0;
@@ -334,7 +334,7 @@ Eigen::MatrixXd BlockWithOneRestart(const Eigen::MatrixXd& w,
   return h;
 }
 
-// As BlockWithOneRestart for every block of 16.
+// Runs BlockWithOneRestart for every block of 16.
 Added RunOneRestart(const Eigen::MatrixXf& v, const StatisticsRequest& request,
                     const Execution&) {
   constexpr Eigen::Index kBlock = 16;

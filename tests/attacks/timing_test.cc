@@ -150,7 +150,7 @@ class Reply {
     return {kind, static_cast<double>(seen.count())};
   }
   int overruns() const { return overruns_; }
-  // Of every paced reply: 1 if it overran, and its whole ticks.
+  // One value for each paced reply: 1 if it overran, and its whole ticks.
   const std::vector<Measurement>& overran() const { return overran_; }
   const std::vector<Measurement>& ticks() const { return ticks_; }
 
@@ -205,8 +205,8 @@ double TOf(const Classes& classes, bool paced) {
   return t;
 }
 
-// There is something to hide. A busy machine blurs it, so there are
-// several attempts; an answer that shows nothing fails them all.
+// Checks that there is something to hide. A busy machine blurs the times, so
+// there are several attempts; replies that show nothing fail all of them.
 void ExpectFreeRepliesTell(const Classes& classes) {
   constexpr int kAttempts = 10;
   double t = 0;

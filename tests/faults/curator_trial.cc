@@ -123,7 +123,7 @@ void CuratorTrial::Call() {
   const Answer answer = attacker_.Do(attempt);
   const bool struck = disk_.struck();
   counts_->faults += struck;
-  // What failed once with its disk may refuse until it is started again.
+  // A curator whose disk failed once may refuse until it is started again.
   struck_since_start_ = struck_since_start_ || struck;
   if (struck_since_start_ && answer.code == "storage-failed") {
     ASSERT_NO_FATAL_FAILURE(ResolveOrRestart(attempt, verdict));

@@ -229,7 +229,7 @@ void FaultyDisk::RemovedDirectory(const std::string& path) {
       {NameChange::kRemoveDirectory, path, "", nullptr});
 }
 
-// What is pending in it and below goes with it.
+// Moves the changes that are pending in the directory and below with it.
 void FaultyDisk::RenamedDirectory(const std::string& from,
                                   const std::string& to) {
   Apply({NameChange::kRenameDirectory, from, to, nullptr}, &names_, nullptr);
@@ -307,7 +307,7 @@ void FaultyDisk::Apply(const NameChange& change, Names* names,
 std::string FaultyDisk::Surviving(const std::string& path, const File& file,
                                   Survival survival) {
   if (survival == Survival::kSynced) return file.durable;
-  // Where the file lies now; its name may be another one than survives.
+  // Current place of the file; the name that survives may be another one.
   std::string place = path;
   if (!file.there) return file.durable;
   for (const auto& [name, other] : names_)

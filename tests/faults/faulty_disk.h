@@ -38,7 +38,7 @@ struct Fault {
 };
 std::string Describe(const Fault& fault);
 
-// What a power cut leaves.
+// Data that a power cut leaves.
 enum class Survival {
   kSynced,  // what was synced and nothing else
   kAll,     // everything, as when the process alone dies
@@ -56,7 +56,7 @@ class FaultyDisk {
   // Replaces an earlier fault and counts calls anew.
   void Arm(const Fault& fault);
   void Disarm() { Arm(Fault()); }
-  // Of calls since Arm.
+  // Number of calls since Arm.
   std::uint64_t calls() const;
   // The armed fault has struck.
   bool struck() const;
@@ -64,7 +64,7 @@ class FaultyDisk {
 
   // The power goes off now, unless it is off: no call succeeds until Reboot.
   void PowerCut(Survival survival);
-  // Of an armed kPowerCut; default: drawn for each cut.
+  // Sets the outcome of an armed kPowerCut; by default, drawn for each cut.
   void SetSurvival(Survival survival);
   // Puts what survived in place of all files. Nothing may be open.
   void Reboot();
@@ -85,7 +85,7 @@ class FaultyDisk {
   void DirectorySynced(const std::string& path);
   void MadeDirectory(const std::string& path);
   void RemovedDirectory(const std::string& path);
-  // Of a file, or of a directory with all that is in it.
+  // Notes a new name of a file, or of a directory with all its contents.
   void Renamed(const std::string& from, const std::string& to);
   void Unlinked(const std::string& path);
 

@@ -22,7 +22,7 @@ struct About {
   bool sync_directory = false;
 };
 
-// As SQLite lays it out: this, then the real file.
+// The shim's part of SQLite's file object; the real file follows in memory.
 struct ShimFile {
   sqlite3_file base;
   About* about;

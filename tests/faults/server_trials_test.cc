@@ -136,7 +136,7 @@ class ServerTrial {
       told_cancelled_.insert(run_id);
   }
 
-  // What only reads.
+  // Makes calls that only read.
   void Look() {
     const auto client = servers_.Client();
     grpc::ClientContext contexts[4];
@@ -184,7 +184,7 @@ class ServerTrial {
     }
   }
 
-  // What an operator sees to: a server whose disk has failed is started again.
+  // Restarts a server whose disk has failed, now and then, like an operator.
   void Mend() {
     FaultyDisk& curator = servers_.curator_disk();
     FaultyDisk& analyst = servers_.analyst_disk();

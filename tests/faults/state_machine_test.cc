@@ -63,7 +63,7 @@ LedgerBook BookWithRoomForARunAndAHalf() {
   return book;
 }
 
-// What a caller may try in any state, right or wrong.
+// Rows that a caller may try in any state, right or wrong.
 std::vector<LedgerRow> RowsToTry() {
   std::vector<LedgerRow> rows;
   for (std::uint64_t run = 0; run < kRuns; ++run) {
@@ -88,7 +88,7 @@ std::vector<LedgerRow> RowsToTry() {
   return rows;
 }
 
-// Of each run: "-" (none), "0".."2" (open, rounds charged), "c0".. (closed).
+// One run: "-" (none), "0".."2" (open, rounds charged), "c0".. (closed).
 struct RunShape {
   bool open = false, closed = false;
   std::uint64_t charged = 0;
@@ -170,7 +170,7 @@ TEST(LedgerStateMachine,
 
 // ---- 2. Cancel, resume, two streams
 
-// Where a learner stands.
+// Position of a learner.
 enum class At {
   kAway,    // no learner has the run (queued, or the process is not there)
   kAsked,   // Open is on its way
@@ -185,7 +185,7 @@ struct World {
   v1::RunState stored = v1::RUN_STATE_QUEUED;
   bool error = false;
   int done = 0;
-  // Of the analyst's process.
+  // State of the analyst's process.
   At at = At::kAway;
   bool untouched = true;  // known to be, in this process
   bool told = false;      // RunControl::Cancel
@@ -202,7 +202,7 @@ struct World {
   int closes = 0;  // by the curator's operator
   bool closed_by_operator = false;
   bool over_budget = false;  // the curator refuses a first opening
-  // What the client was told by the first cancel that it got an answer to.
+  // True if the answer to a cancel told the client that the run is cancelled.
   bool told_client_cancelled = false;
 
   auto Key() const {
@@ -243,7 +243,7 @@ World Lose(World w, int request) {
   return w;
 }
 
-// What the curator does with an Open: false if it refuses.
+// Handles an Open as the curator does; returns false if it is refused.
 bool HandleOpen(World* w) {
   if (w->ledger == 2) return false;
   if (w->ledger == 0 && w->over_budget) return false;
@@ -416,7 +416,7 @@ std::string Describe(const World& w) {
          " late " + std::to_string(w.late);
 }
 
-// What must hold in every state; "" if it does.
+// Returns the invariant that the state violates; "" if none.
 std::string Violation(const World& w) {
   if (w.done > w.charged) return "a round was used that was not charged";
   if (w.charged > kT) return "a round was charged twice";
@@ -431,7 +431,7 @@ std::string Violation(const World& w) {
     return "the run has ended and its reservation was not returned";
   if (w.closed_by_operator && w.ledger != 2)
     return "what an operator closed was opened again";
-  // What an operator closes is not fetched any more.
+  // Rounds of a run that an operator closes are not fetched any more.
   if (w.stored == v1::RUN_STATE_CANCELLED && w.done != w.charged &&
       w.late == 0 && !w.closed_by_operator) {
     return "a round was paid for and not fetched";

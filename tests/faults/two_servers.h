@@ -48,7 +48,7 @@ class TwoServers {
 
   curator::AttackedCurator& curator() { return curator_; }
   analyst::RunStore& store() { return *store_; }
-  // Of the analyst's server as it runs now; to the analyst "dns:client".
+  // Stub of the analyst's running server; the caller is "dns:client".
   std::unique_ptr<v1::AnalystService::Stub> Client() const;
   FaultyDisk& curator_disk() { return curator_disk_; }
   FaultyDisk& analyst_disk() { return analyst_disk_; }

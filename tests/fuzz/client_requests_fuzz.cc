@@ -341,7 +341,7 @@ void AddPrior(const OnePrior& prior, std::vector<Request>* requests) {
   });
 }
 
-// What is kept is what a fit may be given, and not more than was sent.
+// Demands that the kept priors suit a fit, and are not more than was sent.
 void DemandKept(const std::string& run_id, std::uint64_t numbers,
                 World* world) {
   const auto state = world->store->ReadLearner(run_id);
@@ -511,8 +511,8 @@ std::vector<std::string> FuzzSeeds() {
                     std::string(12, 17) + Seed({0}) + rest);
   }
   seeds.push_back(Seed({0, 0, 0, 255, 0}) + rest);
-  // What is made of the paid release: 195 is a refit, 196 an upload, 192 a
-  // choice, 193 the release, 194 people.
+  // Calls on the paid release: 195 is a refit, 196 an upload, 192 a choice, 193
+  // the release, 194 people.
   for (const int caller : {0, 1, 2}) {
     seeds.push_back(Seed({caller, 195, 0, 0, 0, 3, 1, 0, 0, 0}) + rest);
     seeds.push_back(Seed({caller, 196, 0, 0}) + rest);
@@ -547,7 +547,7 @@ std::vector<std::string> FuzzSeeds() {
     seed(sparse + Seed({0, 6, 1, 18, 0}) + end);
     seed(sparse + Seed({0, 2, 5, 18, 0}) + end);
     seed(sparse + Seed({0, 2, 1, 18, 255, 0, 0, 0, 1, 0, 0, 0, 0}) + end);
-    // Of three features; of a run that takes none.
+    // A prior of three features; a prior for a run that takes none.
     seed(Seed({0, 1, 228, 1, 0}) + ones.substr(0, 6) + end);
     seed(Seed({0, 1, 0, 1, 0}) + ones.substr(0, 12) + Seed({0, 0, 0, 0, 255}));
     // Names, which the data set does not have; another digest; no entries.

@@ -32,7 +32,7 @@ constexpr int kFeatures = 4, kRank = 2;
 // First bytes from this one on are followed by a page of items.
 constexpr int kWithItems = 238;
 
-// What the curator says, whatever is asked.
+// Answers of the curator, the same for any request.
 struct Script {
   std::vector<v1::TrainReply> replies;
   v1::ListDatasetsReply datasets;

@@ -1,9 +1,9 @@
-// What a fuzz target offers, and the bytes that it reads.
+// Interface of a fuzz target, and the bytes that it reads.
 //
-// A target is one *_fuzz.cc, in a namespace of its own. All of them are in
+// A target is one *_fuzz.cc, in a namespace of its own. All targets are in
 // fuzz_replay, which runs them as ctest tests under any compiler; with
-// -DDPNMF_BUILD_FUZZERS=ON (clang) each is a libFuzzer program besides. No
-// input may crash it, and none makes it depend on another.
+// -DDPNMF_BUILD_FUZZERS=ON (clang) each is also a libFuzzer program. No input
+// may crash a target or change the result of another input.
 #ifndef DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
 #define DPNMF_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -45,9 +45,9 @@ std::vector<std::string> FilesOf(std::string_view folder);
 // Prints `what` and aborts unless `holds`.
 void Demand(bool holds, std::string_view what);
 
-// What every refusal has: a kind, a code that docs/errors.md lists, and one
-// line of printable text of at most 2,000 bytes. Returns what is wrong,
-// or nothing.
+// Checks the parts of a refusal: a kind, a code that docs/errors.md lists, and
+// one line of printable text of at most 2,000 bytes. Returns the problem; "" if
+// there is none.
 std::string ProblemOf(const absl::Status& refusal);
 // Demands the same.
 void DemandRefusal(const absl::Status& refusal);

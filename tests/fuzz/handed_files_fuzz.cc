@@ -243,7 +243,7 @@ void TryWeights(FuzzInput* bytes) {
          "weights that are not read back as they were written");
 }
 
-// As a data set's directory holds them.
+// Reads weights as a data set's directory holds them.
 void TryStoredWeights(std::string_view text) {
   Files().Write("weights.txt", text);
   curator::DatasetDescription description;

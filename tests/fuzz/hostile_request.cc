@@ -244,7 +244,7 @@ void SetData(FuzzInput* bytes, HostileRequest* request) {
   };
   request->replacement = column();
   request->replaced = bytes->Below(static_cast<std::uint32_t>(users));
-  // Of many users the last ones are those before.
+  // Users after the first six are copies of the first six.
   request->v.resize(features, users);
   for (Eigen::Index user = 0; user < users; ++user)
     request->v.col(user) = user < 6 ? column() : request->v.col(user % 6);
@@ -314,7 +314,7 @@ class Asked {
         .value();
   }
 
-  // Of the rounds before; null where the kind has none.
+  // Coefficients of the rounds so far; null if the kind has none.
   const Coefficients* coefficients() const { return coefficients_.get(); }
 
  private:
@@ -436,7 +436,7 @@ class Checker {
     return CheckPublished(input, *answers[0]);
   }
 
-  // As the session draws them: fewer rows may be asked for than planned.
+  // Parts as the session draws them: fewer rows may be asked for than planned.
   std::vector<PartPlan> PartsFor(const RoundInput& input) const {
     std::vector<PartPlan> parts = plan_.StageOf(request_.round).parts;
     if (release_ == "moments" && !input.rows.empty())

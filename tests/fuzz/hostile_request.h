@@ -43,7 +43,7 @@ struct HostileRequest {
 // Every string of bytes is a request.
 HostileRequest RequestOf(FuzzInput* bytes);
 
-// What is under test: the product, or a weak twin of it.
+// Implementation under test: the product, or a weak twin of it.
 struct RoundMaker {
   std::function<const curator::ReleaseKind&(std::string_view)> release =
       &curator::ReleaseKindOf;

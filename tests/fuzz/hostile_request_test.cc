@@ -22,7 +22,7 @@ using curator::ReleaseKindOf;
 using curator::RoundContext;
 using curator::RoundSums;
 
-// What is found first among the seeds and so many mutations of them.
+// Returns the first problem of the seeds and their mutations; else "nothing".
 std::string Finding(const ReleaseKind& twin) {
   constexpr int kRuns = 20'000;
   constexpr std::uint64_t kSeed = 20260101;
@@ -140,7 +140,7 @@ TEST(HostileRequest, SeesARowAskedForTwice) {
   EXPECT_EQ(Finding(twin), "moments: accepted against the contract");
 }
 
-// What rounding a whole block at a time would do.
+// Returns sums as if whole blocks were rounded.
 absl::StatusOr<RoundSums> SumsThatRound(const RoundInput& input,
                                         const RoundContext& context) {
   DPNMF_ASSIGN_OR_RETURN(RoundSums sums,

@@ -1,7 +1,7 @@
-// The bytes that programs on the same machine send: requests on a curator's
-// control socket and answers to them, and HTTP requests to a page on loopback.
-// A request is answered in one line with a documented code, and changes what it
-// says and nothing else; the page is handed to nobody without its secrets.
+// Requests of programs on the same machine: requests on a curator's control
+// socket and answers to them, and HTTP requests to a page on loopback. A
+// request is answered in one line with a documented code, and changes only what
+// it says; the page is handed to nobody without its secrets.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -129,7 +129,7 @@ struct Curator {
         curator::ControlServer::Start(data_dir, std::move(handlers)).value();
   }
 
-  // What is answered to these bytes; nothing more comes.
+  // Returns the answer to these bytes; no more bytes are sent.
   std::string Ask(std::string_view bytes) const {
     const Socket peer(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_un address = AddressOf(curator::ControlSocket(data_dir));
@@ -159,7 +159,7 @@ std::optional<absl::Status> RefusalIn(const json& answer) {
                  error.at("message").get<std::string>());
 }
 
-// What a "declare" that was answered must have left in the ledger.
+// Demands that the ledger holds what a "declare" declared.
 void DemandDeclared(const curator::Ledger& ledger, const json& request) {
   const std::string name = request.at("population").get<std::string>();
   const auto policy = ledger.Policy(name);
@@ -174,7 +174,7 @@ void DemandDeclared(const curator::Ledger& ledger, const json& request) {
       "another policy than was asked for");
 }
 
-// What a "record-transform" that was answered must have said.
+// Demands that the fields of a "record-transform" that was answered are valid.
 void DemandRecord(const json& request) {
   const auto text = [&](const char* field) {
     return request.at(field).get<std::string>();
@@ -314,7 +314,7 @@ void FuzzAnswer(FuzzInput* bytes) {
 
 constexpr std::uint32_t kPort = 8080;
 
-// The values that the browser learns which opens a door once.
+// Secrets that the browser learns by opening a door once.
 struct Secrets {
   std::string host, token, cookie, key;
 };

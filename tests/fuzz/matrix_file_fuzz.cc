@@ -22,7 +22,7 @@ namespace {
 using curator::LoadedMatrix;
 using curator::LoadOptions;
 
-// As gzip writes it.
+// Compresses the text in the format of gzip.
 std::string Compressed(std::string_view text) {
   z_stream stream = {};
   if (deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
@@ -51,7 +51,7 @@ bool DeclaresMillions(std::string_view text) {
   return false;
 }
 
-// What chooses the format of that name in OptionsOf.
+// Returns the byte that selects the format of that name in OptionsOf.
 char Choice(std::string_view name) {
   const auto& formats = curator::InputFormats().rows();
   const auto at = std::find(formats.begin(), formats.end(),

@@ -1,4 +1,4 @@
-// What the targets of this process have counted.
+// Counts of the outcomes of the targets in this process.
 #ifndef DPNMF_TESTS_FUZZ_OUTCOMES_H_
 #define DPNMF_TESTS_FUZZ_OUTCOMES_H_
 

@@ -1,8 +1,8 @@
-// What a curator and an analyst take from other parties of a federation and
-// from the ranks beneath a curator: federation.json, the offers of a round,
-// masked releases and their sum, commands and answers of ranks. Refused with a
-// code, or exactly what a plain reading of the contract allows: an answer that
-// is not whole and the command's own never becomes a sum.
+// Data that a curator and an analyst take from other parties of a federation
+// and from the ranks beneath a curator: federation.json, the offers of a round,
+// masked releases and their sum, commands and answers of ranks. Each is refused
+// with a code, or gives exactly what a plain reading of the contract allows: an
+// answer that is incomplete or of another command never becomes a sum.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -130,7 +130,7 @@ RunParameters RunOn(const DatasetFacts& facts) {
   return run;
 }
 
-// What is drawn adds up to the plan's noise, and costs no more.
+// Demands that the shares add up to the plan's noise and cost no more.
 void DemandShares(const Federation& federation) {
   const DatasetFacts facts = FactsOf(federation);
   Uint128 most = 0;
@@ -359,7 +359,7 @@ bool AreRight(const std::vector<FederationOffer>& offers) {
   return keys.size() == kMembers;
 }
 
-// What honest curators add to their sums vanishes from the sum of all.
+// Demands that the masks of honest curators cancel in the sum of all.
 void DemandMasks(const std::vector<ExchangePublicKey>& keys) {
   const Round& round = TheRound();
   std::vector<NoisedMatrix> sum = round.PartsOf(0);
@@ -442,7 +442,7 @@ void FuzzKeys(FuzzInput* bytes) {
 
 // ------------------------------------------------------- the sum of a round
 
-// What one curator does otherwise than it should.
+// Deviations of one curator from the protocol.
 struct Script {
   std::uint32_t member = 0;
   std::uint8_t opened = 0, offered = 0, receipt = 0;
@@ -718,7 +718,7 @@ void FuzzCommand(FuzzInput* bytes) {
 
 constexpr std::uint64_t kMost = kPeople;
 
-// Of two shares that nobody lies about.
+// Returns the answer of honest ranks for two shares.
 std::vector<std::uint64_t> RightAnswer(std::uint64_t number,
                                        std::uint64_t entries) {
   std::vector<std::uint64_t> words(entries + 3);
@@ -869,7 +869,7 @@ void FuzzAnswer(FuzzInput* bytes) {
       }
     }
   }
-  // What is left of it is no beginning of the next one.
+  // The rest of the answer is not the beginning of the next one.
   if (taken) {
     command.number = 8;
     const bool quiet = answer.size() == whole;

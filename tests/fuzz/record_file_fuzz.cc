@@ -1,5 +1,5 @@
-// What a program wrote and an operator brings back: a backup's manifest and
-// files of receipts. Refused in one sentence, or read as what they say.
+// Files that an operator brings back: a backup's manifest and files of
+// receipts. Each is refused in one sentence, or read as what it says.
 #include <filesystem>
 #include <fstream>
 
@@ -19,7 +19,7 @@ namespace {
 
 // ------------------------------------------------------ a backup's manifest
 
-// What an input says in place of what another ledger has each time.
+// Placeholders in an input for values that differ in each ledger.
 constexpr char kHead[] = "@HEAD", kHash[] = "@HASH", kKeyedHash[] = "@LEDGER",
                kKeyedHashOfKey[] = "@KEY";
 constexpr char kUnkeyed[] =

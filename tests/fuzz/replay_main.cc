@@ -137,7 +137,7 @@ int Replay(const Arguments& arguments) {
   return missing == 0 ? 0 : 1;
 }
 
-// Nothing if no target has that name.
+// Returns nullopt if no target has that name.
 std::optional<FuzzTarget> TargetOf(std::string_view name) {
   for (const FuzzTarget& target : Targets())
     if (target.name == name) return target;
@@ -196,7 +196,7 @@ int Main(int argc, char** argv) {
 #define DPNMF_ADDRESS_SANITIZER
 #endif
 #ifdef DPNMF_ADDRESS_SANITIZER
-// What it finds ends in SIGABRT, so that the input is shown.
+// Findings of AddressSanitizer end in SIGABRT, so that the input is shown.
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
 #endif
 

@@ -132,7 +132,7 @@ void FuzzCertificates(const std::string& text) {
   }
 }
 
-// As the programs do: read, or refused in one sentence.
+// Loads a configuration as the programs do: read, or refused in one sentence.
 void FuzzConfiguration(const std::string& text, const OneFile& files) {
   const std::string path = files.Write("dpnmf.toml", text);
   cli::GlobalOptions options;
@@ -174,8 +174,8 @@ void FuzzDictionaryFile(const std::string& text, const OneFile& files,
 
 // ------------------------------------------- priors, as `--prior` reads them
 
-// Of a Matrix Market file, or the shape of an array: the memory is that of what
-// is declared, and a text of a line may declare gigabytes.
+// Returns true if a Matrix Market file may declare a large shape (a number of
+// four digits): one line may declare gigabytes of memory.
 bool DeclaresMillions(const std::string& text) {
   std::size_t digits = 0;
   for (const char c : text) {

@@ -1,6 +1,6 @@
-// What lies on the disks of both parties, damaged: stored releases, data sets,
-// and the analyst's runs. Refused with DATA_LOSS or another code, or read as
-// what it says; never more than the files hold.
+// Damaged files of both parties: stored releases, data sets, and the analyst's
+// runs. Each is refused with DATA_LOSS or another code, or read as what it
+// says; never more than the files hold.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -295,7 +295,7 @@ bool Damage(const std::string& file, FuzzInput* bytes) {
   }
 }
 
-// What the next request of a run on M of D rows would carry.
+// Makes the input of the next request of a run on M of D rows.
 void UseState(const analyst::LearnerState& state) {
   analyst::RoundFacts facts;
   facts.moment_rows = 2;

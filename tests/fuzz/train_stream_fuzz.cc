@@ -102,7 +102,7 @@ class Curator {
   std::unique_ptr<v1::CuratorService::Stub> stub_;
 };
 
-// What one curator answered.
+// Answers of one curator.
 struct Transcript {
   std::vector<v1::TrainReply> replies;
   grpc::Status status;
@@ -368,7 +368,7 @@ std::vector<std::string> FuzzSeeds() {
   }
   for (const std::string& mechanism : curator::MechanismNames())
     seeds.push_back(WholeRunSeed(mechanism) + close);
-  // Of data without classes.
+  // A run of class_moments on data without classes.
   seeds.push_back(std::string(
       {0, static_cast<char>(224), NumberOf("class_moments"), 1, 2, 0, 0}));
   v1::TrainRequest any;

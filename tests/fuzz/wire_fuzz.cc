@@ -42,7 +42,7 @@ bool Read(const std::string& what, const absl::StatusOr<Value>& value) {
   return value.ok();
 }
 
-// What the curator draws is what the cap allows, whatever was asked.
+// Demands that the draws cost no more than the cap allows, whatever was asked.
 void DemandSoundPlan(const RunPlan& plan, const RunParameters& parameters,
                      const DatasetFacts& facts) {
   const MuSquared most =

@@ -166,7 +166,7 @@ TEST_F(ReceiptsOfARun, TheyAreMarkedOnceTheGuaranteeIsVoid) {
   EXPECT_EQ(Held().back().void_since(), since);
 }
 
-// What a curator says and does not sign changes no receipt.
+// Unsigned statements of a curator change no receipt.
 TEST_F(ReceiptsOfARun, AMarkThatIsNotSignedIsNotTaken) {
   TrainOnce();
   const std::vector<v1::Receipt> before = Held();

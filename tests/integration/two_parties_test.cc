@@ -195,7 +195,7 @@ Eigen::MatrixXd PlainNmf(const curator::Dataset& data, const RunParameters& p,
   return w;
 }
 
-// What remains is the rounding of h and v to 2^-20, magnified by 25 rounds.
+// Error that remains: the rounding of h and v to 2^-20, magnified by 25 rounds.
 constexpr double kLatticeError = 1e-3;
 
 TEST_F(TwoPartiesWithoutNoise, StatisticsTrainingIsPlainProjectedGradientNmf) {
@@ -277,7 +277,7 @@ TEST_F(TwoParties, RunsOfMomentsAndOfStatisticsHaveStandardErrors) {
   EXPECT_GT(errors->maxCoeff(), 1e-4);
   EXPECT_LE(errors->maxCoeff(), 1);
   EXPECT_EQ(ReasonCode(errors_after(2, true).status()), "cancelled");
-  // What was kept is damaged: never read past its end.
+  // Damaged memory is refused, and never read past its end.
   const v1::Run run = store_->List().value().front().run;
   const analyst::LearnerState whole = store_->ReadLearner(run.run_id()).value();
   const auto code_with = [&](const std::string& name,

@@ -359,7 +359,7 @@ struct Stream {
       return stream->Write(part);
     });
   }
-  // Whether all of the round came.
+  // Returns true if all of the round came.
   bool ReadToEnd() {
     v1::TrainReply reply;
     while (stream->Read(&reply))

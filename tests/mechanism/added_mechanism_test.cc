@@ -230,7 +230,7 @@ TEST_F(AddedMechanism, RunsFromItsDescriptorToAPaidRelease) {
 constexpr analyst::Mechanism kWithoutFigure = {
     .name = kName, .fill_defaults = TwoRounds, .releases = kAnalystReleases};
 
-// What planner, flags and federation do with it follows from its fields alone.
+// Planner, flags and federation depend only on the fields of a mechanism.
 class FieldsOfAMechanism : public AnalystFixture {
  protected:
   std::string Planned(const v1::RunSpecification& specification) {
@@ -348,7 +348,7 @@ TEST(UnknownReleaseDeathTest, StopsTheCuratorBeforeItSumsAnything) {
                "no release named");
 }
 
-// Of two releases of one name a charge for the one could pay for the other.
+// A charge for one of two releases of one name could pay for the other.
 TEST(UnknownReleaseDeathTest, TwoReleasesOfOneNameStopTheCurator) {
   static constexpr curator::ReleaseKind kSecond[] = {
       {.name = "statistics",
@@ -389,7 +389,7 @@ TEST(Mechanisms, HaveASideInEachLayerAndReleasesOfTheirOwn) {
             releases.end());
 }
 
-// What PlanRun holds every mechanism to, whoever wrote it.
+// Rules that PlanRun enforces for every mechanism, whoever wrote it.
 TEST(PlanRun,
      RefusesAMechanismThatSpendsMoreThanItsRunOrAnotherNumberOfRounds) {
   RunParameters parameters = curator::SmallRun();

@@ -515,7 +515,7 @@ TEST_F(AimedWire, ABundleHoldsBothReleases) {
   EXPECT_EQ(parts, (std::vector<std::string>{"G", "Z"}));
 }
 
-// Of the run, and of its refit, which has the same releases.
+// Checks the run, and its refit, which has the same releases.
 TEST_F(AimedWire, HasStandardErrorsAndFactsOfItsParts) {
   for (const std::uint32_t rows : {0u, 8u}) {
     SCOPED_TRACE(rows);

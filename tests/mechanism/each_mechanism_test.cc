@@ -1,4 +1,4 @@
-// What holds of every mechanism of the table while the curator sums.
+// Properties of every mechanism of the table while the curator sums.
 #include "tests/curator/each_mechanism.h"
 
 #include <atomic>

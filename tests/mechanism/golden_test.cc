@@ -1,7 +1,7 @@
-// What a mechanism's runs are known by on the disk and on the wire stays what
-// it was: hashes of parameters and of requests (ledger rows), every number of
-// the plan, names of releases. The digests are of version 0.1.0; a run that was
-// opened before an update goes on after it only while they hold.
+// Golden values of a mechanism's runs on the disk and on the wire: hashes of
+// parameters and of requests (ledger rows), every number of the plan, names of
+// releases. The digests are of version 0.1.0; a run that was opened before an
+// update continues after the update only if the digests stay the same.
 #include <algorithm>
 #include <iterator>
 #include <string>

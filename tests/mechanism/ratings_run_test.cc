@@ -395,7 +395,7 @@ TEST_F(RatingsRun, AMalformedListOfItemsEndsTheRunBeforeAnythingIsCharged) {
 
 // Pages of as many items would fill the disk.
 TEST_F(RatingsRun, ADataSetOfMoreItemsThanAModelMayHaveEndsTheRun) {
-  // What is stored with the run after its plan was made.
+  // Changes what is stored with the run after its plan was made.
   alter_planned_ = [](analyst::PlannedRun* planned) {
     planned->dataset.set_features(10000001);
   };
@@ -425,7 +425,7 @@ TEST_F(RatingsRun, APublicFirstDictionaryIsRefused) {
   EXPECT_EQ(Position().reserved, MuSquared());
 }
 
-// What each round may take, and for what it is refused.
+// Returns a valid input of a round; the test below damages copies of it.
 RoundInput GoodInput(const std::string& release) {
   RoundInput input;
   if (release == "co-ratings" || release == "residuals")
@@ -449,7 +449,7 @@ TEST_F(RatingsRun, HostileRequestsAreRefusedAndNothingIsChargedTwice) {
     const char* code;
     std::function<void(RoundInput*)> spoil;
   };
-  // Of rounds that take a model, or rows, or not.
+  // Refused inputs of rounds with and without a model or rows.
   const Case of_models[] = {
       {"matrix-shape", [](auto* i) { i->w.resize(0, 0); }},
       {"matrix-shape", [](auto* i) { i->w = i->w.leftCols(1).eval(); }},
@@ -473,7 +473,7 @@ TEST_F(RatingsRun, HostileRequestsAreRefusedAndNothingIsChargedTwice) {
       {"matrix-shape",
        [](auto* i) { i->w = Eigen::MatrixXd::Ones(kItems, 4); }},
       {"numbers-malformed", [](auto* i) { i->numbers = {1}; }}};
-  // Of co-ratings: weights of the rows, and how far they damp.
+  // Co-ratings: weights of the rows, and the strength of the damping.
   const Case of_weights[] = {
       {"row-weights-malformed",
        [](auto* i) { i->w = Eigen::MatrixXd::Ones(5, 1); }},

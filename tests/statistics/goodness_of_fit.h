@@ -13,8 +13,8 @@
 
 namespace dpnmf::curator {
 
-// Of one verdict. The critical values stand at 1e-10 by their limit laws, so
-// that what the limit law errs by at these sample sizes stays within the claim.
+// False-alarm rate of one verdict. Critical values are at 1e-10 by limit laws,
+// so that the error of these laws at the sample sizes stays within the claim.
 inline constexpr double kFalseAlarm = 1e-8;
 
 inline constexpr std::uint64_t kTwo30 = std::uint64_t{1} << 30;

@@ -1,4 +1,4 @@
-// What must hold bit for bit, and the branches that 64-bit digits never reach.
+// Bit-for-bit properties, and the branches that 64-bit digits never reach.
 // Statistical verdicts here: false-alarm rate at most 1e-8 each, seeds printed.
 #include <gtest/gtest.h>
 

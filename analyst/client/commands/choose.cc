@@ -32,7 +32,7 @@ struct ChooseFlags {
 
 using Coherences = std::vector<v1::RankCoherence>;
 
-// That of a rank; null if it is not known.
+// Returns the coherence of a rank; null if it is not known.
 const v1::RankCoherence* CoherenceAt(const Coherences& all,
                                      std::uint32_t rank) {
   for (const v1::RankCoherence& one : all)

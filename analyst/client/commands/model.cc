@@ -42,7 +42,7 @@ struct ModelFlags {
   }
 };
 
-// Whether both names lead to the same file, there or not.
+// Checks if both names lead to the same file, there or not.
 bool IsSameFile(const std::string& one, const std::string& other) {
   const auto place = [](const std::string& path) {
     std::error_code error;
@@ -53,7 +53,7 @@ bool IsSameFile(const std::string& one, const std::string& other) {
   return place(one) == place(other);
 }
 
-// What can be said before the run is known.
+// Checks the flags that can be checked before the run is known.
 absl::Status CheckOutput(const ModelFlags& flags) {
   if (flags.output.empty() == flags.similar.empty()) {
     return Refusal(absl::StatusCode::kInvalidArgument, "flags-conflict",

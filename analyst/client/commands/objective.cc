@@ -43,7 +43,7 @@ v1::RunSpecification SpecificationOf(const ObjectiveFlags& flags,
   return specification;
 }
 
-// Where every column has length 1, 1 - 2 F is the share of it that W explains.
+// Text of the objective F. W explains the share 1 - 2 F of columns of length 1.
 std::string ObjectiveText(const v1::Run& run, const v1::Dataset& dataset) {
   if (!run.has_objective()) return "";
   const double value = run.objective().value();

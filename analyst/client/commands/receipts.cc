@@ -44,7 +44,7 @@ v1::ReceiptsReport ReportOf(const std::vector<v1::Receipt>& receipts) {
   return report;
 }
 
-// Nothing if all guarantees held.
+// Returns no text if all guarantees held.
 std::string VoidReceiptsText(const v1::ReceiptsReport& report) {
   if (report.void_guarantees() == 0) return "";
   return absl::StrCat(report.void_guarantees(),

@@ -103,7 +103,7 @@ std::string RefitText(const v1::ListRunsReply& reply, bool wait) {
                       "'dpnmf runs' shows them.\n");
 }
 
-// As many at once as the server takes; with --wait the others follow.
+// Starts as many fits at once as the server takes; with --wait also the others.
 absl::StatusOr<ExitCode> Refit(const Session& session,
                                const RefitFlags& flags) {
   DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> ranks,

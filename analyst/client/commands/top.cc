@@ -39,7 +39,7 @@ std::vector<Eigen::Index> LargestRows(const Eigen::VectorXd& part,
   return rows;
 }
 
-// What can be read part by part.
+// Matrix that can be read part by part.
 struct Parts {
   Eigen::MatrixXd w;
   std::vector<std::string> names;  // of the rows; empty if there are none

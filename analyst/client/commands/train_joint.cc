@@ -97,7 +97,7 @@ std::vector<v1::Run> RunsToTake(const v1::ListRunsReply& runs,
   return taken;
 }
 
-// What the runs that are to be started would be refused for, before any is.
+// Plans the missing runs; returns a refusal before any run is started.
 absl::Status PlanMissing(const AnalystClient& client,
                          std::vector<JointTerm>* terms) {
   for (JointTerm& term : *terms) {
@@ -184,7 +184,7 @@ absl::StatusOr<std::optional<v1::Run>> RunToTake(const AnalystClient& client,
   return std::optional<v1::Run>();
 }
 
-// What `auto` may have chosen for a month, and is of no use here.
+// Names runs of mechanisms that `auto` may choose but that cannot be added.
 void SayWhatCannotBeAdded(const Session& session, const v1::ListRunsReply& runs,
                           const std::string& dataset) {
   for (const v1::Run& run : runs.runs()) {

@@ -158,7 +158,7 @@ std::string NamesText(const v1::TransformReport& report) {
   return text + "\n";
 }
 
-// As the data set's columns were at import (docs/data.md).
+// Normalises people as the data set's columns were at import (docs/data.md).
 absl::Status NormaliseAs(const v1::Dataset& dataset,
                          const std::vector<double>& weights,
                          Eigen::MatrixXd* people) {

@@ -14,7 +14,7 @@ namespace dpnmf::cli {
 struct TileShape {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
-  // Whether entry 1 of a column is the cell right of (else: below) entry 0.
+  // True if entry 1 of a column is right of entry 0, false if it is below.
   bool row_major = true;
 };
 
@@ -32,7 +32,7 @@ inline constexpr Rgb kPaper = {247, 245, 240};
 inline constexpr Rgb kTile = {255, 255, 255};
 inline constexpr Rgb kInk = {22, 30, 52};
 
-// Where things lie in the picture, in pixels.
+// Sizes of the picture and its tiles, in pixels.
 struct TileLayout {
   std::uint32_t tiles_across = 0;
   std::uint32_t tiles_down = 0;
@@ -42,7 +42,7 @@ struct TileLayout {
   std::uint32_t height = 0;
 };
 
-// As near to 4:3 as whole tiles allow, and about a thousand pixels wide.
+// Layout as near to 4:3 as whole tiles allow, about a thousand pixels wide.
 TileLayout LayoutOf(std::uint64_t tiles, const TileShape& shape);
 
 // A PNG file. Tile k shows column k of W (D x K), left to right and top to

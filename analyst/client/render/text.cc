@@ -78,8 +78,8 @@ std::string SharesText(const v1::RunParameters& parameters) {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-// Whether a field plays a part in the run, as far as its mechanism is known
-// here. Of the data set's facts none is at hand: as for more features than
+// Tells if a field plays a part in the run, as far as its mechanism is known
+// here. No facts of the data set are at hand: assumes more features than
 // moments have rows.
 bool PlaysPart(std::string_view field, const v1::RunParameters& message) {
   const Mechanism* const mechanism = Mechanisms().Find(message.mechanism());
@@ -164,7 +164,7 @@ std::string PriceText(const v1::RunPlan& plan, v1::Conversion enforced) {
       NameOf(enforced), ")\n", table.Render(kIndent));
 }
 
-// Where the operator limits this analyst.
+// Adds the rest of this analyst's own limit, if the operator has set one.
 void AddOwnLimitRow(const v1::LedgerPosition& position, Table* table) {
   const auto own = FromProto(position.own_limit());
   if (!position.has_own_limit() || !own.ok()) return;
@@ -279,7 +279,7 @@ std::string BudgetCostsText(const v1::GetBudgetReply& reply) {
   return table.Render(kIndent);
 }
 
-// Of a population with partitions of people: each has the whole cap.
+// Table of a population's partitions of people: each has the whole cap.
 std::string PartitionsText(const v1::LedgerPosition& position) {
   if (position.partitions().empty()) return "";
   Table table({{"PARTITION"},
@@ -397,7 +397,7 @@ std::string PlanText(const v1::PlanRunReply& reply) {
 
 namespace {
 
-// Of a run that was fitted here: to what.
+// Origin of a run that was fitted here; `otherwise` for other runs.
 std::string OriginText(const v1::Run& run, const std::string& otherwise) {
   if (run.joined_size() > 0)
     return absl::StrCat("sum of ", run.joined_size(), " runs");
@@ -523,7 +523,7 @@ std::string RunEndText(const v1::Run& run, const std::string& guarantee,
                       " rounds\n", KeyValueText(lines, kIndent));
 }
 
-// Of a federation: what each curator has left; its own ledger decides.
+// Table of what a federation's curators have left; their own ledgers decide.
 static std::string MembersText(const v1::GetBudgetReply& reply) {
   if (reply.members().empty()) return "";
   Table table({{"CURATOR"},

@@ -125,7 +125,7 @@ class Fields {
   }
 
  private:
-  // Null if it is not there, or null.
+  // Returns null if the field is missing or null.
   const json* Find(const char* name) const {
     if (!object_.is_object()) return nullptr;
     const auto found = object_.find(name);
@@ -194,7 +194,7 @@ std::string BudgetJson(const v1::GetBudgetReply& reply) {
                       ",\"reading\":", reading.dump(), "}");
 }
 
-// The facts that the page asks of a mechanism, so that it knows none by name.
+// Facts of mechanisms that the page asks for, so that it knows none by name.
 json FactsOfMechanisms() {
   json facts = json::array();
   for (const Mechanism* mechanism : Mechanisms().rows())
@@ -425,7 +425,7 @@ absl::StatusOr<HttpReply> Api::Refit(const std::string& body) const {
   refit.set_rank(fields.Whole("rank").value_or(0));
   refit.mutable_learner()->set_initialisation(v1::INITIALISATION_RANDOM);
   refit.mutable_learner()->set_seed(fields.Whole("seed").value_or(0));
-  // Nothing: those of the run.
+  // If empty, the priors of the run.
   const std::string prior = fields.Text("prior");
   refit.set_without_priors(prior == "none");
   DPNMF_RETURN_IF_ERROR(fields.status());

@@ -1,4 +1,4 @@
-// The calls of the page, as JSON: calls of the analyst's service with the
+// Replies to the page, as JSON: calls of the analyst's service with the
 // readings that the tables of `dpnmf` show.
 #ifndef DPNMF_ANALYST_CLIENT_WEB_API_H_
 #define DPNMF_ANALYST_CLIENT_WEB_API_H_

@@ -94,8 +94,8 @@ struct Mechanism {
   std::vector<StageDraft> (*stages)(MuSquared whole, int bits,
                                     const RunParameters& parameters,
                                     const DatasetFacts& facts);
-  // Whether a field of RunParameters or LearnerOptions (its name on the wire)
-  // plays a part in the run. Reads rounds, moment_rows and shares alone.
+  // Tells if a field of RunParameters or LearnerOptions (its name on the wire)
+  // plays a part in the run. Reads only rounds, moment_rows and shares.
   bool (*uses)(std::string_view field, const RunParameters& parameters,
                const DatasetFacts& facts);
 
@@ -148,7 +148,7 @@ PartDraft PartOfProducts(std::string name, std::uint64_t rows,
 // m^2, m the largest entry of a quantised vector.
 Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
 
-// Of `moments` and `aimed`: moment_rows and the two shares. moments.cc.
+// Checks moment_rows and the two shares of `moments` and `aimed`. moments.cc.
 absl::Status CheckMoments(const RunParameters& parameters,
                           const DatasetFacts& facts);
 // S_v, published as "mean". moments.cc.
@@ -164,7 +164,7 @@ StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
 bool StatisticsUse(std::string_view field, const RunParameters& parameters,
                    const DatasetFacts& facts);
 
-// Whether the field is one of these.
+// Returns true if `fields` contains the field.
 bool IsOneOf(std::string_view field,
              std::initializer_list<std::string_view> fields);
 

@@ -245,7 +245,7 @@ DPNMF_INLINE void StoreRow(const FloatLanes& row, double* to) {
   Store(LoadFloats(floats + kLaneCount), to + kLaneCount);
 }
 
-// Whether no user of the strip is padding.
+// Returns whether no user of the strip is padding.
 template <typename Column>
 DPNMF_INLINE bool IsFull(Column* const* columns) {
   for (int user = 0; user < kStripUsers; ++user)

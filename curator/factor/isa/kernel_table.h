@@ -57,8 +57,8 @@ inline constexpr int kProductColumns = 8;
 // Rows that gather_inliers takes at a time; lists are padded to a multiple.
 inline constexpr int kGatherRows = 16;
 
-// What each does stands at the function of the same name: kernels.h,
-// exact_products.h, quantise.h and sparse_kernels.h.
+// Pointers to the kernels, each described at the function of the same name:
+// kernels.h, exact_products.h, quantise.h and sparse_kernels.h.
 struct KernelTable {
   const char* name;
   void (*add_product)(PanelView m, int first, int count, const double* x,

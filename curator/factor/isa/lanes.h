@@ -122,7 +122,7 @@ DPNMF_INLINE Lanes Greater(Lanes a, Lanes b) {
 #endif
 }
 
-// Whether any lane of a comparison holds.
+// Returns whether a comparison holds in any lane.
 DPNMF_INLINE bool Any(Mask mask) {
 #if defined(__AVX512DQ__)
   return _mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)) != 0;

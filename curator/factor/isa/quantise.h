@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = __builtin_inf();
 
-// What the lengths are scaled to, so that rounding does not fail the gate.
+// Factor that shortens scaled lengths, so that rounding does not fail the gate.
 constexpr double kShrink = 1 - 0x1p-40;
 
 double FiniteAndPositive(double x) { return x > 0 && x < kInfinity ? x : 0; }
@@ -94,7 +94,7 @@ struct GateSums {
     }
   }
 
-  // Whether all lanes of the first vector together pass as one column.
+  // Returns whether all lanes of the first vector together pass as one column.
   DPNMF_INLINE bool SumPasses(const Gate& gate) const {
     std::uint64_t any = 0;
     unsigned __int128 sum = 0;

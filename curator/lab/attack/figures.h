@@ -19,8 +19,8 @@ struct Share {
 };
 // count in [0, of]. Nobody: 0, within 0 to 1.
 Share ShareOf(std::int64_t count, std::int64_t of);
-// Of an expected count (ties are shared): the lower end is that of the whole
-// number below, the upper one that of the whole number above.
+// Share of an expected count (ties are shared): `low` is that of the next whole
+// number below, `high` that of the next whole number above.
 Share ShareOfExpected(double count, std::int64_t of);
 nlohmann::ordered_json ToJson(const Share& share);
 

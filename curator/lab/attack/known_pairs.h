@@ -1,4 +1,4 @@
-// What an attacker learns from people whose published rows he knows.
+// Knowledge that an attacker gains from people whose published rows he knows.
 #ifndef DPNMF_CURATOR_LAB_ATTACK_KNOWN_PAIRS_H_
 #define DPNMF_CURATOR_LAB_ATTACK_KNOWN_PAIRS_H_
 

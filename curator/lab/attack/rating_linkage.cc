@@ -31,7 +31,7 @@ constexpr double kEccentricity = 1.5;  // phi
 constexpr double kDays = 30;           // d_0
 constexpr double kSecondsOfADay = 86'400;
 
-// What is known of a target.
+// Ratings of one target that the attacker knows.
 struct KnownRatings {
   int person = 0;
   std::vector<int> items;
@@ -226,7 +226,7 @@ class RatingsJudge {
     return absl::OkStatus();
   }
 
-  // Whether somebody, all of whose ratings are known, is in the table.
+  // Judges whether a person, all of whose ratings are known, is in the table.
   absl::Status FindMembers(const ScoredAttack& attack) {
     if (attacker_.outsiders == nullptr) return absl::OkStatus();
     const std::vector<int> outsiders = Raters(*attacker_.outsiders);

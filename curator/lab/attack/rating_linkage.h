@@ -33,29 +33,29 @@ struct RatingsAttacker {
 // Membership: the attacker knows all ratings of a person; the score is that of
 // the best row as a share of what a row with exactly these ratings would have.
 
-// Of a completed table: a number for every item and person. Two attacks:
+// Two attacks on a completed table (a number for every item and person):
 //   "4 ratings"                the row with the least squared difference over
 //                              the known items
 //   "4 ratings, less the items' means"
 //                              the row whose differences from the table's
 //                              column means are most parallel to the person's
-//                              (the cosine; unknown items count 0); it also
-//                              judges membership
+//                              (the cosine; unknown items count 0); this attack
+//                              also judges membership
 // INVALID_ARGUMENT "attack-mismatch" unless `completed` is people x items and
 // finite and somebody has rated.
 absl::StatusOr<AttackReport> AttackRatings(
     const RatingTable& original, const Eigen::MatrixXd& completed,
     const AttackOptions& options, const RatingsAttacker& attacker = {});
 
-// Of published ratings (of the same people and items in the same order, each
-// perhaps changed, added or left out): the score of the publication,
+// Attacks on published ratings (of the same people and items in the same order,
+// each perhaps changed, added or left out) by the score of the publication,
 //   sum over known items i that the row has of
 //     (exp(-|r - r'| / 1.5) + exp(-|t - t'| / 30 days)) / log n_i,
-// n_i >= 2 the number of people who have i; without the second term where dates
+// n_i >= 2 the number of people who have i; without the second term if dates
 // are not known. With options.days both are tried ("4 ratings", "4 ratings,
-// dated up to 14 days"). others["confident"]: where the best
-// score exceeds the second by 1.5 standard deviations of all scores, the share
-// of people, and the share of those that are right.
+// dated up to 14 days"). others["confident"]: the share of people whose best
+// score exceeds the second by 1.5 standard deviations of all scores, and the
+// share of these people for whom the best row is right.
 absl::StatusOr<AttackReport> AttackRatings(
     const RatingTable& original, const RatingTable& published,
     const AttackOptions& options, const RatingsAttacker& attacker = {});

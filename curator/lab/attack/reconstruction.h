@@ -1,4 +1,4 @@
-// What of the original an attacker gets back from a published table.
+// Reconstruction of the original by an attacker, from a published table.
 #ifndef DPNMF_CURATOR_LAB_ATTACK_RECONSTRUCTION_H_
 #define DPNMF_CURATOR_LAB_ATTACK_RECONSTRUCTION_H_
 

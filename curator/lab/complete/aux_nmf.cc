@@ -25,7 +25,7 @@ RowMatrix Padded(const RowMatrix& matrix) {
   return padded;
 }
 
-// Of one row r with the prediction p_j = x.b_j of each of its entries:
+// Sums over the entries r_j of one row, with the predictions p_j = x.b_j:
 // *rated = sum r_j b_j, *predicted = sum p_j b_j; returns sum (r_j - p_j)^2.
 template <int kWidth>
 double RowSums(const SparseRatings& ratings, Index row, const RowMatrix& basis,
@@ -69,7 +69,8 @@ RowSumsFunction RowSumsOf(Index width) {
   }
 }
 
-// Of one row r: *rated = sum r_j b_j, *gram = sum b_j b_j'; returns sum r_j^2.
+// Sums over one row r: *rated = sum r_j b_j, *gram = sum b_j b_j'; returns sum
+// r_j^2.
 template <int kWidth>
 double GramOfRow(const SparseRatings& ratings, Index row,
                  const RowMatrix& basis, double* rated, double* gram) {

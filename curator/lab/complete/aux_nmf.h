@@ -75,10 +75,11 @@ RowsRun FitRows(const SparseRatings& rows, const RowMatrix& basis,
                 double ratings_weight, double labels_weight,
                 const Labels& labels, int rounds, RowMatrix start);
 
-// What rows get that have no rating. With a weight, the updates give such a row
-// that has a label the indicator of its cluster (its row of C), and it keeps
-// it. Else it gets the mean of the rows of its cluster that have a rating, or
-// of all such rows if the cluster has none or there is no label (the prior).
+// Counts of rows without a rating, by the way they are filled. With a weight,
+// the updates give a row that has a label the indicator of its cluster (its row
+// of C), and the row keeps this value. Otherwise the row gets the mean of the
+// rows of its cluster that have a rating, or of all rows that have a rating if
+// the cluster has none or there is no label (the prior).
 struct ColdRows {
   int by_weight = 0;
   int by_cluster = 0;

@@ -275,7 +275,7 @@ absl::StatusOr<UpdateOutcome> UpdateRows(const NewRows& rows, Draws* draws,
   for (std::size_t i = 0; i < side.ids.size(); ++i)
     known[side.ids[i]] = static_cast<Index>(i);
   const auto old_count = static_cast<Index>(side.ids.size());
-  // Where each row goes; those of the table come first.
+  // Index of each row in the table; rows of the table come first.
   std::vector<Index> places;
   std::vector<std::size_t> added;
   for (std::size_t i = 0; i < rows.ids.size(); ++i) {

@@ -18,8 +18,8 @@
 
 namespace dpnmf::curator::lab {
 
-// What is known of people or items beside the ratings. Each of the two parts
-// may be absent.
+// Knowledge of people or items beside the ratings. Each of the two parts may be
+// absent.
 struct Auxiliary {
   std::vector<std::string> feature_names;
   Eigen::MatrixXd features;  // rows x p
@@ -48,7 +48,7 @@ struct Completion {
   Side people, items;
   SparseRatings ratings;  // people x items: those that it was made from
   AuxFactors factors;
-  // Of the last fit of everything; what is more has been added since.
+  // Sizes at the last fit of everything; later rows were added by updates.
   Eigen::Index fitted_people = 0, fitted_items = 0;
 
   CompletedRow Rows() const;
@@ -121,7 +121,7 @@ absl::StatusOr<UpdateOutcome> UpdateColumns(const NewRows& columns,
 // People and items exchanged.
 Completion Transposed(const Completion& completion);
 
-// Whether to fit everything again, judged on a tenth of the new ratings that
+// Advice on fitting everything again, judged on a tenth of the new ratings that
 // neither the update nor the refit sees.
 struct RefitAdvice {
   std::int64_t judged = 0;  // ratings

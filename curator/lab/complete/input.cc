@@ -30,7 +30,7 @@ Places PlacesOf(const Ids& ids) {
   return places;
 }
 
-// What is declared beside the ratings, with the ids of its lines.
+// Features or labels declared beside the ratings, with the ids of their lines.
 struct Declared {
   Ids ids;
   Auxiliary auxiliary;

@@ -27,7 +27,7 @@ struct CompletionFiles {
 struct LoadedCompletion {
   CompletionInput input;
   SparseRatings test;  // of the same people and items
-  // As declared; else the least and the largest rating of the file.
+  // Range as declared; otherwise the least and the largest rating of the file.
   RatingScale scale;
   bool scale_declared = false;
   // Sentences on what was taken for granted.

@@ -33,7 +33,7 @@ std::string MetricsCsv(const std::vector<CompletionResult>& results);
 // An object; the ceilings of Pi are in each.
 nlohmann::ordered_json JsonOf(const CompletionResult& result);
 
-// As a table of the terminal, with the ceilings.
+// Prints a table for the terminal, with the ceilings.
 void PrintResults(const std::vector<CompletionResult>& results);
 
 // Cells of the largest table that a draft is written of.
@@ -44,8 +44,8 @@ Table PublishedTable(const std::vector<std::string>& people,
                      const std::vector<std::string>& items,
                      const CompletedRow& row);
 
-// Where the draft of a method goes. ALREADY_EXISTS "draft-exists" if there is
-// one.
+// Directory of a method's draft. CheckNoDraft: ALREADY_EXISTS "draft-exists" if
+// there is a draft in it.
 std::string DraftDirectory(const std::string& output,
                            const std::string& method);
 absl::Status CheckNoDraft(const std::string& output, const std::string& method);
@@ -54,7 +54,7 @@ struct DraftRequest {
   std::string output, method;
   nlohmann::ordered_json parameters;
   std::optional<AttackReport> attacks;
-  // Of the operator; fingerprints of the people go into the draft.
+  // Key of the operator; fingerprints of the people go into the draft.
   std::optional<FingerprintKey> key;
   // The items are in the order of an import (--items): people are then also
   // recognised by their ratings, not by their ids alone.

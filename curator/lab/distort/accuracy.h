@@ -1,5 +1,5 @@
-// What a distorted table is still good for: how well a support vector machine
-// that learns from it tells the classes apart.
+// Utility of a distorted table: how well a support vector machine that learns
+// from the table tells the classes apart.
 #ifndef DPNMF_CURATOR_LAB_DISTORT_ACCURACY_H_
 #define DPNMF_CURATOR_LAB_DISTORT_ACCURACY_H_
 
@@ -13,8 +13,8 @@
 
 namespace dpnmf::curator::lab {
 
-// As the publication has it: kernel exp(-gamma |x - y|^2), gamma .001; its C is
-// not given (libsvm's default). Columns are taken as they are.
+// Machine of the publication: kernel exp(-gamma |x - y|^2), gamma .001; C,
+// which is not given there, is libsvm's default. Columns are taken as they are.
 struct SvmOptions {
   double gamma = 0.001;
   double c = 1;

@@ -18,9 +18,9 @@
 
 namespace dpnmf::curator::lab {
 
-// What a method's factors come from.
+// Computation that a method is based on.
 enum class DistortCore { kNoise, kSvd, kNmf };
-// What in the factors becomes 0 before they are multiplied.
+// Rule for the entries of the factors that become 0 before the multiplication.
 enum class Sparsify {
   kNothing,
   kSts,  // entries below a threshold
@@ -36,27 +36,27 @@ struct DistortMethod {
   Sparsify sparsify = Sparsify::kNothing;
   bool multiplicative = false;  // of kNmf: Lee and Seung's algorithm
   bool normal = false;          // of kNoise: else uniform
-  // Of kSvd with sparsifying: rows 1 to k of V in the place of the k rows of
-  // V', a transposition error of the publication's program.
+  // Takes rows 1 to k of V in the place of the k rows of V' (kSvd with
+  // sparsifying): a transposition error of the publication's program.
   bool transposed = false;
 };
 
-// What has to be said beside every figure of a `transposed` method.
+// Sentence that must be shown beside every figure of a `transposed` method.
 extern const std::string_view kTransposedSentence;
 
 // In the publication's order: ud, nd, svd, nmf, nmfm, ssvd, csvd, esvd, snmf,
 // cnmf, enmf, and then ssvd-as-published and its two like.
 const std::vector<DistortMethod>& DistortMethods();
 
-// Of names, or "all"; repetitions count once. `as_published` adds the twin with
-// the transposition after each method that has one. INVALID_ARGUMENT
+// Returns the methods of names, or of "all", each once. `as_published` adds the
+// twin with the transposition after each method that has one. INVALID_ARGUMENT
 // "distort-method-unknown".
 absl::StatusOr<std::vector<const DistortMethod*>> DistortMethodsOf(
     const std::vector<std::string>& names, bool as_published);
 
 struct DistortOptions {
   int rank = 7;  // k: components of SVD and NMF
-  // Of the components, so many are multiplied; not set: all.
+  // Number of components that are multiplied; if not set, all.
   std::optional<int> kept;
   double uniform_width = 0.8;   // ud: U[0, this)
   double normal_stddev = 0.46;  // nd
@@ -78,13 +78,13 @@ absl::Status CheckDistort(const Eigen::MatrixXd& a,
                           const std::vector<const DistortMethod*>& methods,
                           const DistortOptions& options);
 
-// What one core found in one table: methods share it. Kept between calls of
-// one table and one set of options.
+// Results of each core for one table, shared by the methods. Kept between calls
+// of one table and one set of options.
 struct DistortCache {
   std::optional<NmfResult> projected_gradient, multiplicative;
   std::optional<ThinSvd> svd;
 
-  // Of a method of kNmf, once it was used; else null.
+  // Returns the result for a method of kNmf that was used; otherwise null.
   const NmfResult* NmfOf(const DistortMethod& method) const;
 };
 

@@ -132,7 +132,7 @@ class Subproblem {
     MatrixXd step_q;  // (x - X) Q
   };
 
-  // Whether the step decreases enough: with d = x - X,
+  // Sets trial_ and returns true if the step decreases enough: with d = x - X,
   // (1 - sigma) <gradient, d> + 1/2 <d Q, d> < 0, sigma = .01.
   bool Try(const MatrixXd& x, const MatrixXd& q, double alpha) {
     const Index rows = x.rows(), rank = x.cols();
@@ -166,7 +166,7 @@ class Subproblem {
   MatrixXd step_;        // of one block
 };
 
-// What a multiplicative update makes smaller than this counts as 0.
+// Bound up to which an entry of a multiplicative update counts as 0.
 constexpr double kNothing = 1e-16;
 
 // X o= B / (X Q + 1e-9). Never 0, so that an entry that was made small too soon
@@ -178,8 +178,8 @@ void Scale(const MatrixXd& b, const MatrixXd& of_x, MatrixXd* x) {
   }
 }
 
-// What both algorithms keep and ask in each iteration. H is held as H'
-// (columns x rank), so that both halves look alike.
+// State and stopping rules that both algorithms share. H is held as H' (columns
+// x rank), so that both halves look alike.
 class Iterations {
  public:
   Iterations(const MatrixXd& a, const NmfOptions& options, NmfFactors* start)
@@ -204,8 +204,8 @@ class Iterations {
 
   void SetFirstGradient(double length) { result_.first_gradient = length; }
 
-  // Whether the projected gradient, of this length, or anything else ends it.
-  // `wtw` and `atw` are those of w.
+  // Returns true if the projected gradient, of this length, or another rule
+  // ends the iterations. `wtw` and `atw` are those of w.
   bool Ends(double projected_gradient) {
     result_.last_gradient = projected_gradient;
     result_.seconds = watch_.Seconds();
@@ -213,7 +213,7 @@ class Iterations {
       result_.stop = why;
       return true;
     };
-    // What is left of a gradient at a solution is rounding.
+    // Rounding is all that remains of a gradient at a solution.
     if (projected_gradient <=
         std::max(options_.tolerance * result_.first_gradient,
                  1e-14 * squared_a_))

@@ -21,7 +21,7 @@ struct Keyed {
   int index;
 };
 
-// Of finite numbers: keys ascend as the numbers do; -0 is 0.
+// Key of a finite number: keys ascend as the numbers do; -0 is 0.
 std::uint64_t KeyOf(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;

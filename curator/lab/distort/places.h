@@ -13,7 +13,7 @@ namespace dpnmf::curator::lab {
 // VD: |A - B|_F / |A|_F. A is not 0.
 double ValueDifference(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b);
 
-// What the "place" of entry i of a column is. Ties go by i.
+// Meaning of the "place" of entry i of a column. Ties go by i.
 enum class Place {
   // The index of the i-th smallest entry: the second output of a stable sort,
   // which the publication's program took. It reproduces its figures.

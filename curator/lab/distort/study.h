@@ -25,10 +25,11 @@ struct DistortStudyOptions {
   std::vector<const DistortMethod*> methods;
   DistortOptions distort;
   SvmOptions svm;
-  // Of methods with components: r = rank to 1 are compared and one is taken.
-  // It is the one of largest VD whose accuracy is at most `accuracy_loss` below
-  // the original's; none: all components. With distort.nmf.stop_at_vd the VD
-  // must be at least that too.
+  // Compares r = rank to 1 for methods with components and takes the r of
+  // largest VD whose accuracy is at most `accuracy_loss` below the original's;
+  // if there is no such r, all components. With distort.nmf.stop_at_vd the VD
+  // must be at least stop_at_vd too; without classes the r of the least such VD
+  // is taken.
   bool rank_search = false;
   double accuracy_loss = 0.01;
   // A generator with a seed, for public tables alone; not set: from the
@@ -36,7 +37,8 @@ struct DistortStudyOptions {
   std::optional<std::uint64_t> seed;
   AttackOptions attack;  // its seed, publish, progress and stop are set here
   std::function<bool()> stop;
-  // What is being done, for the terminal: of long factorisations also how far.
+  // Reports the current step to the terminal; of long factorisations also how
+  // far.
   std::function<void(const std::string& what)> progress;
 };
 
@@ -58,7 +60,7 @@ struct DistortOutcome {
   DistortOptions options;
   DistortFigures figures;
   std::vector<DistortFigures> ranks;  // of a rank search, r falling
-  // Of NMF: how it went; factors are left out.
+  // Course of an NMF, without its factors; not set for other methods.
   std::optional<NmfResult> nmf;
   std::optional<double> sparseness_w, sparseness_h;
   double seconds = 0;

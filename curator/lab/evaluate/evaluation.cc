@@ -105,7 +105,7 @@ std::vector<Setting> SettingsOf(const EvaluateOptions& options,
   return settings;
 }
 
-// What is one for all repeats needs no second.
+// Returns true if all repeats give the same result: one repeat is enough.
 bool IsDeterministic(Method method) {
   return method == Method::kNndsvd || method == Method::kMean;
 }

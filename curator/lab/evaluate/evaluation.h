@@ -17,7 +17,7 @@ namespace dpnmf::curator::lab {
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// What is the same for the repeats of a trial.
+// Properties that the repeats of a trial share.
 struct Setting {
   bool spoilt = false;  // learnt from data with outliers added
   Method method = Method::kNone;
@@ -45,7 +45,7 @@ struct Result {
   double umass = kNoValue;
   double seconds = 0;
   std::vector<CurvePoint> curve;
-  // Of the first repeat alone.
+  // Model and topics of the first repeat only.
   Eigen::MatrixXd w;          // with image_width
   std::vector<Topic> topics;  // with a vocabulary
 };

@@ -50,7 +50,7 @@ class Stopwatch {
   double seconds_ = 0;
 };
 
-// What a way of learning is given.
+// Inputs of a way of learning.
 struct Workplace {
   const DataView& v;
   const DataView& clean;
@@ -328,7 +328,7 @@ absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
       });
 }
 
-// What the curator publishes is W A - B of the same noised means.
+// Learns from W A - B of the same noised means, which the curator publishes.
 absl::StatusOr<Learned> LearnGradient(const Workplace& place) {
   DPNMF_ASSIGN_OR_RETURN(
       const RunPlan plan,

@@ -38,7 +38,7 @@ enum class Method {
 // "nndsvd", "mean", "prior", "none".
 std::string_view NameOf(Method method);
 
-// Whether it has an epsilon, rounds of its own, a residual R.
+// Returns whether the method has an epsilon, rounds of its own, a residual R.
 bool TakesEpsilon(Method method);
 bool TakesRounds(Method method);
 bool TakesOutliers(Method method);
@@ -56,10 +56,10 @@ struct Trial {
   std::uint64_t seed = 1;  // of the noise and of W_0
   int threads = 1;
   std::function<bool()> stop = {};  // asked now and then
-  // What is public, on all D features; null: nothing. Of kMoments, kAimed and
-  // kPrior.
+  // Public knowledge on all D features, for kMoments, kAimed and kPrior; null:
+  // none.
   std::shared_ptr<const std::vector<Prior>> priors = nullptr;
-  // What is declared about the features; null: nothing. Of kMoments, kAimed.
+  // Declared order of the features, for kMoments and kAimed; null: none.
   std::shared_ptr<const FeatureOrder> order = nullptr;
   // Their columns, if D > kMostMomentRows; null: none.
   std::shared_ptr<const PublicPeople> people = nullptr;

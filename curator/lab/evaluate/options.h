@@ -1,4 +1,4 @@
-// What `dpnmf-lab evaluate` is asked to do.
+// Options of `dpnmf-lab evaluate`.
 #ifndef DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_
 #define DPNMF_CURATOR_LAB_EVALUATE_OPTIONS_H_
 
@@ -79,9 +79,9 @@ absl::Status CheckEvaluateOptions(const EvaluateOptions& options);
 // outliers are on. "all" has the two W_0 of V with is_public alone.
 std::vector<Method> MethodsOf(const EvaluateOptions& options);
 
-// Whether a method of MethodsOf is meant at this epsilon, on N users and D
-// features: one that "auto" alone brings in is meant where ChooseMechanism of
-// common/nmf/mechanism_choice.h says so.
+// Returns true if a method of MethodsOf is meant at this epsilon, on N users
+// and D features: moments or aimed, if only "auto" names it, is meant if
+// ChooseMechanism of common/nmf/mechanism_choice.h chooses it.
 bool IsAsked(const EvaluateOptions& options, Method method, double epsilon,
              std::uint64_t users, std::uint64_t features);
 

@@ -1,4 +1,4 @@
-// What all reports of `evaluate` are made of: fields of CSV, JSON, the page and
+// Parts that all reports of `evaluate` share: fields of CSV, JSON, the page and
 // the record of use.
 #ifndef DPNMF_CURATOR_LAB_EVALUATE_PAGE_H_
 #define DPNMF_CURATOR_LAB_EVALUATE_PAGE_H_
@@ -11,7 +11,7 @@
 
 namespace dpnmf::curator::lab {
 
-// What every page of the report, the terminal and results.json say.
+// Warning on every page of the report, on the terminal and in results.json.
 inline constexpr std::string_view kEvaluateWarning =
     "Not private: for research, and for choosing epsilon and rank on public or "
     "generated data. These figures are exact functions of the data; the noise "

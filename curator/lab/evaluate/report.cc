@@ -34,7 +34,7 @@ std::string SettingFields(const EvaluateOptions& options,
   return absl::StrJoin(fields, ",");
 }
 
-// What turns mu^2 into epsilon there; nothing without privacy.
+// Rule that turns mu^2 into epsilon in this setting; empty without privacy.
 std::string ConversionFor(const Setting& setting,
                           const EvaluateOptions& options) {
   if (!TakesEpsilon(setting.method)) return "";

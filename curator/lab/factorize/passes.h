@@ -46,8 +46,8 @@ class FactorizePasses {
   // H steps for all users from the h of before, then A = HH' and B = VH' (sums
   // over users, not means).
   void UpdateH(const RowMatrix& w, const Eigen::MatrixXd& gram, int sweeps);
-  // Of sparse data, whatever the signs; A and H stay as they are.
-  // B = V X; x: N rows.
+  // Sets B = V X; x: N rows. A and H stay as they are. Multiply and
+  // TransposeMultiply need sparse data, with entries of any sign.
   void Multiply(const RowMatrix& x);
   // V'Y, of N rows; y: D rows.
   RowMatrix TransposeMultiply(const RowMatrix& y) const;

@@ -81,7 +81,7 @@ class Krylov {
   // one to add next.
   void Add(RowMatrix* block) {
     const int count = block->columns;
-    // What is smaller than this beside the largest direction is rounding.
+    // Lengths below this share of the largest direction's are rounding.
     constexpr double kLeast = 1e-10;
     for (int repeat = 0; repeat < 2; ++repeat) {
       if (used_ > 0) TakeOff(repeat == 0 ? ahead_ : ProductsWith(block), block);

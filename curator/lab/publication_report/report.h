@@ -15,7 +15,8 @@
 
 namespace dpnmf::curator::lab {
 
-// What the terminal, results.json and every page say.
+// Warning on the terminal, in results.json and on every page, unless
+// PublicationReport::warning is set.
 inline constexpr std::string_view kPublicationWarning =
     "Not private: distortion and completion give no guarantee, and an attack "
     "that finds nobody proves nothing, because a better one may. These figures "
@@ -33,8 +34,8 @@ struct PublicationRow {
   // Distortion. Not set: not measured.
   std::optional<double> vd = std::nullopt, rp = std::nullopt, rk = std::nullopt,
                         cp = std::nullopt, ck = std::nullopt;
-  // Of a classifier: trained on the table and tested on it; tested on the
-  // original's rows.
+  // Accuracies of a classifier that was trained on the table: tested on the
+  // table, and tested on the original's rows.
   std::optional<double> accuracy = std::nullopt;
   std::optional<double> accuracy_on_original = std::nullopt;
   // Completion.
@@ -56,10 +57,10 @@ struct PublicationReport {
   // "tables" of other reports' results.json, which stand on the same page.
   nlohmann::ordered_json beside = nlohmann::ordered_json::array();
   PublishedFigures published = PublishedFigures::kNone;
-  // What stands in the place of kPublicationWarning; empty: nothing does.
+  // Warning in the place of kPublicationWarning; if empty, kPublicationWarning.
   std::string warning = {};
-  // What a table was drawn from: names and texts, shown at the top of the page.
-  // Empty: no table was drawn.
+  // Names and texts about the release that a table was drawn from, shown at the
+  // top of the page. If empty, no table was drawn.
   nlohmann::ordered_json drawn = nlohmann::ordered_json::object();
   // Members of results.json that the command adds (an object, or null); those
   // of the same name give way. The page has none of them.

@@ -1,5 +1,5 @@
-// What one can do without privacy, for comparison. Exact functions of the
-// ratings: nothing here may be released.
+// Methods without privacy, for comparison. Exact functions of the ratings:
+// nothing here may be released.
 #ifndef DPNMF_CURATOR_LAB_RATINGS_BASELINES_H_
 #define DPNMF_CURATOR_LAB_RATINGS_BASELINES_H_
 

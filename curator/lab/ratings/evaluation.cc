@@ -128,8 +128,8 @@ class Evaluator {
   }
 
  private:
-  // What the private runs refuse is refused before the first trial. People who
-  // are held out make N smaller than it is here.
+  // Refuses, before the first trial, options that the private runs would
+  // refuse. People who are held out make N smaller than it is here.
   absl::Status CheckPlans() const {
     if (std::find(methods_.begin(), methods_.end(), RatingsMethod::kRatings) ==
         methods_.end())

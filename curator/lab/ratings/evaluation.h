@@ -35,7 +35,7 @@ struct StudyRun {
   PublishedRun run;  // without its profiles
 };
 
-// What the mechanism's plan of an epsilon is, from public numbers.
+// Plan of the mechanism for one epsilon, from public numbers.
 struct PlanOfEpsilon {
   double epsilon = 0;
   RunParameters parameters;

@@ -143,7 +143,8 @@ class Totals {
     }
   }
 
-  // What the method says decides over what is measured.
+  // Returns the metrics. Figures of ratings are NaN unless `predicts`, figures
+  // of lists unless `lists`.
   Metrics Of(bool predicts, bool lists) && {
     Metrics metrics;
     const auto measured = static_cast<double>(split_.held_out.size());

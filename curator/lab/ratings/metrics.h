@@ -18,8 +18,8 @@ namespace dpnmf::curator::lab {
 
 inline constexpr int kListLength = 20;
 
-// What a method says to one person. Each has D entries, or none where the
-// method does not say it.
+// Predictions of a method for one person. Each vector has D entries, or none if
+// the method does not make this prediction.
 struct Opinion {
   Eigen::VectorXd ratings;  // predicted; not clipped
   Eigen::VectorXd scores;   // a list goes by these, the highest first

@@ -1,4 +1,4 @@
-// What `dpnmf-lab evaluate --ratings` is asked to do.
+// Options of `dpnmf-lab evaluate --ratings`.
 #ifndef DPNMF_CURATOR_LAB_RATINGS_OPTIONS_H_
 #define DPNMF_CURATOR_LAB_RATINGS_OPTIONS_H_
 

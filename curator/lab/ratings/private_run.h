@@ -53,8 +53,8 @@ struct PrivateRun {
 NoisedMatrix Noised(const PartPlan& part, const std::vector<double>& sums,
                     SeededNoise* noise);
 
-// Whether there is a plan for the ratings of options.users people. Errors of
-// PlanRun.
+// Checks that there is a plan for the ratings of options.users people. Errors
+// of PlanRun.
 absl::Status CheckPrivateRun(const RatingTable& ratings,
                              const PrivateRunOptions& options);
 

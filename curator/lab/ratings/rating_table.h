@@ -53,7 +53,7 @@ std::vector<std::int64_t> CountsOf(const RatingTable& table);
 // (4 of 1 to 5), in exact integers.
 bool IsRelevant(const RatingScale& scale, std::int32_t units);
 
-// What ToDataset declares.
+// Description that ToDataset declares.
 DatasetDescription DescriptionOf(const RatingTable& table, Adjacency adjacency,
                                  std::uint64_t users);
 

@@ -59,7 +59,7 @@ Json JsonOf(const RatingsSummary& summary) {
           {"seconds", summary.seconds}};
 }
 
-// What a run costs, by release: shares of mu^2 as planned.
+// Cost of a run, by release: shares of mu^2 as planned.
 Json JsonOf(const PlanOfEpsilon& planned) {
   const double whole = planned.plan.cost.ToDouble();
   Json releases = Json::array();

@@ -28,12 +28,12 @@ inline constexpr double kMeasuredShare = 0.2;
 struct Split {
   RatingTable train;     // what a model learns from
   RatingTable held_out;  // a row for each person of the file: what is measured
-  // What is known of each person of the file, where it is not `train`.
+  // Known ratings of each person of the file; if not set, those of `train`.
   std::optional<RatingTable> known;
 
   // A row for each person of the file.
   const RatingTable& own() const { return known ? *known : train; }
-  // Whether the rows of `train` are the people of the file.
+  // Returns true if the rows of `train` are the people of the file.
   bool same_people() const { return !known.has_value(); }
 };
 

@@ -1,5 +1,5 @@
-// What synthetic people are good for: a support vector machine (RBF kernel)
-// that learns from one table and is tested on another.
+// Utility of synthetic people: a support vector machine (RBF kernel) that
+// learns from one table and is tested on another.
 #ifndef DPNMF_CURATOR_LAB_SYNTHESISE_CLASSIFIER_H_
 #define DPNMF_CURATOR_LAB_SYNTHESISE_CLASSIFIER_H_
 

@@ -37,7 +37,7 @@ double Draws::Normal() {
 }
 
 std::size_t Draws::Below(std::size_t count) {
-  // What is below 2^64 mod count is drawn again: the rest are whole multiples.
+  // Numbers below 2^64 mod count are drawn again: the rest are whole multiples.
   const std::uint64_t n = count;
   const std::uint64_t least = (0 - n) % n;
   while (true) {

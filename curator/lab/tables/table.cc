@@ -150,8 +150,8 @@ class TextTableReader {
     }
   }
 
-  // Whether the field holds a label: the field of a person, or a line of
-  // people's labels.
+  // Returns true if the field holds a label: the field of a person, or a line
+  // of people's labels.
   bool IsLabel(std::size_t place) const {
     const int number = static_cast<int>(place) + 1;
     return options_.class_column == number || options_.id_column == number;

@@ -25,10 +25,10 @@ struct Table {
 
 struct TableOptions {
   bool users_are_rows = true;
-  // Whether the first line holds names; not set: if none of its fields
-  // but class and id is a number. Where users are columns these are the
-  // people's names (ids where no row of ids is declared), and lines may begin
-  // with the name of a column.
+  // Says that the first line holds names; if not set, it does if none of its
+  // fields but class and id is a number. If users are columns, the names are
+  // the people's (ids if no row of ids is declared), and lines may begin with
+  // the name of a column.
   std::optional<bool> header;
   // Fields of the file, counted from 1: the column (the row where users are
   // columns) with the class, and the one with the id.
@@ -40,7 +40,7 @@ struct TableOptions {
   std::function<bool()> interrupted;  // as in LoadOptions
 };
 
-// What --class-column and --id-column say: nothing, a field's number from 1, or
+// Values of --class-column and --id-column: empty, a field's number from 1, or
 // its name in the first line.
 struct FieldFlags {
   std::string class_column, id_column;

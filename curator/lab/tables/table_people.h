@@ -7,8 +7,8 @@
 
 namespace dpnmf::curator::lab {
 
-// Of ids where the table has them, and of lines (PeopleCollector::AddLine): id
-// and class may have been imported as entries.
+// Fingerprints of the ids, if the table has ids, and of the lines
+// (PeopleCollector::AddLine): id and class may have been imported as entries.
 // `options` are those that the table was read with.
 PeopleFingerprints PeopleOf(const Table& table, const TableOptions& options,
                             const FingerprintKey& key);

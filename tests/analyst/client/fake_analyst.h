@@ -39,7 +39,7 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   v1::GetBudgetReply budget;
   std::vector<v1::Run> runs;
   Eigen::MatrixXd model;
-  // Of the model; not set: a server that does not keep it.
+  // Data set of the model; if not set, the server does not keep it.
   std::optional<v1::Dataset> model_dataset;
   // By run; of one that is not here, `model`.
   std::map<std::string, Eigen::MatrixXd> models;
@@ -51,25 +51,26 @@ class FakeAnalyst final : public v1::AnalystService::Service {
   std::optional<NamedItemModel> non_negative_items;
   std::vector<v1::RunEvent> events;
   std::vector<v1::Receipt> receipts;
-  // What Synthesise sends, and was asked for.
+  // Replies of Synthesise, and its last request.
   std::vector<v1::SynthesiseReply> people;
   v1::SynthesiseRequest last_synthesise;
   grpc::Status unavailable;  // what ListDatasets ends with
-  // What happens after `sent` events of a stream (attempts count from 1); OK
-  // sends on, another status ends that stream with it.
+  // Called after `sent` events of a stream (attempts count from 1); OK
+  // continues the stream, another status ends it.
   std::function<grpc::Status(int attempt, std::uint64_t sent)> after_event;
 
-  // Of RefitRun: the runs that it makes are kept in `runs`, at most this many.
+  // Refits that RefitRun made, each with a run in `runs`; if there are
+  // `most_runs`, the next call is refused, once.
   std::vector<v1::Refit> refits;
   std::size_t most_runs = 100;
   bool knows_refits = true;  // else as a server of an earlier version
   bool knows_words = true;   // the same
   std::vector<std::uint32_t> ranks_by_itself;  // if ChooseRank names none
-  // What GetRelease sends, and what AddRelease got.
+  // Messages that GetRelease sends, and messages that AddRelease received.
   std::vector<v1::ReleaseReply> release, added;
   v1::GetReleaseRequest last_release;
 
-  // What StartRun starts, once; not set: as the first of `runs`.
+  // Run that StartRun starts; if not set, the first of `runs`.
   std::optional<v1::Run> started;
   v1::RunSpecification last_specification;
   std::vector<double> last_dictionary;

@@ -1,4 +1,4 @@
-// What follows a run: refit, export, objective, model and choose.
+// Commands after a run: refit, export, objective, model and choose.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -75,7 +75,7 @@ TEST_F(Program, RefitRefusesRanksAndStartsThatAreNone) {
   EXPECT_TRUE(analyst().refits.size() == 1);
 }
 
-// What GetRelease sends of two features.
+// Messages that GetRelease sends for a run on two features.
 std::vector<v1::ReleaseReply> SampleRelease() {
   std::vector<v1::ReleaseReply> messages(3);
   messages[0].mutable_header()->set_version(1);

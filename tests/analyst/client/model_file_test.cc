@@ -157,7 +157,7 @@ TEST_F(ModelFile, NamesOfRowsAndColumnsComeWithTheEntries) {
       {"a,b\n1,2\n", {"a", "b"}, none},
       {"\xEF\xBB\xBF\"a, b\",c\r\n1,2\r\n", {"a, b", "c"}, none},
       {"feature,part_1\nx,1\n\"y, z\",2\n", {"part_1"}, {"x", "y, z"}},
-      // As pandas writes its index.
+      // A table with the index column that pandas writes.
       {",a,b\n0,1,2\n1,3,4\n", {"a", "b"}, {"0", "1"}},
       {"person,a\nann,1\nbob,2\n", {"a"}, {"ann", "bob"}}};
   for (const Case& one : cases) {

@@ -112,7 +112,7 @@ TEST_F(WebApi, FactsTellWhatEachMechanismCanDo) {
   for (const Mechanism* mechanism : Mechanisms().rows()) {
     const nlohmann::json& one = facts.at(std::string(mechanism->name));
     EXPECT_EQ(one["summary"], std::string(mechanism->summary));
-    // As `dpnmf train` takes the name.
+    // The name is accepted or refused in the same way as by `dpnmf train`.
     nlohmann::json form = Form();
     form["mechanism"] = one["name"];
     const HttpReply planned = Post("/api/plan", form);

@@ -227,7 +227,7 @@ TEST_F(AllowListFile, IsReadAgainWhenItChangesAndGrantsNothingWhileItIsBroken) {
   EXPECT_EQ(CodeOf(list.get(), "dns:a"), "");
 }
 
-// As a tool writes it that keeps the file's time: the size is the same too.
+// New content of the same size and time, as a tool that keeps times writes it.
 TEST_F(AllowListFile, AWithdrawnIdentityIsSeenAlsoIfTheFileKeepsItsTime) {
   const std::string text =
       R"({"peers": [{"identity": "dns:a", "roles": ["analyst"]}]})";

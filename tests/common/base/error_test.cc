@@ -57,7 +57,7 @@ TEST(Refusal, IsUtf8WhateverItQuotes) {
   for (const auto& c : cases) EXPECT_EQ(SentenceOf(c.text), c.sentence);
 }
 
-// What carries it to a peer has room for some 8 KiB.
+// The metadata that carries a refusal to a peer has room for about 8 KiB.
 TEST(Refusal, IsNoLongerThan2000Bytes) {
   EXPECT_EQ(SentenceOf(std::string(2000, 'x')), std::string(2000, 'x'));
   EXPECT_EQ(SentenceOf(std::string(2001, 'x')), std::string(1997, 'x') + "...");

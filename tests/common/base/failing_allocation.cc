@@ -33,8 +33,8 @@ void* operator new(std::size_t size) {
   return given;
 }
 
-// Of the same memory as the others: sanitizers, which replace it too, compare
-// how memory is taken and given back.
+// Allocates with malloc like the others: sanitizers, which replace this
+// operator too, compare how memory is taken and given back.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return std::malloc(size);
 }

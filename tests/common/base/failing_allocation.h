@@ -8,7 +8,7 @@ namespace dpnmf {
 // The next allocation by a thread other than this one throws std::bad_alloc,
 // once.
 void FailNextAllocationElsewhere();
-// Whether it has.
+// Returns true if such an allocation has failed.
 bool AllocationHasFailed();
 
 }  // namespace dpnmf

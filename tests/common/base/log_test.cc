@@ -7,7 +7,7 @@
 namespace dpnmf {
 namespace {
 
-// What the log writes; the default logger writes to standard output.
+// Returns what the log writes; the default logger writes to standard output.
 std::string Logged(void (*work)()) {
   ::testing::internal::CaptureStdout();
   work();

@@ -64,7 +64,7 @@ class Manual : public ::testing::Test {
   }
   ~Manual() override { std::filesystem::remove_all(directory_); }
 
-  // What bash offers in the place of the last word.
+  // Returns the words that bash offers in place of the last word.
   std::vector<std::string> Offers(const std::vector<std::string>& words) const {
     const std::string file = (directory_ / "completion").string();
     std::ofstream(file) << BashCompletion(program_);

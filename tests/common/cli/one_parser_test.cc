@@ -1,5 +1,5 @@
-// What the sources include: one file knows the parser of command lines, and
-// commands know no transport.
+// Checks what the sources include: one file includes the parser of command
+// lines, and commands include no transport.
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -146,7 +146,7 @@ class CommandLine : public ::testing::Test {
                 &err_);
   }
 
-  // What is said of a command line that is wrong, without name and code.
+  // Returns the error about a wrong command line, without name and code.
   std::string Complaint(const std::vector<std::string>& arguments) {
     EXPECT_EQ(Run(arguments), kExitUsage);
     EXPECT_THAT(ran_, IsEmpty());
@@ -303,7 +303,7 @@ TEST_F(CommandLine, ValuesOfTheEnvironmentAndTheFileAreCheckedAlike) {
   EXPECT_THAT(
       Complaint({"run", "x", "--config", Config("[run]\ncolour = \"pink\"\n")}),
       StartsWith("--colour must be red, green or blue"));
-  // Of a command that does not run, nobody asks.
+  // Values for a command that does not run are not checked.
   EXPECT_EQ(Run({"health", "--config", Config("[run]\ncolour = \"pink\"\n")}),
             kExitOk);
 }

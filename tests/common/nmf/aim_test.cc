@@ -71,7 +71,7 @@ TEST(AimOf, ScalesWhatIsLeftTowardTheBound) {
   const double mean_square = z.colwise().squaredNorm().mean();
   EXPECT_NEAR(std::sqrt(mean_square), 1.25, 0.4);
   EXPECT_GT(aim.scale, 1.5);
-  // What columns have beside the directions.
+  // Mean square of the columns outside the directions.
   const MatrixXd q = aim.directions.colwise().normalized();
   EXPECT_NEAR(aim.rest,
               (v - q * (q.transpose() * v)).colwise().squaredNorm().mean(),
@@ -179,7 +179,7 @@ TEST(WithAimed, SaysHowMuchWiderTheNoiseIsAlongTheDirections) {
   aim.directions = std::sqrt(0.5) * q;
   aim.scale = 2;
   Draws draws(5);
-  // Of the release and of what is drawn like it.
+  // Mean squares of the release's noise, and of noise that is drawn like it.
   double cross[2] = {0, 0}, inner[2] = {0, 0}, says = 0;
   for (int draw = 0; draw < kDraws; ++draw) {
     const auto seed = static_cast<std::uint64_t>(2 * draw + 1);
@@ -205,7 +205,7 @@ TEST(WithAimed, SaysHowMuchWiderTheNoiseIsAlongTheDirections) {
     SCOPED_TRACE(of);
     EXPECT_NEAR(cross[of] / (17.0 / 5 * says * says), 1,
                 5 * std::sqrt(2.0 / ((kSize - 1) * kDraws)));
-    // Of the diagonal: twice the variance.
+    // Twice the variance: the entry is on the diagonal.
     EXPECT_NEAR(inner[of] / (2 * 17.0 / 2 * says * says), 1,
                 5 * std::sqrt(2.0 / kDraws));
   }

@@ -56,8 +56,8 @@ TEST(Forecast, OfMomentsIsTheNoisesEdge) {
       << forecast.sentence;
 }
 
-// Where nothing is taken out of v, both releases say what one says for the
-// price of both.
+// If nothing is taken out of v, the forecast for both releases is that of one
+// release for the price of both.
 TEST(Forecast, OfAimedCountsBothReleases) {
   RunParameters parameters = Parameters("aimed", 20, 1, 2, 361);
   parameters.share_of_moments = 0.3;
@@ -108,7 +108,7 @@ TEST(Forecast, AdvisesNothingThatTheBudgetHasNoRoomFor) {
                                  "is about all that is left ("),
             std::string::npos)
       << within.sentence;
-  // Nothing is left above what is asked for.
+  // The budget has no room for more than the requested epsilon.
   const Forecast none = ForecastOf(plan, parameters, facts, 2);
   EXPECT_NE(none.sentence.find("Try a rank of 5."), std::string::npos)
       << none.sentence;

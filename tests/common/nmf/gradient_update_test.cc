@@ -19,7 +19,7 @@ constexpr Eigen::Index kFeatures = 30, kRank = 4;
 struct Statistics {
   MatrixXd a, b;
 };
-// Of V = W H, H sparse.
+// Statistics of V = W H with a sparse H.
 Statistics Planted(const MatrixXd& truth) {
   MatrixXd h = RandomDictionary(kRank, 300, 2);
   h = h.unaryExpr([](double x) { return x < 0.5 ? 0 : x; });

@@ -325,7 +325,7 @@ TEST(FitDictionary, OrdersPartsByTheShareThatTheyExplain) {
     EXPECT_GE(explained.minCoeff(), 0);
     for (int k = 1; k < rank; ++k)
       EXPECT_LE(explained(k), explained(k - 1)) << k;
-    // What W leaves of the data; columns of v have length 1.
+    // The share of the data that W explains; columns of v have length 1.
     EXPECT_NEAR(explained.sum(), 1 - 2 * Objective(v, w), 0.02);
     ASSERT_FALSE(progress.empty());
     EXPECT_TRUE(std::is_sorted(progress.begin(), progress.end()));

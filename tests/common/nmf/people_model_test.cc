@@ -74,7 +74,7 @@ TEST(PeopleModel, IsAFunctionOfTheReleaseAndTheSeed) {
   EXPECT_NE(people, DrawColumns(*law, 50, &other));
 }
 
-// Nothing but noise: finite people within the bound.
+// A release that is only noise, too, gives finite people within the bound.
 TEST(PeopleModel, AnyReleaseGivesPeople) {
   for (const double stddev : {1e-3, 1.0, 1e6}) {
     Draws draws(2);

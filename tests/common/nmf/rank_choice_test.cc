@@ -58,7 +58,7 @@ TEST(ChooseRank, FindsThePartsThatThereAre) {
       EXPECT_LE(facts.stable_parts, facts.rank);
       EXPECT_GT(facts.explained, 0);
       EXPECT_LE(facts.explained, 1);
-      // What lacks parts foretells less.
+      // A rank below the number of parts predicts less.
       if (facts.rank < parts) {
         EXPECT_LT(facts.held_out, 0.97) << facts.rank;
       } else {

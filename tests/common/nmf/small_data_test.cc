@@ -1,6 +1,6 @@
-// What a dictionary is worth where the noise leaves little: never much less
-// than a noised mean for the same price. Fits of many settings, five seeds
-// each, which no sanitizer repeats.
+// Checks dictionaries under strong noise: they are never much worse than a
+// noised mean for the same price. Fits of many settings, five seeds each, which
+// no sanitizer repeats.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -76,7 +76,7 @@ TEST(Stopping, AnAnswerThatCostsMuchIsAskedForAtMostOnceInAnInterval) {
   time += std::chrono::nanoseconds(1);
   EXPECT_TRUE(copy());
   EXPECT_EQ(questions, 2);
-  // What was true stays true, and nobody is asked again.
+  // A true answer stays true, and the question is not asked again.
   stopped = false;
   EXPECT_TRUE(seldom());
   time += kStopInterval;

@@ -21,7 +21,7 @@ MuSquared CostOf(Conversion conversion, double epsilon, double delta) {
   return LargestCost(conversion, epsilon, delta).value();
 }
 
-// As a person copies it from a screen into --epsilon.
+// Returns true if `shown`, copied from a screen into --epsilon, fits in `room`.
 bool FitsAsTyped(const std::string& shown, MuSquared room,
                  Conversion conversion, double delta) {
   const double epsilon = std::strtod(shown.c_str(), nullptr);

@@ -372,7 +372,7 @@ TEST(PlanRun, IsAFunctionOfItsArguments) {
   EXPECT_EQ(one->cost, two->cost);
 }
 
-// What must hold for any plan, against rational arithmetic.
+// Checks the invariants of any plan against rational arithmetic.
 void ExpectSound(const RunPlan& plan, const RunParameters& parameters,
                  const DatasetFacts& facts) {
   const PartPlan& a = plan.stages[0].parts[0];

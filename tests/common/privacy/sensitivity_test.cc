@@ -67,7 +67,7 @@ Vector Axis(std::size_t size, std::size_t index, double bound) {
   return x;
 }
 
-// What the sums A and B move by when (k, l) becomes (g, z).
+// Change of the sums A and B when (k, l) becomes (g, z).
 struct Difference {
   std::uint64_t a_diagonal = 0;  // sums of squares
   std::uint64_t a_upper = 0;

@@ -372,10 +372,10 @@ TEST(RatingsLearnerTest, BeforeTheFirstReleaseThereIsNoModel) {
             "model-not-ready");
 }
 
-// Of ten ratings the own profile takes up much; what is left of them looks like
-// a correction and is none. Corrections do harm here: .008, .010, .003 and
-// -.002 of RMSE with these seeds, .005 on average. FillRatingsDefaults asks
-// for none unless there are many people.
+// The own profile takes up much of ten ratings; the remainder looks like a
+// correction and is none. Corrections do harm here: .008, .010, .003 and -.002
+// of RMSE with these seeds, .005 on average. FillRatingsDefaults asks for no
+// corrections unless there are many people.
 TEST(RatingsLearnerTest, CorrectionsDoLittleHarmToPeopleWithFewRatings) {
   double harm = 0;
   for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {

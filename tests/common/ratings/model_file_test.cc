@@ -110,7 +110,7 @@ TEST(ModelFile, NamesAreOptionalAndTheSameModelGivesTheSameBytes) {
   EXPECT_EQ(NpzText(model), NpzText(NamedItemModel(model)));
 }
 
-// As other programs read a zip archive: Python's zipfile checks every CRC-32.
+// Reads the archive as other programs do: Python's zipfile checks each CRC-32.
 TEST(ModelFile, PythonReadsTheArchive) {
   const ScratchDirectory scratch;
   const std::string path = scratch.PathOf("items.npz");

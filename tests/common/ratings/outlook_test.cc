@@ -13,7 +13,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Of 943 people, 1,682 items and 20 features at the defaults of a run.
+// Outlook for 943 people, 1,682 items and 20 features at the defaults of a run.
 std::string OutlookAt(double epsilon, Adjacency adjacency) {
   DatasetFacts facts;
   facts.name = "ratings";

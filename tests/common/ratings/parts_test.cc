@@ -70,7 +70,7 @@ TEST(PartsTest, PlantedPartsAreFoundInTurnedFactors) {
   EXPECT_NE(column[0], column[1]);
   EXPECT_NE(column[1], column[2]);
   EXPECT_NE(column[0], column[2]);
-  // What is not about factors stays.
+  // Fields that are not about factors stay; only the residual may grow.
   EXPECT_TRUE(parts.base == model.base);
   EXPECT_TRUE(parts.popularity == model.popularity);
   EXPECT_GE(parts.residual_stddev, model.residual_stddev);

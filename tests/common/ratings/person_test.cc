@@ -207,8 +207,8 @@ TEST(PersonTest, PredictionsStayInTheRange) {
   EXPECT_TRUE(RankingScores(model, profile, {}, {}).allFinite());
 }
 
-// Where all ratings are expected alike and nobody has a taste, lists are by
-// popularity.
+// Lists are by popularity if all ratings are expected to be equal and nobody
+// has a taste.
 TEST(PersonTest, WithoutTasteListsAreByPopularity) {
   ItemModel model = SomeModel(30, 1, 0);
   model.base.setConstant(3);

@@ -60,7 +60,7 @@ class SimulatedRun {
 
   const RatingsFacts& facts() const { return facts_; }
 
-  // What a run remembers at its end.
+  // Returns the memory of the run at its end.
   RatingsMemory Run() {
     RatingsMemory memory;
     for (std::uint32_t round = 1; round <= facts_.parameters.rounds; ++round) {
@@ -177,7 +177,7 @@ class SimulatedRun {
         .cwiseMin(tau);
   }
 
-  // What a person says of the named rows, 0 where nothing.
+  // Returns a person's values on the named rows, 0 on rows without one.
   Eigen::VectorXd OnRows(const RoundInput& input, const Person& person,
                          const Eigen::VectorXd& values) const {
     Eigen::VectorXd all = Eigen::VectorXd::Zero(size());

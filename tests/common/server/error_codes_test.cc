@@ -70,8 +70,8 @@ std::string LiteralAt(const std::string& source, std::size_t* at) {
   return text;
 }
 
-// What is wrong with the sentences that begin with a literal; a sentence that
-// is one literal is also looked at to its end.
+// Returns the faulty sentences among those that begin with a literal; a
+// sentence that is one literal is also checked to its end.
 std::vector<std::string> OddSentences(const std::string& source) {
   std::vector<std::string> odd;
   const std::regex head(

@@ -28,7 +28,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
-// What the log is told, in order.
+// Refusals of peers that are reported to the log, in order.
 class Told {
  public:
   Told() {
@@ -209,7 +209,7 @@ TEST_F(RefusedPeers, AListThatIsGoneOrExpiredLetsNobodyIn) {
   std::filesystem::remove(files_.crl_file);
   EXPECT_EQ(ReasonCode(Ask(alice)), "unreachable");
   EXPECT_EQ(told_.Next(), "revocation-list-missing");
-  // Of another CA of the same name's making: not this CA's signature.
+  // A list of another CA with the same name: not signed by this CA.
   TestCertificates other;
   Certs("crl " + other.directory());
   put(ReadAll(other.directory() + "/ca/ca.crl"));

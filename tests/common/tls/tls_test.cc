@@ -272,8 +272,8 @@ int ConnectTo(int port) {
   return socket_fd;
 }
 
-// Whether a handshake at this version alone succeeds. *serial, if given: of the
-// server's certificate.
+// Returns true if a handshake at only this version succeeds. If not null,
+// *server_certificate receives its subject hash and its dates.
 bool HandshakeSucceeds(int port, int version, const TlsFiles& files,
                        std::string* server_certificate = nullptr) {
   const ContextPointer context = OnlyVersion(version, files);

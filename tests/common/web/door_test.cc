@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 
 constexpr std::uint32_t kPort = 4711;
 
-// The part of the address between "http://" and the path.
+// Returns the part between "http://" and the path.
 std::string HostOf(const Door& door) {
   const std::string address = door.Address();
   return address.substr(7, address.find('/', 7) - 7);

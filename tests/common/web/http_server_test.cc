@@ -229,7 +229,7 @@ TEST(ListensAt, NoPortOfWhichAnotherProgramHoldsOneAddress) {
                            family == AF_INET ? "127.0.0.1" : "[::1]",
                            " cannot be used; give another --port, or leave it "
                            "out to take a free one."));
-    // The address that it held itself is free again.
+    // Addresses that the failed call held itself are free again.
     for (const int free : Families())
       EXPECT_EQ(Peer(free).Listen(port), free != family);
   }

@@ -212,7 +212,7 @@ TEST(Receipt, CoversWhatWasReleasedBesides) {
   other = receipt;
   other.clear_release_sha256();
   EXPECT_FALSE(CheckReceipt(other).ok());
-  // Of another charge.
+  // The release signature of another charge.
   other = SomeReceipt();
   other.set_round(4);
   Sign(key, &other);

@@ -1,4 +1,4 @@
-// Where ledger, anchor and data lie, and what is said when they are elsewhere.
+// Places of ledger, anchor and data, and messages when they are elsewhere.
 #include <sys/stat.h>
 
 #include "common/base/exit_code.h"

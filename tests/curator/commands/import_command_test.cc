@@ -1,4 +1,4 @@
-// What an import says besides that it is done.
+// Messages of an import besides its success.
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +29,7 @@ TEST_F(ImportCommand, ADeltaThatIsNotBelowOneInNIsRefusedUnlessMeant) {
     EXPECT_FALSE(Exists("z/datasets/v")) << delta;
     EXPECT_FALSE(Exists("z/ledger/ledger.sqlite")) << delta;
   }
-  // What is declared counts where the number of people is private.
+  // The declared number counts if the number of people is private.
   EXPECT_EQ(Import("--delta 0.19 --adjacency add_remove_one --users-count 100"),
             kExitUsage);
   EXPECT_THAT(err_, HasSubstr("[delta-weak]"));
@@ -68,7 +68,7 @@ TEST_F(ImportCommand, ADryRunOfRatingsShowsWhatIsMissingAsMissing) {
   EXPECT_FALSE(Exists("z"));
 }
 
-// What is promised is no part of the file.
+// A dry run needs no promises: they are no part of the file.
 TEST_F(ImportCommand, ADryRunNeedsTheFlagsOfTheFileAlone) {
   const std::string dry = "import --dry-run --input v.csv --users rows";
   ASSERT_EQ(Run(dry), kExitOk) << err_;
@@ -77,7 +77,7 @@ TEST_F(ImportCommand, ADryRunNeedsTheFlagsOfTheFileAlone) {
   EXPECT_EQ(err_, "");
   ASSERT_EQ(Run(dry + " --name w"), kExitOk) << err_;
   EXPECT_THAT(out_, HasSubstr("would import w: "));
-  // What is given is checked.
+  // Flags that are given are checked.
   const std::pair<const char*, const char*> wrong[] = {
       {" --epsilon 0", "[epsilon-out-of-range]"},
       {" --delta 1", "[delta-out-of-range]"},

@@ -65,7 +65,7 @@ TEST_F(ImportRatingsCommand, ReportsItInJson) {
               HasSubstr("protects one rating and not a person"));
 }
 
-// As examples/ratings/README.md has it.
+// Command of examples/ratings/README.md.
 TEST_F(ImportRatingsCommand, TakesTheExample) {
   const std::string example = DPNMF_SOURCE_DIR "/examples/ratings/";
   ASSERT_EQ(ImportRatings("--ratings " + example + "ratings.csv.gz --items " +
@@ -149,7 +149,7 @@ TEST_F(ImportRatingsCommand, ABackupTakesItemsAndPeopleAlong) {
     EXPECT_THAT(ReadAll(scratch_.path() + "/b/manifest.json"),
                 HasSubstr("datasets/films/" + std::string(name)));
   }
-  // What the manifest has, it also checks.
+  // Files in the manifest are also checked.
   scratch_.Write("b/datasets/films/users.txt", "ann\ncid\n");
   EXPECT_EQ(Run("restore --from b --data-dir x --anchor-dir z.anchor"),
             kExitDataLoss);

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 class PublishCommand : public Terminal {
  protected:
-  // Of one person of v.csv and one of nobody.
+  // Makes a draft of one person of v.csv and of a row that nobody has.
   void MakeDraft() {
     ASSERT_EQ(Import("--delta 1e-6"), kExitOk) << err_;
     PeopleCollector people(

@@ -140,7 +140,7 @@ TEST_F(SynthesiseCommand, TheSameRequestIsPaidOnce) {
   EXPECT_EQ(Rows(RowKind::kCharge), 2u);
 }
 
-// What earlier versions called the run of `--epsilon 1` on these people.
+// Id that earlier versions gave the run of `--epsilon 1` on these people.
 constexpr char kEarlierId[] = "93531b0321697be52b28c6d918f6ff1f";
 
 // An id that follows from public numbers could be taken by an analyst.

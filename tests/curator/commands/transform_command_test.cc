@@ -96,7 +96,7 @@ TEST_F(TransformCommandTest, SparseAndDenseDataGiveTheSame) {
   EXPECT_THAT(ReadAll(scratch_.path() + "/H.npy"), HasSubstr("(4, 2)"));
 }
 
-// As of add-sums.
+// Sums as add-sums makes them.
 TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   ASSERT_EQ(Import("--delta 1e-6"), 0) << err_;
   const std::string data_dir = scratch_.path() + "/z";
@@ -192,8 +192,8 @@ TEST_F(TransformRecordTest, WithoutAnEntryNothingIsComputed) {
   EXPECT_FALSE(Exists("H.csv"));
 }
 
-// What is hashed is what is computed with: the file is read once, so that a
-// pipe will do.
+// The hashed bytes are the bytes that are computed with: the file is read once,
+// so that a pipe is possible.
 TEST_F(TransformRecordTest, NamesTheBytesThatItComputedWith) {
   const std::string pipe = scratch_.path() + "/pipe.csv";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

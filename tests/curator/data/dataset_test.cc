@@ -187,7 +187,8 @@ TEST(Description, SurvivesTheWayThroughJson) {
   EXPECT_EQ(back->fingerprint, stored.fingerprint);
 }
 
-// What older versions of the program wrote, and still read.
+// Descriptions that older versions of the program wrote and that are still
+// read.
 TEST(Description, OfOtherDataIsAsItAlwaysWas) {
   StoredDescription stored{.description = Description(64, 1797)};
   EXPECT_EQ(ToJson(stored), R"({
@@ -234,7 +235,7 @@ TEST(Description, OfSumsSurvivesTheWayThroughJson) {
     EXPECT_EQ(ToJson(*back), ToJson(stored));
     EXPECT_EQ(back->description.sums, sums);
   }
-  // Of all features: written as by older programs.
+  // Sums of all features are written as by older programs.
   stored.description.features = 64;
   stored.description.sums = StoredSums{.bits = 20};
   const std::string json = ToJson(stored);

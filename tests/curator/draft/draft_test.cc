@@ -33,7 +33,7 @@ class DraftTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) const {
     scratch_.Write("a/draft/" + name, bytes);
   }
-  // What ReadDraft says once a file of the draft is replaced.
+  // Returns the code of ReadDraft after a file of the draft is replaced.
   std::string CodeWith(const std::string& name,
                        const std::string& bytes) const {
     const std::string before = Read(name);

@@ -1,6 +1,6 @@
-// What a round allocates says nothing of the people: the same number of times
-// and the same number of bytes for neighbours. Else, where memory is short, one
-// world would be answered and the other refused.
+// Allocations of a round say nothing of the people: neighbours have the same
+// number of allocations and the same number of bytes. Otherwise, if memory is
+// short, one neighbour would be answered and the other refused.
 //
 // operator new is replaced in this program: it counts, and it can refuse.
 #include <algorithm>
@@ -106,7 +106,7 @@ using Round = std::function<void(const Dataset& data, int threads)>;
 struct Kind {
   std::string name;
   Round round;
-  // Of public numbers.
+  // Bound on the bytes held, from public numbers.
   std::function<std::uint64_t(const Dataset& data, int threads)> most;
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
@@ -192,7 +192,7 @@ class Allocation : public testing::TestWithParam<Kind> {
   Counts Of(const Dataset& data, int threads) const {
     GetParam().round(data, threads);  // what is made once is made
     const Counts counts = CountsOf([&] { GetParam().round(data, threads); });
-    // What threads and std::function take is not counted there.
+    // Memory of threads and std::function is not part of the bound.
     EXPECT_LE(counts.most, GetParam().most(data, threads) + 4096)
         << threads << " threads, " << (data.sparse() ? "sparse" : "dense");
     EXPECT_GE(2 * counts.most + 65536, GetParam().most(data, threads))

@@ -1,4 +1,4 @@
-// What must hold of contributions and of neighbours' sums, in integers.
+// Conditions on contributions and on neighbours' sums, in integers.
 #ifndef DPNMF_TESTS_CURATOR_FACTOR_CONTRIBUTION_CHECKS_H_
 #define DPNMF_TESTS_CURATOR_FACTOR_CONTRIBUTION_CHECKS_H_
 

@@ -207,7 +207,7 @@ TEST(Objective, EqualsTheClippedLossOfEveryPerson) {
   }
 }
 
-// What the people in `chosen` add, in that order.
+// Sum of the objectives of the people in `chosen`, in that order.
 std::int64_t ObjectiveOf(const std::vector<std::uint64_t>& chosen, bool sparse,
                          const Eigen::MatrixXd& w, const Execution& execution) {
   const std::vector<float> all = Values();

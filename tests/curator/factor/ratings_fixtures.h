@@ -107,9 +107,10 @@ inline Ratings WithOneRatingMoved(std::mt19937_64& random, Ratings person,
   return person;
 }
 
-// Of 8 n items from `first` on: n rated best, n worst, the rest in the middle.
-// Two such people that share the first 2 n items, with opposite ratings, attain
-// the sensitivity of `items` under replace one if c^2 / T^2 = 1 / 4.
+// Ratings of 8 n items: of the first 2 n items half best and half worst, which
+// `mirrored` exchanges, and 6 n from `first_of_rest` on in the middle. Two
+// people with opposite ratings of the first 2 n items and no other common item
+// attain the sensitivity of `items` under replace one if c^2 / T^2 = 1 / 4.
 inline Ratings Quarter(int n, std::int32_t first_of_rest, bool mirrored,
                        RatingScale scale = kStars) {
   Ratings person;

@@ -1,5 +1,5 @@
-// What a person adds to the releases of `ratings`, and that the sums are exact:
-// docs/privacy.md, theorems 10 to 14.
+// Contributions of a person to the releases of `ratings`, and exactness of the
+// sums: docs/privacy.md, theorems 10 to 14.
 #include "curator/factor/ratings_sums.h"
 
 #include <atomic>
@@ -348,8 +348,8 @@ TEST(Items, Theorem12ItemsKeepTheirSensitivityAndAttainIt) {
   EXPECT_GT(longest, 0.9999);
 }
 
-// Where each part is rounded by itself, |l_i| <= tau k_i / a fails, and with it
-// the bound. A person of 256 items and one of 257, of which 256 are shared with
+// Rounding each part by itself breaks |l_i| <= tau k_i / a, and with it the
+// bound. A person of 256 items and one of 257, of which 256 are shared with
 // opposite ratings; a = 1, c = tau = 17 / 16, on sixteenths.
 TEST(Items, Theorem12RoundingBothPartsByThemselvesBreaksTheBound) {
   constexpr int kShared = 256;
@@ -441,7 +441,7 @@ Eigen::VectorXd EigenvaluesOf(const Sums& triangle, std::uint64_t rows) {
 struct Semidefinite {
   std::string name;
   std::uint64_t rows;
-  // Of one person, with loadings of a size.
+  // Computes the sums of one person, with a model of loadings of some size.
   std::function<Sums(const Ratings&, const Eigen::MatrixXd&, int bits)> share;
   std::function<std::uint64_t(int bits)> norm;
 };
@@ -455,7 +455,7 @@ std::vector<Semidefinite> SemidefiniteReleases() {
                  .value();
            },
            [](int bits) { return NormBoundSteps(1, bits); }},
-          // Of weights that a person's ratings may be in proportion to.
+          // Weights that a person's ratings may be in proportion to.
           {"C, damped", kRows.size(),
            [](const Ratings& person, const Eigen::MatrixXd& model, int bits) {
              const auto part = static_cast<std::uint32_t>(

@@ -117,7 +117,7 @@ TEST_F(FederatedRoundTest, TheSumIsTheExactSumOfAllPeopleAndTheNoises) {
           expected[e] += noise[p][e];
       }
       EXPECT_EQ(sum[p].lattice, expected) << sum[p].name;
-      // What leaves one curator is not near anything.
+      // The release of one curator is not near the exact sums.
       EXPECT_LE(NearEntries(releases[0][p], exact[p]), 1);
     }
   }
@@ -154,7 +154,8 @@ TEST_F(FederatedRoundTest, BothAccountsAreChargedByTheNoiseThatIsDrawn) {
 struct Attack {
   const char* name;
   const char* code;
-  // Of the offers that all three gave for round 1; b is on the analyst's side.
+  // Changes the offers that all three gave for round 1; b is on the analyst's
+  // side.
   std::function<std::vector<FederationOffer>(std::vector<FederationOffer>,
                                              const SigningKey& b)>
       relay;

@@ -114,7 +114,7 @@ class Hospital {
                         "\", \"address\": \"localhost:1\"}");
   }
 
-  // As a process that starts: keys of rounds are gone.
+  // Starts as a new process does: keys of rounds are gone.
   void Start(const Federation& federation) {
     membership_.reset();
     gate_.reset();
@@ -161,7 +161,7 @@ class Hospital {
     access_ = AccessControl::FromGrants({Grant{
         "dns:analyst", {Role::kAnalyst}, {}, true, std::move(epsilons)}});
   }
-  // Of the next Start.
+  // Sets the noise of the next Start.
   void SetNoise(ReleaseGateForTesting::DrawNoise noise) {
     noise_ = std::move(noise);
   }

@@ -1,4 +1,4 @@
-// What a curator does when it is started with a federation.json.
+// Start of a curator that has a federation.json.
 #include "curator/serve/open_membership.h"
 
 #include <fstream>
@@ -31,7 +31,7 @@ class OpenMembershipTest : public ::testing::Test {
         << FederationText(entries);
   }
 
-  // As a process that starts.
+  // Starts as a new process does.
   absl::StatusOr<std::unique_ptr<Membership>> Start() {
     std::vector<std::unique_ptr<Dataset>> datasets;
     datasets.push_back(PeopleOf("a", 0, kSizes[0]));

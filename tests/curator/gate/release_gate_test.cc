@@ -95,10 +95,9 @@ TEST(ReleaseGate, TwoRoundsGetDifferentNoise) {
   EXPECT_NE(first.value().parts[1].lattice, second.value().parts[1].lattice);
 }
 
-// What a container that is copied, or a volume that is put back with its
-// anchor, would do: the same round is charged in each, and each draws for
-// itself. (That this may not happen is the operator's part; that it tells no
-// noise is ours.)
+// Copies of a container, or a volume that is put back with its anchor: the same
+// round is charged in each, and each draws its own noise. (The operator must
+// prevent such copies; the gate must ensure that they tell no noise.)
 TEST(ReleaseGate, ACopyAndAVolumePutBackDrawOtherNoise) {
   GateHome original, copy;
   const auto close = [](GateHome* home) {

@@ -1,4 +1,4 @@
-// What a child process came to.
+// Exit status of a child process.
 #ifndef DPNMF_TESTS_CURATOR_IMPORT_CHILD_PROCESS_H_
 #define DPNMF_TESTS_CURATOR_IMPORT_CHILD_PROCESS_H_
 

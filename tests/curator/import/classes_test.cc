@@ -50,7 +50,7 @@ class ClassesAtImport : public testing::Test {
     return ReasonCode(Import(options).status());
   }
 
-  // What Open says of the data set once `change` was done to its description.
+  // Returns the code of Open after a change of the data set's description.
   std::string CodeAfter(const std::string& from, const std::string& to) const {
     const std::string path = DirectoryOf() + "/dataset.json";
     const std::string text = ReadAll(path);
@@ -104,7 +104,7 @@ TEST_F(ClassesAtImport, KeepsLabelsBesideTheColumns) {
   EXPECT_EQ(std::vector<float>(column.begin(), column.end()),
             (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(dataset->description().classes, imported->classes);
-  // Nothing of the labels stands in what is public.
+  // The public description holds nothing of the labels.
   EXPECT_EQ(ReadAll(DirectoryOf() + "/dataset.json").find("sizes"),
             std::string::npos);
 }

@@ -216,8 +216,8 @@ TEST_F(DatasetPeopleTest, OfRatingsAreReadAgainToo) {
   }
 }
 
-// What a format does not have is refused, not skipped: the entries would be
-// other ones than the operator believes.
+// Flags that a format does not have are refused, not skipped: the entries would
+// be other ones than the operator believes.
 TEST_F(DatasetPeopleTest, FlagsOfFieldsAreRefusedWhereAFormatHasNone) {
   const auto expect_refused = [](ImportOptions options) {
     const auto code = [&](const auto& change) {

@@ -137,7 +137,7 @@ TEST_F(ImportTest, APersonIsNotPublishedAsNamesOfFeatures) {
   EXPECT_TRUE(Import(names).ok()) << "words with digits";
 }
 
-// ---- What is written
+// ---- Written files
 
 TEST_F(ImportTest, WritesDenseColumnsAsAFortranOrderedArray) {
   const auto imported = Import(OptionsFor("m.csv", "3,4\n0,0\n0,7\n"));
@@ -290,7 +290,7 @@ TEST_F(ImportTest, GivesAUserTheSameBitsWhereverTheUserStands) {
   }
 }
 
-// ---- What is refused, and that nothing is left
+// ---- Refusals, which leave nothing behind
 
 TEST_F(ImportTest, ChecksTheOptionsBeforeItLooksAtTheFile) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -376,7 +376,7 @@ TEST_F(ImportTest, SaysOfRatingsThatTheyAreSomeBeforeItAsksForUsers) {
   EXPECT_EQ(ReasonCode(status), "input-ratings") << status;
   EXPECT_THAT(std::string(status.message()),
               testing::HasSubstr("give --ratings"));
-  // What the operator says of the lines is believed.
+  // The operator's declaration of the lines is believed.
   options.format = MatrixFormatOfName("tsv").value();
   EXPECT_EQ(ReasonCode(Import(options).status()), "users-orientation-missing");
   options = OptionsFor("m.csv", "1,2\n");
@@ -532,7 +532,7 @@ TEST_F(ImportTest, ADryRunShowsTheFirstPeopleAndWritesNothing) {
   EXPECT_EQ(notes,
             std::vector<std::string>{"Features that are 0 for everybody: 1"});
   EXPECT_EQ(Left(), std::vector<std::string>());
-  // What a real import would refuse is refused.
+  // A dry run refuses what a real import would refuse.
   options = OptionsFor("m.csv", "1,2\n1,x\n");
   options.dry_run = [&](const ImportPreview&) { FAIL(); };
   EXPECT_EQ(ReasonCode(Import(options).status()), "input-not-a-number");

@@ -149,7 +149,7 @@ TEST(ItemTable, ADamagedOneIsRefused) {
             "dataset-damaged");
 }
 
-// ---- What is refused
+// ---- Refusals
 
 struct TableRefusal {
   const char* name;

@@ -175,7 +175,7 @@ TEST(LoadMatrix, RowsReadInOnePassAreTheRowsReadFieldByField) {
   EXPECT_EQ(one->users, 1 + numbers.size() * numbers.size());
   EXPECT_EQ(one->values, other->values);
   for (const float value : one->values) EXPECT_FALSE(std::signbit(value));
-  // What is wrong is found in either.
+  // Errors are found in rows read either way.
   for (const char* row :
        {"ann,1", "ann,1,2,3", "ann,-1,2", "ann,nan,2", "ann,,2", "ann,1,2,",
         "7,1,2", "ann,1;2", "ann,1e,2", "ann,0x1,2", "ann,1e39,2"}) {

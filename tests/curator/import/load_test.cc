@@ -271,7 +271,7 @@ TEST(LoadNpy, RefusesWhatIsNoMatrixOfNumbers) {
   }
 }
 
-// As a copy that was cut off: nothing of the 400 GB that it announces is taken.
+// A copy that was cut off: no memory is taken for the 400 GB that it announces.
 TEST(LoadNpy, RefusesAFileThatIsShorterThanItsShapeBeforeItTakesMemory) {
   const Scratch scratch;
   const std::string path = scratch.Write(

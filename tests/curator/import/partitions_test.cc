@@ -122,7 +122,7 @@ TEST_F(PartitionsTest, APersonOfAnotherPartitionIsRefused) {
   EXPECT_EQ(CodeOf("feb", "feb", "id,a,b\ncyd,1,1\ndan,9,9\n"), "");
 }
 
-// What a fingerprint cannot see (docs/growing.md).
+// Cases that a fingerprint cannot see (docs/growing.md).
 TEST_F(PartitionsTest, AnotherIdIsAnotherPersonButTheSameRowIsSaid) {
   ASSERT_EQ(CodeOf("jan", "jan", jan_), "");
   notes_.clear();
@@ -327,13 +327,13 @@ TEST_F(PartitionsTest, TheSameDataUnderOtherIdsAreInNoOtherPartition) {
   ImportOptions options = OptionsFor("feb", "feb", renamed);
   options.accept_equal_rows = true;
   EXPECT_EQ(CodeOf(options), "data-known");
-  // Of a data set that was removed, too, whose ids count for ever.
+  // Removed data sets count too: their ids count for ever.
   fs::create_directories(RemovedDirectory(data_dir()));
   fs::rename(directory("jan"), RemovedDirectory(data_dir(), "jan"));
   options.population_is_used = [](const std::string&) { return false; };
   EXPECT_EQ(CodeOf(options), "data-known");
   EXPECT_FALSE(fs::exists(directory("feb")));
-  // Where they share the budget they may be.
+  // Data sets that share the budget may have the same data.
   EXPECT_EQ(CodeOf("jan-2", "jan", renamed), "");
   EXPECT_EQ(CodeOf("all", "", renamed), "");
 }

@@ -136,7 +136,7 @@ TEST_F(RatingsImport, TheirNumberStaysPrivateUnderAddRemoveOne) {
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ((*dataset)->description().users, 100u);
   EXPECT_EQ((*dataset)->private_user_count(), 2u);
-  // As with any data, room is for 2 N0 + 1024.
+  // Room is for 2 N0 + 1024 people, as with any data.
   std::string many;
   for (int n = 0; n < 1027; ++n) absl::StrAppend(&many, "u", n, ",x,1\n");
   options = OptionsFor(many);
@@ -164,7 +164,7 @@ TEST_F(RatingsImport, SaysWhatIsReplacedAndLeftOut) {
   EXPECT_THAT(notes, IsEmpty());
 }
 
-// ---- What is refused
+// ---- Refusals
 
 TEST_F(RatingsImport, OptionsAreCheckedBeforeAnyFile) {
   const struct {

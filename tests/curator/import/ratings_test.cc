@@ -53,7 +53,7 @@ Ratings RatingsIn(const LoadedRatings& loaded, const ItemTable& items) {
   return ratings;
 }
 
-// ---- What is read
+// ---- Accepted files
 
 struct RatingsTextCase {
   const char* name;
@@ -216,7 +216,7 @@ TEST(Ratings, AreThoseOfATrivialReader) {
   EXPECT_TRUE(ToDataset(*loaded, items, OneToFive().scale, {}).ok());
 }
 
-// ---- What is refused
+// ---- Refusals
 
 struct RefusalCase {
   const char* name;
@@ -314,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "line 4, column 1: the user 'c' is one more than the 2"}),
     [](const auto& refused) { return std::string(refused.param.name); });
 
-// What a token can name.
+// Tokens can name ids of this length.
 TEST(Ratings, AUsersIdHasAtMost1024Bytes) {
   const std::string longest(1024, 'u');
   EXPECT_TRUE(Loaded(absl::StrCat(longest, ",x,1\n")).ok());
@@ -376,7 +376,7 @@ TEST(Ratings, OfOnePersonAreAMillionAtMost) {
   EXPECT_EQ(ReasonCode(status), "input-too-large") << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("line 1000002, column 1: the user 'a'"));
-  // As many lines, and one rating fewer.
+  // The person has as many lines, and one rating fewer.
   text.erase(text.rfind("a,"));
   const auto loaded = Loaded("a,5,1\n" + text, OneToFive(), items);
   ASSERT_TRUE(loaded.ok()) << loaded.status();

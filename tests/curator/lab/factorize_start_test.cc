@@ -35,7 +35,7 @@ struct Shape {
 };
 
 TEST(StartFromSingularVectors, IsNndsvdByAFullDecomposition) {
-  // As many directions as the basis has: the subspace is the whole space.
+  // Directions are as many as the basis has: the subspace is the whole space.
   constexpr int kRank = 4;
   for (const Shape shape : {Shape{18, 90}, Shape{90, 18}, Shape{18, 18}}) {
     const Eigen::MatrixXf v = Topics(shape.features, shape.users, 6);

@@ -20,7 +20,7 @@ inline void Spill(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-// What stood at `to` before is gone.
+// Removes everything at `to` first.
 inline void ReplaceDirectory(const std::string& from, const std::string& to) {
   std::filesystem::remove_all(to);
   std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);

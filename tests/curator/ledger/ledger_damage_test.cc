@@ -334,7 +334,7 @@ TEST_F(LedgerDamage, PartitionsOfPeopleRaiseTheSchemaVersion) {
   ExpectRefused("ledger-damaged");
 }
 
-// As SeesARowThatCouldNotHaveBeenAppended.
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
 TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
   PopulationPolicy policy = PolicyFor("months");
   policy.partitions = {"id", {"jan", "feb"}};
@@ -368,7 +368,7 @@ TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
   ExpectRefused("");
 }
 
-// As SeesARowThatCouldNotHaveBeenAppended.
+// Checks as SeesARowThatCouldNotHaveBeenAppended does.
 TEST_F(LedgerDamage, SeesAPublicationThatCouldNotHaveBeenRecorded) {
   ASSERT_TRUE(home_.Open()
                   ->VoidGuarantee({"people", DigestOfNumber(1), "Ann Operator"})

@@ -1,4 +1,4 @@
-// What happens to the ledger when the process dies, the disk fails or a second
+// State of the ledger after the process dies, the disk fails or a second
 // process comes.
 #include <fcntl.h>
 #include <signal.h>

@@ -25,8 +25,8 @@ PopulationPolicy Partitioned(const std::string& population = "people") {
   return policy;
 }
 
-// What the people of each data set are in, as its import said; "" of a data set
-// in none.
+// Partition of the people of each data set, as its import said; "" of a data
+// set in none.
 const std::map<std::string, std::string> kPartitionOfData = {{"jan-a", "jan"},
                                                              {"jan-b", "jan"},
                                                              {"feb", "feb"},
@@ -56,7 +56,8 @@ RunOpening OpeningOn(const std::string& dataset, const std::string& run_id,
   return opening;
 }
 
-// Whether a release of the data set may have read somebody of the partition.
+// Returns true if a release of the data set may have read somebody of the
+// partition.
 bool Reads(const std::string& dataset, const std::string& partition) {
   const std::string& own = kPartitionOfData.at(dataset);
   return own.empty() || own == partition;
@@ -266,7 +267,7 @@ TEST(LedgerPartitions, EachHasTheWholeCapAndDataInNoneHaveWhatIsLeftOfAll) {
   EXPECT_EQ(all.partition, "");
   EXPECT_EQ(all.charged, jan.cost) << "the most that one has";
   EXPECT_EQ(all.left, ledger->PositionFor("people", "jan-b")->left);
-  // What is given back is given back where it was reserved.
+  // A reservation is given back in the partition in which it was made.
   ASSERT_TRUE(ledger->CloseRun("dns:analyst", "four").ok());
   EXPECT_EQ(ledger->PositionFor("people", "feb")->left, feb.cap);
   EXPECT_EQ(ledger->PositionFor("people", "jan-a")->left, all.left);
@@ -343,7 +344,7 @@ TEST(LedgerPartitions, ADataSetStaysWhatItIsOnceARunWasOpenedOnIt) {
   EXPECT_EQ(row_count(), rows + 3);
   EXPECT_EQ(ledger->PartitionOf("people", "feb").value(), others);
   ASSERT_TRUE(ledger->OpenRun(OpeningOn("feb", "one", 1, 8)).ok());
-  // What was read by all is not put into one afterwards.
+  // A data set in no partition is not put into one once a run was opened on it.
   ASSERT_TRUE(ledger->OpenRun(OpeningOn("mixed", "run", 1, 8)).ok());
   // Closed or not, charged or not.
   for (int round = 0; round < 3; ++round) {

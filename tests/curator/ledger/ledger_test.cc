@@ -639,7 +639,7 @@ TEST(LedgerPublication, RefusesAnUnknownPopulationAndANamelessApprover) {
   EXPECT_EQ(ledger->PositionOf("people")->row_count, 2u);
 }
 
-// What is charged afterwards is charged as before, and its rows know it.
+// Rounds after the publication are charged as before; VoidBefore tells of it.
 TEST(LedgerPublication, RunsGoOnOnAVoidPopulation) {
   const LedgerHome home;
   const auto ledger = home.OpenWithPeople();

@@ -1,5 +1,5 @@
-// What the tests of curator/ledger and curator/gate share: directories of their
-// own, and requests that differ only where a test says so.
+// Fixtures of the tests of curator/ledger and curator/gate: directories of
+// their own, and requests that differ only where a test says so.
 #ifndef DPNMF_TESTS_CURATOR_LEDGER_RELEASE_FIXTURES_H_
 #define DPNMF_TESTS_CURATOR_LEDGER_RELEASE_FIXTURES_H_
 

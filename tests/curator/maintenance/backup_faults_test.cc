@@ -1,4 +1,4 @@
-// Changes while a backup is made.
+// Events while a backup is made.
 #include <filesystem>
 #include <fstream>
 #include <functional>

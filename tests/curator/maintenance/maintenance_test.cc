@@ -61,7 +61,7 @@ class Keep : public CuratorFixture {
   }
   std::string Anchor() const { return directory_ + "/anchor"; }
   std::string Releases() const { return directory_ + "/releases"; }
-  // As an import leaves it: a data set and the key of the fingerprints.
+  // Writes files as an import does: a data set and the key of the fingerprints.
   void PutDataset() const {
     fs::create_directories(directory_ + "/datasets/d");
     std::ofstream(directory_ + "/datasets/d/values.npy") << "the people";
@@ -187,7 +187,7 @@ TEST_F(RemoveByOperator, TakesAWrongImportAwayAndKeepsItsName) {
   EXPECT_EQ(removed->population, "people");
   EXPECT_FALSE(removed->population_is_used);
   EXPECT_TRUE(DatasetNames(directory_)->empty());
-  // Nothing of the data is left, and the ledger is as it was.
+  // The data are gone, and the ledger is as it was.
   for (const auto& file :
        fs::recursive_directory_iterator(directory_ + "/datasets"))
     EXPECT_NE(file.path().extension(), ".npy") << file.path();
@@ -222,7 +222,7 @@ TEST_F(RemoveByOperator, LeavesNothingOfParts) {
   ASSERT_TRUE(RemoveIt("wrong").ok());
   EXPECT_FALSE(fs::exists(parts));
   EXPECT_EQ(RemovedDataCheck().result(), "ok");
-  // As after a removal that was killed.
+  // A removal that was killed leaves such a directory.
   fs::create_directories(parts);
   EXPECT_NE(RemovedDataCheck().result(), "ok");
   ASSERT_TRUE(RemoveIt("first").ok());
@@ -393,7 +393,7 @@ TEST_F(RemoveByOperator, ItsPeopleStayBoundOnceTheirPopulationIsUsed) {
   ASSERT_TRUE(ImportAs("wrong", "people").ok());
   Stop();
   ASSERT_TRUE(RemoveIt("wrong").ok());
-  // Nothing was released about them yet: the population was wrong, too.
+  // No release was made about these people yet: the population was wrong, too.
   ASSERT_TRUE(ImportAs("again", "others").ok());
   ASSERT_TRUE(RemoveIt("again").ok());
   Start();
@@ -722,7 +722,7 @@ TEST_F(Keep, ABackupHoldsWhatLinksLeadTo) {
       RestoreBackup(Place("two"), Place("restored"), Anchor());
   ASSERT_TRUE(restored.ok()) << restored.status();
   EXPECT_EQ(Text(Place("restored") + "/datasets/d/values.npy"), "the people");
-  // As where the other volume is not mounted.
+  // The link leads nowhere if the other volume is not mounted.
   fs::rename(directory_ + "/elsewhere.releases", directory_ + "/unmounted");
   fs::remove_all(Place("two"));
   EXPECT_EQ(ReasonCode(MakeBackup(directory_, Place("two")).status()),

@@ -264,7 +264,7 @@ TEST_F(PublishTest, AVoidGuaranteeIsNamedForEachTable) {
   EXPECT_EQ(RowsOf(RowKind::kVoid).size(), 2u);
 }
 
-// What a federation has released about the same people has its own account.
+// Releases of a federation about the same people have their own account.
 TEST_F(PublishTest, AGuaranteeIsGivenUpInBothAccounts) {
   ASSERT_TRUE(
       home_.Open()->DeclarePopulation(PolicyFor("patients.others")).ok());
@@ -282,7 +282,7 @@ TEST_F(PublishTest, AGuaranteeIsGivenUpInBothAccounts) {
   EXPECT_EQ(RowCount(), rows);
 }
 
-// Of the label the ledger has a keyed hash, and no figure.
+// The ledger has a keyed hash of the label, and no figure.
 TEST_F(PublishTest, TheLedgerKnowsTheLabelByItsKeyedHash) {
   PublishOptions options = OptionsFor(Stored(DraftOf({{3, 4, 5}})));
   options.void_guarantees = {"patients"};
@@ -539,7 +539,8 @@ class PublishSyntheticTest : public PublishTest {
     draft_.charge = ChargeAndStore(opening_, {5, -6, 7});
   }
 
-  // What the draft says of the one round of the run, whose sums are stored.
+  // Charges and stores the one round of a run; returns the charge that a draft
+  // states.
   ordered_json ChargeAndStore(const RunOpening& opening,
                               const std::vector<std::int64_t>& sums) {
     const auto ledger = home_.Open();
@@ -644,7 +645,7 @@ TEST_F(PublishSyntheticTest, MustComeFromAChargeOfThisLedger) {
   }
 }
 
-// Nothing but class moments has people drawn from it.
+// People are drawn only from class moments.
 TEST_F(PublishSyntheticTest, MustComeFromClassMoments) {
   RunOpening other = OpeningFor("other", 1, 4);
   other.population = "patients";
@@ -741,7 +742,7 @@ class StoppingSystem : public failpoint::System {
   }
 };
 
-// Whether any file of the output has a byte of the table.
+// Returns true if any file of the output has a byte of the table.
 bool SomethingIsOut(const std::string& output) {
   if (!fs::exists(output)) return false;
   for (const auto& entry : fs::directory_iterator(output)) {

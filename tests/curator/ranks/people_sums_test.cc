@@ -31,7 +31,7 @@ class PeopleSumsTest : public testing::Test {
   std::uint64_t MomentRows() const { return rows_.empty() ? 7 : rows_.size(); }
   int Bits() const { return *BitsOfSums(facts_, MomentRows()); }
 
-  // As dpnmf-sums makes them, on rows_.
+  // Makes sums as dpnmf-sums does, on rows_.
   PeopleSums Part(const std::string& lines, bool ids = false) const {
     const auto path = scratch_.Write("part.csv", lines);
     LoadOptions load;
@@ -59,7 +59,7 @@ class PeopleSumsTest : public testing::Test {
     return sums;
   }
 
-  // Of an empty file.
+  // Sums of an empty file.
   PeopleSums Nobody() const {
     PeopleSums nobody;
     nobody.features = 7;
@@ -404,7 +404,8 @@ TEST_F(PeopleSumsTest, NoIdIsCountedTwice) {
   EXPECT_EQ(ReasonCode(AddedSums(a + p2_again).status()), "sums-duplicate");
   EXPECT_EQ(ReasonCode(AddedSums(TextOf(*all) + p2_again).status()),
             "sums-duplicate");
-  // As import does, also within one part, and under another digest.
+  // Repeated ids are refused as by import, also in one part and under another
+  // digest.
   PeopleSums twice = *all;
   twice.ids[0] = twice.ids[1];
   EXPECT_EQ(ReasonCode(AddedSums(TextOf(twice)).status()), "sums-duplicate");

@@ -189,7 +189,7 @@ inline AskedRun RunOf(const Dataset& data, const std::string& mechanism,
   return run;
 }
 
-// What computes a round, with H of the rounds before it.
+// Computes a round, with H of the rounds before it.
 using ComputeRound = std::function<absl::StatusOr<RoundSums>(
     const AskedRun& run, const AskedRound& round)>;
 

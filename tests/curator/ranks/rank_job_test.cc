@@ -131,7 +131,7 @@ TEST_F(RankJobTest, AfterAnExceptionOfACallTheNextOneHasAnotherJob) {
   h_.reset();
 }
 
-// Nothing but that answer is; each time a new job begins, once a fault.
+// Only a whole answer is accepted; after each fault one new job begins.
 TEST_F(RankJobTest, WhatIsNotAWholeAnswerIsRefusedAndEndsTheJob) {
   for (const char* mode :
        {"wrong-sum", "wrong-check", "wrong-number", "fewer-people",

@@ -231,7 +231,7 @@ TEST_F(RecommendServiceTest, ABadRequestDoesNotUseTheTokenUp) {
   EXPECT_EQ(list->recommendations(0).because_size(), 3);
 }
 
-// Of many calls with one token at the same time, one is answered.
+// One of many calls with one token at the same time is answered.
 TEST_F(RecommendServiceTest, ATokenThatIsUsedAtOnceByManyPassesOnce) {
   constexpr int kCalls = 8;
   const std::string token = Token("ann");

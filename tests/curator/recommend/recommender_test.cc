@@ -182,7 +182,8 @@ TEST(Recommend, SubnormalNumbersAreZeroWhileAListIsMade) {
   EXPECT_NE(small * small, 0) << "the thread is as it was";
 }
 
-// Of a non-negative model: and what parts take away that the person has not.
+// Contributions of a non-negative model, and the amounts that parts which the
+// person does not have take away.
 TEST(Recommend, TheContributionsOfANonNegativeModelAddUpToo) {
   NamedItemModel named = SampleItemModel(kItems, 6, 3);
   named.model.loadings = named.model.loadings.cwiseAbs();

@@ -151,7 +151,7 @@ TEST_F(Tokens, OtherShapesAreRefused) {
       good + "=",
       good + std::string(kLongestToken, 'A'),
       std::string(2 * kLongestToken, '.'),
-      // What other services of the same key might take.
+      // Tokens that other services of the same key might take.
       Signed(R"({"alg":"EdDSA","typ":"JWT"})", claims),
       Signed(R"({"alg":"EdDSA"})", claims),
       Signed(R"({"alg":"none","typ":"dpnmf-recommend+jwt"})", claims),

@@ -1,5 +1,5 @@
-// What the curator's audit log and metrics hold, and that nothing is charged or
-// leaves without an entry.
+// Contents of the curator's audit log and metrics; nothing is charged or leaves
+// without an entry.
 #include <atomic>
 #include <fstream>
 

@@ -50,7 +50,7 @@ class ControlTest : public testing::Test {
   absl::StatusOr<json> Ask(const json& request) {
     return AskControl(scratch_.path(), request);
   }
-  // What the server answers to these bytes; it gets nothing more.
+  // Returns the server's answer to these bytes; the server gets nothing more.
   std::string Raw(const std::string& bytes) {
     const int peer = ::socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};
@@ -112,7 +112,7 @@ TEST_F(ControlTest, WhateverIsThrownTheServerServesOn) {
   const auto server = Start(scratch_.path());
   EXPECT_EQ(ReasonCode(Ask({{"request", "throw-a-number"}}).status()),
             "internal-error");
-  // Where the request is read, before any handler has it.
+  // Memory fails where the request is read, before any handler has the request.
   const json request = {{"request", "echo"}, {"text", "longer than a word"}};
   FailNextAllocationElsewhere();
   EXPECT_EQ(ReasonCode(Ask(request).status()), "control-failed");

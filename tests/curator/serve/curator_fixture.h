@@ -39,7 +39,7 @@ class CuratorFixture : public ::testing::Test {
   ~CuratorFixture() override;
 
   void Start();
-  // As a process that ends: nothing but the files remains.
+  // Ends as a process does: only the files remain.
   void Stop();
 
   const Noise noise_;

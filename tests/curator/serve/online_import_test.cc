@@ -131,7 +131,7 @@ TEST_F(OnlineImport, AnImportedDataSetIsServedAtTheNextReload) {
   EXPECT_THAT(ReadAll(AuditFile(data_dir())), HasSubstr("dataset-added"));
 }
 
-// As one that was imported elsewhere and moved here.
+// The data set is like one that was imported elsewhere and moved here.
 TEST_F(OnlineImport, ADataSetOfAnotherPromiseIsNotServed) {
   policy_.epsilon = 8;
   ASSERT_TRUE(ImportNamed("b").ok());
@@ -154,7 +154,7 @@ TEST_F(OnlineImport, WhatTheServerCannotPaceIsNotServed) {
   EXPECT_EQ(catalog_.Find("b"), nullptr);
 }
 
-// What a refused draft leaves must not stop later imports.
+// Files of a refused draft must not stop later imports.
 TEST_F(OnlineImport, ADraftThatIsRefusedIsNeverPublished) {
   ask_ = true;
   check_ = Refusal(absl::StatusCode::kFailedPrecondition,
@@ -175,7 +175,7 @@ TEST_F(OnlineImport, TheNameOfTheFederationIsNotThatOfADataSet) {
   EXPECT_EQ(ReasonCode(ImportNamed("hospitals")), "federation-name-taken");
   EXPECT_THAT(DatasetNames(data_dir()).value(), ElementsAre("a"));
   EXPECT_TRUE(ReloadOnline(data_dir(), "me").ok());
-  // As one that was moved here.
+  // The data set is like one that was moved here.
   ask_ = false;
   ASSERT_TRUE(ImportNamed("hospitals").ok());
   EXPECT_EQ(ReasonCode(ReloadOnline(data_dir(), "me").status()),

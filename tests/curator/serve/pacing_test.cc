@@ -76,7 +76,7 @@ TEST_F(PacerTest, AnOverrunIsRefusedAtTheSameTickHoweverLongTheWorkGoesOn) {
   }
 }
 
-// What still goes on when its slot is over takes the time of the next one,
+// Work that goes on when its slot is over takes the time of the next slot,
 // which ends at ticks of its own.
 TEST_F(PacerTest, WorkThatGoesOnTakesItsTimeFromTheNextSlot) {
   std::atomic<bool> worked = false;

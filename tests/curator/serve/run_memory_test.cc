@@ -1,4 +1,4 @@
-// What the quota counts for a run against what the run takes.
+// Memory that the quota counts for a run against the memory that the run takes.
 //
 // malloc is replaced in this program: it counts, for Eigen and SQLite too.
 #include <malloc.h>
@@ -162,12 +162,12 @@ TEST(RunMemoryOfShares, HoldHOnceInAll) {
   const auto counted = [&](RankProcesses processes) {
     return MemoryOfRun(plan, parameters, (*data)->description(), 1, processes);
   };
-  // What three more ranks have beside their shares of H is less than H.
+  // Memory of three more ranks, without their shares of H, is less than H.
   EXPECT_LT(counted({.ranks = 6}), counted({.ranks = 3}) + h);
 }
 
-// What three ranks take, each in a process of its own, and the curator for
-// them: each is measured alone, and the most of each counts.
+// Memory of three ranks, each in a process of its own, and of the curator for
+// them: each is measured by itself, and the most of each counts.
 class RunMemoryOfRanks : public testing::TestWithParam<std::string> {
  protected:
   static constexpr int kRanks = 3;
@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Mechanisms, RunMemoryOfRanks,
 TEST_P(RunMemoryOfRanks, IsAtMostWhatTheQuotaCounts) {
   constexpr int kFeatures = 4000;
   if (DataFor(GetParam()) != Holds::kColumns) {
-    // Of such data sets the curator computes all by itself.
+    // The curator computes everything by itself for such data sets.
     const auto data =
         PeopleWith(DataFor(GetParam()), Person::kFull, 20, kUsers);
     const RunParameters parameters =

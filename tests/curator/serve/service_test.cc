@@ -414,7 +414,7 @@ TEST_F(ServiceTest, TheLargestRunOfAnIdentityWithALimitOfItsOwnIsAccepted) {
   peer.SendRound(1, w_);
   peer.ReceiveRelease();
   peer.SendClose();
-  // What the three rounds did not use.
+  // Budget of the three rounds that were not run.
   const v1::LedgerPosition position = peer.Receive().closed().ledger();
   EXPECT_GT(largest_run(position), 0.4);
   EXPECT_LT(largest_run(position), 0.5);

@@ -430,8 +430,8 @@ TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
   EXPECT_EQ(Reserved(), 0);
 }
 
-// What is read is what is charged: the ledger's word and the data set's own
-// must agree (docs/growing.md).
+// The ledger's word and the data set's own must agree, so that a run is charged
+// to the partition that it reads (docs/growing.md).
 TEST_F(SessionTest, ARunIsChargedToThePartitionOfTheDataSetAndToNoOther) {
   PopulationPolicy policy = PolicyOf("months");
   policy.partitions = {"id", {"jan", "feb"}};
@@ -484,7 +484,7 @@ class HOfARun : public CuratorFixture {
     EXPECT_TRUE(session.Open(run, parameters).ok());
     return session;
   }
-  // Of a round whose H begins anew.
+  // Releases of a second round whose H begins from the start.
   std::vector<NoisedMatrix> SecondRoundFromTheStart() {
     EXPECT_TRUE(Opened(kOtherRun).Round(1, w_).ok());
     return Opened(kOtherRun).Round(2, w_).value().value().parts;

@@ -107,7 +107,7 @@ TEST(Figures, AtOnePercentTheThresholdIsTheOutsidersOwn) {
   // Two of 200 may exceed the threshold: it is 198.
   const std::vector<double> members = {197, 198, 199, 1000};
   EXPECT_EQ(FoundAtOnePercent(members, outsiders), ShareOf(2, 4));
-  // Of 50 none may.
+  // None of 50 outsiders may exceed the threshold.
   outsiders.resize(50);
   EXPECT_EQ(FoundAtOnePercent(std::vector<double>{50, 50.5}, outsiders),
             ShareOf(1, 2));

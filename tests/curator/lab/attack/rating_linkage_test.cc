@@ -86,8 +86,8 @@ TEST(RatingLinkage, ACompletedTableThatKeepsTheRatingsLinksEverybody) {
   EXPECT_EQ(report->largest_linkage, 1);
 }
 
-// As of tables: each attack finds one of 1,000 people in the mean, and P(
-// Poisson(1) > 14) < 3e-13.
+// Each attack finds one of 1,000 people in the mean, as with tables, and
+// P(Poisson(1) > 14) < 3e-13.
 TEST(RatingLinkage, OnIndependentRatingsLinkageIsChance) {
   const RatingTable table = RandomRatings(1000, 30, 1);
   const RatingTable other = RandomRatings(1000, 30, 2);
@@ -139,7 +139,7 @@ TEST(RatingLinkage, DatesTellPeopleApartWhomRatingsDoNot) {
   EXPECT_EQ(LinkedBy(*exact, "4 ratings, dated up to 0 days"), 1);
 }
 
-// As above: P(Poisson(1) > 14) < 3e-13 for each attack.
+// P(Poisson(1) > 14) < 3e-13 for each attack, as for ratings above.
 TEST(RatingLinkage, OnIndependentDatesLinkageIsChance) {
   const RatingTable table = Dated(RandomRatings(1000, 30, 1), 2);
   const RatingTable other = Dated(RandomRatings(1000, 30, 3), 4);

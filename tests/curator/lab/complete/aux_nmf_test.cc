@@ -171,7 +171,7 @@ TEST(AuxNmf, TheObjectiveNeverRises) {
         EXPECT_LE(run.objective[i], run.objective[i - 1]);
       EXPECT_TRUE(run.factors.u.allFinite() && run.factors.v.allFinite() &&
                   run.factors.s.allFinite());
-      // What it says is what it has.
+      // The reported objective is that of the factors.
       const Dense dense(ratings, people, items, 4, 6, weights);
       EXPECT_NEAR(dense.Loss(run.factors.u, run.factors.s, run.factors.v),
                   run.objective.back(), 1e-9 * run.objective.front());

@@ -86,7 +86,7 @@ TEST_F(CompleteCommandLine, FitWritesMetricsAModelAndADraft) {
   EXPECT_EQ(json["sizes"]["people"], 50);
   EXPECT_EQ(json["sizes"]["items"], 24);
   EXPECT_EQ(json["objective"].size(), 11u);
-  // Of item 23, which nobody has rated yet, its cluster's.
+  // Item 23, which nobody has rated yet, gets the indicator of its cluster.
   EXPECT_EQ(json["cold_items"]["by_weight"], 1);
   // A start of ten is a little worse than the SVD here: the best of some.
   double least = std::numeric_limits<double>::infinity();

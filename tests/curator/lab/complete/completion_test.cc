@@ -66,7 +66,8 @@ TEST(Completion, AnUpdateFitsTheNewRowsAlone) {
     EXPECT_LE(outcome->objective[i], outcome->objective[i - 1]);
 }
 
-// As learning everything at once does, on ratings that the clusters explain.
+// An update is as good as learning everything at once, on ratings that the
+// clusters explain.
 TEST(Completion, UpdatedRowsPredictAsWellAsFittedOnes) {
   const CompletionInput input = GeneratedInput(300, 40, 0.3, 5);
   const CompletionInput unseen = GeneratedInput(300, 40, 0.9, 6);

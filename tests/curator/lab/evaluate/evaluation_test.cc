@@ -42,7 +42,7 @@ std::vector<std::string> NamesOf(const std::vector<Method>& methods) {
   return names;
 }
 
-// What does not change with the clock.
+// Figures that do not change with the clock.
 std::vector<double> Objectives(const Evaluation& evaluation) {
   std::vector<double> objectives;
   for (const Result& result : evaluation.results) {
@@ -115,7 +115,7 @@ TEST_F(EvaluationTest, AllLeavesOutWhatIsNotForPrivateData) {
 TEST_F(EvaluationTest, AutoIsWhatAnAnalystGets) {
   options_.mechanisms = {"auto"};
   EXPECT_THAT(NamesOf(MethodsOf(options_)), ElementsAre("moments", "aimed"));
-  // Of the two the one that is chosen for the numbers of people and features.
+  // Only the method chosen for the numbers of people and features is asked for.
   const auto asked = [&](Method method, double epsilon, std::uint64_t users) {
     return IsAsked(options_, method, epsilon, users, 64);
   };

@@ -54,7 +54,7 @@ class EvaluateRatingsCommand : public ::testing::Test {
     return all;
   }
 
-  // What it says after its name, and how it ends.
+  // Checks the message after the program's name, and the exit code.
   void ExpectRefusal(const Words& arguments, const std::string& code,
                      int exit_code) {
     Process process(arguments, printed_);

@@ -98,7 +98,7 @@ TEST(HoldOutByPerson, TheModelNeverSeesAPersonThatIsMeasured) {
   EXPECT_LE(unseen + trained, table.people());
   EXPECT_GT(unseen, 30u);
   EXPECT_GT(trained, 150u);
-  // Nothing of an unseen person is learnt from.
+  // The training data have no rating of an unseen person.
   EXPECT_LE(split.train.size() + split.held_out.size() * 3, table.size());
 }
 
