@@ -195,7 +195,8 @@ void Requests(benchmark::State& state) {
   tokens.key = key.public_key();
   tokens.audience = "generated";
   tokens.unix_seconds = [&now] { return now; };
-  curator::TokenGate gate(tokens);
+  tokens.expiry_file = directory + "/token-expiry.json";
+  const auto gate = curator::TokenGate::Create(tokens).value();
   now += 1;
   const auto access = curator::AccessControl::FromGrants(
       {{"dns:shop", {Role::kFrontEnd}, {}, true, {}}});
@@ -208,7 +209,7 @@ void Requests(benchmark::State& state) {
     return std::stoull(std::string(person)) %
            static_cast<std::uint64_t>(bench.people);
   };
-  options.tokens = &gate;
+  options.tokens = gate.get();
   options.access = access.get();
   options.identify = PeerIdentities;
   options.observers.audit = audit.get();

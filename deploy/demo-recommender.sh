@@ -72,8 +72,8 @@ client budget --dataset films
 
 say "the club makes lists: of one member with reasons, of somebody new, of everybody"
 lists() { dpnmf-curator recommend --data-dir "$demo/curator" --name films --model items.npz "$@"; }
-lists --user p242 --top 3 --explain
-lists --user somebody-new --top 3
+lists --user-file - --top 3 --explain <<<p242 # no id in a command line, which all users can read
+lists --user-file - --top 3 <<<somebody-new
 lists --all --output lists.csv
 
 say "the club serves lists: a front end asks for the list of the member who is logged in"

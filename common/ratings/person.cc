@@ -1,9 +1,11 @@
 #include "common/ratings/person.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/base/flush_subnormals.h"
@@ -28,8 +30,6 @@ constexpr int kNewtonSteps = 3;
 constexpr double kDamping = 0.7, kLargestExponent = 8;
 // Sweeps for a profile within bounds.
 constexpr int kBoundSweeps = 300;
-// Rows of RankingBasis::ranking that are looked at together.
-constexpr Index kBlock = 128;
 
 // The mode of a ~ N(0, I) given that n items were picked with probabilities in
 // proportion to p_i exp(y_i.a) and the sum of their y: a first step at 0, where
@@ -165,26 +165,41 @@ Profile Solve(const ItemModel& model, const Loadings& loadings,
   MatrixXd information = ProductTranspose(x, x);
   information.diagonal().array() += 1;
   Profile profile;
+  VectorXd right = Applied(x, y);
   auto covariance = TrySolvePositive(information, MatrixXd::Identity(q, q));
-  if (covariance.has_value()) {
-    profile.covariance = *std::move(covariance);
-    const VectorXd right = Applied(x, y);
-    profile.mean = Applied(profile.covariance, right);
-    const bool within = !(model.level > 0) ||
-                        MeanWithin(model.level, information, right, &profile);
-    if (within && profile.mean.allFinite()) return profile;
+  profile.solved = covariance.has_value();
+  if (!profile.solved) {  // the prior, with as many steps
+    information.setIdentity();
+    right.setZero();
+    covariance = TrySolvePositive(information, MatrixXd::Identity(q, q));
   }
+  profile.covariance = *std::move(covariance);
+  profile.mean = Applied(profile.covariance, right);
+  const bool within = !(model.level > 0) ||
+                      MeanWithin(model.level, information, right, &profile);
+  if (profile.solved && within && profile.mean.allFinite()) return profile;
   return {VectorXd::Zero(q), MatrixXd::Identity(q, q), false};
 }
 
-// A place in a list.
-struct Ranked {
-  double score;
-  std::int32_t item;
-  bool operator<(const Ranked& other) const {  // before the other
-    return score != other.score ? score > other.score : item < other.item;
+// Numbers in the order of the scores, above 0.
+std::uint64_t KeyOf(double score) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  const auto bits = std::bit_cast<std::uint64_t>(score + 0.0);  // no -0
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+// The `count`-th largest key. As many steps whatever the keys are: each bit of
+// it is found by a count of all keys.
+std::uint64_t KeyAt(const std::vector<std::uint64_t>& keys, std::size_t count) {
+  std::uint64_t found = 0;
+  for (int bit = 63; bit >= 0; --bit) {
+    const std::uint64_t tried = found | std::uint64_t{1} << bit;
+    std::uint64_t reached = 0;
+    for (const std::uint64_t key : keys) reached += key >= tried ? 1 : 0;
+    if (reached >= count) found = tried;
   }
-};
+  return found;
+}
 
 }  // namespace
 
@@ -193,22 +208,6 @@ RankingBasis RankingBasisOf(const ItemModel& model) {
   DrawStandIns(model, &basis);
   basis.loadings = model.loadings.transpose();
   basis.tastes = model.ranking.transpose();
-  basis.order.resize(static_cast<std::size_t>(model.popularity.size()));
-  std::iota(basis.order.begin(), basis.order.end(), 0);
-  std::stable_sort(basis.order.begin(), basis.order.end(),
-                   [&](std::int32_t a, std::int32_t b) {
-                     return model.popularity(a) > model.popularity(b);
-                   });
-  basis.log_popularity = model.popularity(basis.order).array().log();
-  basis.ranking = model.ranking(basis.order, Eigen::all);
-  const VectorXd lengths = basis.ranking.rowwise().norm();
-  const Index size = lengths.size();
-  basis.longest.resize((size + kBlock - 1) / kBlock);
-  for (Index block = 0; block < basis.longest.size(); ++block) {
-    const Index begin = block * kBlock;
-    basis.longest(block) =
-        lengths.segment(begin, std::min(kBlock, size - begin)).maxCoeff();
-  }
   return basis;
 }
 
@@ -264,8 +263,9 @@ Prediction Predict(const ItemModel& model, const Profile& profile,
   return prediction;
 }
 
-// popularity_i exp(y_i.a) P(rating of i is above kLikedPart of the range), a
-// the taste that the choice of items shows.
+// For every item, whoever the person is: popularity_i exp(y_i.a) P(rating of i
+// is above kLikedPart of the range), a the taste that the choice of items
+// shows.
 VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
                        const Profile& profile,
                        std::span<const std::int32_t> items,
@@ -280,9 +280,13 @@ VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
       (1 + ((liked - rating.array()) * (kLogistic / model.residual_stddev))
                .min(500.0)
                .exp());
+  const VectorXd overflow = VectorXd::Constant(
+      rating.size(), std::numeric_limits<double>::quiet_NaN());
+  if (!rating.allFinite()) return overflow;
   const VectorXd taste = TasteOf(basis, items);
   if (taste.size() == 0) return score;
-  VectorXd exponent = model.ranking * taste;
+  const VectorXd exponent = model.ranking * taste;
+  if (!exponent.allFinite()) return overflow;
   score *= exponent.array().max(-kLargestExponent).min(kLargestExponent).exp();
   return score;
 }
@@ -293,90 +297,30 @@ VectorXd RankingScores(const ItemModel& model, const Profile& profile,
   return RankingScores(model, RankingBasisOf(model), profile, items, ratings);
 }
 
-// The logarithm of a score is
-//   log popularity_i + y_i.a - log(1 + odds against),
-// at most log popularity_i + min(8, |y_i||a|). Items are seen from the most
-// popular on; the list so far, a heap with the worst in front, says which can
-// still enter it.
-std::optional<std::vector<std::int32_t>> BestRanked(
-    const ItemModel& model, const RankingBasis& basis, const Profile& profile,
-    std::span<const std::int32_t> items, std::span<const std::int32_t> left_out,
-    std::size_t length) {
-  const FlushSubnormals flush;
-  constexpr double kRounding = 1e-9;  // more than that of the bound
-  const VectorXd taste = TasteOf(basis, items);
-  const double taste_norm = taste.norm();
-  const double liked = model.low + kLikedPart * (model.high - model.low);
-  const double logistic = kLogistic / model.residual_stddev;
-  std::vector<Ranked> list;
-  if (length == 0) return std::vector<std::int32_t>{};
-  const Index size = basis.log_popularity.size();
-  VectorXd exponents = VectorXd::Zero(kBlock);
-  for (Index begin = 0; begin < size; begin += kBlock) {
-    const Index count = std::min(kBlock, size - begin);
-    const bool full = list.size() == length;
-    const double reach =
-        std::min(kLargestExponent, basis.longest(begin / kBlock) * taste_norm);
-    if (full &&
-        basis.log_popularity(begin) + reach + kRounding < list.front().score)
-      continue;
-    if (taste.size() > 0) {
-      exponents.head(count).noalias() =
-          basis.ranking.middleRows(begin, count) * taste;
-      if (!exponents.head(count).allFinite()) return std::nullopt;
-    }
-    for (Index i = 0; i < count; ++i) {
-      double score =
-          basis.log_popularity(begin + i) +
-          std::clamp(exponents(i), -kLargestExponent, kLargestExponent);
-      if (list.size() == length && score < list.front().score) continue;
-      const std::int32_t item =
-          basis.order[static_cast<std::size_t>(begin + i)];
-      if (std::binary_search(left_out.begin(), left_out.end(), item)) continue;
-      const double rating =
-          model.base(item) + basis.loadings.col(item).dot(profile.mean);
-      if (!std::isfinite(rating)) return std::nullopt;
-      // log(1 + exp(odds)) in two parts, of which the first is most.
-      const double odds = std::min(500.0, (liked - rating) * logistic);
-      score -= std::max(0.0, odds);
-      if (list.size() == length && score < list.front().score) continue;
-      score -= std::log1p(std::exp(-std::abs(odds)));
-      if (list.size() == length) {
-        if (!(Ranked{score, item} < list.front())) continue;
-        std::pop_heap(list.begin(), list.end());
-        list.pop_back();
-      }
-      list.push_back({score, item});
-      std::push_heap(list.begin(), list.end());
-    }
-  }
-  std::sort_heap(list.begin(), list.end());
-  std::vector<std::int32_t> best(list.size());
-  std::transform(list.begin(), list.end(), best.begin(),
-                 [](const Ranked& one) { return one.item; });
-  return best;
-}
-
 std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
                                    std::span<const std::int32_t> own,
                                    std::size_t length) {
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(scores.size()));
+  std::transform(scores.begin(), scores.end(), keys.begin(), KeyOf);
+  for (const std::int32_t item : own) keys[static_cast<std::size_t>(item)] = 0;
+  const std::size_t count = std::min(length, keys.size() - own.size());
+  if (count == 0) return {};
+  const std::uint64_t last = KeyAt(keys, count);
+  const auto above = static_cast<std::size_t>(
+      std::count_if(keys.begin(), keys.end(),
+                    [last](std::uint64_t key) { return key > last; }));
+  std::size_t equal = count - above;  // those that the list has room for
   std::vector<std::int32_t> items;
-  items.reserve(static_cast<std::size_t>(scores.size()));
-  auto next = own.begin();
-  for (std::int32_t i = 0; i < scores.size(); ++i) {
-    if (next != own.end() && *next == i) {
-      ++next;
-    } else {
-      items.push_back(i);
+  items.reserve(count);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] > last || (keys[i] == last && equal > 0)) {
+      if (keys[i] == last) --equal;
+      items.push_back(static_cast<std::int32_t>(i));
     }
   }
-  const std::size_t count = std::min(length, items.size());
-  std::partial_sort(
-      items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count),
-      items.end(), [&](std::int32_t a, std::int32_t b) {
-        return scores(a) != scores(b) ? scores(a) > scores(b) : a < b;
-      });
-  items.resize(count);
+  std::sort(items.begin(), items.end(), [&](std::int32_t a, std::int32_t b) {
+    return scores(a) != scores(b) ? scores(a) > scores(b) : a < b;
+  });
   return items;
 }
 

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,12 +60,6 @@ struct RankingBasis {
   Eigen::MatrixXd covariance;  // k x k: of the rows under the weights
   // q x D and k x D: those of an item are side by side.
   Eigen::MatrixXd loadings, tastes;
-  // D, popular items first: the items, the logarithms of their popularity,
-  // their rows of `ranking`, and the longest of each block of these rows.
-  std::vector<std::int32_t> order;
-  Eigen::VectorXd log_popularity;
-  Eigen::MatrixXd ranking;
-  Eigen::VectorXd longest;
 };
 RankingBasis RankingBasisOf(const ItemModel& model);
 
@@ -76,7 +69,7 @@ Profile SolveProfile(const ItemModel& model, const RankingBasis& basis,
                      std::span<const double> ratings);
 
 // D scores by which a list is ordered: higher is better. The own items are not
-// left out. Finite unless the model's numbers overflow.
+// left out. Finite, or all NaN if the model's numbers overflow.
 Eigen::VectorXd RankingScores(const ItemModel& model, const RankingBasis& basis,
                               const Profile& profile,
                               std::span<const std::int32_t> items,
@@ -86,16 +79,10 @@ Eigen::VectorXd RankingScores(const ItemModel& model, const Profile& profile,
                               std::span<const std::int32_t> items,
                               std::span<const double> ratings);
 
-// TopItems of RankingScores, without the scores of items that cannot be among
-// them. Nothing if the model's numbers overflow.
-std::optional<std::vector<std::int32_t>> BestRanked(
-    const ItemModel& model, const RankingBasis& basis, const Profile& profile,
-    std::span<const std::int32_t> items, std::span<const std::int32_t> left_out,
-    std::size_t length);
-
 // The best `length` items by score that are not among `own` (ascending), the
 // highest first; equal scores: the smaller index first. Fewer if there are not
-// as many.
+// as many. No score is NaN. Finds them in as many steps whatever the scores
+// are; only the order within the list takes more or fewer.
 std::vector<std::int32_t> TopItems(const Eigen::VectorXd& scores,
                                    std::span<const std::int32_t> own,
                                    std::size_t length);

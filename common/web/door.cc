@@ -109,8 +109,11 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
                                 " printed. It works once, in one browser."));
   const bool asks_for_key =
       request.method == "POST" && request.path == kKeyCall;
-  if (IsCall(request) && !asks_for_key && !IsEqual(request.key, key_))
-    return KeyRefused(request);
+  if (IsCall(request) && !asks_for_key) {
+    if (!IsEqual(request.key, key_)) return KeyRefused(request);
+    MutexLock lock(&mutex_);
+    key_used_ = true;
+  }
   if (request.method == "POST" && request.content_type != "application/json")
     return Refused(request, 415, "web-content-type",
                    "A call carries application/json.");
@@ -159,7 +162,7 @@ HttpReply Door::ReplyToToken(const HttpRequest& request,
 HttpReply Door::ReplyToKeyCall(const HttpRequest& request) {
   {
     MutexLock lock(&mutex_);
-    if (std::exchange(key_told_, true)) return KeyRefused(request);
+    if (key_used_) return KeyRefused(request);
   }
   return {.body = absl::StrCat(R"({"key":")", key_, R"("})")};
 }

@@ -8,7 +8,8 @@
 // Three secrets of 256 bits, new in each process:
 //   token   in the printed address; the first request with it gets the cookie;
 //   cookie  HttpOnly and SameSite=Strict; every other request needs it;
-//   key     told once, to the first POST to /api/key with the cookie; the page
+//   key     told to each POST to /api/key with the cookie until a call carries
+//           it (a reply may be lost on its way), and never again; the page
 //           keeps it in its tab and sends it as a header with each call under
 //           /api/. It never stands in an address.
 // A cookie is shared by all ports of a host and travels with requests that
@@ -55,7 +56,7 @@ class Door {
   const std::string token_, cookie_, key_;
   Mutex mutex_;
   bool token_used_ ABSL_GUARDED_BY(mutex_) = false;
-  bool key_told_ ABSL_GUARDED_BY(mutex_) = false;
+  bool key_used_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dpnmf

@@ -145,8 +145,8 @@ class EventStream final : public EventWriter {
   std::thread maker_;
 };
 
-// False if the machine has no [::1]: it knows no IPv6, or has it turned off.
-// What else fails does not show that.
+// False if the machine has no [::1]: it knows no IPv6, or has it turned off. An
+// error of another kind does not show that.
 bool HasIpv6Loopback() {
   const int probe = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (probe < 0) return errno != EAFNOSUPPORT;
@@ -228,18 +228,23 @@ class LoopbackServer final : public HttpServer {
       listener->server.set_default_headers({headers.begin(), headers.end()});
   }
 
-  void Serve(const Handlers& handlers) override {
+  absl::Status Serve(const Handlers& handlers) override {
     // All end with the first that ends: an address that is no longer held must
     // not leave the page open at the other.
     std::vector<std::thread> threads;
+    std::atomic<bool> failed = false;
     for (const auto& listener : listeners_) {
       Prepare(handlers, listener.get());
-      threads.emplace_back([this, &listener] {
+      threads.emplace_back([this, &listener, &failed] {
         listener->Serve();
+        if (!IsStopping()) failed = true;
         Stop();
       });
     }
     for (std::thread& thread : threads) thread.join();
+    if (!failed) return absl::OkStatus();
+    return Refusal(absl::StatusCode::kUnavailable, "web-ended",
+                   "The page has ended: its port failed. Start it again.");
   }
 
   int Stop() override {
@@ -269,6 +274,11 @@ class LoopbackServer final : public HttpServer {
       port_ = *bound;
     }
     return nullptr;
+  }
+
+  bool IsStopping() {
+    MutexLock lock(&mutex_);
+    return stopping_;
   }
 
   // Once for each time that it serves: httplib's stop() may not come twice.

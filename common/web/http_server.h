@@ -69,8 +69,9 @@ class HttpServer {
   virtual std::uint32_t port() const = 0;
   // Every reply carries these. Before Serve.
   virtual void SetHeaders(std::map<std::string, std::string> headers) = 0;
-  // Until Stop, which may come first. Once.
-  virtual void Serve(const Handlers& handlers) = 0;
+  // Until Stop, which may come first, or until an address fails: UNAVAILABLE
+  // "web-ended". Once.
+  virtual absl::Status Serve(const Handlers& handlers) = 0;
   // Thread-safe. Open streams end; Serve waits for the requests that are
   // handled now, whose number is returned.
   virtual int Stop() = 0;

@@ -1,8 +1,10 @@
 #include "curator/commands/person_flags.h"
 
+#include <array>
 #include <iostream>
-#include <iterator>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/read_file.h"
 #include "common/base/utf8.h"
@@ -11,9 +13,22 @@
 namespace dpnmf::curator {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 absl::StatusOr<std::string> ContentOf(const std::string& file) {
   if (file != "-") return ReadFile(file, kSettingsFileLimit);
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::string content;
+  std::array<char, 4096> piece;
+  while (std::cin.read(piece.data(), piece.size()) || std::cin.gcount() > 0) {
+    content.append(piece.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (content.size() > kSettingsFileLimit) {
+      return Refusal(
+          absl::StatusCode::kInvalidArgument, "file-too-large",
+          absl::StrCat("Standard input has more than ", kSettingsFileLimit,
+                       " bytes; give the right file."));
+    }
+  }
+  return content;
 }
 
 }  // namespace
@@ -40,6 +55,8 @@ absl::StatusOr<std::string> PersonOf(const PersonFlags& flags) {
   std::string person = flags.user;
   if (person.empty()) {
     DPNMF_ASSIGN_OR_RETURN(person, ContentOf(flags.user_file));
+    if (person.starts_with(kByteOrderMark))
+      person.erase(0, kByteOrderMark.size());
     for (const char end : {'\n', '\r'})
       if (person.ends_with(end)) person.pop_back();
   }

@@ -21,10 +21,11 @@ struct PersonFlags {
 Flag UserFlag(PersonFlags* flags);
 Flag UserFileFlag(PersonFlags* flags);
 
-// The id. Standard input (`--user-file -`) is read to its end. INVALID_ARGUMENT
-// "flags-conflict" unless one of the flags is given, "user-malformed" unless
-// the text is one line of 1 to kLongestPerson bytes of UTF-8 without control
-// characters; errors of ReadFile.
+// The id. Standard input (`--user-file -`) is read to its end, and may have as
+// many bytes as a file. A byte order mark before the id is left out.
+// INVALID_ARGUMENT "flags-conflict" unless one of the flags is given,
+// "user-malformed" unless the text is one line of 1 to kLongestPerson bytes of
+// UTF-8 without control characters; errors of ReadFile.
 absl::StatusOr<std::string> PersonOf(const PersonFlags& flags);
 
 }  // namespace dpnmf::curator

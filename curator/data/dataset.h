@@ -137,7 +137,7 @@ class Dataset {
   // A share of its columns as a data set of their own, which may be empty; its
   // description has so many users, or under add_remove_one UsersOfShare. Of a
   // data set in shards, files without a column of the share need not be there.
-  // Of a data set in parts the share is one of whole parts, as far as there are
+  // The share of a data set in parts is one of whole parts, as far as there are
   // as many: share i of C begins i T / C parts into the T parts.
   // INVALID_ARGUMENT "dataset-malformed" for ratings and classes.
   static absl::StatusOr<std::unique_ptr<Dataset>> OpenShare(

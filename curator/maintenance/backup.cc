@@ -40,6 +40,8 @@ constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kUnkeyedFormat = 1;
 constexpr char kKeyFile[] = "fingerprint.key";
 constexpr char kLedgerFile[] = "ledger/ledger.sqlite";
+// Copies that are begun while files are removed or renamed.
+constexpr int kTries = 4;
 
 struct File {
   std::uint64_t size = 0;
@@ -99,20 +101,26 @@ bool IsUtf8(const std::string& text) {
   }
 }
 
-// Tells locks, and drafts that their writers rename or remove when they are
-// done: imports that may yet be refused (kDraftPrefix), files of StagedFile and
-// ReplaceDurably.
-bool IsUnfinished(const fs::path& path) {
-  return path.filename() == kImportLock || path.extension() == ".new" ||
-         path.extension() == ".partial" ||
-         path.filename().string().starts_with(kDraftPrefix);
+// Ends a try; the next one may meet no such file.
+absl::Status FileGone() {
+  return absl::AbortedError("A file was removed or renamed meanwhile.");
 }
 
-// Files that are copied besides the ledger: data sets, the parts of data sets
-// that are on this machine, releases, the people of published tables, the keys
-// of the fingerprints and the receipts (with another one analysts would take no
-// release), the audit log and the log of evaluations; no locks and no
-// unfinished files. Symbolic links are followed.
+// Tells locks, and drafts that their writers rename or remove when they are
+// done: directories of imports that may yet be refused (kDraftPrefix), and
+// files of StagedFile (.new), ReplaceDurably and GrowingFile (.partial). The
+// name of a data set, and so of a directory, may end in any of these.
+bool IsUnfinished(const fs::path& path, bool is_directory) {
+  if (is_directory) return path.filename().string().starts_with(kDraftPrefix);
+  return path.filename() == kImportLock || path.extension() == ".new" ||
+         path.extension() == ".partial";
+}
+
+// Files that are copied besides the ledger, in order: data sets, the parts of
+// data sets that are on this machine, releases, the people of published tables,
+// the keys of the fingerprints and the receipts (with another one analysts
+// would take no release), the audit log and the log of evaluations; no locks
+// and no unfinished files. Symbolic links are followed.
 absl::StatusOr<std::vector<std::string>> OtherFiles(
     const std::string& data_dir) {
   std::vector<std::string> files;
@@ -130,12 +138,13 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
         path == "receipt.pub" || path.starts_with("audit.jsonl") ||
         path == "evaluations.log";
     DPNMF_FAILPOINT("entry-found");
-    if (!is_ours || IsUnfinished(at->path())) {
+    std::error_code unseen;
+    const fs::file_type type = at->status(unseen).type();
+    if (!is_ours ||
+        IsUnfinished(at->path(), type == fs::file_type::directory)) {
       at.disable_recursion_pending();
       continue;
     }
-    std::error_code unseen;
-    const fs::file_type type = at->status(unseen).type();
     if (type != fs::file_type::regular) {
       if (type == fs::file_type::directory || !at->is_symlink(unseen)) continue;
       return Refusal(
@@ -153,7 +162,9 @@ absl::StatusOr<std::vector<std::string>> OtherFiles(
     }
     files.push_back(path);
   }
+  if (failure == std::errc::no_such_file_or_directory) return FileGone();
   if (failure) return StorageFailed("list", data_dir, failure.value());
+  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -331,10 +342,9 @@ absl::StatusOr<std::optional<Digest>> ManifestKeyOf(const std::string& backup,
   return BackupDamaged(backup, absl::StrCat(kKeyFile, " has changed"));
 }
 
-}  // namespace
-
-absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
-                                        const std::string& output) {
+// MakeBackup; FileGone if a listed file was not there when its turn came.
+absl::StatusOr<BackupReport> TryBackup(const std::string& data_dir,
+                                       const std::string& output) {
   std::error_code failure;
   if (fs::exists(output, failure)) {
     return Refusal(
@@ -362,6 +372,9 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   DPNMF_ASSIGN_OR_RETURN(const LedgerAudit audit, AuditOf(output, ""));
   DPNMF_FAILPOINT("ledger-copied");
   DPNMF_ASSIGN_OR_RETURN(std::vector<std::string> paths, OtherFiles(data_dir));
+  // A data set that was renamed meanwhile may be in neither list's place.
+  if (!std::includes(paths.begin(), paths.end(), before.begin(), before.end()))
+    return FileGone();
   std::map<std::string, bool> takes;  // by name of the data set
   for (const std::string& name : datasets) takes[name] = true;
   std::erase_if(paths, [&](const std::string& path) {
@@ -372,8 +385,10 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   });
   DPNMF_FAILPOINT("files-chosen");
   for (const std::string& path : paths) {
-    DPNMF_RETURN_IF_ERROR(
-        CopyFile(fs::path(data_dir) / path, fs::path(output) / path));
+    const fs::path from = fs::path(data_dir) / path;
+    const absl::Status copied = CopyFile(from, fs::path(output) / path);
+    if (!copied.ok() && !fs::exists(from, failure)) return FileGone();
+    DPNMF_RETURN_IF_ERROR(copied);
   }
   DPNMF_ASSIGN_OR_RETURN(const FingerprintKey key,
                          KeyForBackup(data_dir, output));
@@ -392,6 +407,23 @@ absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
   DPNMF_RETURN_IF_ERROR(manifest.Write(ManifestText(audit, files)));
   DPNMF_RETURN_IF_ERROR(manifest.PublishAs(kManifest));
   return ReportOf(audit, files);
+}
+
+}  // namespace
+
+absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
+                                        const std::string& output) {
+  auto made = TryBackup(data_dir, output);
+  for (int tries = 1; absl::IsAborted(made.status()) && tries < kTries;
+       ++tries) {
+    DPNMF_RETURN_IF_ERROR(RemoveTreeDurably(output));
+    made = TryBackup(data_dir, output);
+  }
+  if (!absl::IsAborted(made.status())) return made;
+  return Refusal(absl::StatusCode::kUnavailable, "storage-failed",
+                 absl::StrCat("Files of ", data_dir,
+                              " were removed or renamed each time that they "
+                              "were copied: make the backup again."));
 }
 
 absl::StatusOr<BackupReport> CheckBackup(const std::string& backup,

@@ -41,12 +41,14 @@ inline constexpr char kUnkeyedBackup[] =
 // releases that are made later come along or not, which is the same to their
 // rows as a crash. A data set that gets its name after the ledger was copied is
 // left out: the copy may lack its rows. So are locks and what is unfinished,
-// such as the draft of an import. A directory without data sets may have
-// no fingerprint.key yet: the backup gets one of its own. Symbolic links are
-// followed: the backup contains what they lead to. ALREADY_EXISTS
+// such as the draft of an import. If a file is removed or renamed before it is
+// copied, the copy begins anew, a few times. A directory without data sets may
+// have no fingerprint.key yet: the backup gets one of its own. Symbolic links
+// are followed: the backup contains what they lead to. ALREADY_EXISTS
 // "backup-exists"; FAILED_PRECONDITION "backup-name-malformed" if a file's name
 // is not UTF-8; DATA_LOSS "fingerprint-key-damaged"; errors of Ledger::Audit;
-// UNAVAILABLE "storage-failed", also for a link to nothing.
+// UNAVAILABLE "storage-failed", also for a link to nothing and if
+// files went at each try.
 absl::StatusOr<BackupReport> MakeBackup(const std::string& data_dir,
                                         const std::string& output);
 

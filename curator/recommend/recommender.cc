@@ -72,6 +72,13 @@ std::vector<Contribution> Reasons(const ItemModel& model,
 
 }  // namespace
 
+Recommender::Recommender(NamedItemModel model)
+    : model_(std::move(model)),
+      basis_(RankingBasisOf(model_.model)),
+      no_ratings_(SolveProfile(model_.model, basis_, {}, {})),
+      popularity_scores_(
+          RankingScores(model_.model, basis_, no_ratings_, {}, {})) {}
+
 absl::StatusOr<Recommender> Recommender::Create(
     NamedItemModel model, const std::vector<std::string>& items,
     std::vector<std::string> names, const RatingScale& scale) {
@@ -118,25 +125,24 @@ absl::StatusOr<std::vector<Recommendation>> Recommender::ListBy(
   std::vector<double> ratings(own.units.size());
   std::transform(own.units.begin(), own.units.end(), ratings.begin(),
                  [](std::int32_t units) { return units * kRatingUnit; });
-  const Profile profile = SolveProfile(model, basis_, own.items, ratings);
-  if (!profile.solved) return Degenerate();
-  std::optional<std::vector<std::int32_t>> best;
-  if (options.by_rating && !own.items.empty()) {
-    const Eigen::VectorXd scores = model.base + model.loadings * profile.mean;
-    if (scores.allFinite())
-      best = TopItems(scores, left_out.items, options.top);
-  } else {
-    best = BestRanked(model, basis_, profile, own.items, left_out.items,
-                      options.top);
-  }
-  if (!best.has_value()) return Degenerate();
+  const bool any = !own.items.empty();
+  const Profile profile =
+      any ? SolveProfile(model, basis_, own.items, ratings) : no_ratings_;
+  const Eigen::VectorXd scores =
+      !any ? popularity_scores_
+      : options.by_rating
+          ? model.base + model.loadings * profile.mean
+          : RankingScores(model, basis_, profile, own.items, ratings);
+  // Not before: whoever cannot be solved for takes as much time.
+  if (!profile.solved || !scores.allFinite()) return Degenerate();
   Eigen::MatrixXd covariance;
   if (options.explain) {
     covariance =
         model.level > 0 ? CovarianceWithin(profile) : profile.covariance;
   }
   std::vector<Recommendation> list;
-  for (const std::int32_t item : *best) {
+  for (const std::int32_t item :
+       TopItems(scores, left_out.items, options.top)) {
     const Prediction prediction = Predict(model, profile, item);
     if (!std::isfinite(prediction.rating) || !std::isfinite(prediction.stddev))
       return Degenerate();

@@ -5,7 +5,8 @@
 // list, its error bars and its explanation are a function of the model, of
 // public facts and of that one person's record. Nothing here reads, counts or
 // averages over anybody else. How long a list takes may show: as in
-// common/ratings/person.h, no number of a hostile model is slower than others.
+// common/ratings/person.h, no number of a hostile model is slower than others,
+// and all items are scored for everybody.
 #ifndef DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
 #define DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
 
@@ -71,14 +72,16 @@ class Recommender {
   const NamedItemModel& model() const { return model_; }
 
  private:
-  explicit Recommender(NamedItemModel model)
-      : model_(std::move(model)), basis_(RankingBasisOf(model_.model)) {}
+  explicit Recommender(NamedItemModel model);
   // From the own ratings, without the items that are left out.
   absl::StatusOr<std::vector<Recommendation>> ListBy(
       const RatedItems& own, const RatedItems& left_out,
       const ListOptions& options) const;
   NamedItemModel model_;
   RankingBasis basis_;
+  // Those of everybody without own ratings.
+  Profile no_ratings_;
+  Eigen::VectorXd popularity_scores_;
 };
 
 }  // namespace dpnmf::curator

@@ -51,11 +51,14 @@ absl::StatusOr<ExitCode> ServePage(const WebOptions& options) {
     sigwait(&signals, &signal);
     server->Stop();
   });
-  server->Serve(
+  const absl::Status served = server->Serve(
       {.admit = [&](const HttpRequest& request) { return door.Admit(request); },
        .handle =
            [&](const HttpRequest& request) { return page.Handle(request); }});
+  // It waits still if the page ended by itself.
+  pthread_kill(waiter.native_handle(), SIGTERM);
   waiter.join();
+  DPNMF_RETURN_IF_ERROR(served);
   return kExitOk;
 }
 

@@ -31,7 +31,10 @@ def messages():
 def token_of(flags):
     if flags.token is not None:
         return flags.token
-    text = sys.stdin.read() if flags.token_file == "-" else pathlib.Path(flags.token_file).read_text()
+    try:
+        text = sys.stdin.read() if flags.token_file == "-" else pathlib.Path(flags.token_file).read_text()
+    except (OSError, UnicodeError) as error:
+        sys.exit(f"The token cannot be read from {flags.token_file}: {error}.")
     return text.strip()
 
 

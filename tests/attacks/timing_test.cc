@@ -326,7 +326,7 @@ void ExpectListsThatTakeAsLong(const ItemModel& model, const Record& first,
   }
 }
 
-constexpr int kListItems = 300, kColumns = 64;
+constexpr int kListItems = 300;
 
 // Ratings of ten items, `first` and those after it.
 Record TenRatings(int first) {
@@ -336,16 +336,20 @@ Record TenRatings(int first) {
   return record;
 }
 
-// Whoever rated item 0 has a covariance with entries of 1e-160, and every
-// product with the loading of another item is subnormal. Processors differ in
-// how long they take for such numbers, so this case by itself may pass without
-// FlushSubnormals; Recommend.SubnormalNumbers... does not.
-TEST_F(Timing, ListsOfWhoeverRatedAnItemOfTinyLoadings) {
-  ItemModel model = SampleItemModel(kListItems, kColumns, 0).model;
-  model.loadings.setZero();
-  model.loadings.row(0).setConstant(1e-80);
-  model.loadings.col(0).tail(kListItems - 20).setConstant(1e-155);
-  ExpectListsThatTakeAsLong(model, TenRatings(0), TenRatings(1), kMostTop);
+// Rows of `ranking` are long. The taste of whoever rated the chosen item is at
+// a right angle to them, and the other has none: so popularity alone orders
+// both lists. A search that stops where no item can be better looks at all
+// items for the one, and at few for the other.
+TEST_F(Timing, ListsOfWhoeverHasATasteThatTellsNothing) {
+  constexpr int kMany = 50'000, kTastes = 32, kChosen = kMany - 20;
+  ItemModel model = SampleItemModel(kMany, /*q=*/1, kTastes).model;
+  model.popularity = Eigen::VectorXd::LinSpaced(kMany, 0, -7).array().exp();
+  model.base.setConstant(3);
+  model.ranking.setZero();
+  model.ranking.col(1).head(kChosen).setConstant(10);
+  model.ranking(kChosen, 0) = 10;
+  ExpectListsThatTakeAsLong(model, TenRatings(kChosen), TenRatings(kChosen + 1),
+                            kDefaultTop);
 }
 
 // Whoever rates as the model expects is at the minimum from the beginning; the

@@ -413,6 +413,7 @@ void DemandFixed(const HttpReply& reply) {
 void FuzzDoor(FuzzInput* bytes) {
   Door door(kPort, "dpnmf web");
   Secrets secrets = SecretsOf(door);
+  bool used = false;  // the key, by a call
   for (int left = 4; left > 0 && !bytes->empty(); --left) {
     const HttpRequest request = RequestOf(bytes, secrets);
     const auto reply = door.Admit(request);
@@ -420,7 +421,10 @@ void FuzzDoor(FuzzInput* bytes) {
            "another verdict than a plain one");
     Count(reply.has_value() ? absl::StrCat("page ", reply->status)
                             : "page admitted");
-    if (!reply.has_value()) continue;
+    if (!reply.has_value()) {
+      used = used || absl::StartsWith(request.path, "/api/");
+      continue;
+    }
     DemandFixed(*reply);
     if (reply->headers.contains("Set-Cookie")) {
       Demand(secrets.cookie.empty() && request.method == "GET" &&
@@ -430,8 +434,8 @@ void FuzzDoor(FuzzInput* bytes) {
       secrets.cookie = CookieIn(*reply);
     }
     if (const std::string key = KeyIn(*reply); !key.empty()) {
-      Demand(secrets.key.empty() && request.method == "POST" &&
-                 request.path == "/api/key",
+      Demand(!used && (secrets.key.empty() || secrets.key == key) &&
+                 request.method == "POST" && request.path == "/api/key",
              "a key for another request");
       secrets.key = key;
       HttpRequest call = request;
@@ -462,7 +466,7 @@ class Page {
     secrets_.key = KeyIn(*door_.Admit(second));
     server_->SetHeaders(Door::Headers());
     thread_ = std::thread([this] {
-      server_->Serve(
+      const absl::Status served = server_->Serve(
           {.admit = [this](const HttpRequest& r) { return door_.Admit(r); },
            .handle =
                [this](const HttpRequest& r) {
@@ -474,6 +478,7 @@ class Page {
                                              "web-call-unknown",
                                              "There is no such page."));
                }});
+      Demand(served.ok(), "a page whose port failed");
     });
   }
   ~Page() {

@@ -107,6 +107,33 @@ void ProfileWithinBounds(bool far, int repeats) {
     if (!SolveProfile(model, items, ratings).solved) std::abort();
 }
 
+// The list of a person whose taste is at a right angle to the long rows of all
+// items, or of one without a taste: as many instructions, up to those that put
+// the ten best in order.
+void List(bool taste, int repeats) {
+  constexpr int kItems = 3000, kTastes = 16;
+  ItemModel model;
+  model.low = 1;
+  model.high = 5;
+  model.residual_stddev = 1;
+  model.base = Eigen::VectorXd::Constant(kItems, 3);
+  model.base_stddev = Eigen::VectorXd::Zero(kItems);
+  model.popularity = Eigen::VectorXd::LinSpaced(kItems, 0, -7).array().exp();
+  model.loadings = Eigen::MatrixXd::Constant(kItems, kTastes, 0.1);
+  model.ranking = Eigen::MatrixXd::Zero(kItems, kTastes);
+  model.ranking.col(1).setConstant(10);
+  model.ranking.bottomRows(2).setZero();
+  model.ranking(kItems - 1, 0) = 10;
+  const RankingBasis basis = RankingBasisOf(model);
+  const std::vector<std::int32_t> items = {taste ? kItems - 1 : kItems - 2};
+  const std::vector<double> ratings = {4};
+  for (int i = 0; i < repeats; ++i) {
+    const Profile profile = SolveProfile(model, basis, items, ratings);
+    const auto scores = RankingScores(model, basis, profile, items, ratings);
+    if (TopItems(scores, items, 10).size() != 10) std::abort();
+  }
+}
+
 const std::map<std::string, std::function<void(int)>>& Workloads() {
   static const std::map<std::string, std::function<void(int)>> workloads = {
       {"round_dense", [](int n) { Round(false, false, n); }},
@@ -116,6 +143,8 @@ const std::map<std::string, std::function<void(int)>>& Workloads() {
       {"moments", Moments},
       {"factorize_dense", [](int n) { FactorizeIterations(false, n); }},
       {"factorize_sparse", [](int n) { FactorizeIterations(true, n); }},
+      {"list_with_taste", [](int n) { List(true, n); }},
+      {"list_without_taste", [](int n) { List(false, n); }},
       {"profile_at_minimum", [](int n) { ProfileWithinBounds(false, n); }},
       {"profile_far_from_it", [](int n) { ProfileWithinBounds(true, n); }},
   };

@@ -68,6 +68,14 @@ def test_the_token_comes_from_a_file_or_from_standard_input(token_sent, monkeypa
     assert token_sent("--token", "g.h.i") == "g.h.i"
 
 
+def test_a_token_that_cannot_be_read_is_one_sentence(token_sent, tmp_path):
+    (tmp_path / "binary").write_bytes(b"\xff\n")
+    for name in ("none", "binary"):
+        with pytest.raises(SystemExit) as refused:
+            token_sent("--token-file", str(tmp_path / name))
+        assert refused.value.code.startswith(f"The token cannot be read from {tmp_path / name}: ")
+
+
 @pytest.mark.parametrize("flags", [[], ["--token", "a.b.c", "--token-file", "-"]])
 def test_there_is_one_token(token_sent, flags, capsys):
     with pytest.raises(SystemExit) as refused:

@@ -1,4 +1,4 @@
-"""What the tests of the pages share: a program that serves one, and headless Chromium."""
+"""Parts that the tests of the pages share: a program that serves one, and headless Chromium."""
 import contextlib
 import http.client
 import http.server
@@ -97,12 +97,19 @@ def loopback_addresses():
     return found
 
 
+claims = []  # sockets, until this program ends
+
+
 def free_port():
-    """A port that nobody holds at either address, and that the system gives to nobody who names none."""
-    for port in range(20000 + os.getpid() % 10000, 32768):
+    """A port that nobody holds at either address. The system gives it to nobody who names none, and no other test takes
+    it: a name in the abstract namespace is held for each port in use, as tests/common/web/http_server_test.cc does."""
+    for port in range(20000, 32768):
         with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            claim = held.enter_context(socket.socket(socket.AF_UNIX))
+            claim.bind(f'\0dpnmf-test-port-{port}')
             for address in loopback_addresses():
                 held.enter_context(contextlib.closing(socket.create_server((address, port), family=family_of(address))))
+            claims.append(claim.dup())
             return port
     raise AssertionError('no port is free')
 
@@ -177,7 +184,7 @@ def plant(hosts, port):
 
 
 def seen_by_workers(hosts, port):
-    """What the planted workers saw, in a tab of its own."""
+    """The addresses and keys that the planted workers saw, in a tab of its own."""
     first = driver.current_window_handle
     driver.switch_to.new_window('tab')
     seen = []
@@ -205,7 +212,7 @@ def no_page_opens_beside(*command):
 
 
 def answers_at_its_name_alone(page, headers):
-    """Whatever else the request has, whatever it asks for, and at either address."""
+    """At each loopback address, all requests under another name are refused."""
     for address in loopback_addresses():
         check(page.ask('/api/facts', at=address, **headers)[0].status == 200, 'it does not answer at ' + address)
         for host in (f'127.0.0.1:{page.port}', f'localhost:{page.port}', f'[::1]:{page.port}', f'{"0" * 32}.localhost:{page.port}', page.name,
@@ -294,7 +301,7 @@ def check(truth, what):
 
 
 def looked_at(name):
-    """What can be measured of the view, at both widths and in both schemes; its picture if wanted."""
+    """Measures the view, at both widths and in both schemes; its picture if wanted."""
     faults = []
     for width in (1280, 400):
         for scheme in ('light', 'dark'):
@@ -417,7 +424,7 @@ def nothing_from_elsewhere(page):
 
 
 def console_errors():
-    """What the console has said since it was last asked. The reply to a call may be a refusal."""
+    """Errors of the console since it was last asked. The reply to a call may be a refusal."""
     return [entry['message'] for entry in driver.get_log('browser') if entry['level'] == 'SEVERE' and '/api/' not in entry['message']]
 
 

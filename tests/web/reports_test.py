@@ -56,7 +56,7 @@ def opened(name, plots):
 
 
 def named(flag, *arguments):
-    """What the flag takes, as its refusal of another name says."""
+    """The names that the flag takes, as its refusal of another name says."""
     refusal = subprocess.run([f'{PROGRAMS}/dpnmf-lab', *arguments, flag, 'x', '--output', FILES + '/none'], capture_output=True, text=True).stderr
     found = re.search(r' must be (.*) or all, not "x"', refusal)
     check(found, refusal)

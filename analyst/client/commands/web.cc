@@ -50,8 +50,9 @@ absl::StatusOr<ExitCode> ServePage(const Session& session,
                                   "Ctrl-C again to end at once.\n"
                                << std::flush;
   });
-  page->Serve();
+  const absl::Status served = page->Serve();
   interrupt.OnRaise({});
+  DPNMF_RETURN_IF_ERROR(served);
   return kExitOk;
 }
 

@@ -38,6 +38,8 @@ using nlohmann::json;
 // W that a browser can hold and draw.
 constexpr Eigen::Index kMostEntries = Eigen::Index{1} << 24;
 constexpr std::size_t kMostForecasts = 32;
+// Data sets whose order of pictures is kept.
+constexpr std::size_t kMostImageOrders = 1000;
 
 std::optional<HttpReply> PageFile(const std::string& path) {
   return FileAt(path, {{"/", kHtmlType, kIndexPage},
@@ -137,7 +139,7 @@ class Fields {
   absl::Status status_;
 };
 
-// An earlier run whose release W is fitted with, besides; of nothing: none.
+// An earlier run whose release W is fitted with, besides; none if empty.
 absl::Status AddRunAsPrior(const AnalystClient& client, const std::string& run,
                            google::protobuf::RepeatedPtrField<v1::Prior>* to) {
   if (run.empty()) return absl::OkStatus();
@@ -300,6 +302,9 @@ absl::StatusOr<HttpReply> Api::SetImageOrder(const std::string& body) const {
   DPNMF_RETURN_IF_ERROR(fields.status());
   if (order != "row" && order != "column") return Malformed("order");
   MutexLock lock(&mutex_);
+  if (image_orders_.size() >= kMostImageOrders &&
+      !image_orders_.contains(dataset))
+    image_orders_.erase(image_orders_.begin());
   image_orders_[dataset] = order;
   return Json("{}");
 }
@@ -337,8 +342,8 @@ absl::StatusOr<HttpReply> Api::Plan(const std::string& body) const {
                            ",\"reading\":", reading.dump(), "}"));
 }
 
-// The parts to rely on at several epsilons. What one of them is refused for is
-// of no interest: the curve ends there.
+// The parts to rely on at several epsilons. The curve ends where a plan is
+// refused.
 absl::StatusOr<HttpReply> Api::Forecast(const std::string& body) const {
   Fields fields(body);
   const std::vector<double> epsilons = fields.Reals("epsilons");

@@ -22,8 +22,8 @@ WebPage::WebPage(std::unique_ptr<HttpServer> server,
   server_->SetHeaders(Door::Headers());
 }
 
-void WebPage::Serve() {
-  server_->Serve(
+absl::Status WebPage::Serve() {
+  return server_->Serve(
       {.admit = [this](const HttpRequest& r) { return door_.Admit(r); },
        .handle = [this](const HttpRequest& r) { return api_.Handle(r); }});
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/client/web/api.h"
 #include "common/web/door.h"
@@ -23,8 +24,8 @@ class WebPage {
 
   // For the one browser that may open it.
   std::string Address() const { return door_.Address(); }
-  // Until Stop.
-  void Serve();
+  // Serves as HttpServer::Serve does.
+  absl::Status Serve();
   // Thread-safe. Serve waits for the calls that are under way; their number.
   int Stop() { return server_->Stop(); }
 

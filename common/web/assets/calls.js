@@ -1,6 +1,6 @@
 // Calls to the program that serves this page; <html data-program> is what a person
-// starts. Each carries the key of the session, which the program tells to one tab,
-// once. The tab keeps it when the page is loaded again.
+// starts. Each carries the key of the session, which the program tells until a call
+// carries it: so one tab gets it, and keeps it when the page is loaded again.
 const STORE = 'dpnmf-key';
 export const program = document.documentElement.dataset.program;
 
@@ -48,7 +48,10 @@ export const post = async (path, body, signal) => (await call(path, {}, {
 let taking = null;
 export async function takeKey() {
   if (sessionStorage.getItem(STORE)) return;
-  taking = taking || post('/api/key', {}).then(({key}) => sessionStorage.setItem(STORE, key)).finally(() => { taking = null; });
+  taking = taking || post('/api/key', {}).then(({key}) => {
+    if (!key) throw new Refusal({code: 'web-reply', message: 'The reply has no key; load the page again.'});
+    sessionStorage.setItem(STORE, key);
+  }).finally(() => { taking = null; });
   await taking;
 }
 

@@ -174,7 +174,8 @@ export function imageWidth(model, wanted) {
 
 // Tells whether entries run down the columns of a picture, as in MATLAB, and not along
 // its rows: as the program was told of the data set, else as declared.
-export const runsDown = (facts, dataset) => (facts.image_orders[dataset] || facts.image_order) === 'column';
+export const runsDown = (facts, dataset) =>
+  (Object.hasOwn(facts.image_orders, dataset) ? facts.image_orders[dataset] : facts.image_order) === 'column';
 
 // Rows of the largest entries above 0, the largest first; of equal ones the first.
 export function largest(part, most) {

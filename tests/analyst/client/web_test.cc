@@ -88,6 +88,20 @@ TEST_F(WebApi, TheOrderOfPicturesIsKeptForADataSet) {
   EXPECT_EQ(orders(), (nlohmann::json{{"digits", "column"}}));
 }
 
+TEST_F(WebApi, TheOrdersOfPicturesAreBounded) {
+  const auto status_of = [this](const std::string& dataset) {
+    return Post("/api/image-order", {{"dataset", dataset}, {"order", "row"}})
+        .status;
+  };
+  EXPECT_EQ(status_of(std::string(257, 'x')), 400);
+  for (int i = 0; i < 2000; ++i)
+    ASSERT_EQ(status_of("set" + std::to_string(i)), 200);
+  const auto orders =
+      nlohmann::json::parse(Get("/api/facts").body)["image_orders"];
+  EXPECT_EQ(orders.size(), 1000u);
+  EXPECT_TRUE(orders.contains("set1999")) << "the one that was asked for last";
+}
+
 // The page builds its choice of mechanisms from these, and asks them what a run
 // gives.
 TEST_F(WebApi, FactsTellWhatEachMechanismCanDo) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -192,14 +193,6 @@ TEST(PersonTest, SubnormalNumbersAreZero) {
   EXPECT_EQ(CovarianceWithin(profile), MatrixXd::Zero(2, 2));
   model.popularity.setConstant(kSubnormal);
   EXPECT_EQ(RankingScores(model, profile, {}, {}), VectorXd::Zero(3));
-
-  // Item 1 would be before item 0 by a subnormal score.
-  model.popularity.setOnes();
-  model.base.setConstant(1e6);
-  model.ranking << 0, 1e-200, 1e-120;
-  EXPECT_EQ(
-      BestRanked(model, RankingBasisOf(model), profile, own, own, 2).value(),
-      (std::vector<std::int32_t>{0, 1}));
   const volatile double small = kSmall;
   EXPECT_NE(small * small, 0) << "the thread is as it was";
 }
@@ -265,40 +258,43 @@ TEST(PersonTest, WithABasisTheProfileHasTheSameBits) {
   EXPECT_EQ(one.covariance, other.covariance);
 }
 
-// The items that are passed over cannot be in the list: the same list as by all
-// scores, whatever the spread of popularity, with and without tastes, equal
-// popularity and items of none.
-TEST(PersonTest, TheBestRankedAreTheTopOfAllScores) {
-  constexpr Index kMany = 1000;
-  for (const double spread : {0.0, 0.5, 3.0}) {
-    for (const Index taste : {0, 1, 5}) {
-      ItemModel model = SomeModel(kMany, 6, taste);
-      model.popularity = model.popularity.array().pow(spread);
-      if (spread == 0.5) model.popularity.tail(600).setZero();
-      const RankingBasis basis = RankingBasisOf(model);
-      for (const std::vector<std::int32_t>& own :
-           {std::vector<std::int32_t>{}, {7}, {0, 3, 4, 9, 17, 500, 999}}) {
-        const std::vector<double> ratings(own.size(), 4);
-        const Profile profile = SolveProfile(model, basis, own, ratings);
-        const VectorXd scores =
-            RankingScores(model, basis, profile, own, ratings);
-        for (const std::size_t length : {0u, 1u, 20u, 700u, 2000u}) {
-          const auto best = BestRanked(model, basis, profile, own, own, length);
-          ASSERT_TRUE(best.has_value());
-          EXPECT_EQ(*best, TopItems(scores, own, length))
-              << spread << " " << taste << " " << own.size() << " " << length;
-        }
+// Equal scores, both zeros, both signs, subnormal and largest numbers.
+TEST(PersonTest, TheTopItemsAreThoseOfAFullSort) {
+  const std::vector<double> few = {0.0,    -0.0,    1,     1,      -1,
+                                   5e-324, -5e-324, 1e308, -1e308, 1e-9};
+  for (const Index size : {0, 1, 2, 10, 1000}) {
+    VectorXd scores(size);
+    for (Index i = 0; i < size; ++i)
+      scores(i) = i % 3 == 0 ? few[i % few.size()] : std::sin(0.1 * (i % 97));
+    for (const std::size_t step : {2000u, 7u, 2u, 1u}) {
+      std::vector<std::int32_t> own, others;
+      for (Index i = 0; i < size; ++i)
+        (i % step == step - 1 ? own : others).push_back(std::int32_t(i));
+      std::stable_sort(others.begin(), others.end(),
+                       [&](auto a, auto b) { return scores(a) > scores(b); });
+      for (const std::size_t length : {0u, 1u, 20u, 700u, 2000u}) {
+        std::vector<std::int32_t> best = others;
+        best.resize(std::min(length, best.size()));
+        EXPECT_EQ(TopItems(scores, own, length), best)
+            << size << " " << step << " " << length;
       }
     }
   }
 }
 
-TEST(PersonTest, NothingIsRankedWhereTheNumbersOverflow) {
+TEST(PersonTest, NothingIsScoredWhereTheNumbersOverflow) {
   ItemModel model = SomeModel(30, 6, 3);
-  model.loadings.setConstant(1e308);
   const Profile profile{VectorXd::Constant(6, 1e10), MatrixXd::Identity(6, 6)};
-  EXPECT_FALSE(
-      BestRanked(model, RankingBasisOf(model), profile, {}, {}, 5).has_value());
+  EXPECT_TRUE(RankingScores(model, profile, kOwnItems, {}).allFinite());
+  model.popularity(29) = 0;  // so it is no stand-in of the others
+  model.ranking.bottomRows(1).setConstant(
+      std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(
+      RankingScores(model, profile, kOwnItems, {}).array().isNaN().all());
+  model.ranking.setZero();
+  model.loadings.bottomRows(1).setConstant(1e308);
+  EXPECT_TRUE(
+      RankingScores(model, profile, kOwnItems, {}).array().isNaN().all());
 }
 
 }  // namespace

@@ -131,12 +131,31 @@ TEST_F(WebDoor, TheKeyIsToldToOneTabWithTheCookie) {
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->status, 200);
   EXPECT_THAT(told->body, MatchesRegex(R"(\{"key":"[0-9a-f]{64}"\})"));
+  HttpRequest use = Request("/api/runs");
+  use.cookie = call.cookie;
+  use.key = KeyIn(told);
+  EXPECT_EQ(StatusOf(use), 200);
   const auto again = door_.Admit(call);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->status, 403);
   EXPECT_THAT(again->body, AllOf(HasSubstr("web-key"),
                                  HasSubstr("start dpnmf web again and open "
                                            "the new address")));
+}
+
+// A reply that was lost on its way has opened no tab.
+TEST_F(WebDoor, TheKeyIsToldAgainUntilACallCarriesIt) {
+  const HttpRequest asked = KeyCall();
+  HttpRequest call = Request("/api/runs");
+  call.cookie = asked.cookie;
+  for (int lost = 0; lost < 3; ++lost) {
+    call.key = std::string(64, '0');
+    EXPECT_EQ(StatusOf(call), 403);
+    call.key = KeyIn(door_.Admit(asked));
+  }
+  EXPECT_EQ(StatusOf(call), 200);
+  EXPECT_EQ(StatusOf(asked), 403);
+  EXPECT_EQ(StatusOf(call), 200) << "the tab that has it goes on";
 }
 
 TEST_F(WebDoor, AUsedAddressLeadsTheSameBrowserBackWithoutTheKey) {

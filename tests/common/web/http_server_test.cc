@@ -5,9 +5,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -25,6 +28,8 @@ namespace {
 // first; 0: the call is made. And what socket() says of IPv6, or 0.
 std::vector<int> six_errors;
 int no_six = 0;
+// The socket that was bound last.
+int last_bound = -1;
 
 int Failed(int error) {
   errno = error;
@@ -42,6 +47,7 @@ extern "C" int bind(int socket, const sockaddr* address,
     six_errors.erase(six_errors.begin());
     if (error != 0) return Failed(error);
   }
+  last_bound = socket;
   return static_cast<int>(::syscall(SYS_bind, socket, address, length));
 }
 extern "C" int socket(int family, int type, int protocol) noexcept {
@@ -110,18 +116,41 @@ std::vector<int> Families() {
                   : std::vector<int>{AF_INET};
 }
 
-// A port that is free on both addresses, and that the system gives to nobody
-// who names none.
-std::uint32_t FreePort() {
-  const auto is_free = [](std::uint32_t port) {
+// A port that is free on both addresses. The system gives it to nobody who
+// names none, and no other test takes it: a name in the abstract namespace is
+// held for each port in use, as tests/web/browsing.py does.
+class FreePort {
+ public:
+  FreePort() {
+    while (!(IsClaimed() && IsFree())) ++port_;
+  }
+  ~FreePort() { ::close(claim_); }
+  FreePort(const FreePort&) = delete;
+  FreePort& operator=(const FreePort&) = delete;
+
+  std::uint32_t get() const { return port_; }
+
+ private:
+  bool IsClaimed() {
+    ::close(claim_);
+    claim_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const std::string name = absl::StrCat("dpnmf-test-port-", port_);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path + 1, name.data(), name.size());
+    const std::size_t length =
+        offsetof(sockaddr_un, sun_path) + 1 + name.size();
+    return ::syscall(SYS_bind, claim_, &address, length) == 0;
+  }
+  bool IsFree() const {
     for (const int family : Families())
-      if (!Peer(family).Listen(port)) return false;
+      if (!Peer(family).Listen(port_)) return false;
     return true;
-  };
-  std::uint32_t port = 20000 + static_cast<std::uint32_t>(::getpid()) % 10000;
-  while (!is_free(port)) ++port;
-  return port;
-}
+  }
+
+  std::uint32_t port_ = 20000;
+  int claim_ = -1;
+};
 
 HttpReply ReplyTo(const HttpRequest& request) {
   if (request.path == "/reply") throw std::bad_alloc();
@@ -134,17 +163,19 @@ HttpReply ReplyTo(const HttpRequest& request) {
   return {.body = "good"};
 }
 
+const HttpServer::Handlers kHandlers = {
+    .admit = [](const HttpRequest&) { return std::nullopt; },
+    .handle = ReplyTo};
+
 class HttpServerTest : public ::testing::Test {
  protected:
   HttpServerTest() {
-    thread_ = std::thread([this] {
-      server_->Serve({.admit = [](const HttpRequest&) { return std::nullopt; },
-                      .handle = ReplyTo});
-    });
+    thread_ = std::thread([this] { served_ = server_->Serve(kHandlers); });
   }
   ~HttpServerTest() override {
     server_->Stop();
     thread_.join();
+    EXPECT_EQ(served_, absl::OkStatus());
   }
 
   // All that the server sends until it closes the connection.
@@ -164,6 +195,7 @@ class HttpServerTest : public ::testing::Test {
   }
 
   const std::unique_ptr<HttpServer> server_ = HttpServer::Listen(0).value();
+  absl::Status served_;
   std::thread thread_;
 };
 
@@ -185,7 +217,8 @@ TEST(ListensAt, BothAddressesBeforeItServes) {
 
 TEST(ListensAt, NoPortOfWhichAnotherProgramHoldsOneAddress) {
   for (const int family : Families()) {
-    const std::uint32_t port = FreePort();
+    const FreePort free_port;
+    const std::uint32_t port = free_port.get();
     const Peer other(family);
     ASSERT_TRUE(other.Listen(port));
     const auto server = HttpServer::Listen(port);
@@ -227,9 +260,10 @@ TEST(ListensAt, NoPortIfAllAreTakenOnOneAddress) {
 
 TEST(ListensAt, TheOneAddressOfAMachineWithoutTheOther) {
   for (const int error : {0, EAFNOSUPPORT}) {  // turned off, or unknown
+    const FreePort port;
     no_six = error;
     six_errors = {EADDRNOTAVAIL};
-    const auto server = HttpServer::Listen(0);
+    const auto server = HttpServer::Listen(port.get());
     no_six = 0;
     six_errors.clear();
     ASSERT_TRUE(server.ok()) << server.status();
@@ -253,17 +287,30 @@ TEST(ListensAt, BothAddressesIfTheProbeFailsForAnotherReason) {
 
 TEST(ListensAt, NothingAfterStopWhetherItComesFirstOrLast) {
   for (const bool first : {true, false}) {
-    const auto server = HttpServer::Listen(0).value();
-    const HttpServer::Handlers handlers = {
-        .admit = [](const HttpRequest&) { return std::nullopt; },
-        .handle = ReplyTo};
+    const FreePort port;
+    const auto server = HttpServer::Listen(port.get()).value();
+    absl::Status served = absl::UnknownError("does not end");
     if (first) server->Stop();
-    std::thread serving([&] { server->Serve(handlers); });
+    std::thread serving([&] { served = server->Serve(kHandlers); });
     server->Stop();
     serving.join();
+    EXPECT_EQ(served, absl::OkStatus());
     for (const int family : Families())
       EXPECT_FALSE(Peer(family).Connect(server->port()));
   }
+}
+
+// An address that is no longer held ends the page, and its program says so.
+TEST(ListensAt, NothingOnceOneAddressHasEnded) {
+  const FreePort port;
+  const auto server = HttpServer::Listen(port.get()).value();
+  ASSERT_EQ(::shutdown(last_bound, SHUT_RDWR), 0);
+  const absl::Status served = server->Serve(kHandlers);
+  EXPECT_EQ(ReasonCode(served), "web-ended");
+  EXPECT_EQ(served.message(),
+            "The page has ended: its port failed. Start it again.");
+  for (const int family : Families())
+    EXPECT_FALSE(Peer(family).Connect(server->port()));
 }
 
 TEST_F(HttpServerTest, AnExceptionOfAHandlerIsAnInternalError) {

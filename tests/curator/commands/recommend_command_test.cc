@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace rv1 = recommend::v1;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -378,7 +380,8 @@ TEST_F(RecommendPort, TheIdComesFromAFileOrFromStandardInput) {
   ASSERT_TRUE(public_key.has_value());
   ASSERT_EQ(Recommend("--user u2 --top 4"), 0) << err_;
   const std::string list = out_;
-  for (const std::string text : {"u2", "u2\n", "u2\r\n"}) {
+  for (const std::string text :
+       {"u2", "u2\n", "u2\r\n", "\xEF\xBB\xBFu2\r\n"}) {
     scratch_.Write("who", text);
     for (const std::string from : {"--user-file who", "--user-file - <who"}) {
       EXPECT_EQ(Recommend("--top 4 " + from), 0) << err_;
@@ -397,6 +400,13 @@ TEST_F(RecommendPort, TheIdComesFromAFileOrFromStandardInput) {
     scratch_.Write("who", text);
     EXPECT_EQ(Recommend("--user-file who"), kExitUsage);
     EXPECT_THAT(err_, HasSubstr("[user-malformed]")) << text;
+  }
+  std::ofstream(Path("who")).close();
+  std::filesystem::resize_file(Path("who"), (std::size_t{64} << 20) + 1);
+  for (const std::string from : {"--user-file who", "--user-file - <who"}) {
+    EXPECT_EQ(Recommend(from), kExitUsage);
+    EXPECT_THAT(err_, AllOf(HasSubstr("has more than 67108864 bytes"),
+                            HasSubstr("[file-too-large]")));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error.h"
 #include "common/base/failpoint.h"
 #include "curator/import/import.h"
 #include "curator/ledger/data_paths.h"
@@ -154,6 +155,88 @@ TEST_F(BackupFaults, LocksAndWhatIsUnfinishedAreLeftOut) {
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_EQ(FilesIn(copy_), finished);
   EXPECT_TRUE(CheckBackup(copy_, "").ok());
+}
+
+// Names of data sets, parts and identities may end as those of drafts do.
+TEST_F(BackupFaults, ADirectoryIsTakenWhateverItsNameEndsIn) {
+  for (const std::string name : {"a.new", "b.partial", "c.lock"}) {
+    for (const std::string& directory :
+         {"/datasets/" + name, "/datasets/.removed/" + name,
+          "/parts/" + name + "/1-2", "/parts/mar/" + name, "/releases/" + name,
+          "/publications/" + name}) {
+      fs::create_directories(data_dir_ + directory);
+      std::ofstream(data_dir_ + directory + "/values.npy") << "people";
+    }
+  }
+  std::set<std::string> kept = FilesIn(data_dir_);
+  std::erase_if(kept, [](const std::string& file) {
+    return file == "datasets/.lock" || file.starts_with("ledger/");
+  });
+  kept.insert({"ledger/ledger.sqlite", "manifest.json"});
+  const auto made = MakeBackup(data_dir_, copy_);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(FilesIn(copy_), kept);
+  EXPECT_TRUE(CheckBackup(copy_, "").ok());
+}
+
+// A removal, and a rotation of the audit log, at each entry that the backup
+// lists, and when it has listed all.
+TEST_F(BackupFaults, WhatIsRemovedOrRenamedMeanwhileFailsNoBackup) {
+  const std::string set = data_dir_ + "/datasets/mar";
+  const std::string removed = data_dir_ + "/datasets/.removed/mar";
+  const std::string log = data_dir_ + "/audit.jsonl.1";
+  for (const char* const point : {"entry-found", "files-chosen"}) {
+    bool reached = true;
+    for (int entry = 0; reached; ++entry) {
+      fs::create_directories(set);
+      for (const char* const file : {"/dataset.json", "/values.npy"})
+        std::ofstream(set + file) << "people";
+      std::ofstream(log) << "calls";
+      where = point;
+      earlier_times = entry;
+      in_between = [&] {
+        fs::create_directories(removed);
+        fs::remove(removed);
+        fs::rename(set, removed);
+        fs::remove(log);
+      };
+      failpoint::on_reach = Reach;
+      const auto made = MakeBackup(data_dir_, copy_);
+      failpoint::on_reach = nullptr;
+      reached = in_between == nullptr;
+      EXPECT_TRUE(reached || entry > 0) << point;
+      ASSERT_TRUE(made.ok()) << point << " " << entry << ": " << made.status();
+      ASSERT_TRUE(CheckBackup(copy_, "").ok()) << point << " " << entry;
+      // The data set is whole, at its old place or at its new one.
+      for (const char* const file : {"/dataset.json", "/values.npy"}) {
+        EXPECT_NE(fs::exists(copy_ + "/datasets/mar" + file),
+                  fs::exists(copy_ + "/datasets/.removed/mar" + file))
+            << point << " " << entry;
+      }
+      for (const std::string& path : {copy_, set, removed})
+        fs::remove_all(path);
+    }
+  }
+}
+
+TEST_F(BackupFaults, AFileThatGoesAtEachTryEndsTheBackup) {
+  static std::string log;
+  static int tries;
+  log = data_dir_ + "/audit.jsonl.1";
+  tries = 0;
+  failpoint::on_reach = [](const char* place) {
+    if (std::string_view(place) == "files-listed") std::ofstream(log) << "call";
+    if (std::string_view(place) == "files-chosen") tries += fs::remove(log);
+  };
+  const auto made = MakeBackup(data_dir_, copy_);
+  failpoint::on_reach = nullptr;
+  EXPECT_EQ(ReasonCode(made.status()), "storage-failed");
+  EXPECT_EQ(std::string(made.status().message()),
+            "Files of " + data_dir_ +
+                " were removed or renamed each time that they were copied: "
+                "make the backup again.");
+  EXPECT_GT(tries, 1);
+  EXPECT_FALSE(fs::exists(copy_ + "/manifest.json"));
 }
 
 // The rename comes at each entry that the backup lists, and when it has listed
