@@ -188,7 +188,7 @@ class Dataset {
   // ChecksOfFiles.
   absl::StatusOr<std::vector<FileCheck>> ChecksOfOpened(
       const Digest& files, const Digest& key) const;
-  // Of a sparse data set in parts: the nonzeros of all columns.
+  // Nonzeros of all columns of a sparse data set in parts.
   std::uint64_t private_part_nonzeros() const { return parts_.nonzeros; }
   bool sparse() const { return description_.sparse; }
   // S_v and S_G of data sets without columns (people_sums.h); else empty.

@@ -27,7 +27,7 @@ struct PartRange {
 // Private under add_remove_one.
 struct Shards {
   std::vector<std::uint64_t> columns = {};  // of each shard, in their order
-  // Of a data set in parts alone: the keyed fingerprint of each part
+  // Only a data set in parts has these: the keyed fingerprint of each part
   // (dataset.json in PartsDirectory), the keyed digest of its digests.json
   // (file_digests.h), and the nonzeros of all if it is sparse.
   std::vector<Digest> parts = {};

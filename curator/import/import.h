@@ -126,8 +126,8 @@ struct ImportOptions {
   // behind.
   std::function<absl::Status(const DatasetDescription&, const DatasetDigests&)>
       before_publish;
-  // Whether anything was ever released about a population. Empty: taken to be
-  // so of every population.
+  // Tells whether anything was ever released about a population. If empty,
+  // releases are assumed for every population.
   std::function<bool(const std::string& population)> population_is_used;
   // Given the first people as they would be stored, before normalisation; the
   // import then ends without a change anywhere, not even a lock. Without a

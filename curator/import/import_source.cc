@@ -101,7 +101,7 @@ absl::Status WriteStructure(DatasetWriter* writer,
   return WriteArray(writer, "indptr.npy", "<i8", {indptr.size()}, indptr);
 }
 
-// Nothing if there are no lines.
+// Writes no file if there are no lines.
 absl::Status WriteLines(DatasetWriter* writer, const std::string& name,
                         const std::vector<std::string>& lines) {
   if (lines.empty()) return absl::OkStatus();

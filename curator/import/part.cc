@@ -439,7 +439,7 @@ absl::StatusOr<ImportedPart> ImportPart(ImportOptions options,
   DPNMF_RETURN_IF_ERROR(writer.Write("dataset.json", ToJson(own)));
   DPNMF_ASSIGN_OR_RETURN(const DatasetDigests digests, writer.Finish());
   record.files = digests.files;
-  // What was written is read back and checked.
+  // The written data are read back and checked.
   DPNMF_ASSIGN_OR_RETURN(const std::unique_ptr<Dataset> written,
                          Dataset::Open(draft.path()));
   record.nonzeros = NonzerosOf(*written);

@@ -77,9 +77,8 @@ absl::Status CheckUnused(const std::string& data_dir,
   return absl::OkStatus();
 }
 
-// What tells of people's numbers (shards.json and digests.json of how many
-// there are); names,
-// bounds and fingerprints stay.
+// Files that hold people's numbers, or how many people there are (shards.json
+// and digests.json); names, bounds and fingerprints stay.
 constexpr const char* kDataFiles[] = {
     "values.npy",   "data.npy",    "indices.npy", "indptr.npy",
     "ratings.npy",  "labels.npy",  "users.txt",   "items.csv",

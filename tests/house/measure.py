@@ -11,7 +11,7 @@ import sys
 
 MOST_LINES = 80  # of a function
 MOST_FILES = 24  # of a folder
-MOST_FIRST_WORDS = 914
+MOST_FIRST_WORDS = 0
 KNOBS = ["inner_iterations", "profile_directions", "share_of_a"]
 FACTS = ["weighted_features"]
 FIRST_WORDS = {"Of", "What", "That", "Whether", "Nothing", "Null", "As", "Where", "Likewise"}
