@@ -1,4 +1,4 @@
-// What libsvm has learnt, freed with its last owner.
+// A model of libsvm, freed with its owner.
 #ifndef DPNMF_CURATOR_LAB_DISTORT_SVM_MODEL_H_
 #define DPNMF_CURATOR_LAB_DISTORT_SVM_MODEL_H_
 
