@@ -1,3 +1,3 @@
 add_executable(dpnmf_personalised personalised.cc)
 target_include_directories(dpnmf_personalised PRIVATE ${CMAKE_BINARY_DIR}/include/test)
-target_link_libraries(dpnmf_personalised PRIVATE dpnmf_evaluate_ratings)
+target_link_libraries(dpnmf_personalised PRIVATE dpnmf_lab_evaluate)

@@ -27,6 +27,7 @@
 #include "curator/lab/publication_report/report.h"
 #include "curator/lab/synthesise/classifier.h"
 #include "curator/lab/synthesise/synthesise.h"
+#include "curator/lab/tables/median.h"
 #include "curator/lab/tables/table.h"
 
 namespace dpnmf::curator::lab {

@@ -1,14 +1,12 @@
 #include "curator/lab/distort/accuracy.h"
 
-#include <libsvm/svm.h>
-
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
+#include "curator/lab/distort/svm_model.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -36,12 +34,6 @@ class SvmRows {
  private:
   std::vector<svm_node> nodes_;
   std::vector<svm_node*> rows_;  // into nodes_, for each person
-};
-
-struct FreeModel {
-  void operator()(svm_model* model) const {
-    svm_free_and_destroy_model(&model);
-  }
 };
 
 svm_parameter ParametersOf(const SvmOptions& options) {
@@ -126,8 +118,7 @@ absl::StatusOr<Accuracy> SvmAccuracy(const MatrixXd& original,
     }
     const svm_problem problem = {static_cast<int>(rows.size()), labels.data(),
                                  rows.data()};
-    const std::unique_ptr<svm_model, FreeModel> model(
-        svm_train(&problem, &parameters));
+    const SvmModel model(svm_train(&problem, &parameters));
     for (std::size_t i = 0; i < folds.people.size(); ++i) {
       if (folds.fold[i] != fold) continue;
       right_distorted +=

@@ -14,6 +14,7 @@
 #include "common/base/npy.h"
 #include "curator/lab/evaluate/prior_files.h"
 #include "curator/lab/evaluate/seeded_noise.h"
+#include "curator/lab/tables/median.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -240,13 +241,6 @@ class Evaluator {
   Evaluation* evaluation_;
 };
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half]
-                                : (values[half - 1] + values[half]) / 2;
-}
-
 Summary SummaryOf(const Evaluation& evaluation, const Setting& setting) {
   std::vector<double> objectives, npmi, umass, seconds;
   Summary summary;
@@ -260,14 +254,14 @@ Summary SummaryOf(const Evaluation& evaluation, const Setting& setting) {
     summary.epsilon_per_round = result.epsilon_per_round;
   }
   summary.repeats = static_cast<std::uint32_t>(objectives.size());
-  summary.median = Median(objectives);
+  summary.median = MedianOf(objectives);
   summary.least = *std::min_element(objectives.begin(), objectives.end());
   summary.largest = *std::max_element(objectives.begin(), objectives.end());
   if (!evaluation.vocabulary.empty()) {
-    summary.npmi = Median(npmi);
-    summary.umass = Median(umass);
+    summary.npmi = MedianOf(npmi);
+    summary.umass = MedianOf(umass);
   }
-  summary.seconds = Median(seconds);
+  summary.seconds = MedianOf(seconds);
   return summary;
 }
 

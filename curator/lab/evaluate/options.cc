@@ -17,11 +17,6 @@ absl::Status Invalid(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
 }
 
-absl::Status OutOfRange(std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument,
-                 "evaluate-option-out-of-range", sentence);
-}
-
 constexpr std::array<std::string_view, 10> kMechanisms = {
     "auto",  "moments",      "aimed", "statistics", "gradient",
     "paper", "paper-nndsvd", "mean",  "none",       "all"};
@@ -77,6 +72,11 @@ absl::Status CheckOutliers(const EvaluateOptions& options) {
 
 }  // namespace
 
+absl::Status EvaluateOptionOutOfRange(std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument,
+                 "evaluate-option-out-of-range", sentence);
+}
+
 absl::Status CheckPrivacy(const std::vector<double>& epsilons, double delta) {
   if (epsilons.empty()) {
     return Invalid("epsilon-out-of-range", "`--epsilon` needs a value.");
@@ -111,11 +111,12 @@ absl::Status CheckEvaluateOptions(const EvaluateOptions& options) {
                    "leave one of the two out.");
   }
   if (!(options.repeats >= 1 && options.repeats <= 1000))
-    return OutOfRange("`--repeats` must be from 1 to 1000.");
+    return EvaluateOptionOutOfRange("`--repeats` must be from 1 to 1000.");
   if (!(options.threads >= 1 && options.threads <= 1024))
-    return OutOfRange("`--threads` must be from 1 to 1024.");
+    return EvaluateOptionOutOfRange("`--threads` must be from 1 to 1024.");
   if (!(options.image_width >= 0))
-    return OutOfRange("`--image-width` must be positive and divide D.");
+    return EvaluateOptionOutOfRange(
+        "`--image-width` must be positive and divide D.");
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,6 +61,9 @@ struct EvaluateOptions {
   std::string data_dir;     // where the use is recorded; empty: in `output`
   std::function<void(const std::string&)> note;  // as in LoadOptions
 };
+
+// INVALID_ARGUMENT "evaluate-option-out-of-range".
+absl::Status EvaluateOptionOutOfRange(std::string_view sentence);
 
 // Overall epsilons, at least one, each in (0, 1000], and delta in (0, 1).
 // INVALID_ARGUMENT "epsilon-out-of-range", "delta-out-of-range".

@@ -15,6 +15,7 @@
 #include "curator/lab/evaluate/seeded_noise.h"
 #include "curator/lab/ratings/baselines.h"
 #include "curator/lab/ratings/private_run.h"
+#include "curator/lab/tables/median.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -96,10 +97,11 @@ std::string TitleOf(const StudyPlan& plan) {
 }
 
 // One evaluation under way.
-class Evaluator {
+class RatingsEvaluator {
  public:
-  Evaluator(const EvaluateRatingsOptions& options, const RatingsHooks& hooks,
-            const RatingsData& data, RatingsEvaluation* evaluation)
+  RatingsEvaluator(const EvaluateRatingsOptions& options,
+                   const RatingsHooks& hooks, const RatingsData& data,
+                   RatingsEvaluation* evaluation)
       : options_(options),
         hooks_(hooks),
         data_(data),
@@ -273,22 +275,15 @@ class Evaluator {
 };
 
 // NaN if there is none.
-double Median(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
-  if (values.empty()) return kNone;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half]
-                                : (values[half - 1] + values[half]) / 2;
-}
-
 using Results = std::vector<const RatingsResult*>;
 
 template <typename Of>
-double MedianOf(const Results& results, const Of& of) {
+double MedianOver(const Results& results, const Of& of) {
   std::vector<double> values;
-  for (const RatingsResult* result : results) values.push_back(of(*result));
-  return Median(std::move(values));
+  for (const RatingsResult* result : results)
+    if (const double value = of(*result); !std::isnan(value))
+      values.push_back(value);
+  return values.empty() ? kNone : MedianOf(std::move(values));
 }
 
 constexpr std::array<double Metrics::*, 5> kFigures = {
@@ -306,12 +301,12 @@ RatingsSummary SummaryOf(const Results& results) {
   summary.epsilon = results[0]->epsilon;
   summary.repeats = static_cast<std::uint32_t>(results.size());
   summary.seconds =
-      MedianOf(results, [](const RatingsResult& one) { return one.seconds; });
+      MedianOver(results, [](const RatingsResult& one) { return one.seconds; });
   for (double Metrics::*figure : kFigures) {
     const auto of = [&](const RatingsResult& one) {
       return one.metrics.*figure;
     };
-    summary.median.*figure = MedianOf(results, of);
+    summary.median.*figure = MedianOver(results, of);
     for (const RatingsResult* result : results) {  // fmin leaves NaN out
       summary.least.*figure = std::fmin(summary.least.*figure, of(*result));
       summary.largest.*figure = std::fmax(summary.largest.*figure, of(*result));
@@ -321,7 +316,7 @@ RatingsSummary SummaryOf(const Results& results) {
   for (std::size_t g = 0; g < summary.median.groups.size(); ++g) {
     for (double PopularityGroup::*figure : kGroupFigures) {
       summary.median.groups[g].*figure =
-          MedianOf(results, [&](const RatingsResult& one) {
+          MedianOver(results, [&](const RatingsResult& one) {
             return one.metrics.groups[g].*figure;
           });
     }
@@ -339,7 +334,8 @@ absl::Status EvaluateRatings(const EvaluateRatingsOptions& options,
   evaluation->people = data.table.people();
   evaluation->users = data.users;
   evaluation->ratings = data.table.size();
-  const absl::Status done = Evaluator(options, hooks, data, evaluation).Run();
+  const absl::Status done =
+      RatingsEvaluator(options, hooks, data, evaluation).Run();
   return absl::IsCancelled(done) && hooks.stop && hooks.stop()
              ? absl::OkStatus()
              : done;

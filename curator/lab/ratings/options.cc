@@ -24,11 +24,6 @@ bool Names(const EvaluateRatingsOptions& options, std::string_view name) {
          options.methods.end();
 }
 
-absl::Status OutOfRange(std::string_view sentence) {
-  return Refusal(absl::StatusCode::kInvalidArgument,
-                 "evaluate-option-out-of-range", sentence);
-}
-
 absl::Status CheckMethods(const EvaluateRatingsOptions& options) {
   for (const std::string& method : options.methods) {
     const bool known =
@@ -49,7 +44,7 @@ absl::Status CheckMethods(const EvaluateRatingsOptions& options) {
   }
   if (options.by == HoldOutBy::kPerson &&
       (Names(options, "published") || options.published_study)) {
-    return OutOfRange(
+    return EvaluateOptionOutOfRange(
         "The published algorithm has no profile of a person that it was not "
         "trained with: it needs `--by rating` or `--by time`.");
   }
@@ -84,11 +79,11 @@ absl::Status CheckEvaluateRatingsOptions(
   DPNMF_RETURN_IF_ERROR(ParseRatingRange(options.rating_range).status());
   DPNMF_RETURN_IF_ERROR(CheckMethods(options));
   if (!(options.holdout > 0 && options.holdout < 1))
-    return OutOfRange("`--holdout` must be above 0 and below 1.");
+    return EvaluateOptionOutOfRange("`--holdout` must be above 0 and below 1.");
   if (!(options.repeats >= 1 && options.repeats <= 1000))
-    return OutOfRange("`--repeats` must be from 1 to 1000.");
+    return EvaluateOptionOutOfRange("`--repeats` must be from 1 to 1000.");
   if (!(options.threads >= 1 && options.threads <= 1024))
-    return OutOfRange("`--threads` must be from 1 to 1024.");
+    return EvaluateOptionOutOfRange("`--threads` must be from 1 to 1024.");
   return absl::OkStatus();
 }
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/error.h"
-#include "libsvm/svm.h"
+#include "curator/lab/distort/svm_model.h"
 
 namespace dpnmf::curator::lab {
 namespace {
@@ -21,12 +20,6 @@ std::vector<svm_node> NodesOf(const Eigen::MatrixXd& values, Eigen::Index row) {
   nodes.push_back({-1, 0});
   return nodes;
 }
-
-struct FreeModel {
-  void operator()(svm_model* model) const {
-    svm_free_and_destroy_model(&model);
-  }
-};
 
 }  // namespace
 
@@ -68,8 +61,7 @@ absl::StatusOr<double> TrainedAccuracy(const Table& train, const Table& test,
   parameter.eps = 1e-3;
   parameter.shrinking = 1;
   svm_set_print_string_function([](const char*) {});
-  const std::unique_ptr<svm_model, FreeModel> model(
-      svm_train(&problem, &parameter));
+  const SvmModel model(svm_train(&problem, &parameter));
   std::int64_t right = 0;
   for (Eigen::Index n = 0; n < test.people(); ++n) {
     const std::vector<svm_node> row = NodesOf(test.values, n);

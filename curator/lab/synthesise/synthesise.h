@@ -68,9 +68,6 @@ absl::StatusOr<SynthesisMeasure> MeasureSynthesis(
     const Table& table, const DatasetFacts& facts,
     const SynthesisOptions& options);
 
-// The middle one; the mean of two.
-double MedianOf(std::vector<double> values);
-
 }  // namespace dpnmf::curator::lab
 
 #endif  // DPNMF_CURATOR_LAB_SYNTHESISE_SYNTHESISE_H_

@@ -11,7 +11,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-CompletionOptions Options() {
+CompletionOptions OptionsForFit() {
   return {.weights = {.4, .3, .3},
           .people_clusters = 3,
           .item_clusters = 2,
@@ -19,7 +19,7 @@ CompletionOptions Options() {
 }
 
 Completion FittedOf(const CompletionInput& input,
-                    const CompletionOptions& options = Options()) {
+                    const CompletionOptions& options = OptionsForFit()) {
   Draws draws(11);
   return FitCompletion(input, options, &draws)->completion;
 }
@@ -71,7 +71,7 @@ TEST(Completion, AnUpdateFitsTheNewRowsAlone) {
 TEST(Completion, UpdatedRowsPredictAsWellAsFittedOnes) {
   const CompletionInput input = GeneratedInput(300, 40, 0.3, 5);
   const CompletionInput unseen = GeneratedInput(300, 40, 0.9, 6);
-  CompletionOptions options = Options();
+  CompletionOptions options = OptionsForFit();
   options.weights = {1, 0, 0};
   options.rounds = 100;
   Completion updated = FittedOf(FirstPeople(input, 200), options);
@@ -95,7 +95,7 @@ TEST(Completion, PeopleWithoutRatingsAreFilledLater) {
   input.ratings = RowRange(input.ratings, 0, 29);
   input.ratings.EndRow();
   Draws draws(9);
-  const auto fit = FitCompletion(input, Options(), &draws);
+  const auto fit = FitCompletion(input, OptionsForFit(), &draws);
   ASSERT_TRUE(fit.ok());
   EXPECT_EQ(fit->cold_people.by_weight, 1);
   Completion completion = fit->completion;
@@ -137,7 +137,7 @@ TEST(Completion, LabelsThatAreGivenAreTheClusters) {
     input.of_people.labels.push_back(i % 3 == 0 ? "f" : i % 3 == 1 ? "m" : "u");
   input.of_items = {};
   Draws draws(13);
-  CompletionOptions options = Options();
+  CompletionOptions options = OptionsForFit();
   options.weights = {.6, .4, 0};
   options.item_clusters = 10;  // no clusters of items at weight 0: a rank
   const auto fit = FitCompletion(input, options, &draws);
@@ -158,20 +158,20 @@ TEST(Completion, BadInputIsRefused) {
     Draws draws(1);
     return ReasonCode(FitCompletion(bad, options, &draws).status());
   };
-  CompletionOptions options = Options();
+  CompletionOptions options = OptionsForFit();
   options.weights = {.5, .5, .5};
   EXPECT_EQ(code(input, options), "complete-weights");
-  options = Options();
+  options = OptionsForFit();
   options.people_clusters = 31;
   EXPECT_EQ(code(input, options), "complete-clusters");
   options.people_clusters = 0;
   EXPECT_EQ(code(input, options), "complete-clusters");
   CompletionInput bad = input;
   bad.of_items = {};
-  EXPECT_EQ(code(bad, Options()), "complete-clusters-missing");
+  EXPECT_EQ(code(bad, OptionsForFit()), "complete-clusters-missing");
   bad = input;
   bad.ratings.values[3] = -1;
-  EXPECT_EQ(code(bad, Options()), "complete-ratings-negative");
+  EXPECT_EQ(code(bad, OptionsForFit()), "complete-ratings-negative");
 }
 
 TEST(Completion, AnUpdateNeedsTheFeaturesOfTheFit) {
@@ -201,7 +201,7 @@ TEST(Completion, AnUpdateNeedsTheFeaturesOfTheFit) {
 // say it with the old S and V.
 TEST(Completion, SaysWhenARefitPays) {
   CompletionInput input = GeneratedInput(400, 40, 0.5, 16);
-  CompletionOptions options = Options();
+  CompletionOptions options = OptionsForFit();
   options.weights = {1, 0, 0};
   for (Index i = 200; i < 400; ++i) {
     for (std::size_t at = input.ratings.Begin(i);

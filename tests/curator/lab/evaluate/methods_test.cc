@@ -17,10 +17,9 @@ namespace {
 // The 1,797 digits of the example, columns of length 1.
 const Dataset& Digits() {
   static const std::unique_ptr<Dataset> digits = [] {
-    LoadedMatrix matrix =
-        LoadMatrix(DPNMF_SOURCE_DIR "/examples/digits/digits.csv.gz",
-                   /*users_are_rows=*/true)
-            .value();
+    LoadedMatrix matrix = LoadMatrix(DPNMF_EXAMPLES "/digits/digits.csv.gz",
+                                     /*users_are_rows=*/true)
+                              .value();
     NormaliseColumns(&matrix, Normalisation::kL2, 1);
     return ToDataset(std::move(matrix), DatasetDescription()).value();
   }();

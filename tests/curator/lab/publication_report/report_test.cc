@@ -13,7 +13,7 @@
 namespace dpnmf::curator::lab {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -64,7 +64,7 @@ TEST(PublicationReport, WithoutAttacksSaysSo) {
 }
 
 TEST(PublicationReport, JsonHasTheWarningTheTablesAndThePublishedFigures) {
-  const Json json = Json::parse(ResultsJson(Example()));
+  const OrderedJson json = OrderedJson::parse(ResultsJson(Example()));
   EXPECT_EQ(json["warning"], std::string(kPublicationWarning));
   ASSERT_EQ(json["tables"].size(), 3u);
   EXPECT_EQ(json["tables"][1]["vd"], .1222);
@@ -81,7 +81,7 @@ TEST(PublicationReport, JsonHasTheWarningTheTablesAndThePublishedFigures) {
   EXPECT_TRUE(svd);
   PublicationReport other = Example();
   other.published = PublishedFigures::kNone;
-  EXPECT_TRUE(Json::parse(ResultsJson(other))["published"].empty());
+  EXPECT_TRUE(OrderedJson::parse(ResultsJson(other))["published"].empty());
 }
 
 TEST(PublicationReport, PublishedFiguresThatAreNotReachedHaveAReason) {
@@ -89,7 +89,7 @@ TEST(PublicationReport, PublishedFiguresThatAreNotReachedHaveAReason) {
     PublicationReport report = Example();
     report.published = published;
     std::map<std::string, std::string> reasons;
-    const Json json = Json::parse(ResultsJson(report));
+    const OrderedJson json = OrderedJson::parse(ResultsJson(report));
     for (const auto& figure : json["published"])
       if (figure["reason"] != "") reasons[figure["method"]] = figure["reason"];
     return reasons;
@@ -107,7 +107,7 @@ TEST(PublicationReport, PublishedFiguresThatAreNotReachedHaveAReason) {
 TEST(PublicationReport, WhatTheCommandAddsStandsInTheJsonAndNotOnThePage) {
   PublicationReport report = Example();
   report.more = {{"data", {{"ratings", "from the command"}}}};
-  EXPECT_EQ(Json::parse(ResultsJson(report))["data"]["ratings"],
+  EXPECT_EQ(OrderedJson::parse(ResultsJson(report))["data"]["ratings"],
             "from the command");
   EXPECT_THAT(ReportHtml(report), Not(HasSubstr("from the command")));
 }

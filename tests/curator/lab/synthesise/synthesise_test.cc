@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "curator/lab/synthesise/classifier.h"
+#include "curator/lab/tables/median.h"
 #include "gtest/gtest.h"
 #include "tests/curator/lab/synthesise/synthesise_fixtures.h"
 
