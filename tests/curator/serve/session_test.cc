@@ -109,7 +109,8 @@ TEST_F(SessionTest, ARunInRanksTakesTheRoomOfEveryShareOfParts) {
   const std::string data_dir = scratch.path();
   ImportPartsOf(scratch, data_dir, "planted", {30, 9, 1}, kFeatures,
                 /*sparse=*/false, /*private_count=*/10'000);
-  const Catalog catalog = Catalog::Open(data_dir).value();
+  Catalog catalog = Catalog::Open(data_dir).value();
+  catalog.SetVerified("planted");
   const DatasetDescription& data = catalog.Find("planted")->description();
   ASSERT_TRUE(
       ledger_
