@@ -18,34 +18,31 @@ log=$build/build.log
 
 # progress: follows the log of the build on standard error. On a terminal, one line that is
 # written over; elsewhere a line every half minute.
-progress() { # FILES_TO_COMPILE
-  local start=$SECONDS shown=$SECONDS compiled ahead left
+progress() {
+  local start=$SECONDS shown=$SECONDS status finished total ahead left
   while sleep 1; do
     [ -t 2 ] || [ $((SECONDS - shown)) -ge 30 ] || continue
     shown=$SECONDS
-    compiled=$(grep -c 'Building CXX object' "$log") || continue
-    ahead=$(((SECONDS - start) * ($1 - compiled) / compiled))
+    status=$(grep -oE '^\[[1-9][0-9]*/[0-9]+\] (Building|Linking)' "$log" | tail -1) || continue
+    IFS=/ read -r finished total <<<"${status//[^0-9\/]/}"
+    ahead=$(((SECONDS - start) * (total - finished) / finished))
     if [ $ahead -ge 90 ]; then left="about $(((ahead + 30) / 60)) min left"; else left="about a minute left"; fi
     if [ -t 2 ]; then
-      printf '\r\033[Kcompiling %s of %s, %s' "$compiled" "$1" "$left" >&2
+      printf '\r\033[Kcompiling %s of %s, %s' "$finished" "$total" "$left" >&2
     else
-      printf 'compiling %s of %s, %s\n' "$compiled" "$1" "$left" >&2
+      printf 'compiling %s of %s, %s\n' "$finished" "$total" "$left" >&2
     fi
   done
 }
-watcher=
-trap 'if [ -n "$watcher" ]; then kill "$watcher"; [ ! -t 2 ] || printf "\r\033[K" >&2; fi' EXIT
+: >"$log"
+progress &
+watcher=$!
+trap 'kill "$watcher" 2>/dev/null; [ ! -t 2 ] || printf "\r\033[K" >&2' EXIT
 build() {
-  local files
-  cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" || return
-  files=$(cmake --build "$build" --target "${targets[@]}" -- -n | grep -c 'Building CXX object')
-  if [ "$files" -gt 0 ]; then
-    progress "$files" 2>&3 &
-    watcher=$!
-  fi
-  cmake --build "$build" --target "${targets[@]}" -- -k 0
+  cmake -S "$top" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" &&
+    NINJA_STATUS='[%f/%t] ' cmake --build "$build" --target "${targets[@]}" -- -k 0
 }
-if ! build "$@" 3>&2 >"$log" 2>&1; then
+if ! build "$@" >"$log" 2>&1; then
   grep -E 'error|Error|FAILED' "$log" | head -30 >&2 || true
   tail -5 "$log" >&2
   echo "the build failed; full log: $log" >&2
