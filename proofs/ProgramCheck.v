@@ -27,7 +27,7 @@ Inductive gate :=
 
 (* The gate of each part that the program releases, from its bounds in the order of
    GateBounds in tests/curator/gate/privacy_lines_test.cc. *)
-Definition gate_of (a : adjacency) (l : line) : option gate :=
+Definition gate_of (l : line) : option gate :=
   match release l, name l, bounds l with
   | "statistics", "A", [Q] | "gradient", "A", [Q] | "moments", "G", [Q]          (* T3 *)
   | "aimed", "Z", [Q]                                                            (* T4d *)
@@ -41,12 +41,8 @@ Definition gate_of (a : adjacency) (l : line) : option gate :=
   | "class moments", "Z", [constant; Q] => Some (Classes constant Q)             (* T4c *)
   | "items", "mean", [T] => Some (OwnMeans T)                                    (* T11 *)
   | "items", "items", [Q_a; Q_c; numerator; denominator] =>                      (* T12 *)
-      match a with
-      | OneRating => None
-      | _ => Some (Items Q_a Q_c numerator denominator)
-      end
-  | "items", "items", [R; bits; D; L; k] =>
-      match a with OneRating => Some (OneRatingItems R bits D L k) | _ => None end
+      Some (Items Q_a Q_c numerator denominator)
+  | "items", "items", [R; bits; D; L; k] => Some (OneRatingItems R bits D L k)
   | "corrections", "B", [Q_z; Q_h] => Some (SignedProducts Q_z Q_h)              (* T14 *)
   | _, _, _ => None
   end.
@@ -64,13 +60,14 @@ Definition part_of (a : adjacency) (g : gate) : part :=
   | OneRatingItems R bits D _ _ => one_rating_items R bits D
   | SignedProducts Q_z Q_h => signed_products a Q_z Q_h
   end.
-(* What the theorem asks of the bounds. *)
-Definition usable (g : gate) : bool :=
+(* Conditions of the theorem on the bounds and the relation. *)
+Definition is_one_rating a := match a with OneRating => true | _ => false end.
+Definition usable (a : adjacency) (g : gate) : bool :=
   match g with
   | OwnMeans T => 0 <? T
-  | Items _ _ numerator denominator => (0 <? numerator) && (numerator <=? denominator)
+  | Items _ _ numerator denominator => negb (is_one_rating a) && (0 <? numerator) && (numerator <=? denominator)
   | OneRatingItems R bits D L k =>
-      (0 <=? R) && (0 <=? bits) && (0 <=? D) && (0 <=? L) && (2 * (10000 * L) <=? 2 ^ bits * R) &&
+      is_one_rating a && (0 <=? R) && (0 <=? bits) && (0 <=? D) && (0 <=? L) && (2 * (10000 * L) <=? 2 ^ bits * R) &&
       (2 * (10000 * k * (10000 * k)) <=? 2 ^ bits * R * (2 ^ bits * R))
   | Semidefinite Q => 0 <=? Q
   | _ => true
@@ -80,9 +77,9 @@ Definition same (p q : part) : bool :=
   Bool.eqb (symmetric p) (symmetric q) && (left_norm p =? left_norm q) &&
   (right_norm p =? right_norm q) && Bool.eqb (whole_sensitivity p) (whole_sensitivity q).
 Definition right_line (a : adjacency) (l : line) : bool :=
-  match gate_of a l with
+  match gate_of l with
   | Some g =>
-      usable g && same (part_of a g) (shape l) && (0 <? stddev l) &&
+      usable a g && same (part_of a g) (shape l) && (0 <? stddev l) &&
       (negb (symmetric (shape l)) || (2 * (stddev l * stddev l) <=? diagonal l * diagonal l)) &&
       (cost_of_part a (shape l) (stddev l) =? units l)
   | None => false
@@ -151,14 +148,6 @@ Proof.
   intros [[[-> ->] ->] ->]; reflexivity.
 Qed.
 
-Lemma one_rating_of {a l R bits D L k} :
-  gate_of a l = Some (OneRatingItems R bits D L k) -> a = OneRating.
-Proof.
-  unfold gate_of; intro is; destruct a; trivial; exfalso; revert is.
-  all: repeat match goal with
-    | |- context [match ?x with _ => _ end] => destruct x; try discriminate
-    end.
-Qed.
 Lemma one_rating_is_covered {Person I} a (near : Person -> Person -> Prop) (d : list I) add
     R bits D stddev v w :
   a = OneRating -> 0 < stddev ->
@@ -174,7 +163,7 @@ Proof.
 Qed.
 
 Theorem right_line_is_covered a l g :
-  gate_of a l = Some g -> right_line a l = true ->
+  gate_of l = Some g -> right_line a l = true ->
   covered a g (stddev l) (diagonal l) (units l).
 Proof.
   unfold right_line; intros is right; rewrite is in right.
@@ -188,10 +177,10 @@ Proof.
     | _ => intros v w near
     end;
     lazymatch goal with
-    | is : gate_of a l = Some (OneRatingItems _ _ _ _ _) |- _ =>
-        destruct fit as [[[[[R0 bits0] D0] L0] clip] mask];
+    | is : gate_of l = Some (OneRatingItems _ _ _ _ _) |- _ =>
+        destruct fit as [[[[[[one R0] bits0] D0] L0] clip] mask];
         eapply one_rating_is_covered;
-          [exact (one_rating_of is) | exact pos | | eassumption];
+          [destruct a; now try discriminate one | exact pos | | eassumption];
         now apply one_rating_items_are_priced
     | |- context [upper_triangle] =>
         apply Z.leb_le in wide; eapply symmetric_part_is_covered; try eassumption; trivial
@@ -204,7 +193,7 @@ Proof.
   - now apply objective_is_priced.
   - now apply classes_are_priced.
   - now apply own_means_are_priced.
-  - now apply items_are_priced.
+  - now apply items_are_priced; destruct fit as [[_ ?] ?].
   - now apply profiles_are_priced.
   - intros; apply sum_ext; intro; apply Z.mul_comm.
   - now apply corrections_are_priced.

@@ -464,6 +464,8 @@ Proof.
 Qed.
 Lemma clipped_near x y : Z.abs (clipped x - clipped y) <= Z.abs (x - y).
 Proof. unfold clipped; lia. Qed.
+Lemma clipped_small x : Z.abs (clipped x) <= L /\ Z.abs (clipped x) <= Z.abs x.
+Proof. unfold clipped; clear - L0; lia. Qed.
 
 Definition counted most p :=
   (forall i, own p i = true -> 0 <= rating p i <= R) /\ count p <= most.
@@ -651,8 +653,7 @@ Proof.
         rewrite Z.quot_0_l, Z.sub_0_r, !Z.mul_1_r, Z.mul_0_l, Z.sub_0_r in close by lia.
         rewrite Z.abs_mul, (Z.abs_eq c) in close by lia.
         set (x := Z.quot (c * E) (e * (n + 1))) in *.
-        assert (Z.abs (clipped x) <= Z.abs x) by (unfold clipped; lia).
-        assert (Z.abs (clipped x) <= L) by (unfold clipped; lia).
+        destruct (clipped_small x).
         assert (N * Z.abs x <= n * (c * Z.abs E) + N).
         { replace (N * Z.abs x) with (n * (e * (n + 1) * Z.abs x)) by (unfold N, M; ring).
           replace (n * (c * Z.abs E) + N) with (n * (c * Z.abs E + e * (n + 1))) by (unfold N, M; ring).
