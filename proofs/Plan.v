@@ -1,4 +1,4 @@
-(* What the program states about each part of a release, line for line as in
+(* Plans: what the program states about each part of a release, line for line as in
    common/privacy (run_plan.h, mechanism/, ratings_bounds.cc), and that neighbours'
    sums are never farther apart. *)
 From dpnmf Require Import Sums Sensitivity.
