@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|web|ranks|packages|list: installs
-# missing Debian 12 packages. build: compiler and libraries. test: the same and what the
-# tests need. ci: the same and sanitizers, linters and clang. python: what the
+# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|list:
+# installs missing Debian 12 packages. build: compiler and libraries. test: the same and
+# what the tests need. ci: the same and sanitizers, linters and clang. python: what the
 # Python package needs to be built and used. python-test: build, python and what
 # the tests of that package need. web: the browser of tests/web. ranks: Open MPI, for
-# dpnmf-ranks. packages: build and what deploy/packages.sh needs. list: prints those of
-# build, one a line.
+# dpnmf-ranks. proofs: Coq and its libraries, for proofs/check.sh. packages: build and
+# what deploy/packages.sh needs. list: prints those of build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -21,6 +21,7 @@ python_test=(python3-pytest mypy python3-sklearn python3-pandas python3-pil pyth
   python3-nbconvert python3-ipykernel)
 web=(chromium chromium-driver python3-selenium)
 ranks=(openmpi-bin libopenmpi-dev)
+proofs=(coq libcoq-coquelicot libcoq-interval)
 packages=(dpkg-dev file python3)
 
 case "${1:-}" in
@@ -32,6 +33,7 @@ case "${1:-}" in
   python-test) wanted=("${build[@]}" "${python[@]}" "${python_test[@]}") ;;
   web) wanted=("${web[@]}") ;;
   ranks) wanted=("${ranks[@]}") ;;
+  proofs) wanted=("${proofs[@]}") ;;
   packages) wanted=("${build[@]}" "${packages[@]}") ;;
   *) sed -n '2,8p' "$0" >&2; exit 2 ;;
 esac
