@@ -75,7 +75,7 @@ PlannedRun RunOf(const dpnmf::Mechanism& mechanism, Adjacency relation,
   }
   if (mechanism.uses("moment_rows", parameters, facts))
     parameters.moment_rows = 20;
-  // Of moments, rounds of statistics besides.
+  // A run of moments has rounds of statistics besides.
   const RoundsRange rounds = mechanism.rounds(parameters, facts);
   parameters.rounds = std::min(rounds.least + 2, rounds.most);
   return run;
