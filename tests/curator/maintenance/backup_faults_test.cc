@@ -189,7 +189,7 @@ TEST_F(BackupFaults, WhatIsRemovedOrRenamedMeanwhileFailsNoBackup) {
     bool reached = true;
     for (int entry = 0; reached; ++entry) {
       fs::create_directories(set);
-      for (const char* const file : {"/dataset.json", "/values.npy"})
+      for (const char* const file : {"/people.bin", "/values.npy"})
         std::ofstream(set + file) << "people";
       std::ofstream(log) << "calls";
       where = point;
@@ -208,7 +208,7 @@ TEST_F(BackupFaults, WhatIsRemovedOrRenamedMeanwhileFailsNoBackup) {
       ASSERT_TRUE(made.ok()) << point << " " << entry << ": " << made.status();
       ASSERT_TRUE(CheckBackup(copy_, "").ok()) << point << " " << entry;
       // The data set is whole, at its old place or at its new one.
-      for (const char* const file : {"/dataset.json", "/values.npy"}) {
+      for (const char* const file : {"/people.bin", "/values.npy"}) {
         EXPECT_NE(fs::exists(copy_ + "/datasets/mar" + file),
                   fs::exists(copy_ + "/datasets/.removed/mar" + file))
             << point << " " << entry;
