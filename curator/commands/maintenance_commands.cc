@@ -51,6 +51,13 @@ absl::Status Backup(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          MakeBackup(options.data_dir, options.backup));
   Print("wrote " + options.backup + ": " + TextOf(report));
+  if (!report.datasets.ok()) {
+    absl::FPrintF(
+        stderr,
+        "dpnmf-curator: warning: restore refuses this backup: %s Then "
+        "make another.\n",
+        report.datasets.message());
+  }
   return absl::OkStatus();
 }
 

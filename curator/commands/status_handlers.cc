@@ -24,7 +24,7 @@ ControlHandlers StatusHandlers(const ServeOptions& options,
       {"doctor",
        [options](const nlohmann::json&) -> absl::StatusOr<nlohmann::json> {
          CuratorDoctorOptions doctor = DoctorOptionsOf(options);
-         // The server has verified its data sets, and other requests wait.
+         // The server verifies its data sets itself, and other requests wait.
          doctor.quick = true;
          return nlohmann::json::parse(ToJsonLine(ExamineCurator(doctor)));
        }}};

@@ -141,7 +141,7 @@ absl::Status AddParts(const std::string& directory, const Digest& key,
     const std::string part =
         absl::StrCat(parts, "/", PartName(first, shards.columns[i]));
     std::error_code error;
-    if (!std::filesystem::exists(part, error)) continue;
+    if (!std::filesystem::exists(part, error) && !error) continue;
     DPNMF_RETURN_IF_ERROR(
         AddDirectory(part, shards.files[i], {kDigestsFile}, key, checks));
   }

@@ -70,8 +70,8 @@ absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory) {
     return Refusal(
         absl::StatusCode::kNotFound, "people-missing",
         absl::StrCat("The data set ", stored.description.name,
-                     " has no fingerprints of its people, because an earlier "
-                     "version imported it: run `dpnmf-curator people --name ",
+                     " has no fingerprints of its people (people.bin): restore "
+                     "them from a backup, or run `dpnmf-curator people --name ",
                      stored.description.name,
                      "` with the file from which it was imported."));
   }

@@ -15,9 +15,9 @@
 namespace dpnmf::curator {
 
 // Reads the people of the data set in that directory. NOT_FOUND
-// "people-missing" (an earlier version imported the data set; the sentence says
-// what to do), DATA_LOSS "people-damaged", also if they are not the people with
-// whom the data set was put into its partition; errors of ReadDescription.
+// "people-missing" (the file was lost; the sentence says what to do), DATA_LOSS
+// "people-damaged", also if they are not the people with whom the data set was
+// put into its partition; errors of ReadDescription.
 absl::StatusOr<PeopleFingerprints> ReadPeople(const std::string& directory);
 
 // Reads the file that the data set `options.name` was imported from once more,

@@ -260,11 +260,11 @@ absl::Status LedgerBook::CheckClose(const LedgerRow& row) const {
   return absl::OkStatus();
 }
 
+namespace {
+
 // Once a run was opened on a data set, its people and its partition are fixed:
 // with others, earlier releases would be booked to the wrong people. Before
 // that nothing was released, and the last such row counts.
-namespace {
-
 absl::Status DatasetUsed(const LedgerRow& row) {
   return Refusal(
       absl::StatusCode::kFailedPrecondition, "dataset-used",

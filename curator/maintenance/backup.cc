@@ -396,17 +396,21 @@ absl::StatusOr<BackupReport> TryBackup(const std::string& data_dir,
     paths.push_back(kKeyFile);
   paths.push_back(kLedgerFile);
   Files files;
+  Contents contents;
   for (const std::string& path : paths) {
-    DPNMF_ASSIGN_OR_RETURN(const FileContent content,
-                           ReadContent(absl::StrCat(output, "/", path)));
+    const std::string copy = absl::StrCat(output, "/", path);
+    DPNMF_ASSIGN_OR_RETURN(const FileContent content, ReadContent(copy));
     files[path] = FileOf(content, ManifestKey(key));
+    contents[copy] = content;
   }
   // The manifest comes last: without it there is no backup.
   DPNMF_ASSIGN_OR_RETURN(StagedFile manifest,
                          StagedFile::Create(output, kManifest));
   DPNMF_RETURN_IF_ERROR(manifest.Write(ManifestText(audit, files)));
   DPNMF_RETURN_IF_ERROR(manifest.PublishAs(kManifest));
-  return ReportOf(audit, files);
+  BackupReport report = ReportOf(audit, files);
+  report.datasets = CheckDatasets(output, audit, CheckDepth::kWhole, contents);
+  return report;
 }
 
 }  // namespace

@@ -29,6 +29,10 @@ struct BackupReport {
   std::uint64_t bytes = 0;
   // The manifest is of format 1: its hashes have no key.
   bool unkeyed = false;
+  // MakeBackup: an error if a data set is not the one of the ledger. The backup
+  // is made all the same, because the ledger is worth it; RestoreBackup refuses
+  // it with this error.
+  absl::Status datasets = absl::OkStatus();
 };
 
 // Sentence for the operator of a backup whose hashes have no key.

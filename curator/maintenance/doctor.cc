@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +17,7 @@
 #include "common/doctor/doctor_checks.h"
 #include "curator/data/file_digests.h"
 #include "curator/data/rated_users.h"
+#include "curator/data/removed.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/fingerprint.h"
 #include "curator/import/partitions.h"
@@ -216,15 +220,23 @@ Finding FilesOf(const CuratorDoctorOptions& options, const Dataset& dataset,
 
 void AddDatasets(const CuratorDoctorOptions& options, const LedgerAudit* audit,
                  CheckList* checks) {
-  const absl::StatusOr<Catalog> catalog = Catalog::Open(options.data_dir);
-  const std::vector<const Dataset*> all =
-      catalog.ok() ? catalog->All() : std::vector<const Dataset*>();
+  const absl::Status served = Catalog::Open(options.data_dir).status();
+  // Each by itself: one that cannot be opened hides no other.
+  std::vector<std::unique_ptr<Dataset>> all;
+  const auto names = DatasetNames(options.data_dir);
+  for (const std::string& name :
+       names.ok() ? *names : std::vector<std::string>()) {
+    absl::StatusOr<std::unique_ptr<Dataset>> dataset =
+        Dataset::OpenNamed(options.data_dir, name);
+    if (dataset.ok()) all.push_back(*std::move(dataset));
+  }
   checks->Add("data sets",
-              Judged(catalog.status(), StrCat(all.size(), " can be served."),
-                     "Import it again under a new name, or restore it."));
+              Judged(served, StrCat(all.size(), " can be served."),
+                     "Restore it from a backup, or move it away and import "
+                     "its file again under a new name."));
   bool sparse = false;
   std::vector<DatasetDescription> descriptions;
-  for (const Dataset* dataset : all) {
+  for (const std::unique_ptr<Dataset>& dataset : all) {
     descriptions.push_back(dataset->description());
     sparse = sparse || dataset->sparse();
     checks->Add(StrCat("data set ", dataset->description().name),
@@ -258,11 +270,19 @@ Finding RemovedData(const std::string& data_dir) {
     return Bad(left.status().message(),
                "Let the curator's user read the data directory.");
   }
+  const auto names = RemovedNames(data_dir);
+  for (const std::string& name :
+       names.ok() ? *names : std::vector<std::string>()) {
+    const absl::Status gone = CheckNotRemoved(data_dir, name);
+    std::error_code error;
+    if (std::filesystem::exists(DatasetDirectory(data_dir, name), error))
+      return Bad(gone.message(), "Move it out of the data directory.");
+  }
   if (left->empty()) return Good("Nothing is left of their data.");
   return Bad(StrCat("The data of ", absl::StrJoin(*left, ", "),
                     " were removed and are still there."),
-             "Delete DATA_DIR/datasets/.removed/NAME/*.npy, users.txt, "
-             "items.csv and features.txt, and DATA_DIR/parts/NAME, or run "
+             "Delete all of DATA_DIR/datasets/.removed/NAME but dataset.json "
+             "and people.bin, and DATA_DIR/parts/NAME, or run "
              "`dpnmf-curator remove` on another data set, which deletes them "
              "first.");
 }

@@ -3,12 +3,14 @@
 //
 //   import                                     serve
 //     check (draft)                   ---->    opens and checks it
-//     declare (population, policy)    ---->    appends it, or finds it declared
+//     declare (population, policy,    ---->    appends them, or finds them
+//       digests of the files)                  declared
 //     DATA_DIR/datasets/NAME gets its name
 //     reload                          ---->    opens, verifies and serves it
 //
-// An import that is killed in between leaves a declared population, or a data
-// set that the server takes at the next `reload` or at its next start.
+// An import that is killed in between leaves a declared population, digests of
+// a data set that is not there, which another import replaces, or a data set
+// that the server takes at the next `reload` or at its next start.
 #ifndef DPNMF_CURATOR_SERVE_ONLINE_IMPORT_H_
 #define DPNMF_CURATOR_SERVE_ONLINE_IMPORT_H_
 

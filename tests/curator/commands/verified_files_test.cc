@@ -170,6 +170,30 @@ TEST_F(VerifiedFiles, FingerprintsOfOtherPeopleAreRefused) {
   ExpectRefused("datasets/a/people.bin` is not the one that the import wrote");
 }
 
+// The ledger is worth a backup, but the operator must know.
+TEST_F(VerifiedFiles, ABackupThatRestoreRefusesIsWarnedOf) {
+  ImportPeople("a", "people", "1,2\n3,4\n");
+  ASSERT_EQ(Run("backup --data-dir z --output whole"), kExitOk);
+  EXPECT_THAT(err_, Not(HasSubstr("restore refuses")));
+  Copy("z/datasets/a", "z/datasets/a.old");
+  ASSERT_EQ(Run("backup --data-dir z --output doubled"), kExitOk);
+  EXPECT_THAT(err_, HasSubstr("warning: restore refuses this backup: "));
+  EXPECT_NE(Run("restore --from doubled --data-dir y --no-anchor"), kExitOk);
+}
+
+// A data set that cannot be opened hides no fault of another.
+TEST_F(VerifiedFiles, DoctorExaminesTheOtherDataSets) {
+  ImportPeople("a", "people", "1,2\n3,4\n");
+  ImportPeople("b", "people", "5,6\n7,8\n");
+  Copy("z/datasets/a", "away");
+  ASSERT_EQ(Run("remove --name a --data-dir z"), kExitOk) << err_;
+  Copy("away", "z/datasets/a");
+  Flip(Path("z/datasets/b/values.npy"));
+  const std::set<std::string> failed = FailedChecks();
+  for (const char* check : {"data sets", "files of b", "removed data sets"})
+    EXPECT_THAT(failed, testing::Contains(HasSubstr(check)));
+}
+
 TEST_F(VerifiedFiles, AFileThatWasPutThereIsRefused) {
   ImportPeople("a", "people", "1,2\n3,4\n");
   scratch_.Write("z/datasets/a/labels.npy", "");

@@ -171,8 +171,9 @@ TEST(ForPeer, OnlyWhatIsListedPasses) {
     EXPECT_EQ(ReasonCode(told(code)), code);
     EXPECT_EQ(told(code).code(), absl::StatusCode::kDataLoss);
   }
-  for (const char* code : {"adjacency-mismatch", "dataset-not-ready",
-                           "round-out-of-order", "too-much-memory"})
+  for (const char* code :
+       {"adjacency-mismatch", "certificate-revoked", "dataset-not-ready",
+        "round-out-of-order", "too-much-memory"})
     EXPECT_NE(told(code).message().find("/var"), std::string::npos) << code;
   EXPECT_EQ(ForPeer(absl::OkStatus()), absl::OkStatus());
 }
