@@ -34,8 +34,9 @@ class Servable : public Terminal {
   }
   // `serve` until it serves or ends; then it is stopped.
   std::string Served() {
-    RunShell("cd '" + scratch_.path() + "' && { '" DPNMF_PROGRAM "' serve" +
-             ServeFlags() +
+    // The file of an earlier call must not be read before it is replaced.
+    RunShell("cd '" + scratch_.path() +
+             "' && : >said && { '" DPNMF_PROGRAM "' serve" + ServeFlags() +
              ">said 2>&1 & } && server=$! && while kill -0 $server "
              "2>/dev/null && ! grep -q ' serves ' said; do sleep 0.05; done; "
              "kill $server 2>/dev/null; wait $server");
