@@ -244,7 +244,8 @@ endfunction()
 # (nor is this one, unless DPNMF_SANITIZE_LAB is on), concurrent (also run under TSan).
 # NOT_SANITIZED: further sources, which a build with a sanitizer leaves out: what the label
 # not-sanitized says of a program.
-# MANY_DRAWS: tests of laws over many draws, which sanitizers do not repeat; others run the same code.
+# MANY_DRAWS: tests of laws over many draws, and others that repeat much, which sanitizers do not
+# repeat; other tests run the same code.
 # The targets sanitized_tests and concurrent_tests build what is run under ASan and TSan.
 option(DPNMF_SANITIZE_LAB "Run the tests of the lab under sanitizers too" OFF)
 add_custom_target(concurrent_tests)
