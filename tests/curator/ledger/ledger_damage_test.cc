@@ -87,6 +87,25 @@ class LedgerDamage : public testing::Test {
     EXPECT_EQ(home_.OpenCode(), code);
   }
 
+  // Each changes a copy of the last row, which is then appended with a right
+  // number and right hashes.
+  void ExpectEachRefused(
+      const std::vector<std::function<void(LedgerRow*)>>& wrong) const {
+    const LedgerRow last = Ledger::ReadRows(home_.options).value().back();
+    for (std::size_t i = 0; i < wrong.size(); ++i) {
+      SCOPED_TRACE(i);
+      LedgerRow row = last;
+      wrong[i](&row);
+      row.sequence = last.sequence + 1;
+      row.previous_hash = last.hash;
+      row.hash = HashOf(row);
+      const std::string saved = Slurp(File());
+      Insert(row);
+      ExpectRefused("ledger-damaged");
+      Spill(File(), saved);
+    }
+  }
+
   const LedgerHome home_;
 };
 
@@ -365,18 +384,7 @@ TEST_F(LedgerDamage, SeesDigestsThatCouldNotHaveBeenRecorded) {
       [](LedgerRow* r) { r->dataset = "e", r->mechanism = "moments"; },
       [](LedgerRow* r) { r->dataset = "e", r->cost = MuSquared::FromUnits(1); },
   };
-  for (std::size_t i = 0; i < wrong.size(); ++i) {
-    SCOPED_TRACE(i);
-    LedgerRow row = rows.back();
-    wrong[i](&row);
-    row.sequence = rows.size() + 1;
-    row.previous_hash = rows.back().hash;
-    row.hash = HashOf(row);
-    const std::string saved = Slurp(File());
-    Insert(row);
-    ExpectRefused("ledger-damaged");
-    Spill(File(), saved);
-  }
+  ExpectEachRefused(wrong);
   ExpectRefused("");
 }
 
@@ -399,18 +407,7 @@ TEST_F(LedgerDamage, SeesAPartitionThatCouldNotHaveBeenRecorded) {
       [](LedgerRow* r) { r->dataset = "e", r->round = 1; },
       [](LedgerRow* r) { r->dataset = "e", r->cost = MuSquared::FromUnits(1); },
   };
-  for (std::size_t i = 0; i < wrong.size(); ++i) {
-    SCOPED_TRACE(i);
-    LedgerRow row = rows.back();
-    wrong[i](&row);
-    row.sequence = rows.size() + 1;
-    row.previous_hash = rows.back().hash;
-    row.hash = HashOf(row);
-    const std::string saved = Slurp(File());
-    Insert(row);
-    ExpectRefused("ledger-damaged");
-    Spill(File(), saved);
-  }
+  ExpectEachRefused(wrong);
   ExpectRefused("");
 }
 
