@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/epsilon_text.h"
 #include "analyst/planner.h"
-#include "analyst/refit.h"
+#include "analyst/run_states.h"
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 

@@ -12,6 +12,7 @@
 #include "analyst/paid_release.h"
 #include "analyst/run_order.h"
 #include "analyst/run_priors.h"
+#include "analyst/sent_priors.h"
 #include "common/base/error.h"
 #include "common/base/parallel.h"
 #include "common/base/sha256.h"

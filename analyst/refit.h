@@ -18,11 +18,6 @@
 
 namespace dpnmf::analyst {
 
-// True of runs that FitStoredRun carries; all others are a Learner's.
-inline bool IsFittedHere(const v1::Run& run) {
-  return !run.parent().empty() || run.added();
-}
-
 // The stages of mean and moments.
 v1::RunPlan PlanOfPaid(const v1::RunPlan& plan);
 

@@ -19,8 +19,8 @@
 #include "analyst/learner.h"
 #include "analyst/planner.h"
 #include "analyst/refit.h"
-#include "analyst/run_priors.h"
 #include "analyst/run_store.h"
+#include "analyst/sent_priors.h"
 #include "common/base/mutex.h"
 
 namespace dpnmf::analyst {

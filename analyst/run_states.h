@@ -10,6 +10,12 @@
 
 namespace dpnmf::analyst {
 
+// True of runs that are fitted from a stored release (FitStoredRun); all others
+// are a Learner's.
+inline bool IsFittedHere(const v1::Run& run) {
+  return !run.parent().empty() || run.added();
+}
+
 // State to store when `asked` comes to a run that is stored as `stored` and has
 // not ended: a run that is being cancelled stays so until it has ended.
 v1::RunState NextState(v1::RunState stored, v1::RunState asked);

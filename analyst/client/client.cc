@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "analyst/client/model.h"
-#include "analyst/client/prior_flags.h"
 #include "common/base/error.h"
 #include "common/wire/item_model_stream.h"
 #include "common/wire/item_pages.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "analyst/client/interrupt.h"
@@ -22,8 +23,14 @@ class Channel;
 
 namespace dpnmf::cli {
 
-struct Model;        // analyst/client/model.h
-struct PriorToSend;  // analyst/client/prior_flags.h
+struct Model;  // analyst/client/model.h
+
+// A prior of a run that is asked for (--prior).
+struct PriorToSend {
+  v1::Prior header;
+  std::vector<std::string> names;
+  Eigen::MatrixXd entries;  // as they are sent; empty: a run
+};
 
 // Errors carry the server's sentence and reason code (common/wire/status.h).
 // Single calls end after a minute; streams live as long as the connection does.

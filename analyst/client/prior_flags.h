@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "Eigen/Core"
 #include "absl/status/statusor.h"
+#include "analyst/client/client.h"
 #include "common/cli/program.h"
 #include "dpnmf/v1/analyst.pb.h"
 
@@ -21,12 +21,6 @@ struct PriorFlags {
 
 // --prior and --users. `flags` outlives the table.
 std::vector<Flag> FlagsOfPriors(PriorFlags* flags);
-
-struct PriorToSend {
-  v1::Prior header;
-  std::vector<std::string> names;
-  Eigen::MatrixXd entries;  // as they are sent; empty: a run
-};
 
 // Reads the files: .npy and .csv as ReadMatrixFile does, .mtx (coordinate or
 // array). Features have names where a .csv has them: the first column if its

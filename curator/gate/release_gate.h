@@ -53,11 +53,6 @@ struct ReleasedRound {
   Digest row_hash{};
 };
 
-// Turns the noised sums into what is published: a function of noised values and
-// the request alone (often the identity; W A - B for `gradient`).
-using PostProcess =
-    std::function<std::vector<NoisedMatrix>(std::vector<NoisedMatrix> noised)>;
-
 struct RoundRequest {
   std::string identity;
   std::string run_id;

@@ -1,11 +1,14 @@
-// Exact sums over users, before the gate.
+// Exact sums over users, before the gate, and what is published of them once
+// they are noised.
 #ifndef DPNMF_CURATOR_GATE_ROUND_SUMS_H_
 #define DPNMF_CURATOR_GATE_ROUND_SUMS_H_
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "common/nmf/noised_matrix.h"
 #include "curator/factor/statistics.h"
 
 namespace dpnmf::curator {
@@ -22,6 +25,11 @@ struct RoundSums {
   }
   std::vector<std::vector<std::int64_t>> parts;
 };
+
+// Turns the noised sums into what is published: a function of noised values and
+// the request alone (often the identity; W A - B for `gradient`).
+using PostProcess =
+    std::function<std::vector<NoisedMatrix>(std::vector<NoisedMatrix> noised)>;
 
 }  // namespace dpnmf::curator
 

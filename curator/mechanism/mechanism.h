@@ -17,7 +17,7 @@
 #include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/statistics.h"
-#include "curator/gate/release_gate.h"
+#include "curator/gate/round_sums.h"
 
 namespace dpnmf::curator {
 

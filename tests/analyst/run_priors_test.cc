@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "analyst/sent_priors.h"
 #include "common/base/error.h"
 #include "common/wire/prior.h"
 #include "gtest/gtest.h"

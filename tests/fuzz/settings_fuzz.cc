@@ -14,7 +14,7 @@
 #include "analyst/client/options.h"
 #include "analyst/client/prior_flags.h"
 #include "analyst/client_list.h"
-#include "analyst/run_priors.h"
+#include "analyst/sent_priors.h"
 #include "common/base/error.h"
 #include "common/base/npy.h"
 #include "common/cli/program.h"
