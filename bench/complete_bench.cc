@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "curator/lab/complete/completion.h"
-#include "curator/lab/complete/input.h"
-#include "curator/lab/complete/svd.h"
+#include "lab/complete/completion.h"
+#include "lab/complete/input.h"
+#include "lab/complete/svd.h"
 
 namespace dpnmf::curator::lab {
 namespace {

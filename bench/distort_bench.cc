@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "curator/lab/distort/nmf.h"
-#include "curator/lab/tables/draws.h"
-#include "curator/lab/tables/table.h"
+#include "lab/distort/nmf.h"
+#include "lab/tables/draws.h"
+#include "lab/tables/table.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator::lab {

@@ -23,10 +23,10 @@
 #include "common/nmf/dictionary.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/block_data.h"
-#include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
+#include "curator/factor/kernels/exact_products.h"
+#include "curator/factor/kernels/quantise.h"
 #include "curator/factor/moments.h"
-#include "curator/factor/quantise.h"
 #include "curator/factor/statistics.h"
 
 namespace dpnmf::curator {

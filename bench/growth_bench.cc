@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "bench/write_digests.h"
-#include "common/base/npy.h"
+#include "common/files/npy.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/description.h"
 #include "curator/data/shards.h"

@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "common/privacy/accounting.h"
-#include "curator/import/item_table.h"
-#include "curator/import/ratings.h"
-#include "curator/lab/evaluate/seeded_noise.h"
-#include "curator/lab/ratings/private_run.h"
-#include "curator/lab/ratings/split.h"
+#include "curator/import/readers/item_table.h"
+#include "curator/import/readers/ratings.h"
+#include "lab/evaluate/seeded_noise.h"
+#include "lab/ratings/private_run.h"
+#include "lab/ratings/split.h"
 
 namespace dpnmf::curator::lab {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/base/audit_log.h"
+#include "common/log/audit_log.h"
 #include "common/ratings/model_file.h"
 #include "common/server/server.h"
 #include "common/tls/tls.h"

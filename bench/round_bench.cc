@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyst/curator_client.h"
+#include "analyst/curators/curator_client.h"
 #include "common/nmf/dictionary.h"
 #include "common/server/server.h"
 #include "common/tls/tls.h"

@@ -16,8 +16,8 @@
 // rounds of statistics after them.
 //
 // With --choice moments, aimed, statistics of 30 rounds and a noised mean are
-// compared, and what `auto` chooses (common/nmf/mechanism_choice.h) with the
-// best of them; SHARE, ROWS and ROUNDS are then not read.
+// compared, and what `auto` chooses (common/learning/mechanism_choice.h) with
+// the best of them; SHARE, ROWS and ROUNDS are then not read.
 //
 // A line of output for each: medians over SEEDS of 1/(2N) |V - WH|^2 with the
 // best H >= 0, delta 1e-5, exact conversion, replace one, columns of length 1.
@@ -38,18 +38,18 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "common/base/npy.h"
-#include "common/nmf/aim.h"
-#include "common/nmf/column_fit.h"
+#include "common/files/npy.h"
+#include "common/learning/mechanism_choice.h"
+#include "common/moments/aim.h"
+#include "common/moments/column_fit.h"
+#include "common/moments/empirical_bayes.h"
+#include "common/moments/feature_order.h"
+#include "common/moments/moments.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/defaults.h"
 #include "common/nmf/dictionary.h"
 #include "common/nmf/draws.h"
-#include "common/nmf/empirical_bayes.h"
-#include "common/nmf/feature_order.h"
 #include "common/nmf/linear_algebra.h"
-#include "common/nmf/mechanism_choice.h"
-#include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
 #include "common/privacy/accounting.h"
 

@@ -59,7 +59,7 @@ if(DPNMF_SANITIZE)
   set(alone ON)
 endif()
 option(DPNMF_COMPILE_ALONE "Compile each file alone" ${alone})
-# Eigen stays single-threaded: threads go over blocks of users (common/base/parallel.h).
+# Eigen stays single-threaded: threads go over blocks of users (common/threads/parallel.h).
 add_compile_definitions(EIGEN_DONT_PARALLELIZE EIGEN_MPL2_ONLY)
 find_program(DPNMF_CCACHE ccache)
 if(DPNMF_CCACHE)

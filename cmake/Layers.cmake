@@ -2,7 +2,8 @@
 # use (an include root made of links), and a dependency that points the wrong
 # way stops the configuration.
 #
-#   base <- privacy <- nmf <- wire <- tls <- {server, doctor} <- {curator, analyst, client}
+#   base <- privacy <- nmf <- wire <- learning <- {analyst, lab}
+#   wire <- tls <- {server, doctor} <- {curator, analyst};  {tls, doctor} <- client
 #   {server, cli} <- server_commands <- {curator, analyst}
 #   base <- {access, cli} <- {curator, analyst}
 #   {nmf, proto} <- federation <- {curator, analyst}
@@ -11,10 +12,11 @@
 #   access <- caller_access <- {recommend, curator};  {numeric, server} <- recommend <- curator
 #   nmf <- numeric <- {curator, lab}
 #
-# numeric: the curator's data, readers and arithmetic. lab: what has no privacy;
-# no layer may use it. recommend_proto: lists for people; the curator alone.
+# base: common/{base,crypto,threads,files,log}. numeric: the curator's data, readers and
+# arithmetic. lab: what has no privacy; no layer may use it, nor the client.
+# recommend_proto: lists for people; the curator alone.
 # operator_page: dpnmf-curator-web, which has the curator's control socket and nothing
-# else of it. recommend: lists for people; of curator/serve they may use who may call
+# else of it. recommend: lists for people; of curator/session they may use who may call
 # (caller_access) and nothing else.
 set(DPNMF_MAY_USE_base base)
 set(DPNMF_MAY_USE_access base access)
@@ -29,50 +31,52 @@ set(DPNMF_MAY_USE_nmf base privacy nmf)
 set(DPNMF_MAY_USE_proto)
 set(DPNMF_MAY_USE_recommend_proto)
 set(DPNMF_MAY_USE_wire base privacy nmf proto wire)
+set(DPNMF_MAY_USE_learning base privacy nmf proto wire learning)
 set(DPNMF_MAY_USE_federation base privacy nmf proto federation)
 set(DPNMF_MAY_USE_tls base proto wire tls)
 set(DPNMF_MAY_USE_server base proto wire tls server)
 set(DPNMF_MAY_USE_server_commands base cli proto wire tls server server_commands)
 set(DPNMF_MAY_USE_doctor base proto wire tls doctor)
 set(DPNMF_MAY_USE_numeric base privacy nmf numeric)
-set(DPNMF_MAY_USE_lab base privacy nmf proto wire cli plot numeric lab)
+set(DPNMF_MAY_USE_lab base privacy nmf proto wire learning cli plot numeric lab)
 set(DPNMF_MAY_USE_recommend base access caller_access privacy nmf proto recommend_proto wire tls server numeric recommend)
 set(DPNMF_MAY_USE_curator base access caller_access recommend cli control privacy nmf proto recommend_proto wire federation tls server server_commands doctor numeric curator)
 set(DPNMF_MAY_USE_client base cli plot web privacy nmf proto wire tls doctor client)
-set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire federation tls server server_commands doctor analyst)
+set(DPNMF_MAY_USE_analyst base access cli privacy nmf proto wire learning federation tls server server_commands doctor analyst)
 
-set(DPNMF_LINKS_base common/base)
-set(DPNMF_LINKS_access common/base common/access)
-set(DPNMF_LINKS_caller_access common/base common/access curator/serve/access.h)
-set(DPNMF_LINKS_cli common/base common/cli)
+set(DPNMF_BASE_FOLDERS base crypto threads files log)
+list(TRANSFORM DPNMF_BASE_FOLDERS PREPEND common/)
+set(DPNMF_LINKS_base ${DPNMF_BASE_FOLDERS})
+set(DPNMF_LINKS_access ${DPNMF_BASE_FOLDERS} common/access)
+set(DPNMF_LINKS_caller_access ${DPNMF_BASE_FOLDERS} common/access curator/session/access.h)
+set(DPNMF_LINKS_cli ${DPNMF_BASE_FOLDERS} common/cli)
 set(DPNMF_LINKS_plot common/plot)
-set(DPNMF_LINKS_web common/base common/web)
-set(DPNMF_LINKS_control common/base curator/serve/control.h)
-set(DPNMF_LINKS_operator_page common/base common/cli common/web curator/serve/control.h curator/web)
-set(DPNMF_LINKS_privacy common/base common/privacy)
-set(DPNMF_LINKS_nmf common/base common/privacy common/nmf common/ratings)
-set(DPNMF_LINKS_wire common/base common/privacy common/nmf common/ratings common/wire)
-set(DPNMF_LINKS_federation common/base common/privacy common/nmf common/federation)
-set(DPNMF_LINKS_tls common/base common/wire common/tls)
-set(DPNMF_LINKS_server common/base common/wire common/tls common/server)
-set(DPNMF_LINKS_server_commands common/base common/cli common/wire common/tls common/server common/server_commands)
-set(DPNMF_LINKS_doctor common/base common/wire common/tls common/doctor)
-set(DPNMF_LINKS_numeric common/base common/privacy common/nmf common/ratings curator/data curator/import curator/draft curator/factor)
-set(DPNMF_LINKS_lab common/base common/privacy common/nmf common/ratings common/cli common/plot common/wire
-  curator/data curator/import curator/draft curator/factor curator/lab)
+set(DPNMF_LINKS_web ${DPNMF_BASE_FOLDERS} common/web)
+set(DPNMF_LINKS_control ${DPNMF_BASE_FOLDERS} curator/control/control.h)
+set(DPNMF_LINKS_operator_page ${DPNMF_BASE_FOLDERS} common/cli common/web curator/control/control.h curator/web)
+set(DPNMF_LINKS_privacy ${DPNMF_BASE_FOLDERS} common/privacy)
+set(DPNMF_LINKS_nmf ${DPNMF_LINKS_privacy} common/nmf common/moments common/ratings)
+set(DPNMF_LINKS_wire ${DPNMF_LINKS_nmf} common/wire)
+set(DPNMF_LINKS_learning ${DPNMF_LINKS_wire} common/learning)
+set(DPNMF_LINKS_federation ${DPNMF_LINKS_privacy} common/nmf common/federation)
+set(DPNMF_LINKS_tls ${DPNMF_BASE_FOLDERS} common/wire common/tls)
+set(DPNMF_LINKS_server ${DPNMF_LINKS_tls} common/server)
+set(DPNMF_LINKS_server_commands ${DPNMF_LINKS_server} common/cli common/server_commands)
+set(DPNMF_LINKS_doctor ${DPNMF_LINKS_tls} common/doctor)
+set(DPNMF_LINKS_numeric ${DPNMF_LINKS_nmf} curator/data curator/import curator/draft curator/factor)
+set(DPNMF_LINKS_lab ${DPNMF_LINKS_learning} common/cli common/plot curator/data curator/import curator/draft curator/factor lab)
 # What both servers may include of common/: not its pages and plots.
-set(DPNMF_LINKS_servers common/base common/access common/cli common/privacy common/nmf common/ratings common/wire common/federation
+set(DPNMF_LINKS_servers ${DPNMF_LINKS_wire} common/access common/cli common/federation
   common/tls common/server common/server_commands common/doctor)
 set(DPNMF_LINKS_curator ${DPNMF_LINKS_servers} curator/data curator/import curator/draft curator/factor curator/mechanism curator/ranks curator/noise
-  curator/ledger curator/gate curator/federation curator/serve curator/recommend curator/maintenance curator/publish curator/commands)
-set(DPNMF_LINKS_recommend common/base common/access common/privacy common/nmf common/ratings common/wire common/tls common/server
-  curator/data curator/serve/access.h curator/recommend)
-set(DPNMF_LINKS_client common/base common/cli common/plot common/web common/privacy common/nmf common/ratings common/wire common/tls common/doctor
-  analyst/client)
-set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} analyst)
-set(DPNMF_LINKS_test common curator analyst tests)
+  curator/ledger curator/gate curator/federation curator/session curator/serve curator/control curator/recommend curator/maintenance curator/publish curator/commands)
+set(DPNMF_LINKS_recommend ${DPNMF_LINKS_nmf} common/access common/wire common/tls common/server
+  curator/data curator/session/access.h curator/recommend)
+set(DPNMF_LINKS_client ${DPNMF_LINKS_wire} common/cli common/plot common/web common/tls common/doctor client)
+set(DPNMF_LINKS_analyst ${DPNMF_LINKS_servers} common/learning analyst)
+set(DPNMF_LINKS_test common curator lab client analyst tests)
 
-foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire federation tls server server_commands doctor numeric lab recommend curator client analyst test)
+foreach(layer base access caller_access cli plot web control operator_page privacy nmf wire learning federation tls server server_commands doctor numeric lab recommend curator client analyst test)
   set(root ${CMAKE_BINARY_DIR}/include/${layer})
   file(REMOVE_RECURSE ${root})  # links of an older tree; never what they lead to
   foreach(folder ${DPNMF_LINKS_${layer}})

@@ -17,18 +17,17 @@ function(dpnmf_write_names file macro)
 endfunction()
 
 # A mechanism NAME is the files NAME.cc of three folders: common/privacy/mechanism
-# (the plan), curator/mechanism (the sums) and analyst/mechanism (the learning).
+# (the plan), curator/mechanism (the sums) and common/learning/mechanism (the learning).
 # The files of the first folder are the list of mechanisms. Each layer compiles
 # and tables the same names, so a missing side is an error of the build.
 file(GLOB DPNMF_MECHANISMS CONFIGURE_DEPENDS
   RELATIVE ${CMAKE_SOURCE_DIR}/common/privacy/mechanism
   ${CMAKE_SOURCE_DIR}/common/privacy/mechanism/*.cc)
 list(TRANSFORM DPNMF_MECHANISMS REPLACE "\\.cc$" "")
-list(REMOVE_ITEM DPNMF_MECHANISMS mechanism)  # the table itself
 
-# dpnmf_mechanism_sources(VARIABLE FOLDER): the table of a layer and its NAME.cc.
+# dpnmf_mechanism_sources(VARIABLE FOLDER): the NAME.cc of a layer.
 function(dpnmf_mechanism_sources variable folder)
-  set(sources ${folder}mechanism.cc)
+  set(sources)
   foreach(name ${DPNMF_MECHANISMS})
     list(APPEND sources ${folder}${name}.cc)
   endforeach()

@@ -6,7 +6,7 @@ ARG DPNMF_COMPILER_CACHE=
 COPY deploy/install_pinned.sh deploy/build.lock deploy/
 RUN deploy/install_pinned.sh deploy/build.lock ${DPNMF_COMPILER_CACHE:+ccache}
 COPY . .
-RUN test ! -e curator && env $DPNMF_COMPILER_CACHE deploy/build.sh build -DDPNMF_BUILD_TESTS=OFF \
+RUN test ! -e curator && test ! -e lab && env $DPNMF_COMPILER_CACHE deploy/build.sh build -DDPNMF_BUILD_TESTS=OFF \
  && strip build/bin/*
 
 FROM debian:bookworm-slim

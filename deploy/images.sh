@@ -27,8 +27,8 @@ context() {
   shift
   git -C "$top" archive --format=tar -o "$work/$name" HEAD "${common[@]}" "$@"
 }
-context analyst analyst
-context curator analyst curator
+context analyst analyst client
+context curator analyst client curator lab
 arguments=(--build-arg "DPNMF_UNPINNED=${DPNMF_UNPINNED:-}" "$@")
 if [ -n "$cache" ]; then
   # The build stage alone holds the cache; the curator's is made on that stage. ccache

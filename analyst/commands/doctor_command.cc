@@ -5,7 +5,7 @@
 
 #include "analyst/commands/commands.h"
 #include "analyst/commands/serve_flags.h"
-#include "analyst/server_doctor.h"
+#include "analyst/serve/server_doctor.h"
 #include "common/doctor/doctor_checks.h"
 #include "common/server/server_log.h"
 #include "common/wire/json.h"

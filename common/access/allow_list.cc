@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
-#include "common/base/read_file.h"
 #include "common/base/view.h"
+#include "common/files/read_file.h"
+#include "common/log/log.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf {

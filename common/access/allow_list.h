@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
 
 namespace dpnmf {
 

@@ -1,6 +1,6 @@
 // Failpoints: places at which a test makes a program stop, fail or lose what it
 // has not synced. They stand at every write, sync, rename and removal of files:
-// common/base/durable_file.cc and audit_log.cc make all of them but those of
+// common/files/durable_file.cc and audit_log.cc make all of them but those of
 // SQLite (wall.includes holds it). They stand at every send and receive of
 // CuratorService and AnalystService; RecommendService, the control socket and
 // the socket of the ranks have none.

@@ -16,11 +16,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
-#include "common/base/interruption.h"
 #include "common/cli/config_file.h"
 #include "common/cli/flag_value.h"
 #include "common/cli/manual.h"
 #include "common/cli/usage.h"
+#include "common/threads/interruption.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/base/audit_log.h"
+#include "common/log/audit_log.h"
 #include "common/tls/peer_check.h"
 
 namespace dpnmf {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/view.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/files/read_file.h"
+#include "common/privacy/mechanism.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf {

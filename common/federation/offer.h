@@ -21,8 +21,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/ed25519.h"
-#include "common/base/sha256.h"
+#include "common/crypto/ed25519.h"
+#include "common/crypto/sha256.h"
 #include "common/federation/federation.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/run_plan.h"

@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "Eigen/Core"
-#include "common/base/parallel.h"
-#include "common/base/stop.h"
+#include "common/threads/parallel.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

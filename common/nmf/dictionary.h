@@ -9,7 +9,7 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

@@ -6,7 +6,7 @@
 #define DPNMF_COMMON_NMF_LINEAR_ALGEBRA_H_
 
 #include "Eigen/Core"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

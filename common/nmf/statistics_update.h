@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

@@ -12,7 +12,7 @@
 #include "common/privacy/class_bounds.h"
 #include "common/privacy/column_bound.h"
 #include "common/privacy/integer_root.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
 
 namespace dpnmf {

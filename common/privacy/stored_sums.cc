@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 
@@ -25,7 +25,7 @@ struct Spikes {
   Eigen::MatrixXd vectors;  // M x k
 };
 // Eigenvalues above AboveEdge(M) times the noise's edge 2 stddev sqrt(M), at
-// most `most` of them (common/nmf/moment_estimates.h has the theorems).
+// most `most` of them (common/moments/moment_estimates.h has the theorems).
 Spikes SpikesOf(const Eigen::MatrixXd& matrix, double stddev, Eigen::Index most,
                 const Stop& stop = {});
 

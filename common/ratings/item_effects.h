@@ -3,7 +3,7 @@
 #define DPNMF_COMMON_RATINGS_ITEM_EFFECTS_H_
 
 #include "Eigen/Core"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "common/base/stop.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

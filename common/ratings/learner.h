@@ -11,11 +11,11 @@
 
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
-#include "common/base/stop.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
 #include "common/ratings/item_model.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "common/base/csv.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
-#include "common/ratings/npz.h"
+#include "common/files/csv.h"
+#include "common/files/npz.h"
+#include "common/files/read_file.h"
 
 namespace dpnmf {
 namespace {

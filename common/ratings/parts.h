@@ -3,8 +3,8 @@
 #ifndef DPNMF_COMMON_RATINGS_PARTS_H_
 #define DPNMF_COMMON_RATINGS_PARTS_H_
 
-#include "common/base/stop.h"
 #include "common/ratings/item_model.h"
+#include "common/threads/stop.h"
 
 namespace dpnmf {
 

@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "common/base/flush_subnormals.h"
 #include "common/nmf/linear_algebra.h"
 #include "common/ratings/solve.h"
+#include "common/threads/flush_subnormals.h"
 
 namespace dpnmf {
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "common/wire/trace_metadata.h"
 
 namespace dpnmf {

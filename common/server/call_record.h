@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/base/audit_log.h"
 #include "common/base/trace.h"
+#include "common/log/audit_log.h"
 #include "common/server/observers.h"
 #include "grpcpp/server_context.h"
 

@@ -2,7 +2,7 @@
 #ifndef DPNMF_COMMON_SERVER_OBSERVERS_H_
 #define DPNMF_COMMON_SERVER_OBSERVERS_H_
 
-#include "common/base/audit_log.h"
+#include "common/log/audit_log.h"
 #include "common/server/metrics.h"
 
 namespace dpnmf {

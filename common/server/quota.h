@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
 
 namespace dpnmf {
 

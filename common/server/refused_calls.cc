@@ -1,6 +1,6 @@
 #include "common/server/refused_calls.h"
 
-#include "common/base/log.h"
+#include "common/log/log.h"
 
 namespace dpnmf {
 namespace {

@@ -21,10 +21,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "common/base/audit_log.h"
-#include "common/base/mutex.h"
+#include "common/log/audit_log.h"
 #include "common/server/call_record.h"
 #include "common/server/observers.h"
+#include "common/threads/mutex.h"
 
 namespace dpnmf {
 

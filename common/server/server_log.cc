@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "common/base/log.h"
 #include "common/base/trace.h"
+#include "common/log/log.h"
 #include "common/tls/tls.h"
 #include "grpc/support/log.h"
 #include "nlohmann/json.hpp"

@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
 
 namespace dpnmf {
 

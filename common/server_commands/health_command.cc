@@ -5,8 +5,8 @@
 
 #include "common/base/error.h"
 #include "common/server/health.h"
+#include "common/tls/flag_addresses.h"
 #include "common/tls/tls.h"
-#include "common/wire/flag_addresses.h"
 
 namespace dpnmf {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/read_file.h"
 
 namespace dpnmf {
 namespace {

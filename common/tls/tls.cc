@@ -19,10 +19,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
+#include "common/tls/address.h"
 #include "common/tls/certificate.h"
 #include "common/tls/peer_check.h"
-#include "common/wire/address.h"
 
 namespace dpnmf {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/web/assets.h"
 
 namespace dpnmf {

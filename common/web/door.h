@@ -22,7 +22,7 @@
 #include <optional>
 #include <string>
 
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/web/http_server.h"
 
 namespace dpnmf {

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/mutex.h"
+#include "common/threads/mutex.h"
 #include "common/web/reply.h"
 
 namespace dpnmf {

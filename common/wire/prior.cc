@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 
 namespace dpnmf {
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/files/read_file.h"
 #include "common/wire/json.h"
 #include "google/protobuf/util/json_util.h"
 

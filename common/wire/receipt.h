@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/ed25519.h"
+#include "common/crypto/ed25519.h"
 #include "dpnmf/v1/receipt.pb.h"
 
 namespace dpnmf {

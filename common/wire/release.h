@@ -15,7 +15,7 @@
 #include "Eigen/Core"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/wire/matrix_stream.h"
 #include "dpnmf/v1/analyst.pb.h"

@@ -10,7 +10,7 @@
 
 #include "common/cli/program.h"
 #include "common/server_commands/health_command.h"
-#include "curator/commands/serve_flags.h"
+#include "curator/commands/flags/serve_flags.h"
 
 namespace dpnmf::curator {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/read_file.h"
 #include "common/wire/receipt.h"
 #include "curator/serve/receipt_signer.h"
 

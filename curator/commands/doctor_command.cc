@@ -5,7 +5,7 @@
 #include "common/doctor/doctor_checks.h"
 #include "common/wire/json.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/serve_flags.h"
+#include "curator/commands/flags/serve_flags.h"
 #include "curator/maintenance/doctor.h"
 
 namespace dpnmf::curator {

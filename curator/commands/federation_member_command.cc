@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/federation/federation.h"
-#include "common/wire/address.h"
+#include "common/tls/address.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/data_path_flags.h"
+#include "curator/commands/flags/data_path_flags.h"
 #include "curator/data/dataset.h"
 #include "curator/serve/receipt_signer.h"
 

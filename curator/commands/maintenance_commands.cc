@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
-#include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/log/audit_log.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/data_path_flags.h"
+#include "curator/commands/flags/data_path_flags.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/import/item_table.h"
+#include "curator/import/readers/item_table.h"
 
 namespace dpnmf::curator {
 

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/log/audit_log.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/data_path_flags.h"
+#include "curator/commands/flags/data_path_flags.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/publish/publish.h"
 

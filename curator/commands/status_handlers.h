@@ -2,10 +2,10 @@
 #ifndef DPNMF_CURATOR_COMMANDS_STATUS_HANDLERS_H_
 #define DPNMF_CURATOR_COMMANDS_STATUS_HANDLERS_H_
 
-#include "curator/commands/serve_flags.h"
+#include "curator/commands/flags/serve_flags.h"
+#include "curator/control/control.h"
 #include "curator/ledger/ledger.h"
-#include "curator/serve/catalog.h"
-#include "curator/serve/control.h"
+#include "curator/session/catalog.h"
 
 namespace dpnmf::curator {
 

@@ -10,10 +10,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/utf8.h"
+#include "common/files/read_file.h"
 #include "curator/commands/commands.h"
-#include "curator/commands/person_flags.h"
+#include "curator/commands/flags/person_flags.h"
 #include "curator/recommend/token.h"
 
 namespace dpnmf::curator {

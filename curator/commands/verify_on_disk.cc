@@ -5,7 +5,7 @@
 
 #include "common/base/error.h"
 #include "curator/data/file_digests.h"
-#include "curator/import/fingerprint.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 

@@ -27,8 +27,9 @@
 // and of ratings, where a missing entry is not 0:
 //   ratings.npy indices.npy indptr.npy
 //                  int32 units of kRatingUnit, int32 and int64, by person
-//   items.csv      ids, names and public features (curator/import/item_table.h)
-//   users.txt      ids of people (curator/data/rated_users.h): private
+//   items.csv      ids, names and public features
+//   (curator/import/readers/item_table.h) users.txt      ids of people
+//   (curator/data/rated_users.h): private
 //
 // The arrays hold V as it is used: normalised column by column at import.
 // Ratings are held as they are.
@@ -43,7 +44,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/privacy/people_partitions.h"
 #include "common/privacy/run_plan.h"
 #include "common/privacy/stored_sums.h"
@@ -81,7 +82,8 @@ struct DatasetDescription {
   std::optional<ClassFacts> classes = std::nullopt;
   std::optional<EntryRange> range = std::nullopt;
   // weights.txt has public weights of the features, which every column was
-  // multiplied by before it was normalised (curator/import/feature_weights.h).
+  // multiplied by before it was normalised
+  // (curator/import/readers/feature_weights.h).
   bool weighted_features = false;
   // The data set is sums over people and no columns (Dataset::stored_sums).
   std::optional<StoredSums> sums = std::nullopt;
@@ -90,7 +92,8 @@ struct DatasetDescription {
   PeoplePartitions partitions = {};
   std::string partition = {};
   // Digest of the people of a data set in a partition, as the ledger has it
-  // beside the partition (DigestOfPeople, curator/import/people.h). Private.
+  // beside the partition (DigestOfPeople, curator/import/people/people.h).
+  // Private.
   Digest people = {};
 };
 

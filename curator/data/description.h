@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/data/dataset.h"
 
 namespace dpnmf::curator {
@@ -35,7 +35,7 @@ absl::Status CheckDeclaration(const DatasetDescription& description);
 
 struct StoredDescription {
   DatasetDescription description;
-  Digest fingerprint{};  // keyed; curator/import/fingerprint.h
+  Digest fingerprint{};  // keyed; curator/import/people/fingerprint.h
 };
 
 std::string ToJson(const StoredDescription& stored);

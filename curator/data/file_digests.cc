@@ -13,12 +13,12 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/view.h"
 #include "common/base/whole_number.h"
+#include "common/files/disk_error.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/shards.h"
 #include "nlohmann/json.hpp"
 

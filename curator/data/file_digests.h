@@ -11,9 +11,9 @@
 // data set: nothing reads them.
 //
 // A keyed digest of a file is the HMAC-SHA-256 of its SHA-256. The key
-// (KeyOfFiles, curator/import/fingerprint.h) is derived from the operator's
-// key, so that nobody else can test guesses about the people. The digests do
-// not show that somebody changes a file after it was checked.
+// (KeyOfFiles, curator/import/people/fingerprint.h) is derived from the
+// operator's key, so that nobody else can test guesses about the people. The
+// digests do not show that somebody changes a file after it was checked.
 #ifndef DPNMF_CURATOR_DATA_FILE_DIGESTS_H_
 #define DPNMF_CURATOR_DATA_FILE_DIGESTS_H_
 
@@ -30,7 +30,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 
 namespace dpnmf::curator {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/base/disk_error.h"
+#include "common/files/disk_error.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/view.h"
+#include "common/files/read_file.h"
 
 namespace dpnmf::curator {
 

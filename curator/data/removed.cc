@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/disk_error.h"
+#include "common/files/read_file.h"
 
 namespace dpnmf::curator {
 

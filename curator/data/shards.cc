@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/whole_number.h"
+#include "common/files/read_file.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

@@ -7,7 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/whole_number.h"
 #include "common/privacy/class_bounds.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/privacy/run_plan.h"
 #include "nlohmann/json.hpp"
 

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
-#include "common/base/sha256.h"
 #include "common/base/whole_number.h"
+#include "common/crypto/sha256.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {
@@ -36,7 +36,7 @@ struct Draft {
   DraftKind kind = DraftKind::kDistorted;
   std::string method;                 // "svd", "aux-nmf", ...
   nlohmann::ordered_json parameters;  // an object: the method's own
-  // AttackReport of this table (curator/lab/attack/attack.h); null if the table
+  // AttackReport of this table (lab/attack/attack.h); null if the table
   // was not attacked. For a synthetic table: an uncharged statistic.
   nlohmann::ordered_json attacks;
   // Upper end of the 95 % interval of the largest share of linked people, over

@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "common/base/error.h"
-#include "common/base/flush_subnormals.h"
-#include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
+#include "common/threads/flush_subnormals.h"
+#include "common/threads/parallel.h"
 #include "curator/factor/block_data.h"
-#include "curator/factor/exact_products.h"
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/exact_products.h"
+#include "curator/factor/kernels/quantise.h"
 #include "curator/factor/ratings_person.h"
 #include "curator/factor/row_places.h"
 #include "curator/factor/user_blocks.h"

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "common/base/error.h"
-#include "common/base/flush_subnormals.h"
-#include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
-#include "curator/factor/quantise.h"
+#include "common/threads/flush_subnormals.h"
+#include "common/threads/parallel.h"
+#include "curator/factor/kernels/quantise.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -14,8 +14,8 @@
 #include <optional>
 
 #include "Eigen/Core"
-#include "curator/factor/kernels.h"
-#include "curator/factor/sparse_kernels.h"
+#include "curator/factor/kernels/kernels.h"
+#include "curator/factor/kernels/sparse_kernels.h"
 
 namespace dpnmf::curator {
 

@@ -9,7 +9,7 @@
 
 #include "common/privacy/ratings_bounds.h"
 #include "curator/data/dataset.h"
-#include "curator/factor/aligned_vector.h"
+#include "curator/factor/kernels/aligned_vector.h"
 #include "curator/factor/ratings_sums.h"
 
 namespace dpnmf::curator {

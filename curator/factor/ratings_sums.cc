@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "common/base/error.h"
-#include "common/base/flush_subnormals.h"
-#include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
-#include "curator/factor/quantise.h"
+#include "common/threads/flush_subnormals.h"
+#include "common/threads/parallel.h"
+#include "curator/factor/kernels/quantise.h"
 #include "curator/factor/ratings_person.h"
 #include "curator/factor/row_places.h"
 #include "curator/factor/user_blocks.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "curator/factor/sparse_kernels.h"
+#include "curator/factor/kernels/sparse_kernels.h"
 
 namespace dpnmf::curator {
 namespace {

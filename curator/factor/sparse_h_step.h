@@ -16,7 +16,7 @@
 #include "curator/data/dataset.h"
 #include "curator/factor/block_data.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/kernels.h"
+#include "curator/factor/kernels/kernels.h"
 
 namespace dpnmf::curator {
 

@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/base/flush_subnormals.h"
-#include "common/base/parallel.h"
 #include "common/privacy/run_plan.h"
+#include "common/threads/flush_subnormals.h"
+#include "common/threads/parallel.h"
 #include "curator/factor/block_data.h"
-#include "curator/factor/exact_products.h"
 #include "curator/factor/h_step.h"
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/exact_products.h"
+#include "curator/factor/kernels/quantise.h"
+#include "curator/factor/kernels/sparse_kernels.h"
 #include "curator/factor/sparse_h_step.h"
-#include "curator/factor/sparse_kernels.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -23,7 +23,7 @@
 #include "Eigen/Core"
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
-#include "curator/factor/aligned_vector.h"
+#include "curator/factor/kernels/aligned_vector.h"
 
 namespace dpnmf::curator {
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/federation/offer.h"
 #include "common/nmf/noised_matrix.h"
 

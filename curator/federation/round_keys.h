@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "common/base/mutex.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/threads/mutex.h"
 #include "curator/federation/masks.h"
 
 namespace dpnmf::curator {

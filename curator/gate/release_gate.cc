@@ -4,7 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/noise/noise.h"
 
 namespace dpnmf::curator {

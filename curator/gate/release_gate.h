@@ -21,13 +21,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/noise_shares.h"
 #include "common/privacy/run_plan.h"
+#include "common/threads/mutex.h"
 #include "curator/gate/release_store.h"
-#include "curator/gate/round_sums.h"
 #include "curator/ledger/ledger.h"
+#include "curator/mechanism/round_sums.h"
 
 namespace dpnmf::curator {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/durable_file.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/files/durable_file.h"
 #include "common/nmf/noised_matrix.h"
 #include "common/privacy/mu_squared.h"
 

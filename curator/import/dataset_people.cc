@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
 #include "common/base/view.h"
+#include "common/files/disk_error.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/description.h"
 #include "curator/import/import_source.h"
 #include "curator/import/import_steps.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/import/import.h"
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 
 namespace dpnmf::curator {
 

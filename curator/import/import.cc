@@ -9,20 +9,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/data/shards.h"
-#include "curator/import/assemble.h"
 #include "curator/import/dataset_people.h"
-#include "curator/import/fingerprint.h"
-#include "curator/import/formats.h"
 #include "curator/import/import_source.h"
 #include "curator/import/import_steps.h"
-#include "curator/import/input_file.h"
 #include "curator/import/partitions.h"
+#include "curator/import/people/fingerprint.h"
+#include "curator/import/readers/assemble.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/input_file.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -11,13 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/durable_file.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/files/durable_file.h"
 #include "curator/data/dataset.h"
 #include "curator/data/file_digests.h"
 #include "curator/data/shards.h"
-#include "curator/import/load.h"
-#include "curator/import/ratings.h"
+#include "curator/import/readers/load.h"
+#include "curator/import/readers/ratings.h"
 
 namespace dpnmf::curator {
 

@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/data/dataset.h"
 #include "curator/data/file_digests.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
-#include "curator/import/people.h"
+#include "curator/import/people/fingerprint.h"
+#include "curator/import/people/people.h"
 
 namespace dpnmf::curator {
 

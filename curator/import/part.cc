@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/disk_error.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/shards.h"
 #include "curator/import/dataset_people.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/import_steps.h"
-#include "curator/import/people.h"
+#include "curator/import/people/fingerprint.h"
+#include "curator/import/people/people.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

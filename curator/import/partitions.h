@@ -17,7 +17,7 @@
 #include "curator/data/dataset.h"
 #include "curator/data/removed.h"
 #include "curator/import/import.h"
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 
 namespace dpnmf::curator {
 

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/npy.h"
-#include "common/base/read_file.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/files/durable_file.h"
+#include "common/files/npy.h"
+#include "common/files/read_file.h"
+#include "common/privacy/mechanism.h"
 #include "common/privacy/stored_sums.h"
 #include "curator/data/description.h"
 

@@ -29,12 +29,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/import/import.h"
 #include "curator/import/import_source.h"
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 
 namespace dpnmf::curator {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/base/hex_id.h"
-#include "common/base/read_file.h"
+#include "common/files/read_file.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

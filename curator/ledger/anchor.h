@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "common/base/durable_file.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/files/durable_file.h"
 
 namespace dpnmf::curator {
 

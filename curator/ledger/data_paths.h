@@ -26,7 +26,7 @@ inline std::string LedgerLock(const std::string& data_dir) {
 inline std::string ReleaseDirectory(const std::string& data_dir) {
   return data_dir + "/releases";
 }
-// Who asked what, in lines of JSON (common/base/audit_log.h).
+// Who asked what, in lines of JSON (common/log/audit_log.h).
 inline std::string AuditFile(const std::string& data_dir) {
   return data_dir + "/audit.jsonl";
 }

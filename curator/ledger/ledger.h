@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/budget.h"
 #include "common/privacy/mu_squared.h"
@@ -88,8 +88,8 @@ struct LedgerRow {
   // kOpen: hash of the parameters. kCharge: hash of the whole request, W
   // included. kVoid, kOverlap: keyed hash of the label of the table that is
   // published (an unkeyed one would let its figures be guessed). kPartition:
-  // the digest of the data set's people (curator/import/people.h). kDataset:
-  // that of its digests.json (curator/data/file_digests.h).
+  // the digest of the data set's people (curator/import/people/people.h).
+  // kDataset: that of its digests.json (curator/data/file_digests.h).
   Digest request_hash{};
   // kPopulation: the cap. kOpen: the reservation. kCharge: the cost.
   // kClose: what was returned.
@@ -110,7 +110,8 @@ struct LedgerRow {
 std::string_view NameOf(RowKind kind);
 
 // Partition of a data set, and a digest of the keyed fingerprints of its people
-// (DigestOfPeople, curator/import/people.h). In no partition: empty, zeros.
+// (DigestOfPeople, curator/import/people/people.h). In no partition: empty,
+// zeros.
 struct AssignedPartition {
   std::string partition;
   Digest people{};

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/base/durable_file.h"
+#include "common/files/durable_file.h"
 #include "curator/ledger/anchor.h"
 #include "curator/ledger/ledger.h"
 #include "curator/ledger/ledger_book.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
 #include "common/base/view.h"
+#include "common/files/durable_file.h"
 #include "curator/ledger/ledger_row.h"
 
 namespace dpnmf::curator {

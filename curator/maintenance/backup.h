@@ -18,7 +18,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 
 namespace dpnmf::curator {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/base/audit_log.h"
+#include "common/log/audit_log.h"
 #include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {

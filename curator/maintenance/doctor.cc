@@ -19,14 +19,14 @@
 #include "curator/data/rated_users.h"
 #include "curator/data/removed.h"
 #include "curator/import/dataset_people.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/partitions.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/remove_dataset.h"
-#include "curator/serve/catalog.h"
-#include "curator/serve/promise.h"
+#include "curator/session/catalog.h"
+#include "curator/session/promise.h"
 
 namespace dpnmf::curator {
 namespace {

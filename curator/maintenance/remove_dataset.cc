@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/disk_error.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/disk_error.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/description.h"
 #include "curator/data/removed.h"
 #include "curator/data/shards.h"

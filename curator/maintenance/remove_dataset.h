@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/audit_log.h"
+#include "common/log/audit_log.h"
 #include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {

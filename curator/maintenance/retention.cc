@@ -5,8 +5,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
+#include "common/files/durable_file.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -13,7 +13,7 @@
 #include "common/base/view.h"
 #include "common/privacy/budget.h"
 #include "curator/data/description.h"
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

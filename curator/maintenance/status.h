@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "curator/ledger/ledger.h"
-#include "curator/serve/catalog.h"
+#include "curator/session/catalog.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace dpnmf::curator {

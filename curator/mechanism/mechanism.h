@@ -1,6 +1,6 @@
 // Mechanisms at the curator: what is summed over people, and what is published
 // of the noised sums. The descriptor that both parties share, and where the
-// list is: common/privacy/mechanism/mechanism.h.
+// list is: common/privacy/mechanism.h.
 #ifndef DPNMF_CURATOR_MECHANISM_MECHANISM_H_
 #define DPNMF_CURATOR_MECHANISM_MECHANISM_H_
 
@@ -17,7 +17,7 @@
 #include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/statistics.h"
-#include "curator/gate/round_sums.h"
+#include "curator/mechanism/round_sums.h"
 
 namespace dpnmf::curator {
 

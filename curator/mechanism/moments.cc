@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 #include "curator/mechanism/mechanism.h"
 
 namespace dpnmf::curator {

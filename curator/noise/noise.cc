@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "common/base/parallel.h"
+#include "common/threads/parallel.h"
 #include "curator/noise/noise_fatal.h"
 #include "curator/noise/noise_keystream.h"
 #include "curator/noise/noise_sampler.h"

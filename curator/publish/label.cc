@@ -1,7 +1,7 @@
 #include "curator/publish/label.h"
 
 #include "common/base/error.h"
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/draft/draft.h"
-#include "curator/import/fingerprint.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ledger/ledger.h"
 
 namespace dpnmf::curator {

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/nmf/round_input.h"
 #include "common/privacy/run_plan.h"
 

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/privacy/run_plan.h"
-#include "curator/gate/round_sums.h"
+#include "curator/mechanism/round_sums.h"
 #include "curator/ranks/frames.h"
 
 namespace dpnmf::curator {

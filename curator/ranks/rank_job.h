@@ -22,11 +22,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
 #include "common/privacy/run_plan.h"
+#include "common/threads/mutex.h"
 #include "curator/data/dataset.h"
-#include "curator/gate/round_sums.h"
 #include "curator/mechanism/mechanism.h"
+#include "curator/mechanism/round_sums.h"
 
 namespace dpnmf::curator {
 
@@ -42,7 +42,7 @@ struct RankJobOptions {
   bool loopback_only = false;
   std::string data_dir;
   // With which ranks verify their files (KeyOfFiles,
-  // curator/import/fingerprint.h).
+  // curator/import/people/fingerprint.h).
   Digest file_key{};
   int threads = 1;  // of each rank
   // Ranks may be on other machines: exact private sums then cross a network.

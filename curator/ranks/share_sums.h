@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "curator/data/dataset.h"
 #include "curator/factor/statistics.h"
-#include "curator/gate/round_sums.h"
+#include "curator/mechanism/round_sums.h"
 #include "curator/ranks/frames.h"
 
 namespace dpnmf::curator {

@@ -16,15 +16,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/feature_rows.h"
-#include "common/base/parallel.h"
-#include "common/base/read_file.h"
 #include "common/cli/program.h"
+#include "common/files/feature_rows.h"
+#include "common/files/read_file.h"
 #include "common/privacy/stored_sums.h"
+#include "common/threads/parallel.h"
 #include "curator/factor/moments.h"
-#include "curator/import/formats.h"
-#include "curator/import/input_file.h"
 #include "curator/import/people_sums.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/input_file.h"
 
 namespace dpnmf::curator {
 namespace {

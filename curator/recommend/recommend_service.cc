@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/base/mutex.h"
-#include "common/base/without_exceptions.h"
+#include "common/log/without_exceptions.h"
 #include "common/server/call_record.h"
 #include "common/server/refused_calls.h"
+#include "common/threads/mutex.h"
 #include "common/wire/status.h"
 #include "curator/recommend/reply.h"
 #include "dpnmf/recommend/v1/recommend.grpc.pb.h"

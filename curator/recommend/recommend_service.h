@@ -3,7 +3,7 @@
 // reached from here: no budget is touched.
 //
 // A caller needs a certificate of the CA, the role front_end for the data set
-// (curator/serve/access.h), and a token of the operator's system for exactly
+// (curator/session/access.h), and a token of the operator's system for exactly
 // one person (curator/recommend/token.h). An analyst's identity is refused
 // whatever token it has.
 #ifndef DPNMF_CURATOR_RECOMMEND_RECOMMEND_SERVICE_H_
@@ -22,7 +22,7 @@
 #include "curator/data/dataset.h"
 #include "curator/recommend/recommender.h"
 #include "curator/recommend/token.h"
-#include "curator/serve/access.h"
+#include "curator/session/access.h"
 
 namespace grpc {
 class Service;

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/flush_subnormals.h"
+#include "common/threads/flush_subnormals.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -7,13 +7,13 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
-#include "common/base/read_file.h"
 #include "common/base/system_seconds.h"
 #include "common/base/utf8.h"
 #include "common/base/view.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
+#include "common/log/log.h"
 #include "nlohmann/json.hpp"
 
 namespace dpnmf::curator {

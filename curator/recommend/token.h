@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/base/ed25519.h"
-#include "common/base/mutex.h"
+#include "common/crypto/ed25519.h"
+#include "common/threads/mutex.h"
 
 namespace dpnmf::curator {
 

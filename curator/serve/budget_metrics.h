@@ -6,7 +6,7 @@
 
 #include "common/server/metrics.h"
 #include "curator/ledger/ledger.h"
-#include "curator/serve/catalog.h"
+#include "curator/session/catalog.h"
 
 namespace dpnmf::curator {
 

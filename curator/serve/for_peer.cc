@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "curator/federation/membership.h"
 #include "curator/ledger/ledger.h"
-#include "curator/serve/catalog.h"
 #include "curator/serve/receipt_signer.h"
+#include "curator/session/catalog.h"
 
 namespace dpnmf::curator {
 

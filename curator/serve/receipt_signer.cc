@@ -1,9 +1,9 @@
 #include "curator/serve/receipt_signer.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/base/durable_file.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/durable_file.h"
+#include "common/files/read_file.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 

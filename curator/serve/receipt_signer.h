@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/base/ed25519.h"
-#include "common/base/sha256.h"
+#include "common/crypto/ed25519.h"
+#include "common/crypto/sha256.h"
 #include "curator/ledger/ledger.h"
 #include "dpnmf/v1/receipt.pb.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "curator/serve/budget_metrics.h"
 
 namespace dpnmf::curator {

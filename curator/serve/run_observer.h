@@ -16,7 +16,7 @@
 #include "common/server/observers.h"
 #include "curator/gate/release_gate.h"
 #include "curator/ledger/ledger.h"
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 
 namespace dpnmf::curator {
 

@@ -2,8 +2,8 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/base/log.h"
-#include "common/base/without_exceptions.h"
+#include "common/log/log.h"
+#include "common/log/without_exceptions.h"
 #include "common/server/call_record.h"
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"

@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "common/server/observers.h"
 #include "common/server/quota.h"
-#include "curator/serve/access.h"
 #include "curator/serve/receipt_signer.h"
-#include "curator/serve/session.h"
+#include "curator/session/access.h"
+#include "curator/session/session.h"
 
 namespace grpc {
 class ServerContextBase;

@@ -5,11 +5,11 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
-#include "common/base/mutex.h"
 #include "common/server/call_record.h"
 #include "common/server/quota.h"
 #include "common/server/stall_timeout.h"
-#include "curator/serve/pacing.h"
+#include "common/threads/mutex.h"
+#include "curator/session/pacing.h"
 #include "dpnmf/v1/curator.grpc.pb.h"
 
 namespace dpnmf::curator {

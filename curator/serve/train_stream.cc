@@ -1,8 +1,8 @@
 #include "curator/serve/train_stream.h"
 
 #include "common/base/error.h"
-#include "common/base/without_exceptions.h"
 #include "common/federation/offer_wire.h"
+#include "common/log/without_exceptions.h"
 #include "common/wire/convert.h"
 #include "common/wire/release.h"
 #include "curator/serve/wire.h"

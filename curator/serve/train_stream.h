@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/wire/matrix_stream.h"
 #include "curator/serve/run_observer.h"
 #include "curator/serve/service.h"

@@ -12,7 +12,7 @@
 #include "common/cli/program.h"
 #include "common/web/door.h"
 #include "common/web/http_server.h"
-#include "curator/serve/control.h"
+#include "curator/control/control.h"
 #include "curator/web/page.h"
 #include "nlohmann/json.hpp"
 

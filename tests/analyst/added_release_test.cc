@@ -1,15 +1,15 @@
 // A release that another analyst has paid for: who may add what.
-#include "analyst/added_release.h"
+#include "analyst/runs/added_release.h"
 
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "analyst/mechanism/mechanism.h"
-#include "analyst/paid_release.h"
-#include "analyst/sent_release.h"
+#include "analyst/runs/sent_release.h"
 #include "common/base/error.h"
+#include "common/learning/mechanism.h"
+#include "common/learning/paid_release.h"
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"
 #include "gtest/gtest.h"

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyst/curator_client.h"
-#include "analyst/run_manager.h"
-#include "analyst/service.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/runs/run_manager.h"
+#include "analyst/serve/service.h"
 #include "common/base/error.h"
 #include "common/wire/status.h"
 #include "common/wire/trace_metadata.h"

@@ -1,6 +1,6 @@
-#include "analyst/budget.h"
+#include "analyst/planning/budget.h"
 
-#include "analyst/run_manager.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "analyst/client_list.h"
+#include "analyst/serve/client_list.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // CuratorConnection over gRPC, against a scripted curator in this process.
-#include "analyst/curator_client.h"
+#include "analyst/curators/curator_client.h"
 
 #include <functional>
 #include <memory>

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "Eigen/Core"
-#include "analyst/curator_connection.h"
-#include "common/base/ed25519.h"
-#include "common/base/mutex.h"
-#include "common/base/sha256.h"
+#include "analyst/curators/curator_connection.h"
+#include "common/crypto/ed25519.h"
+#include "common/crypto/sha256.h"
 #include "common/privacy/run_plan.h"
+#include "common/threads/mutex.h"
 #include "dpnmf/v1/analyst.pb.h"
 
 namespace dpnmf::analyst {

@@ -1,15 +1,15 @@
 // One release of several: sums over people of what is paid for.
-#include "analyst/joint_release.h"
+#include "analyst/runs/joint_release.h"
 
 #include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "analyst/paid_release.h"
-#include "analyst/run_items.h"
-#include "analyst/sent_release.h"
+#include "analyst/runs/run_items.h"
+#include "analyst/runs/sent_release.h"
 #include "common/base/error.h"
+#include "common/learning/paid_release.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"

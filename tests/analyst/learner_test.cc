@@ -1,12 +1,12 @@
 // One run from start to end, whatever happens on the way.
-#include "analyst/learner.h"
+#include "analyst/runs/learner.h"
 
 #include <atomic>
 #include <string>
 #include <vector>
 
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"

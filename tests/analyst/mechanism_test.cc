@@ -1,4 +1,4 @@
-#include "analyst/mechanism/mechanism.h"
+#include "common/learning/mechanism.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "analyst/paid_release.h"
+#include "common/learning/paid_release.h"
 
 #include <limits>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 

@@ -1,4 +1,4 @@
-#include "analyst/planner.h"
+#include "analyst/planning/planner.h"
 
 #include <cmath>
 #include <limits>

@@ -1,12 +1,12 @@
 // Which key signs the curator's receipts, and what a receipt must say before
 // its release is used.
-#include "analyst/receipt_check.h"
+#include "analyst/curators/receipt_check.h"
 
 #include <string>
 
 #include "SQLiteCpp/SQLiteCpp.h"
-#include "analyst/learner.h"
-#include "analyst/planner.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/learner.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/receipt.h"

@@ -1,16 +1,16 @@
 // Models of a release that is paid for.
-#include "analyst/refit.h"
+#include "analyst/runs/refit.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analyst/budget.h"
-#include "analyst/run_items.h"
-#include "analyst/standard_errors.h"
+#include "analyst/planning/budget.h"
+#include "analyst/runs/run_items.h"
 #include "common/base/error.h"
+#include "common/learning/standard_errors.h"
+#include "common/moments/fit_law.h"
 #include "common/nmf/dictionary.h"
-#include "common/nmf/fit_law.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"
 #include "tests/analyst/paid_run.h"

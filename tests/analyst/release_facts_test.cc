@@ -1,4 +1,4 @@
-#include "analyst/release_facts.h"
+#include "common/learning/release_facts.h"
 
 #include <cstdint>
 #include <map>

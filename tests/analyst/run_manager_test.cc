@@ -1,4 +1,4 @@
-#include "analyst/run_manager.h"
+#include "analyst/runs/run_manager.h"
 
 #include <algorithm>
 #include <atomic>

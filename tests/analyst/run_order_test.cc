@@ -1,6 +1,6 @@
 // The order of a run's features: how it is kept, and that the curator never
 // hears of it.
-#include "analyst/run_order.h"
+#include "common/learning/run_order.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // Priors of runs: how they come, are kept, and stay away from the curator.
-#include "analyst/run_priors.h"
+#include "common/learning/run_priors.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "analyst/sent_priors.h"
+#include "analyst/runs/sent_priors.h"
 #include "common/base/error.h"
 #include "common/wire/prior.h"
 #include "gtest/gtest.h"

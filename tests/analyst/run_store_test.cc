@@ -1,12 +1,12 @@
-#include "analyst/run_store.h"
+#include "analyst/store/run_store.h"
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "SQLiteCpp/SQLiteCpp.h"
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
 #include "gtest/gtest.h"
 #include "tests/analyst/fake_curator.h"

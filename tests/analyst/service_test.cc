@@ -1,5 +1,5 @@
 // The service behind a real gRPC server, in this process.
-#include "analyst/service.h"
+#include "analyst/serve/service.h"
 
 #include <atomic>
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "analyst/run_items.h"
+#include "analyst/runs/run_items.h"
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/item_pages.h"

@@ -1,12 +1,12 @@
-#include "analyst/synthesis.h"
+#include "common/learning/synthesis.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
 
-#include "analyst/paid_release.h"
 #include "common/base/error.h"
+#include "common/learning/paid_release.h"
 #include "common/nmf/dictionary.h"
 #include "common/privacy/class_bounds.h"
 #include "common/wire/convert.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 #include "tests/attacks/budget_model.h"
 #include "tests/attacks/ledger_file.h"
 #include "tests/curator/ledger/release_fixtures.h"

@@ -19,7 +19,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/privacy/run_plan.h"
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/quantise.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attack_games.h"
 #include "tests/attacks/gate_path.h"

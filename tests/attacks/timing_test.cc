@@ -27,11 +27,11 @@
 #include <string>
 #include <vector>
 
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "curator/factor/statistics.h"
 #include "curator/noise/noise.h"
 #include "curator/recommend/recommender.h"
-#include "curator/serve/pacing.h"
+#include "curator/session/pacing.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/welch.h"
 #include "tests/common/ratings/sample_model.h"

@@ -17,7 +17,7 @@
 
 #include "common/nmf/dictionary.h"
 #include "common/nmf/round_input.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 #include "curator/data/dataset.h"
 #include "curator/mechanism/mechanism.h"
 #include "tests/curator/factor/factor_fixtures.h"

@@ -1,7 +1,7 @@
 // Trials of the curator's promise (curator_trial.h). DPNMF_FAULT_TRIALS=N makes
 // N of them; a failure prints the seed that repeats its trial alone.
 // Nothing here is chance but the choice of calls and faults.
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "gtest/gtest.h"
 #include "tests/faults/curator_trial.h"
 #include "tests/faults/trials.h"

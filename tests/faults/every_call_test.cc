@@ -8,7 +8,7 @@
 #include <set>
 
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "gtest/gtest.h"
 #include "tests/attacks/attacked_curator.h"
 #include "tests/faults/faulty_disk.h"

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "common/base/audit_log.h"
 #include "common/base/error.h"
+#include "common/log/audit_log.h"
 #include "curator/import/import.h"
 #include "curator/import/part.h"
 #include "curator/ledger/data_paths.h"

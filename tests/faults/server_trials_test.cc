@@ -11,7 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/base/failpoint.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 #include "common/wire/status.h"

@@ -5,9 +5,9 @@
 //    transition function; two runs of two rounds and a cap that holds one and a
 //    half of them.
 // 2. A run between analyst and curator: the decisions are the functions of
-//    analyst/run_states.h, which store, manager and learner go by; around them
-//    a learner, a client that cancels at any moment, a second stream, messages
-//    that are lost or late, and processes that end at any moment.
+//    analyst/store/run_states.h, which store, manager and learner go by; around
+//    them a learner, a client that cancels at any moment, a second stream,
+//    messages that are lost or late, and processes that end at any moment.
 #include <array>
 #include <deque>
 #include <functional>
@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analyst/run_states.h"
+#include "analyst/store/run_states.h"
 #include "common/base/error.h"
 #include "curator/ledger/ledger_book.h"
 #include "curator/ledger/ledger_row.h"

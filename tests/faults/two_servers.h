@@ -8,9 +8,9 @@
 #include <mutex>
 #include <string>
 
-#include "analyst/curator_client.h"
-#include "analyst/run_manager.h"
-#include "analyst/service.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/runs/run_manager.h"
+#include "analyst/serve/service.h"
 #include "curator/serve/service.h"
 #include "dpnmf/v1/analyst.grpc.pb.h"
 #include "grpcpp/grpcpp.h"

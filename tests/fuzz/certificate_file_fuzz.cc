@@ -9,8 +9,8 @@
 #include <memory>
 #include <span>
 
-#include "common/base/ed25519.h"
 #include "common/base/error.h"
+#include "common/crypto/ed25519.h"
 #include "common/tls/certificate.h"
 #include "common/tls/peer_check.h"
 #include "common/wire/receipt.h"

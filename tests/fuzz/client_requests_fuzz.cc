@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "analyst/planner.h"
-#include "analyst/run_priors.h"
-#include "analyst/sent_release.h"
-#include "analyst/service.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/sent_release.h"
+#include "analyst/serve/service.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/learning/run_priors.h"
+#include "common/log/log.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/prior.h"
 #include "common/wire/status.h"

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "analyst/budget.h"
-#include "analyst/curator_client.h"
-#include "analyst/mechanism/mechanism.h"
-#include "analyst/planner.h"
-#include "analyst/receipt_check.h"
-#include "analyst/run_store.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/curators/receipt_check.h"
+#include "analyst/planning/budget.h"
+#include "analyst/planning/planner.h"
+#include "analyst/store/run_store.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/learning/mechanism.h"
+#include "common/log/log.h"
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/matrix_stream.h"

@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "common/base/error.h"
-#include "common/base/npy.h"
-#include "curator/import/formats.h"
-#include "curator/import/load.h"
+#include "common/files/npy.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/load.h"
 #include "tests/curator/import/zip_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"

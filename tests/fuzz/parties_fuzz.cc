@@ -17,12 +17,12 @@
 #include <thread>
 
 #include "absl/strings/escaping.h"
-#include "analyst/federated_curator.h"
-#include "analyst/mechanism/mechanism.h"
+#include "analyst/curators/federated_curator.h"
 #include "common/base/error.h"
 #include "common/federation/federation.h"
 #include "common/federation/offer.h"
 #include "common/federation/offer_wire.h"
+#include "common/learning/mechanism.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"

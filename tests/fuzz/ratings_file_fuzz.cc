@@ -9,14 +9,14 @@
 #include <set>
 
 #include "common/base/error.h"
-#include "common/base/npy.h"
 #include "common/base/utf8.h"
+#include "common/files/npy.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
 #include "curator/data/rated_users.h"
-#include "curator/import/fingerprint.h"
-#include "curator/import/item_table.h"
-#include "curator/import/ratings.h"
+#include "curator/import/people/fingerprint.h"
+#include "curator/import/readers/item_table.h"
+#include "curator/import/readers/ratings.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/one_file.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/wire/receipt.h"
 #include "curator/ledger/data_paths.h"
 #include "curator/ledger/ledger.h"

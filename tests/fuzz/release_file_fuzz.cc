@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "analyst/added_release.h"
-#include "analyst/paid_release.h"
-#include "analyst/planner.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/added_release.h"
 #include "common/base/error.h"
+#include "common/learning/paid_release.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"

@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "SQLiteCpp/SQLiteCpp.h"
-#include "analyst/run_store.h"
+#include "analyst/store/run_store.h"
 #include "common/base/error.h"
-#include "common/base/npy.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
+#include "common/files/npy.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
 #include "curator/data/shards.h"

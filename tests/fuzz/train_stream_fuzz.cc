@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"
 #include "common/wire/status.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "analyst/mechanism/mechanism.h"
-#include "analyst/planner.h"
+#include "analyst/planning/planner.h"
 #include "common/base/error.h"
+#include "common/learning/mechanism.h"
 #include "common/privacy/accounting.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"

@@ -2,7 +2,8 @@
 """measure.py [--lint]: prints figures of the structure and the comments of the source tree.
 
 --lint prints each comment that begins with one of FIRST_WORDS, and fails if there are more of them
-than MOST_FIRST_WORDS. That number may only shrink.
+than MOST_FIRST_WORDS (that number may only shrink), if a folder holds more than MOST_FILES files, or if
+folders include each other.
 """
 import collections
 import re
@@ -106,22 +107,30 @@ def bad_comments(paths):
     ]
 
 
+def structure(paths):
+    """Sentences on folders that hold too much, and on folders in a circle."""
+    return [
+        f"files in {folder}: {count}, of at most {MOST_FILES}"
+        for folder, count in collections.Counter(map(folder_of, paths)).most_common()
+        if count > MOST_FILES
+    ] + ["folders that include each other: " + " ".join(group) for group in loops(include_edges(paths, folder_of))]
+
+
 def lint():
     bad = bad_comments(files())
     print("\n".join(bad))
     print(f"{len(bad)} comments, of at most {MOST_FIRST_WORDS}: name the thing, or say what it does")
-    return len(bad) <= MOST_FIRST_WORDS
+    folders = structure([path for path in files() if is_product(path)])
+    print("\n".join(folders))
+    return len(bad) <= MOST_FIRST_WORDS and not folders
 
 
 def print_figures():
     paths = [path for path in files() if is_product(path)]
     texts = {path: text_of(path) for path in paths}
     print(f"product code: {sum(text.count(chr(10)) for text in texts.values())} lines in {len(paths)} files")
-    for folder, count in collections.Counter(map(folder_of, paths)).most_common():
-        if count > MOST_FILES:
-            print(f"files in {folder}: {count}")
-    for group in loops(include_edges(paths, folder_of)):
-        print("folders that include each other:", *group)
+    for sentence in structure(paths):
+        print(sentence)
     for group in loops(include_edges(paths, lambda path: re.sub(r"[.](h|cc)$", "", path))):
         print("files that include each other:", *group)
     for name in KNOBS + FACTS:

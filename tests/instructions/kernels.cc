@@ -19,7 +19,7 @@
 #include "curator/data/dataset.h"
 #include "curator/factor/moments.h"
 #include "curator/factor/statistics.h"
-#include "curator/lab/factorize/factorize.h"
+#include "lab/factorize/factorize.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <fstream>
 
-#include "analyst/curator_client.h"
-#include "analyst/federated_curator.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/curators/federated_curator.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "curator/serve/service.h"

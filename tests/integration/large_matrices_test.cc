@@ -1,7 +1,7 @@
 // Large dictionaries pass through the whole path: W out in chunks, sums, noise,
 // store, release back. No message comes near gRPC's cap, which holds in process
 // as on the network.
-#include "analyst/curator_client.h"
+#include "analyst/curators/curator_client.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "gtest/gtest.h"

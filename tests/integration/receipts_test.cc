@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyst/budget.h"
-#include "analyst/curator_client.h"
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
-#include "analyst/void_marks.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/curators/void_marks.h"
+#include "analyst/planning/budget.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
 #include "common/wire/convert.h"
 #include "common/wire/receipt.h"

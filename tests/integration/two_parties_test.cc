@@ -3,12 +3,12 @@
 #include <cmath>
 #include <thread>
 
-#include "analyst/budget.h"
-#include "analyst/curator_client.h"
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
-#include "analyst/standard_errors.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/planning/budget.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
+#include "common/learning/standard_errors.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "gtest/gtest.h"

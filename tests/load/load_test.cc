@@ -16,12 +16,12 @@
 #include <optional>
 #include <thread>
 
-#include "analyst/curator_client.h"
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
-#include "analyst/service.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
+#include "analyst/serve/service.h"
 #include "common/base/error.h"
-#include "common/base/log.h"
+#include "common/log/log.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/convert.h"
 #include "common/wire/matrix_stream.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "analyst/curator_client.h"
-#include "analyst/run_manager.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/runs/run_manager.h"
 #include "gtest/gtest.h"
 #include "tests/curator/serve/curator_fixture.h"
 

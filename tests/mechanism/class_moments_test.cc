@@ -8,11 +8,11 @@
 #include <limits>
 #include <random>
 
-#include "analyst/curator_client.h"
-#include "analyst/mechanism/mechanism.h"
-#include "analyst/planner.h"
-#include "analyst/run_manager.h"
+#include "analyst/curators/curator_client.h"
+#include "analyst/planning/planner.h"
+#include "analyst/runs/run_manager.h"
 #include "common/base/error.h"
+#include "common/learning/mechanism.h"
 #include "common/privacy/class_bounds.h"
 #include "common/wire/convert.h"
 #include "curator/mechanism/mechanism.h"

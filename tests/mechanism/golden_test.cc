@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/wire/convert.h"
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 #include "gtest/gtest.h"
 #include "tests/curator/serve/curator_fixture.h"
 

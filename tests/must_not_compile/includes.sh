@@ -16,66 +16,66 @@ forbid() {
   grep -rnE --include='*.h' --include='*.cc' "$pattern" "$@" || status=$?
   [ $status = 1 ] || bad=1
 }
-forbid '^#include "\.\./' common curator analyst tests bench
-forbid '^#include "(curator|analyst)/' common
-forbid '^#include "analyst/' curator
-forbid '^#include "curator/' analyst
-forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/privacy common/nmf \
+forbid '^#include "\.\./' common curator analyst client lab tests bench
+# Nothing depends on the client or the lab; the parties do not know each other.
+forbid '^#include "(curator|analyst|client|lab)/' common
+forbid '^#include "(analyst|client|lab)/' curator
+forbid '^#include "(curator|client|lab)/' analyst
+forbid '^#include "(curator|analyst|lab)/' client
+forbid '^#include "(analyst|client)/' lab
+forbid '^#include [<"](grpc|google/protobuf|dpnmf/v1)' common/access common/base common/cli common/crypto common/threads common/files common/log common/privacy common/nmf common/moments \
   curator/data curator/import curator/draft curator/factor curator/mechanism curator/noise curator/ledger curator/gate \
   curator/publish curator/recommend/recommender.h curator/recommend/recommender.cc \
-  curator/lab/evaluate curator/lab/factorize curator/serve/session.h curator/serve/session.cc
+  lab/evaluate lab/factorize curator/session/session.h curator/session/session.cc
 # dpnmf-lab, with its seeded noise, and the release path know nothing of one another.
-forbid '^#include "curator/(noise|ledger|gate|mechanism|ranks|federation|serve|recommend|maintenance|publish|commands)/' curator/lab
-outside_lab=$(ls -d curator/*/ | grep -v '^curator/lab/$')
-forbid '^#include "curator/lab/' $outside_lab
+forbid '^#include "curator/(noise|ledger|gate|mechanism|ranks|federation|session|serve|control|recommend|maintenance|publish|commands)/' lab
 # Rooms of the curator, from the bottom up: none includes one above it.
-top='serve|recommend|maintenance|publish|commands|web|lab'
+top='session|serve|control|recommend|maintenance|publish|commands|web'
 forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/data
 forbid "^#include \"curator/(draft|factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/import
 forbid "^#include \"curator/(factor|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/draft
 forbid "^#include \"curator/(import|draft|mechanism|ranks|noise|ledger|gate|federation|$top)/" curator/factor
 forbid '^#include "curator/[a-mo-z]' curator/noise
 forbid "^#include \"curator/(import|draft|factor|mechanism|ranks|noise|gate|federation|$top)/" curator/ledger
-forbid "^#include \"curator/(import|draft|mechanism|ranks|federation|$top)/" curator/gate
+# Of mechanisms the gate knows the sums that it takes.
+forbid "^#include \"curator/(import|draft|mechanism/[^r]|ranks|federation|$top)/" curator/gate
 # What curators sign and how they mask knows neither sums nor the gate.
 forbid "^#include \"curator/(import|draft|factor|gate|mechanism|ranks|$top)/" curator/federation
 forbid '^#include [<"](grpc|google/protobuf)' common/federation curator/federation
-forbid "^#include \"curator/(import|draft|ranks|federation|$top)/" curator/mechanism
+forbid "^#include \"curator/(import|draft|gate|noise|ledger|ranks|federation|$top)/" curator/mechanism
 forbid "^#include \"curator/(draft|noise|ledger|federation|$top)/" curator/ranks
 # MPI is in the program of a rank alone; the curator loads nothing of it.
-forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst \
+forbid '^#include [<"](mpi|curator/ranks/patient_mpi)[.]h' common analyst client lab \
   $(ls -d curator/*/ | grep -v '^curator/ranks/$') $(ls curator/ranks/* | grep -v "/ranks_main.cc$\|/patient_mpi.h$")
 # The items of a stored data set are read with the importer's item_table, the
 # weights of its features with its feature_weights, and nothing else of it.
-forbid '^#include "curator/(import/([^if]|i[^t]|f[^e])|(draft|maintenance|publish|commands|recommend|web)/)' curator/serve
+forbid '^#include "curator/(import/([^r]|readers/([^if]|i[^t]|f[^e]))|(draft|maintenance|publish|commands|recommend|web)/)' curator/session curator/serve
 # Lists are a function of the model and one record: nothing of the ledger, the
 # gate or the noise is near them.
-forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|maintenance|publish|commands)/' \
+forbid '^#include "curator/(import|draft|factor|mechanism|ranks|noise|ledger|gate|federation|serve|control|maintenance|publish|commands)/' \
   curator/recommend
 # Of the analysts' service they have who may call alone; what that header includes is
 # held by the include root of their layer.
-forbid '^#include "curator/serve/([^a]|a[^c])' curator/recommend
+forbid '^#include "curator/session/([^a]|a[^c])' curator/recommend
 if grep -n 'LAYER curator' curator/recommend/CMakeLists.txt; then bad=1; fi
 # What publishes a table reads drafts, the ledger and stored releases: it computes and draws nothing.
-forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|serve|recommend|maintenance|commands|web|lab)/' \
+forbid '^#include "curator/(factor|mechanism|ranks|noise|federation|session|serve|control|recommend|maintenance|commands|web)/' \
   curator/publish
 # The operator's page knows the curator by its control socket alone, and no other room
 # of the curator knows a web page.
-forbid '^#include "curator/([^sw]|serve/([^c]|c[^o]))' curator/web
+forbid '^#include "curator/([^cw]|c[^o]|control/([^c]|c[^o]))' curator/web
 forbid '^#include "(common|curator)/web/' $(ls -d curator/*/ | grep -v '^curator/web/$')
 # People's lists have no place in the analyst's programs.
-forbid 'dpnmf/recommend/' analyst common curator/lab
+forbid 'dpnmf/recommend/' analyst client common lab
 forbid '^#include "curator/(publish|recommend|commands)/' curator/maintenance
-# The client sees nothing else of the analyst.
-forbid '^#include "analyst/([^c]|c[^l]|cl[^i]|client[^/])' analyst/client
 # A header has one text, with failpoints and without (cmake/Failpoints.cmake).
-if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst; then
+if grep -rn --include='*.h' '^#include "common/base/failpoint.h"' common curator analyst client lab; then
   bad=1
 fi
 only_in() { # PATTERN FILE...: no other file has it, and each of these does
   local pattern=$1 file
   shift
-  forbid "$pattern" $(find common curator analyst -name '*.h' -o -name '*.cc' | grep -vxF "$(printf '%s\n' "$@")")
+  forbid "$pattern" $(find common curator analyst client lab -name '*.h' -o -name '*.cc' | grep -vxF "$(printf '%s\n' "$@")")
   for file; do
     grep -qE "$pattern" "$file" || { echo "$file has nothing of '$pattern': it is no exception"; bad=1; }
   done
@@ -87,16 +87,16 @@ only_in() { # PATTERN FILE...: no other file has it, and each of these does
 removals='\<(unlink|unlinkat|rename|renameat|renameat2|rmdir|remove_all|mkstemp|mkostemp)\('
 removals+='|\<(fs|filesystem)::(remove|rename|copy|copy_file)\(|\<std::(remove|rename)\('
 removals+='|DPNMF_SYSTEM\((unlink|linkat|rename|renameat2|rmdir)\)'
-may_remove='common/base/durable_file.cc common/base/failpoint.h curator/serve/control.cc curator/ranks/rank_job.cc'
+may_remove='common/files/durable_file.cc common/base/failpoint.h curator/control/control.cc curator/ranks/rank_job.cc'
 only_in "$removals" $may_remove
 # What is written or synced is so by way of a failpoint, too, and by two files alone.
 writes='(^|[^A-Za-z0-9_>])::(p?writev?)\(|\<(fsync|fdatasync|syncfs|sync_file_range|f?truncate|(posix_)?fallocate)\('
 writes+='|\<std::(of|f|basic_of)stream\>|DPNMF_SYSTEM\((p?writev?|fsync|fdatasync|f?truncate|posix_fallocate)\)'
-may_write='common/base/durable_file.cc common/base/audit_log.cc common/base/failpoint.h'
+may_write='common/files/durable_file.cc common/log/audit_log.cc common/base/failpoint.h'
 only_in "$writes" $may_write
 # Nothing of the curator but its lab draws from a generator with a seed.
 forbid 'mt19937|minstd_rand|ranlux|default_random_engine|SeededNoise|[^_a-z](s?rand|[dlm]rand48)\(' \
-  curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/serve curator/publish \
+  curator/noise curator/ledger curator/gate curator/federation curator/mechanism curator/session curator/serve curator/control curator/publish \
   curator/commands curator/data curator/import curator/draft curator/factor curator/ranks curator/recommend \
   curator/maintenance
 # The walls hold only if they can see: what is planted must be found by forbid itself.

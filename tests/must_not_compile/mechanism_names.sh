@@ -6,26 +6,26 @@
 set -u
 cd "$1" || exit 2
 bad=0
-names=$(cd common/privacy/mechanism && printf '%s\n' *.cc | sed 's/[.]cc$//' | grep -vx mechanism | paste -sd'|')
+names=$(cd common/privacy/mechanism && printf '%s\n' *.cc | sed 's/[.]cc$//' | paste -sd'|')
 # Where the same word is something else.
 exceptions=(
-  '^curator/lab/'                                                          # its methods, and the keys of its reports
+  '^lab/'                                                          # its methods, and the keys of its reports
   '^curator/(data/description|data/dataset|maintenance/status)[.]cc:.*"ratings"'  # what a data set holds: keys, a file
-  '^(analyst/client|curator)/web/assets/[a-z]+[.]js:.*[.]ratings [?] '     # the same, as it is shown
+  '^(client|curator)/web/assets/[a-z]+[.]js:.*[.]ratings [?] '     # the same, as it is shown
   '^python/src/dpnmf/results[.]py:.*has_?[rR]'                             # the same in Python
-  '^analyst/client/web/assets/(models|run)[.]js:.*[.]release === '         # a release
-  '^common/privacy/mechanism/mechanism[.]h:.*kReleaseOfMoments'            # the same
-  '^analyst/paid_release[.]h:.*kPaidAimed'                                 # a name in the stored state of a run
-  '^analyst/client/commands/objective[.]cc:.*[.]name = '                   # the command
+  '^client/web/assets/(models|run)[.]js:.*[.]release === '         # a release
+  '^common/privacy/mechanism[.]h:.*kReleaseOfMoments'            # the same
+  '^common/learning/paid_release[.]h:.*kPaidAimed'                                 # a name in the stored state of a run
+  '^client/commands/objective[.]cc:.*[.]name = '                   # the command
   '^common/privacy/run_plan[.]h:.*std::string mechanism = '                # below the descriptors: what a plain struct begins as
   '^python/src/dpnmf/client[.]py:.*_FIT_MOMENTS = '                        # compared with the descriptors below
 )
 # quoted PATH...: FILE:LINE of each name in quotes, comments left out.
 quoted() {
   grep -rnE --include='*.cc' --include='*.h' --include='*.js' --include='*.py' \
-    "^([^/]|/[^/])*[\"'](${names})[\"']" "$@" | grep -vE "^(common/privacy|curator|analyst)/mechanism/(${names})[.]cc:"
+    "^([^/]|/[^/])*[\"'](${names})[\"']" "$@" | grep -vE "^(common/privacy|common/learning|curator)/mechanism/(${names})[.]cc:"
 }
-found=$(quoted analyst common curator python/src)
+found=$(quoted analyst client common curator lab python/src)
 left=$found
 for exception in "${exceptions[@]}"; do
   grep -qE "$exception" <<<"$found" || { echo "no line needs the exception $exception"; bad=1; }
@@ -33,11 +33,11 @@ for exception in "${exceptions[@]}"; do
 done
 if [ -n "$left" ]; then
   echo "$left"
-  echo "^ names of mechanisms as text: read a field of the descriptor (common/privacy/mechanism/mechanism.h)"
+  echo "^ names of mechanisms as text: read a field of the descriptor (common/privacy/mechanism.h)"
   bad=1
 fi
 # In no place whatever, but for that default, is a mechanism compared with a text.
-if grep -rnE --include='*.cc' --include='*.h' "mechanism[()]*( *[!=]?=) *\"(${names})\"|set_mechanism\(\"" analyst common curator |
+if grep -rnE --include='*.cc' --include='*.h' "mechanism[()]*( *[!=]?=) *\"(${names})\"|set_mechanism\(\"" analyst client common curator lab |
   grep -v '^common/privacy/run_plan[.]h:'; then
   echo "^ a mechanism is compared with a text"
   bad=1

@@ -27,10 +27,10 @@
 
 #include "absl/strings/str_split.h"
 #include "common/base/error.h"
-#include "common/base/read_file.h"
+#include "common/files/read_file.h"
 #include "curator/data/shards.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/part.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ranks/rank_job.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 

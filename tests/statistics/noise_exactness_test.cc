@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/noise/noise_cells.h"
 #include "curator/noise/noise_keystream.h"
 #include "curator/noise/noise_sampler.h"

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <vector>
 
-#include "common/base/parallel.h"
+#include "common/threads/parallel.h"
 #include "tests/statistics/gaussian_reference.h"
 #include "tests/statistics/goodness_of_fit.h"
 #include "tests/statistics/noise_key_for_testing.h"

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/base/parallel.h"
 #include "common/cli/program.h"
+#include "common/threads/parallel.h"
 #include "curator/noise/noise.h"
 
 namespace dpnmf::curator {

@@ -6,7 +6,7 @@
 //
 // share_of_mean of the cost is the mean's; of the rest, share_of_moments is
 // S_G's and all else S_Z's.
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "common/privacy/class_bounds.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {

@@ -1,5 +1,5 @@
 // "gradient": the noise of `statistics`; W S_A - S_B alone is published.
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {

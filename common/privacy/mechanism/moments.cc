@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 absl::Status CheckMoments(const RunParameters& parameters,

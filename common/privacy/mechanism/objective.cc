@@ -1,5 +1,5 @@
 // "objective": one round, the sum of min(1/2 |v - W h|^2, c^2 / 2).
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 namespace {

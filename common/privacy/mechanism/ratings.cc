@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/error.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
 
 namespace dpnmf {

@@ -1,7 +1,7 @@
 // "statistics": T rounds of S_A = sum h h' and S_B = sum u h' for a dictionary.
 #include <utility>
 
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 
 namespace dpnmf {
 

@@ -1,4 +1,4 @@
-// The inner loops of the dense H step (curator/factor/kernels.h).
+// The inner loops of the dense H step (curator/factor/kernels/kernels.h).
 #ifndef DPNMF_CURATOR_FACTOR_ISA_DENSE_H_
 #define DPNMF_CURATOR_FACTOR_ISA_DENSE_H_
 

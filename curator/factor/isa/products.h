@@ -1,4 +1,4 @@
-// Sums of products over users (curator/factor/exact_products.h).
+// Sums of products over users (curator/factor/kernels/exact_products.h).
 #ifndef DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
 #define DPNMF_CURATOR_FACTOR_ISA_PRODUCTS_H_
 

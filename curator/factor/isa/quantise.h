@@ -1,4 +1,4 @@
-// Clipping, rounding and the gate (curator/factor/quantise.h).
+// Clipping, rounding and the gate (curator/factor/kernels/quantise.h).
 #ifndef DPNMF_CURATOR_FACTOR_ISA_QUANTISE_H_
 #define DPNMF_CURATOR_FACTOR_ISA_QUANTISE_H_
 

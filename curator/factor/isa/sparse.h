@@ -1,4 +1,5 @@
-// The inner loops over one user's nonzeros (curator/factor/sparse_kernels.h).
+// The inner loops over one user's nonzeros
+// (curator/factor/kernels/sparse_kernels.h).
 #ifndef DPNMF_CURATOR_FACTOR_ISA_SPARSE_H_
 #define DPNMF_CURATOR_FACTOR_ISA_SPARSE_H_
 

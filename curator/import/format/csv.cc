@@ -1,5 +1,5 @@
-#include "curator/import/formats.h"
-#include "curator/import/text_matrix.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/text_matrix.h"
 
 namespace dpnmf::curator {
 

@@ -9,10 +9,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/import/assemble.h"
-#include "curator/import/entry.h"
-#include "curator/import/fields.h"
-#include "curator/import/formats.h"
+#include "common/files/entry.h"
+#include "common/files/fields.h"
+#include "curator/import/readers/assemble.h"
+#include "curator/import/readers/formats.h"
 
 namespace dpnmf::curator {
 namespace {

@@ -1,5 +1,5 @@
-#include "curator/import/formats.h"
-#include "curator/import/npy_matrix.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/npy_matrix.h"
 
 namespace dpnmf::curator {
 

@@ -1,6 +1,6 @@
-#include "curator/import/fields.h"
-#include "curator/import/formats.h"
-#include "curator/import/text_matrix.h"
+#include "common/files/fields.h"
+#include "curator/import/readers/formats.h"
+#include "curator/import/readers/text_matrix.h"
 
 namespace dpnmf::curator {
 

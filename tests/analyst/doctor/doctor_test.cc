@@ -1,4 +1,4 @@
-#include "analyst/client/doctor.h"
+#include "client/doctor/doctor.h"
 
 #include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/base/interruption.h"
+#include "common/threads/interruption.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

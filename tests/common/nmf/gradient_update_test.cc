@@ -20,7 +20,7 @@ struct Statistics {
   MatrixXd a, b;
 };
 // Statistics of V = W H with a sparse H.
-Statistics Planted(const MatrixXd& truth) {
+Statistics PlantedStatistics(const MatrixXd& truth) {
   MatrixXd h = RandomDictionary(kRank, 300, 2);
   h = h.unaryExpr([](double x) { return x < 0.5 ? 0 : x; });
   Statistics planted;
@@ -56,7 +56,8 @@ TEST(AddGradient, KeepsTheWeightedMomentsOfAllRounds) {
 
 // Two exact gradients at different W give A and B away.
 TEST(FitStatistics, FindsAAndBFromTwoGradientsWithoutNoise) {
-  const Statistics planted = Planted(RandomDictionary(kFeatures, kRank, 1));
+  const Statistics planted =
+      PlantedStatistics(RandomDictionary(kFeatures, kRank, 1));
   GradientMemory memory;
   for (const std::uint32_t round : {1, 2}) {
     const MatrixXd w = RandomDictionary(kFeatures, kRank, 10 + round);
@@ -83,7 +84,8 @@ TEST(FitStatistics, TakesThePriorWhereWHasNotMoved) {
 // The error of A, with the deviation that is added to it, falls with the noise.
 // No chance in it: the seed is fixed.
 TEST(FitStatistics, TrustsTheRoundsAsFarAsTheirNoiseAllows) {
-  const Statistics planted = Planted(RandomDictionary(kFeatures, kRank, 1));
+  const Statistics planted =
+      PlantedStatistics(RandomDictionary(kFeatures, kRank, 1));
   double last = std::numeric_limits<double>::infinity();
   for (const double stddev : {0.1, 0.01, 0.001}) {
     Draws draws(5);
@@ -108,7 +110,7 @@ TEST(FitStatistics, TrustsTheRoundsAsFarAsTheirNoiseAllows) {
 
 TEST(UpdateFromGradients, LearnsWhatExactStatisticsWouldTeach) {
   const MatrixXd truth = RandomDictionary(kFeatures, kRank, 1);
-  const Statistics planted = Planted(truth);
+  const Statistics planted = PlantedStatistics(truth);
   const auto value = [&](const MatrixXd& w) {
     return 0.5 * (w.transpose() * w * planted.a).trace() -
            (w.transpose() * planted.b).trace();

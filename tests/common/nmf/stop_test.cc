@@ -6,13 +6,13 @@
 
 #include "Eigen/Core"
 #include "common/base/error.h"
-#include "common/base/seldom_stop.h"
+#include "common/moments/moments.h"
 #include "common/nmf/coordinate_descent.h"
 #include "common/nmf/dictionary.h"
 #include "common/nmf/gradient_update.h"
 #include "common/nmf/linear_algebra.h"
-#include "common/nmf/moments.h"
 #include "common/nmf/statistics_update.h"
+#include "common/threads/seldom_stop.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {

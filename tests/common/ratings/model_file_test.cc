@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "common/base/error.h"
-#include "common/ratings/npz.h"
+#include "common/files/npz.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/common/base/scratch_directory.h"

@@ -29,7 +29,7 @@ std::set<std::string> CodesIn(const std::string& text, const char* pattern) {
 
 std::string AllSources() {
   std::string text;
-  for (const char* part : {"common", "curator", "analyst"}) {
+  for (const char* part : {"common", "curator", "analyst", "client", "lab"}) {
     const std::filesystem::path root =
         std::filesystem::path(DPNMF_SOURCE_DIR) / part;
     if (!std::filesystem::exists(root)) continue;

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "common/base/error.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf {

@@ -1,9 +1,9 @@
 // `dpnmf-curator import --online`: what the server refuses is not published.
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
-#include "curator/import/fingerprint.h"
+#include "curator/control/online_import.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
-#include "curator/serve/online_import.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 

@@ -9,14 +9,14 @@
 #include <memory>
 #include <thread>
 
-#include "common/base/audit_log.h"
 #include "common/base/error.h"
 #include "common/base/exit_code.h"
+#include "common/log/audit_log.h"
 #include "common/privacy/run_plan.h"
+#include "curator/control/transform_record.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/people_sums.h"
 #include "curator/ledger/data_paths.h"
-#include "curator/serve/transform_record.h"
 #include "nlohmann/json.hpp"
 #include "tests/curator/commands/terminal.h"
 

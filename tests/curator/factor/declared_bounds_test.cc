@@ -7,7 +7,7 @@
 #include "common/privacy/run_plan.h"
 #include "curator/data/dataset.h"
 #include "curator/data/description.h"
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/quantise.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf::curator {

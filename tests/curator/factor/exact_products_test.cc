@@ -1,4 +1,4 @@
-#include "curator/factor/exact_products.h"
+#include "curator/factor/kernels/exact_products.h"
 
 #include <cstdint>
 #include <random>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "curator/factor/sparse_kernels.h"
+#include "curator/factor/kernels/sparse_kernels.h"
 #include "gtest/gtest.h"
 
 namespace dpnmf::curator {

@@ -1,4 +1,4 @@
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/quantise.h"
 
 #include <algorithm>
 #include <cmath>

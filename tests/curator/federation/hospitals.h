@@ -17,7 +17,7 @@
 #include "common/base/error.h"
 #include "curator/federation/membership.h"
 #include "curator/ledger/others_account.h"
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 #include "gtest/gtest.h"
 #include "tests/curator/gate/release_gate_for_testing.h"
 #include "tests/curator/ledger/release_fixtures.h"

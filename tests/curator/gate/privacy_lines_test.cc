@@ -14,10 +14,10 @@
 #include "absl/strings/str_join.h"
 #include "common/privacy/accounting.h"
 #include "common/privacy/class_bounds.h"
-#include "common/privacy/mechanism/mechanism.h"
+#include "common/privacy/mechanism.h"
 #include "common/privacy/ratings_bounds.h"
 #include "common/privacy/run_plan.h"
-#include "curator/factor/quantise.h"
+#include "curator/factor/kernels/quantise.h"
 #include "curator/mechanism/mechanism.h"
 #include "gtest/gtest.h"
 

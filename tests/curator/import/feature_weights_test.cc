@@ -1,4 +1,4 @@
-#include "curator/import/feature_weights.h"
+#include "curator/import/readers/feature_weights.h"
 
 #include <array>
 #include <cmath>

@@ -1,6 +1,6 @@
 // A file format is one row: added here, it is found, read and named in the
 // lists of --format-in and of the help.
-#include "curator/import/formats.h"
+#include "curator/import/readers/formats.h"
 
 #include <filesystem>
 #include <string>

@@ -4,7 +4,7 @@
 #include "curator/data/dataset.h"
 #include "curator/data/rated_users.h"
 #include "curator/import/import.h"
-#include "curator/import/item_table.h"
+#include "curator/import/readers/item_table.h"
 #include "tests/common/base/failing_system.h"
 #include "tests/curator/data/scratch.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
 #include "curator/data/description.h"
-#include "curator/import/fingerprint.h"
+#include "curator/import/people/fingerprint.h"
 #include "tests/curator/data/scratch.h"
 #include "tests/curator/import/child_process.h"
 

@@ -1,4 +1,4 @@
-#include "curator/import/item_table.h"
+#include "curator/import/readers/item_table.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "curator/import/label_guess.h"
+#include "curator/import/readers/label_guess.h"
 
 #include <cmath>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error.h"
-#include "curator/import/load.h"
+#include "curator/import/readers/load.h"
 #include "gtest/gtest.h"
 #include "tests/curator/data/scratch.h"
 

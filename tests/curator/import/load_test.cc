@@ -1,4 +1,4 @@
-#include "curator/import/load.h"
+#include "curator/import/readers/load.h"
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
-#include "common/base/npy.h"
+#include "common/files/npy.h"
 #include "gmock/gmock.h"
 #include "tests/curator/data/scratch.h"
 

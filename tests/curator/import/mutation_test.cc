@@ -5,7 +5,7 @@
 #include <random>
 
 #include "common/base/error.h"
-#include "common/base/npy.h"
+#include "common/files/npy.h"
 #include "tests/curator/data/scratch.h"
 
 namespace dpnmf::curator {

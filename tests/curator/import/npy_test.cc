@@ -1,4 +1,4 @@
-#include "common/base/npy.h"
+#include "common/files/npy.h"
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-#include "curator/import/people.h"
+#include "curator/import/people/people.h"
 
 #include <algorithm>
 #include <cmath>

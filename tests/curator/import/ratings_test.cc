@@ -1,4 +1,4 @@
-#include "curator/import/ratings.h"
+#include "curator/import/readers/ratings.h"
 
 #include <algorithm>
 #include <map>

@@ -6,13 +6,13 @@
 #include <sstream>
 
 #include "common/base/error.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "common/nmf/dictionary.h"
 #include "curator/data/removed.h"
 #include "curator/import/dataset_people.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
 #include "curator/import/part.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/maintenance/backup.h"
 #include "curator/maintenance/close_run.h"
 #include "curator/maintenance/doctor.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/serve/catalog.h"
+#include "curator/session/catalog.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

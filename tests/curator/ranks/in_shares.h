@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "curator/import/fingerprint.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ranks/share_sums.h"
 #include "tests/curator/ranks/rank_fixtures.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error.h"
-#include "common/base/sha256.h"
+#include "common/crypto/sha256.h"
 #include "curator/data/shards.h"
 #include "curator/import/dataset_people.h"
 #include "curator/import/part.h"

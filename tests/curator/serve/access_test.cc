@@ -1,4 +1,4 @@
-#include "curator/serve/access.h"
+#include "curator/session/access.h"
 
 #include <fstream>
 

@@ -1,4 +1,4 @@
-#include "curator/serve/catalog.h"
+#include "curator/session/catalog.h"
 
 #include <filesystem>
 #include <fstream>

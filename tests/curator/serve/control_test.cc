@@ -1,4 +1,4 @@
-#include "curator/serve/control.h"
+#include "curator/control/control.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

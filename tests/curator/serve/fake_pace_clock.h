@@ -10,7 +10,7 @@
 #include <functional>
 #include <thread>
 
-#include "curator/serve/pacing.h"
+#include "curator/session/pacing.h"
 
 namespace dpnmf::curator {
 

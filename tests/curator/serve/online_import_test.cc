@@ -1,4 +1,4 @@
-#include "curator/serve/online_import.h"
+#include "curator/control/online_import.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "common/base/error.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
+#include "curator/import/people/fingerprint.h"
 #include "curator/ledger/data_paths.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

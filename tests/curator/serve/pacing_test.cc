@@ -1,5 +1,5 @@
 // Paced mode with a clock that the test moves.
-#include "curator/serve/pacing.h"
+#include "curator/session/pacing.h"
 
 #include <gtest/gtest.h>
 

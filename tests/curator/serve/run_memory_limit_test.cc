@@ -1,4 +1,4 @@
-#include "curator/serve/run_memory_limit.h"
+#include "curator/session/run_memory_limit.h"
 
 #include <limits>
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 #include "gtest/gtest.h"
 #include "tests/curator/each_mechanism.h"
 #include "tests/curator/ranks/in_shares.h"

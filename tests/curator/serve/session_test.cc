@@ -1,5 +1,5 @@
 // The protocol's state machine, without gRPC.
-#include "curator/serve/session.h"
+#include "curator/session/session.h"
 
 #include <algorithm>
 #include <fstream>

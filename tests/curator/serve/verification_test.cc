@@ -1,6 +1,6 @@
 // Answers of a server before, while and after it verifies the files of a data
 // set.
-#include "curator/serve/verification.h"
+#include "curator/session/verification.h"
 
 #include <filesystem>
 #include <fstream>
@@ -11,8 +11,8 @@
 #include "common/base/error.h"
 #include "common/nmf/dictionary.h"
 #include "common/wire/status.h"
-#include "curator/import/fingerprint.h"
 #include "curator/import/import.h"
+#include "curator/import/people/fingerprint.h"
 #include "tests/curator/data/scratch.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/fake_pace_clock.h"

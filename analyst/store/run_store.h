@@ -1,0 +1,245 @@
+// The analyst's lasting state: runs, their events and models, and the mirror of
+// the ledger. SQLite in WAL mode with synchronous=FULL.
+//
+// One transaction a round stores W_{t+1}, the learner's memory, the event and
+// the mirrored charge together. So whatever instruction a process is killed at,
+// the run goes on from the last stored round and asks for the next one with
+// exactly the bits that were asked for before.
+#ifndef DPNMF_ANALYST_STORE_RUN_STORE_H_
+#define DPNMF_ANALYST_STORE_RUN_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "analyst/store/run_states.h"
+#include "common/learning/mechanism.h"
+#include "common/privacy/mu_squared.h"
+#include "dpnmf/v1/analyst.pb.h"
+
+namespace dpnmf::analyst {
+
+// A run as stored: `run.spent` is not (it is derived from `run.charged`).
+struct RunRecord {
+  v1::Run run;
+  // The promise of the population's cap when the run was started, and since
+  // when it is void, as soon as a reply about the population says so.
+  v1::Guarantee guarantee;
+  std::string population;
+};
+
+// One charge that a reply reported.
+struct MirroredCharge {
+  std::string run_id;
+  std::uint32_t round = 0;
+  MuSquared cost;
+  std::string row_hash;  // 32 bytes
+  std::optional<v1::Receipt> receipt = {};
+};
+
+// Record that this analyst keeps of a population.
+struct MirrorView {
+  std::vector<MirroredCharge> charges;
+  // Rows and head of the longest chain so far; 0 and empty before the first.
+  std::uint64_t row_count = 0;
+  std::string head;
+};
+
+// A round that ended: with a release that has been used, or lost.
+struct FinishedRound {
+  std::uint32_t round = 0;
+  MirroredCharge charge;
+  LearnerState state;  // W_{t+1} and memory; not stored if the round was lost
+  bool lost = false;
+  // The messages of the round as it came (WriteRound of common/wire/release.h),
+  // where they are kept.
+  std::vector<v1::ReleaseReply> release = {};
+  v1::RunEvent event;  // its cursor and state are set by the store
+  // Receipts of the other curators of a federation.
+  std::vector<v1::Receipt> other_receipts = {};
+};
+
+// A curator's word that the guarantee of a charge is void, with what signs it.
+struct VoidMark {
+  std::string row_hash;
+  std::uint64_t sequence = 0;
+  std::string signature;  // Receipt.void_signature
+};
+
+// A client's request by a name that the client does not use for another one.
+struct ClientRequest {
+  std::string name;    // "id:" and a request id, or "refit:" and a digest
+  std::string digest;  // of all that was asked for
+};
+
+// Answer to a request: the run may have been forgotten since.
+struct AnsweredRequest {
+  std::string run_id, digest;
+};
+
+// Facts of a new run besides its record and its state.
+struct NewRunFacts {
+  std::optional<v1::Dataset> dataset = std::nullopt;
+  std::optional<ClientRequest> request = std::nullopt;
+  // The run whose data set and item pages are copied; empty: none.
+  std::string like = {};
+  std::vector<v1::ListItemsReply> items = {};
+  // Messages of rounds that were released to somebody else, in order.
+  std::vector<v1::ReleaseReply> release = {};
+};
+
+// Changes of a run besides a round. Fields that are empty stay as they are.
+struct StateChange {
+  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+  std::optional<v1::RunPlan> plan;
+  std::optional<std::string> error, error_code;
+  v1::RunEvent event;  // its cursor and state are set by the store
+
+  // The error as clients read it. One without a code is "internal-error" and a
+  // fixed sentence; its own goes to the log.
+  void SetError(const absl::Status& failure);
+};
+
+struct Model {
+  Eigen::MatrixXd w;              // D x K
+  std::uint32_t rounds_done = 0;  // that W follows from
+  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
+  std::optional<double> prior_share;  // kPriorShare
+};
+
+// Thread-safe. Every method is one transaction. Besides the errors named,
+// UNAVAILABLE "storage-failed" (disk full, device error) and DATA_LOSS
+// "state-damaged". NOT_FOUND "run-unknown" where a run is named.
+class RunStore {
+ public:
+  // Creates `directory` (0700) if missing. FAILED_PRECONDITION
+  // "state-dir-in-use" (another process), "state-newer" (written by a newer
+  // program); DATA_LOSS "state-damaged". A state of an older program is brought
+  // up to date in one transaction.
+  static absl::StatusOr<std::unique_ptr<RunStore>> Open(
+      const std::string& directory,
+      std::function<std::int64_t()> unix_seconds = {});
+  ~RunStore();
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+
+  // Stores a new run (run.parent, run.joined and run.added included), its W_0,
+  // what it has besides and its first event. facts.dataset is taken before that
+  // of facts.like. The client's request must have no run yet.
+  absl::Status Add(const RunRecord& record, const LearnerState& state,
+                   const NewRunFacts& facts = {});
+  // Finds a client's request. The request of a refit is forgotten with its run,
+  // a request by id is not.
+  absl::StatusOr<std::optional<AnsweredRequest>> FindRequest(
+      const std::string& started_by, const std::string& name);
+  // A refit that is asked for again gets a new run.
+  absl::Status DropRequest(const std::string& started_by,
+                           const std::string& name);
+  // Runs whose parent it is.
+  absl::StatusOr<int> CountChildren(const std::string& run_id);
+  // Calls take(message) for the messages of the rounds that are kept as they
+  // came, in order, until it returns false. None if none are.
+  absl::Status ReadRelease(
+      const std::string& run_id,
+      const std::function<bool(const v1::ReleaseReply&)>& take);
+  // The end of a run that was fitted here and asks for no round: W, COMPLETED,
+  // all rounds done, and what is kept of the fit (LearnerState::memory).
+  // Nothing is charged. FAILED_PRECONDITION "run-ended".
+  absl::Status FinishFit(
+      const std::string& run_id, const Eigen::MatrixXd& w,
+      const v1::RunEvent& event,
+      const std::map<std::string, Eigen::MatrixXd>& figures = {});
+  // The one number that is kept under the name in LearnerState::memory; none if
+  // there is no such.
+  absl::StatusOr<std::optional<double>> ReadFigure(const std::string& run_id,
+                                                   const std::string& name);
+  absl::StatusOr<RunRecord> Get(const std::string& run_id);
+  // Newest first.
+  absl::StatusOr<std::vector<RunRecord>> List();
+  // Runs of a client that have not ended.
+  absl::StatusOr<int> CountOpen(const std::string& started_by);
+  absl::StatusOr<LearnerState> ReadLearner(const std::string& run_id);
+  absl::StatusOr<Model> ReadModel(const std::string& run_id);
+
+  // Data that runs on ratings keep of their data set: its public facts and the
+  // pages of its items, in the order in which they were put. Nothing is checked
+  // here.
+  absl::Status PutDataset(const std::string& run_id,
+                          const v1::Dataset& dataset);
+  absl::StatusOr<std::optional<v1::Dataset>> ReadDataset(
+      const std::string& run_id);
+  absl::Status PutItemPage(const std::string& run_id,
+                           const v1::ListItemsReply& page);
+  // DATA_LOSS "state-damaged" if take(page) is false.
+  absl::Status ReadItemPages(
+      const std::string& run_id,
+      const std::function<bool(const v1::ListItemsReply&)>& take);
+
+  // A run in a final state is left alone: FAILED_PRECONDITION "run-ended". One
+  // that is being cancelled stays CANCELLING until a final state is stored.
+  absl::Status ChangeState(const std::string& run_id,
+                           const StateChange& change);
+  // INTERNAL "round-out-of-order" unless round is rounds_done + 1. A mirrored
+  // charge that stands already is not counted twice.
+  absl::Status FinishRound(const std::string& run_id,
+                           const FinishedRound& finished);
+
+  // The guarantee of the population is void: all its runs say so from then on,
+  // and all that a run of it is a term of.
+  absl::Status SeeVoid(const std::string& population, std::int64_t void_since);
+  // Puts the marks into the stored receipts of these rows that have none.
+  // Receipts whose mark is not signed as they are stay as they were.
+  absl::Status MarkReceipts(std::int64_t void_since,
+                            const std::vector<VoidMark>& marks);
+
+  // Events with a cursor above `after`, oldest first, at most `limit`.
+  absl::StatusOr<std::vector<v1::RunEvent>> Events(const std::string& run_id,
+                                                   std::uint64_t after,
+                                                   int limit);
+
+  absl::StatusOr<MirrorView> Mirror(const std::string& population);
+
+  // Deletes a run that has ended, with its matrices and events; who asked and
+  // when is kept, and so is the mirror. Returns how many charges the mirror has
+  // of it. FAILED_PRECONDITION "run-not-ended".
+  absl::StatusOr<std::uint64_t> Forget(const std::string& run_id,
+                                       const std::string& forgotten_by);
+  // The deleted runs, each with the last of its rounds that the mirror has (0:
+  // none).
+  absl::StatusOr<std::vector<std::pair<std::string, std::uint32_t>>>
+  ForgottenRuns();
+  // The runs that ended before `unix_seconds`, oldest first.
+  absl::StatusOr<std::vector<std::string>> EndedBefore(
+      std::int64_t unix_seconds);
+  // The key that signs the receipts of a data set: the one that the operator
+  // gave, else the one that was recorded.
+  absl::StatusOr<std::optional<std::string>> ReceiptKeyOf(
+      const std::string& dataset);
+  // Records `key` for the data set unless there is one; returns the one that
+  // stands.
+  absl::StatusOr<std::string> RecordReceiptKey(const std::string& dataset,
+                                               const std::string& key);
+  // The operator's word: this key, for all data sets, in place of what was
+  // recorded. Returns whether that changed anything.
+  absl::StatusOr<bool> GiveReceiptKey(const std::string& key);
+  // The receipts of a data set (empty: of all) by ledger and row, at most
+  // `limit` that come after `after` (no fields set: from the first).
+  absl::StatusOr<std::vector<v1::Receipt>> Receipts(const std::string& dataset,
+                                                    const v1::Receipt& after,
+                                                    int limit);
+
+ private:
+  struct State;
+  explicit RunStore(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dpnmf::analyst
+
+#endif  // DPNMF_ANALYST_STORE_RUN_STORE_H_

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/commands/commands.h"
+#include "client/render/table.h"
+#include "client/session/model.h"
+#include "client/session/run_id.h"
+#include "common/base/error.h"
+#include "dpnmf/v1/local.pb.h"
+
+namespace dpnmf::cli {
+namespace {
+
+struct TopFlags {
+  std::string run;
+  std::uint32_t words = 10;
+};
+
+// Rows of the largest entries above 0, the largest first; of equal ones the
+// first row.
+std::vector<Eigen::Index> LargestRows(const Eigen::VectorXd& part,
+                                      std::uint32_t most) {
+  std::vector<Eigen::Index> rows(static_cast<std::size_t>(part.size()));
+  std::iota(rows.begin(), rows.end(), Eigen::Index{0});
+  const std::size_t count = std::min<std::size_t>(most, rows.size());
+  std::partial_sort(rows.begin(),
+                    rows.begin() + static_cast<std::ptrdiff_t>(count),
+                    rows.end(), [&](Eigen::Index a, Eigen::Index b) {
+                      return part(a) != part(b) ? part(a) > part(b) : a < b;
+                    });
+  rows.resize(count);
+  while (!rows.empty() && !(part(rows.back()) > 0)) rows.pop_back();
+  return rows;
+}
+
+// Matrix that can be read part by part.
+struct Parts {
+  Eigen::MatrixXd w;
+  std::vector<std::string> names;  // of the rows; empty if there are none
+};
+
+Parts PartsOf(const Model& model) {
+  if (!model.items.has_value()) return Parts{model.w, model.names};
+  const ItemModel& items = model.items->model;
+  // Without the person's bias.
+  Parts parts{items.loadings.rightCols(items.loadings.cols() - 1),
+              model.items->names};
+  parts.names.resize(model.items->items.size());
+  for (std::size_t i = 0; i < parts.names.size(); ++i)
+    if (parts.names[i].empty()) parts.names[i] = model.items->items[i];
+  return parts;
+}
+
+v1::TopReport TopReportOf(const std::string& run_id, const Parts& model,
+                          std::uint32_t words) {
+  v1::TopReport report;
+  report.set_run_id(run_id);
+  for (Eigen::Index k = 0; k < model.w.cols(); ++k) {
+    const Eigen::VectorXd part = model.w.col(k);
+    v1::TopReport::Part& row = *report.add_parts();
+    row.set_part(static_cast<std::uint32_t>(k + 1));
+    for (const Eigen::Index i : LargestRows(part, words)) {
+      v1::TopReport::Feature& feature = *row.add_features();
+      feature.set_row(static_cast<std::uint64_t>(i + 1));
+      if (!model.names.empty())
+        feature.set_name(model.names[static_cast<std::size_t>(i)]);
+      feature.set_weight(part(i) / part.maxCoeff());
+    }
+  }
+  return report;
+}
+
+std::string TopText(const v1::TopReport& report) {
+  Table table({{"part", Align::kRight}, {"largest entries"}});
+  for (const v1::TopReport::Part& part : report.parts()) {
+    std::string features;
+    for (const v1::TopReport::Feature& feature : part.features()) {
+      absl::StrAppend(&features, features.empty() ? "" : ", ",
+                      feature.name().empty() ? absl::StrCat("#", feature.row())
+                                             : feature.name(),
+                      absl::StrFormat(" %.2f", feature.weight()));
+    }
+    table.AddRow({absl::StrCat(part.part()),
+                  features.empty() ? "none: the part is 0" : features});
+  }
+  return table.Render();
+}
+
+absl::StatusOr<ExitCode> Top(const Session& session, const TopFlags& flags) {
+  DPNMF_ASSIGN_OR_RETURN(const auto client, session.Client());
+  DPNMF_ASSIGN_OR_RETURN(const auto run_id, ResolveRunId(client, flags.run));
+  // Factors of both signs cannot be read part by part.
+  DPNMF_ASSIGN_OR_RETURN(
+      const Model model,
+      client.GetModel(run_id, /*standard_errors=*/false, /*parts=*/false,
+                      /*non_negative=*/true));
+  const v1::TopReport report = TopReportOf(run_id, PartsOf(model), flags.words);
+  session.Print(report, TopText(report));
+  return kExitOk;
+}
+
+}  // namespace
+
+Command TopCommand(const Session* session) {
+  const auto flags = std::make_shared<TopFlags>();
+  return {
+      .name = "top",
+      .summary = "List the features with the largest entries of each part",
+      .footer =
+          "Entries are relative to the largest of their part. Features have "
+          "names if the operator\ndeclared them at import; otherwise #3 is row "
+          "3 of W. For a run on ratings the\nlists show the items of each part "
+          "of its non-negative item model, also if the run was\nstarted "
+          "without --non-negative.\n\nExample:\n  dpnmf top 3f9a --words 8",
+      .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",
+                     {.value = "RUN", .required = true}),
+                Flag("--words", &flags->words, "Features of each part",
+                     {.range = {1, 1000}, .shown = true})},
+      .run = [session, flags] { return Top(*session, *flags); }};
+}
+
+}  // namespace dpnmf::cli

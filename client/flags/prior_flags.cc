@@ -1,0 +1,133 @@
+#include "client/flags/prior_flags.h"
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/files/model_file.h"
+#include "common/base/error.h"
+#include "common/wire/prior.h"
+
+namespace dpnmf::cli {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+absl::Status PriorInvalid(std::string_view code, std::string_view sentence) {
+  return Refusal(absl::StatusCode::kInvalidArgument, code, sentence);
+}
+
+void MakeSparse(PriorToSend* prior) {
+  const MatrixXd& full = prior->entries;
+  const Index nonzeros = (full.array() != 0).count();
+  if (nonzeros == 0 || 3 * nonzeros >= full.size()) return;
+  MatrixXd triples(nonzeros, 3);
+  Index at = 0;
+  for (Index n = 0; n < full.cols(); ++n) {
+    for (Index i = 0; i < full.rows(); ++i) {
+      if (full(i, n) != 0)
+        triples.row(at++) << static_cast<double>(i), static_cast<double>(n),
+            full(i, n);
+    }
+  }
+  prior->header.set_sparse(true);
+  prior->header.set_nonzeros(static_cast<std::uint64_t>(nonzeros));
+  prior->entries = std::move(triples);
+}
+
+constexpr std::string_view kRunPrior = "run:", kDictionaryPrior = "dictionary:",
+                           kMomentPrior = "moment:";
+
+absl::StatusOr<PriorToSend> ReadPrior(v1::PriorKind kind,
+                                      const std::string& path,
+                                      bool users_are_rows) {
+  PriorToSend prior;
+  prior.header.set_kind(kind);
+  prior.header.set_source(
+      std::filesystem::path(path).filename().string().substr(0,
+                                                             kMostPriorSource));
+  DPNMF_ASSIGN_OR_RETURN(MatrixFile file, ReadMatrixAndNames(path));
+  const bool turned = kind == v1::PRIOR_KIND_COLUMNS && users_are_rows;
+  prior.entries = std::move(file.entries);
+  if (turned) prior.entries = prior.entries.transpose().eval();
+  prior.names = std::move(turned ? file.column_names : file.row_names);
+  if (kind == v1::PRIOR_KIND_MOMENT) {
+    if (prior.entries.rows() != prior.entries.cols())
+      return PriorInvalid(
+          "prior-shape-invalid",
+          absl::StrCat("'", path,
+                       "' is not a second moment: it must be square."));
+  } else if (!(prior.entries.minCoeff() >= 0)) {
+    return PriorInvalid(
+        "prior-negative",
+        absl::StrCat("'", path,
+                     "' has entries that are negative or not numbers; columns "
+                     "and parts must not have such entries."));
+  }
+  prior.header.mutable_shape()->set_rows(
+      static_cast<std::uint64_t>(prior.entries.rows()));
+  prior.header.mutable_shape()->set_columns(
+      static_cast<std::uint64_t>(prior.entries.cols()));
+  if (static_cast<Index>(prior.names.size()) != prior.entries.rows())
+    prior.names.clear();
+  prior.header.set_named(!prior.names.empty());
+  if (kind == v1::PRIOR_KIND_COLUMNS) MakeSparse(&prior);
+  if (static_cast<std::uint64_t>(prior.entries.size()) > kMostPriorEntries) {
+    return PriorInvalid(
+        "prior-too-large",
+        absl::StrCat("'", path, "' has more than ", kMostPriorEntries,
+                     " numbers; give fewer columns."));
+  }
+  prior.header.set_sha256(HashOfPrior(prior.names, prior.entries));
+  return prior;
+}
+
+}  // namespace
+
+std::vector<Flag> FlagsOfPriors(PriorFlags* flags) {
+  return {
+      Flag("--prior", &flags->priors,
+           "Public knowledge for the fit of W; free: FILE (columns of public "
+           "people), dictionary:FILE, moment:FILE (.npy, .csv or .mtx) or "
+           "run:ID (an earlier paid release); several are separated by commas",
+           {.value = "FILE"}),
+      Flag("--users", &flags->users, "Which lines of a --prior FILE are people",
+           {.one_of = "rows|columns", .shown = true})};
+}
+
+absl::StatusOr<std::vector<PriorToSend>> ReadPriors(
+    const PriorFlags& flags,
+    const std::function<absl::StatusOr<std::string>(const std::string&)>&
+        find_run) {
+  std::vector<PriorToSend> priors;
+  for (const std::string& text : flags.priors) {
+    const auto after = [&](std::string_view prefix) {
+      return text.substr(prefix.size());
+    };
+    if (text.starts_with(kRunPrior)) {
+      PriorToSend prior;
+      prior.header.set_kind(v1::PRIOR_KIND_RUN);
+      DPNMF_ASSIGN_OR_RETURN(*prior.header.mutable_run_id(),
+                             find_run(after(kRunPrior)));
+      prior.header.set_source(prior.header.run_id());
+      priors.push_back(std::move(prior));
+      continue;
+    }
+    const bool dictionary = text.starts_with(kDictionaryPrior);
+    const bool moment = text.starts_with(kMomentPrior);
+    DPNMF_ASSIGN_OR_RETURN(PriorToSend prior,
+                           ReadPrior(dictionary ? v1::PRIOR_KIND_DICTIONARY
+                                     : moment   ? v1::PRIOR_KIND_MOMENT
+                                                : v1::PRIOR_KIND_COLUMNS,
+                                     dictionary ? after(kDictionaryPrior)
+                                     : moment   ? after(kMomentPrior)
+                                                : text,
+                                     flags.users == "rows"));
+    priors.push_back(std::move(prior));
+  }
+  return priors;
+}
+
+}  // namespace dpnmf::cli

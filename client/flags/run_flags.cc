@@ -1,0 +1,392 @@
+#include "client/flags/run_flags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "client/files/model_file.h"
+#include "common/base/error.h"
+#include "common/files/feature_rows.h"
+#include "common/nmf/defaults.h"
+#include "common/privacy/mechanism.h"
+#include "common/privacy/run_plan.h"
+
+namespace dpnmf::cli {
+namespace {
+
+constexpr char kPublicPrefix[] = "public:";
+
+absl::StatusOr<std::vector<double>> PublicDictionary(
+    const RunFlags& flags, const v1::Dataset& dataset) {
+  const std::string path(absl::StripPrefix(flags.init, kPublicPrefix));
+  DPNMF_ASSIGN_OR_RETURN(const Eigen::MatrixXd w, ReadMatrixFile(path));
+  if (static_cast<std::uint64_t>(w.rows()) != dataset.features() ||
+      w.cols() != static_cast<Eigen::Index>(flags.rank.value_or(0))) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "init-shape-mismatch",
+        absl::StrCat("'", path, "' is ", w.rows(), " x ", w.cols(),
+                     "; this run needs a dictionary of ", dataset.features(),
+                     " x ", flags.rank.value_or(0), "."));
+  }
+  return std::vector<double>(w.data(), w.data() + w.size());
+}
+
+absl::Status CheckMechanism(const std::string& name) {
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  if (name == "auto" || (mechanism != nullptr && CanBeTrained(*mechanism)))
+    return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "mechanism-unknown",
+      absl::StrCat("`--mechanism` must be auto, ",
+                   NamesText(Mechanisms(), CanBeTrained),
+                   "; to measure how well W fits, run 'dpnmf objective RUN'."));
+}
+
+// On the wire 0 stands for a default, so a 0 that was typed stops here. What is
+// too large the server refuses.
+absl::Status CheckNumbers(const RunFlags& flags) {
+  if (flags.rank == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "rank-out-of-range",
+                   "`--rank` must be 1 or more.");
+  if (flags.profile_directions == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "profile-directions-out-of-range",
+                   "`--profile-directions` must be 1 or more.");
+  if (flags.rounds == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "rounds-out-of-range",
+                   "`--rounds` must be 1 or more.");
+  if (flags.moment_rows == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "moment-rows-out-of-range",
+                   "`--moment-rows` must be 1 or more.");
+  if (flags.inner_iterations == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "inner-iterations-out-of-range",
+                   "`--inner-iterations` must be from 1 to 1000.");
+  if (flags.steps_per_round == 0u)
+    return Refusal(absl::StatusCode::kInvalidArgument, "steps-out-of-range",
+                   "`--steps-per-round` must be from 1 to 10,000.");
+  if (flags.step_size && !(*flags.step_size > 0 && *flags.step_size <= 2))
+    return Refusal(absl::StatusCode::kInvalidArgument, "step-size-out-of-range",
+                   "`--step-size` must be above 0 and at most 2.");
+  // Decimals that add up to 1 may not quite do so as they are stored; the
+  // server checks exactly.
+  const double sum =
+      std::accumulate(flags.shares.begin(), flags.shares.end(), 0.0);
+  const bool are_shares =
+      std::all_of(flags.shares.begin(), flags.shares.end(),
+                  [](double share) { return share >= 0 && share <= 1; }) &&
+      sum <= 1 + 1e-9 && (flags.shares.empty() || flags.shares.size() == 5);
+  if (!are_shares)
+    return Refusal(absl::StatusCode::kInvalidArgument, "share-out-of-range",
+                   "`--shares` must be five numbers from 0 to 1 whose sum is "
+                   "at most 1: of items, co-ratings, profiles, residuals and "
+                   "corrections.");
+  const auto is_share = [](std::optional<double> share) {
+    return !share || (*share > 0 && *share < 1);
+  };
+  if (!is_share(flags.share_of_a) || !is_share(flags.share_of_moments))
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "share-out-of-range",
+        absl::StrCat(is_share(flags.share_of_a) ? "`--share-of-moments`"
+                                                : "`--share-of-a`",
+                     " must be strictly between 0 and 1."));
+  return absl::OkStatus();
+}
+
+// The first flag that was given and whose field `plays_part` denies; empty if
+// there is none. Fields have their names on the wire.
+std::string UnusedFlag(
+    const RunFlags& flags,
+    const std::function<bool(std::string_view field)>& plays_part) {
+  const struct {
+    std::string_view flag, field;
+    bool given;
+  } all[] = {
+      {"--init", "initialisation", flags.init != "random"},
+      {"--moment-rows", "moment_rows", flags.moment_rows.has_value()},
+      {"--share-of-moments", "share_of_moments",
+       flags.share_of_moments.has_value()},
+      {"--shares", "shares", !flags.shares.empty()},
+      {"--profile-directions", "profile_directions",
+       flags.profile_directions.has_value()},
+      {"--non-negative", "non_negative", flags.non_negative},
+      {"--loss", "loss", flags.law.loss == "kl"},
+      {"--sparse", "sparseness", flags.law.sparse.has_value()},
+      {"--outliers", "outliers", flags.outliers == "on"},
+      {"--inner-iterations", "inner_iterations",
+       flags.inner_iterations.has_value()},
+      {"--share-of-a", "share_of_a", flags.share_of_a.has_value()},
+      {"--step-size", "step_size", flags.step_size.has_value()},
+      {"--steps-per-round", "steps_per_round",
+       flags.steps_per_round.has_value()},
+  };
+  for (const auto& [flag, field, given] : all)
+    if (given && !plays_part(field)) return std::string(flag);
+  return "";
+}
+
+// `auto` takes a mechanism that fits; for ratings there is one alone.
+absl::Status CheckUse(const RunFlags& flags, const v1::Dataset& dataset) {
+  const std::string name = flags.mechanism == "auto" && dataset.has_ratings()
+                               ? std::string(kRatingsMechanism.name)
+                               : flags.mechanism;
+  const Mechanism* const mechanism = Mechanisms().Find(name);
+  if (mechanism == nullptr) return absl::OkStatus();
+  DatasetFacts facts;
+  facts.features = dataset.features();
+  RunParameters parameters;
+  parameters.shares = flags.shares;
+  parameters.moment_rows =
+      flags.moment_rows.value_or(static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(facts.features, kMaxMomentRows)));
+  const auto unused_of = [&](std::uint32_t rounds) {
+    parameters.rounds = rounds;
+    return UnusedFlag(flags, [&](std::string_view field) {
+      return mechanism->uses(field, parameters, facts);
+    });
+  };
+  const std::string unused = unused_of(flags.rounds.value_or(0));
+  if (unused.empty()) return absl::OkStatus();
+  return Refusal(
+      absl::StatusCode::kInvalidArgument, "flag-unused",
+      absl::StrCat(
+          "`", unused, "` has no effect on a run with --mechanism ", name,
+          unused_of(kMaxRounds) == unused ? "" : " without further --rounds",
+          dataset.has_ratings() ? "; remove it."
+                                : "; remove it, or choose another mechanism."));
+}
+
+// A federation is a data set to the server.
+absl::StatusOr<RunFlags> WithDataset(RunFlags flags) {
+  if (flags.dataset.empty() == flags.federation.empty()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "Give either --dataset or --federation.");
+  }
+  if (flags.dataset.empty()) flags.dataset = flags.federation;
+  return flags;
+}
+
+// The rows of --rows; the server checks the rest.
+absl::Status NameRows(const RunFlags& flags, const v1::Dataset& dataset,
+                      v1::RunSpecification* specification) {
+  if (flags.rows.empty()) return absl::OkStatus();
+  if (flags.moment_rows.has_value()) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "--rows says how many rows there are: leave out "
+                   "--moment-rows.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rows,
+                         ReadFeatureRows(flags.rows, kMaxMomentRows));
+  if (rows.back() >= dataset.features()) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "feature-rows-malformed",
+        absl::StrCat("'", flags.rows, "' names feature ", rows.back(),
+                     "; the last one of data set '", dataset.name(), "' is ",
+                     dataset.features() - 1, "."));
+  }
+  specification->mutable_learner()->mutable_rows()->Assign(rows.begin(),
+                                                           rows.end());
+  specification->mutable_parameters()->set_moment_rows(
+      static_cast<std::uint32_t>(rows.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Dataset> FindDataset(const AnalystClient& client,
+                                        const std::string& name) {
+  DPNMF_ASSIGN_OR_RETURN(const auto reply, client.ListDatasets());
+  std::vector<std::string> names;
+  for (const v1::Dataset& dataset : reply.datasets()) {
+    if (dataset.name() == name) return dataset;
+    names.push_back(dataset.name());
+  }
+  return Refusal(
+      absl::StatusCode::kNotFound, "dataset-unknown",
+      absl::StrCat("There is no data set '", name, "'; this analyst may use: ",
+                   names.empty() ? "none" : absl::StrJoin(names, ", "), "."));
+}
+
+std::string MechanismHelp() {
+  std::string help = "auto";
+  for (const Mechanism* mechanism : Mechanisms().rows()) {
+    if (!CanBeTrained(*mechanism)) continue;
+    absl::StrAppend(&help, ", ", std::string(mechanism->name), " (",
+                    std::string(mechanism->summary), ")");
+  }
+  return help;
+}
+
+std::vector<Flag> FlagsOfRun(RunFlags* flags) {
+  static const std::string mechanisms = MechanismHelp();
+  std::vector<Flag> table = {
+      Flag("--dataset", &flags->dataset,
+           "Name of the data set; see 'dpnmf datasets' [required without "
+           "--federation]",
+           {.value = "NAME"}),
+      Flag("--federation", &flags->federation,
+           "Instead: name of a federation of curators; the run learns from the "
+           "people of all of them",
+           {.value = "NAME"}),
+      Flag("--rank", &flags->rank,
+           "K: number of parts to learn; for ratings the largest number of "
+           "entries in a person's profile [for ratings: by the data set's "
+           "size; else required]",
+           {.value = "K"}),
+      Flag("--rounds", &flags->rounds,
+           "Noised releases of the whole run [30; for moments and ratings the "
+           "least number]",
+           {.value = "T"}),
+      Flag("--epsilon", &flags->epsilon,
+           "Epsilon that the whole run may cost, under the data set's "
+           "conversion",
+           {.value = "E", .required = true}),
+      Flag("--delta", &flags->delta,
+           "Delta at which epsilon is read [that of the cap]", {.value = "D"}),
+      Flag("--mechanism", &flags->mechanism, mechanisms.c_str(),
+           {.value = "NAME", .shown = true}),
+      Flag("--moment-rows", &flags->moment_rows,
+           "Only for moments and ratings: the most features or items whose "
+           "second moment is released [moments: up to 1024; ratings: by the "
+           "data set's size]",
+           {.value = "M"}),
+      Flag("--rows", &flags->rows,
+           "Only for moments: file with the features of the second moment, "
+           "fewer than all and at most 1024: numbers from 0, one on each line "
+           "[those with the largest mean]",
+           {.value = "FILE"}),
+      Flag("--share-of-moments", &flags->share_of_moments,
+           "Only for moments with further --rounds: share of the run's cost "
+           "before them [0.5]",
+           {.value = "X"}),
+      Flag("--shares", &flags->shares,
+           "Only for ratings: shares of the run's cost for items, co-ratings, "
+           "profiles, residuals and corrections; 0 leaves a release out [by "
+           "the data set's size]",
+           {.value = "X,X,X,X,X"}),
+      Flag("--profile-directions", &flags->profile_directions,
+           "Only for ratings: number of directions of profiles for which "
+           "corrections are released [by the data set's size]",
+           {.value = "R"}),
+      Flag("--non-negative", &flags->non_negative,
+           "Only for ratings: an item model with non-negative parts, which are "
+           "easier to interpret (`dpnmf top`); its predictions are a little "
+           "worse"),
+      Flag("--outliers", &flags->outliers,
+           "Whether sparse outliers are separated",
+           {.one_of = "on|off", .shown = true}),
+      Flag("--lambda", &flags->lambda,
+           "Residual above which an entry is an outlier [2 c/sqrt(D), where c "
+           "is the bound of a column]",
+           {.value = "L"}),
+      Flag("--outlier-bound", &flags->outlier_bound,
+           "Largest outlier [the bound of a column]", {.value = "M"}),
+      Flag("--inner-iterations", &flags->inner_iterations,
+           "Sweeps of the curator's H step in a round [10]", {.value = "N"}),
+      Flag("--share-of-a", &flags->share_of_a,
+           "Share of a round's cost that is spent on A [0.1]", {.value = "X"}),
+      Flag("--init", &flags->init,
+           "First dictionary: random, or public:FILE (.npy or .csv, D x K, "
+           "known to everybody)",
+           {.value = "random|public:FILE", .shown = true}),
+      Flag("--seed", &flags->seed,
+           "Seed of the random first dictionary; it has no influence on the "
+           "noise",
+           {.value = "N", .shown = true}),
+      Flag("--step-size", &flags->step_size,
+           "Step of the W update in units of 1/|A| [1]", {.value = "X"}),
+      Flag("--steps-per-round", &flags->steps_per_round,
+           "W steps on each release; they cost no budget [200]",
+           {.value = "N"}),
+      Flag("--hopeless", &flags->hopeless,
+           "Start the run even if no part of it can be expected to be "
+           "reliable"),
+  };
+  for (const Flag& flag : FlagsOfLaw(&flags->law)) table.push_back(flag);
+  return table;
+}
+
+double DefaultLambda(const v1::Dataset& dataset) {
+  return 2 * dataset.column_bound() /
+         std::sqrt(static_cast<double>(dataset.features()));
+}
+
+v1::RunSpecification SpecificationOf(const RunFlags& flags,
+                                     const v1::Dataset& dataset) {
+  v1::RunSpecification specification;
+  v1::RunParameters* parameters = specification.mutable_parameters();
+  parameters->set_dataset(flags.dataset);
+  parameters->set_rank(flags.rank.value_or(0));
+  parameters->set_rounds(flags.rounds.value_or(0));
+  parameters->set_epsilon(flags.epsilon);
+  parameters->set_delta(flags.delta.value_or(dataset.guarantee().delta()));
+  parameters->set_mechanism(flags.mechanism);
+  parameters->set_moment_rows(flags.moment_rows.value_or(0));
+  parameters->set_share_of_moments(flags.share_of_moments.value_or(0));
+  parameters->mutable_shares()->Add(flags.shares.begin(), flags.shares.end());
+  parameters->set_profile_directions(flags.profile_directions.value_or(0));
+  if (flags.outliers == "on") {
+    parameters->set_outliers(true);
+    parameters->set_lambda(flags.lambda.value_or(DefaultLambda(dataset)));
+    parameters->set_outlier_bound(
+        flags.outlier_bound.value_or(dataset.column_bound()));
+  }
+  parameters->set_inner_iterations(
+      flags.inner_iterations.value_or(kDefaultInnerIterations));
+  parameters->set_share_of_a(flags.share_of_a.value_or(0));
+  parameters->set_adjacency(dataset.guarantee().adjacency());
+  parameters->set_conversion(dataset.guarantee().conversion());
+  v1::LearnerOptions* learner = specification.mutable_learner();
+  learner->set_initialisation(flags.init == "random"
+                                  ? v1::INITIALISATION_RANDOM
+                                  : v1::INITIALISATION_PUBLIC);
+  learner->set_seed(flags.seed);
+  learner->set_non_negative(flags.non_negative);
+  SetLaw(flags.law, learner);
+  learner->set_step_size(flags.step_size.value_or(0));
+  learner->set_steps_per_round(flags.steps_per_round.value_or(0));
+  specification.set_hopeless(flags.hopeless);
+  return specification;
+}
+
+absl::StatusOr<PreparedRun> PrepareRun(const AnalystClient& client,
+                                       const RunFlags& typed) {
+  DPNMF_ASSIGN_OR_RETURN(const RunFlags flags, WithDataset(typed));
+  const bool is_public = absl::StartsWith(flags.init, kPublicPrefix);
+  if (!is_public && flags.init != "random") {
+    return Refusal(absl::StatusCode::kInvalidArgument, "init-malformed",
+                   "`--init` must be random or public:FILE.");
+  }
+  if (flags.outliers == "off" && (flags.lambda || flags.outlier_bound)) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "outliers-off",
+                   "`--lambda` and `--outlier-bound` need --outliers on.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckMechanism(flags.mechanism));
+  DPNMF_RETURN_IF_ERROR(CheckNumbers(flags));
+  PreparedRun run;
+  DPNMF_ASSIGN_OR_RETURN(run.dataset, FindDataset(client, flags.dataset));
+  const Mechanism* const mechanism = Mechanisms().Find(flags.mechanism);
+  const bool has_rank = mechanism == nullptr || mechanism->learns_dictionary;
+  if (!flags.rank.has_value() && !run.dataset.has_ratings() && has_rank) {
+    return Refusal(absl::StatusCode::kInvalidArgument, "usage",
+                   "--rank is required for a data set that does not hold "
+                   "ratings; see 'dpnmf plan --help'.");
+  }
+  DPNMF_RETURN_IF_ERROR(CheckUse(flags, run.dataset));
+  run.specification = SpecificationOf(flags, run.dataset);
+  DPNMF_RETURN_IF_ERROR(NameRows(flags, run.dataset, &run.specification));
+  if (is_public) {
+    DPNMF_ASSIGN_OR_RETURN(run.dictionary,
+                           PublicDictionary(flags, run.dataset));
+  }
+  return run;
+}
+
+}  // namespace dpnmf::cli

@@ -1,0 +1,396 @@
+#include "common/files/durable_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/failpoint.h"
+#include "common/base/view.h"
+#include "common/files/disk_error.h"
+#include "common/files/read_file.h"
+
+namespace dpnmf {
+namespace {
+
+constexpr mode_t kPrivate = 0600;
+
+// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int value() const { return value_; }
+  // Returns errors of earlier writes that a network file system reports here.
+  absl::Status Close(const std::string& path) {
+    return ::close(std::exchange(value_, -1)) == 0
+               ? absl::OkStatus()
+               : StorageFailed("close", path);
+  }
+
+ private:
+  int value_;
+};
+
+std::string_view Text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+absl::Status WriteAll(int descriptor, std::string_view content,
+                      const std::string& path) {
+  return WriteWhole(descriptor, content) ? absl::OkStatus()
+                                         : StorageFailed("write", path);
+}
+
+absl::Status Sync(int descriptor, const std::string& path) {
+  return DPNMF_SYSTEM(fsync)(descriptor) == 0 ? absl::OkStatus()
+                                              : StorageFailed("sync", path);
+}
+
+// Opens with `flags`, writes, syncs and closes.
+absl::Status WriteFile(const std::string& path, int flags, mode_t mode,
+                       std::string_view head, std::span<const std::byte> body) {
+  Descriptor file(DPNMF_SYSTEM(open)(
+      path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode));
+  if (file.value() < 0) return StorageFailed("create", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), head, path));
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), Text(body), path));
+  DPNMF_RETURN_IF_ERROR(Sync(file.value(), path));
+  return file.Close(path);
+}
+
+absl::Status RemoveTree(const std::string& path) {
+  std::error_code error;
+  const auto about = std::filesystem::symlink_status(path, error);
+  if (!std::filesystem::is_directory(about)) {
+    return DPNMF_SYSTEM(unlink)(path.c_str()) == 0 || errno == ENOENT
+               ? absl::OkStatus()
+               : StorageFailed("remove", path);
+  }
+  const std::vector<std::string> entries = EntriesOf(path, &error);
+  if (error) return StorageFailed("list", path, error.value());
+  for (const std::string& entry : entries)
+    DPNMF_RETURN_IF_ERROR(RemoveTree(entry));
+  return DPNMF_SYSTEM(rmdir)(path.c_str()) == 0 ? absl::OkStatus()
+                                                : StorageFailed("remove", path);
+}
+
+}  // namespace
+
+bool WriteWhole(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        DPNMF_SYSTEM(write)(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+absl::Status CreateDurableDirectory(const std::string& path) {
+  std::filesystem::path directory =
+      std::filesystem::path(path).lexically_normal();
+  if (!directory.has_filename()) directory = directory.parent_path();
+  const std::string parent = ParentOf(directory);
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) == 0)
+    return SyncDirectory(parent);
+  if (errno == EEXIST && std::filesystem::is_directory(directory)) {
+    // Whoever made it may have been stopped before this sync, or have failed.
+    // A parent that may not be read was not made here.
+    const absl::Status synced = SyncDirectory(parent);
+    return ::access(parent.c_str(), R_OK) == 0 ? synced : absl::OkStatus();
+  }
+  if (errno != ENOENT || !directory.has_parent_path())
+    return StorageFailed("create directory", path);
+  DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(parent));
+  if (DPNMF_SYSTEM(mkdir)(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return StorageFailed("create directory", path);
+  return SyncDirectory(parent);
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const Descriptor directory(
+      DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.value() < 0) return StorageFailed("open directory", path);
+  if (DPNMF_SYSTEM(fsync)(directory.value()) != 0)
+    return StorageFailed("sync directory", path);
+  return absl::OkStatus();
+}
+
+absl::Status SyncParent(const std::string& path) {
+  return SyncDirectory(ParentOf(path));
+}
+
+absl::Status ReplaceAtomically(const std::string& path, std::string_view head,
+                               std::span<const std::byte> body, mode_t mode) {
+  const std::string staged = absl::StrCat(path, ".", ::getpid(), ".partial");
+  absl::Status done = WriteFile(staged, O_TRUNC | O_NOFOLLOW, mode, head, body);
+  if (done.ok()) done = RenameOver(staged, path);
+  if (!done.ok()) DPNMF_SYSTEM(unlink)(staged.c_str());
+  return done;
+}
+
+absl::Status ReplaceDurably(const std::string& path, std::string_view head,
+                            std::span<const std::byte> body) {
+  DPNMF_RETURN_IF_ERROR(ReplaceAtomically(path, head, body));
+  return SyncParent(path);
+}
+
+absl::Status WriteDurably(const std::string& path, std::string_view head,
+                          std::span<const std::byte> body) {
+  return WriteFile(path, O_EXCL, kPrivate, head, body);
+}
+
+absl::Status AppendDurably(const std::string& path, std::string_view text) {
+  DPNMF_RETURN_IF_ERROR(WriteFile(path, O_APPEND, kPrivate, text, {}));
+  return SyncParent(path);
+}
+
+absl::Status CopyDurably(const std::string& from, const std::string& to) {
+  const Descriptor source(
+      DPNMF_SYSTEM(open)(from.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about {};
+  if (source.value() < 0 || ::fstat(source.value(), &about) != 0)
+    return StorageFailed("open", from);
+  Descriptor target(DPNMF_SYSTEM(open)(to.c_str(),
+                                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                       about.st_mode & 0777));
+  if (target.value() < 0) return StorageFailed("create", to);
+  std::string buffer(std::size_t{1} << 20, '\0');
+  while (true) {
+    const ssize_t got =
+        DPNMF_SYSTEM(read)(source.value(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return StorageFailed("read", from);
+    if (got == 0) break;
+    DPNMF_RETURN_IF_ERROR(WriteAll(
+        target.value(), {buffer.data(), static_cast<std::size_t>(got)}, to));
+  }
+  DPNMF_RETURN_IF_ERROR(Sync(target.value(), to));
+  return target.Close(to);
+}
+
+absl::Status RewriteDurably(const std::string& path) {
+  const absl::StatusOr<std::string> content = ReadFile(path, kOwnFileLimit);
+  if (absl::IsNotFound(content.status())) return absl::OkStatus();
+  if (!content.ok()) return content.status();
+  const Descriptor file(
+      DPNMF_SYSTEM(open)(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.value() < 0) return StorageFailed("open", path);
+  DPNMF_RETURN_IF_ERROR(WriteAll(file.value(), *content, path));
+  return Sync(file.value(), path);
+}
+
+absl::Status MakePrivateFile(const std::string& path) {
+  const Descriptor file(DPNMF_SYSTEM(open)(
+      path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kPrivate));
+  if (file.value() >= 0) return absl::OkStatus();
+  if (errno != EEXIST) return StorageFailed("create", path);
+  struct stat about {};
+  constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+  if (::stat(path.c_str(), &about) != 0) return StorageFailed("open", path);
+  // By name: closing a descriptor of it would drop SQLite's locks.
+  if ((about.st_mode & kOthers) != 0 && ::chmod(path.c_str(), kPrivate) != 0)
+    return StorageFailed("change the mode of", path);
+  return absl::OkStatus();
+}
+
+absl::Status SyncFile(const std::string& path) {
+  const Descriptor file(DPNMF_SYSTEM(open)(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.value() < 0) return StorageFailed("open", path);
+  return Sync(file.value(), path);
+}
+
+absl::Status RenameOver(const std::string& from, const std::string& to) {
+  return DPNMF_SYSTEM(rename)(from.c_str(), to.c_str()) == 0
+             ? absl::OkStatus()
+             : StorageFailed("write", to);
+}
+
+absl::Status RenameNew(const std::string& from, const std::string& to) {
+  return DPNMF_SYSTEM(renameat2)(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(),
+                                 RENAME_NOREPLACE) == 0
+             ? absl::OkStatus()
+             : StorageFailed("create", to);
+}
+
+absl::Status RemoveFile(const std::string& path) {
+  return DPNMF_SYSTEM(unlink)(path.c_str()) == 0
+             ? absl::OkStatus()
+             : StorageFailed("remove", path);
+}
+
+absl::Status RemoveTreeDurably(const std::string& path) {
+  DPNMF_RETURN_IF_ERROR(RemoveTree(path));
+  std::error_code error;
+  const std::string parent = ParentOf(path);
+  return std::filesystem::exists(parent, error) ? SyncDirectory(parent)
+                                                : absl::OkStatus();
+}
+
+absl::StatusOr<StagedFile> StagedFile::Create(const std::string& directory,
+                                              const std::string& name) {
+  std::string path = absl::StrCat(directory, "/", name, ".new");
+  const int descriptor = DPNMF_SYSTEM(open)(
+      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+      kPrivate);
+  if (descriptor < 0) return StorageFailed("create", path);
+  return StagedFile(directory, std::move(path), descriptor);
+}
+
+StagedFile::StagedFile(std::string directory, std::string path, int descriptor)
+    : directory_(std::move(directory)),
+      path_(std::move(path)),
+      descriptor_(descriptor) {}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : directory_(std::move(other.directory_)),
+      path_(std::exchange(other.path_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+StagedFile::~StagedFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!path_.empty()) DPNMF_SYSTEM(unlink)(path_.c_str());
+}
+
+absl::Status StagedFile::Reserve(std::uint64_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  const int failure =
+      DPNMF_SYSTEM(posix_fallocate)(descriptor_, 0, static_cast<off_t>(bytes));
+  if (failure == 0) return absl::OkStatus();
+  return StorageFailed("reserve space for", path_, failure);
+}
+
+absl::Status StagedFile::Write(std::string_view content) {
+  if (::lseek(descriptor_, 0, SEEK_SET) != 0)
+    return StorageFailed("write", path_);
+  DPNMF_RETURN_IF_ERROR(WriteAll(descriptor_, content, path_));
+  if (DPNMF_SYSTEM(ftruncate)(descriptor_,
+                              static_cast<off_t>(content.size())) != 0)
+    return StorageFailed("truncate", path_);
+  return Sync(descriptor_, path_);
+}
+
+absl::Status StagedFile::PublishAs(const std::string& name) {
+  DPNMF_RETURN_IF_ERROR(RenameOver(path_, absl::StrCat(directory_, "/", name)));
+  path_.clear();
+  return SyncDirectory(directory_);
+}
+
+GrowingFile::GrowingFile(const std::string& path)
+    : path_(path), staged_(absl::StrCat(path, ".", ::getpid(), ".partial")) {}
+
+absl::StatusOr<GrowingFile> GrowingFile::Create(const std::string& path) {
+  GrowingFile file(path);
+  file.descriptor_ = DPNMF_SYSTEM(open)(
+      ParentOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kPrivate);
+  if (file.descriptor_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    // Removes a file left by a killed process that had the same number.
+    DPNMF_SYSTEM(unlink)(file.staged_.c_str());
+    file.descriptor_ = DPNMF_SYSTEM(open)(
+        file.staged_.c_str(),
+        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivate);
+    file.named_ = file.descriptor_ >= 0;
+  }
+  if (file.descriptor_ < 0) return StorageFailed("create", path);
+  return file;
+}
+
+GrowingFile::GrowingFile(GrowingFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      staged_(std::move(other.staged_)),
+      named_(std::exchange(other.named_, false)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+GrowingFile::~GrowingFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (named_) DPNMF_SYSTEM(unlink)(staged_.c_str());
+}
+
+absl::Status GrowingFile::Append(std::string_view bytes) {
+  return WriteAll(descriptor_, bytes, path_);
+}
+
+absl::Status GrowingFile::Publish() {
+  DPNMF_RETURN_IF_ERROR(Sync(descriptor_, path_));
+  const std::string file = absl::StrCat("/proc/self/fd/", descriptor_);
+  const auto link_to = [&file](const std::string& to) {
+    return DPNMF_SYSTEM(linkat)(AT_FDCWD, file.c_str(), AT_FDCWD, to.c_str(),
+                                AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (!named_) {
+    if (link_to(path_)) return SyncParent(path_);
+    if (errno != EEXIST) return StorageFailed("create", path_);
+    DPNMF_SYSTEM(unlink)(staged_.c_str());
+    named_ = link_to(staged_);
+    if (!named_) return StorageFailed("create", staged_);
+  }
+  DPNMF_RETURN_IF_ERROR(RenameOver(staged_, path_));
+  named_ = false;
+  return SyncParent(path_);
+}
+
+absl::StatusOr<TemporaryDirectory> TemporaryDirectory::Create(
+    const std::string& parent, std::string_view prefix) {
+  std::string path = absl::StrCat(parent, "/", View(prefix), ::getpid());
+  if (DPNMF_SYSTEM(mkdir)(path.c_str(), 0700) != 0)
+    return StorageFailed("create", path);
+  return TemporaryDirectory(parent, std::move(path));
+}
+
+TemporaryDirectory::TemporaryDirectory(std::string parent, std::string path)
+    : parent_(std::move(parent)), path_(std::move(path)) {}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
+    : parent_(std::move(other.parent_)),
+      path_(std::exchange(other.path_, {})) {}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  if (!path_.empty()) RemoveTreeDurably(path_).IgnoreError();
+}
+
+absl::Status TemporaryDirectory::Publish(const std::string& target) {
+  DPNMF_RETURN_IF_ERROR(SyncDirectory(path_));
+  DPNMF_RETURN_IF_ERROR(RenameNew(path_, target));
+  path_.clear();
+  return SyncDirectory(parent_);
+}
+
+absl::StatusOr<FileLock> FileLock::Take(const std::string& path,
+                                        const absl::Status& held) {
+  const int descriptor = DPNMF_SYSTEM(open)(
+      path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate);
+  if (descriptor < 0) return StorageFailed("open", path);
+  FileLock lock(descriptor);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno == EWOULDBLOCK) return held;
+  return StorageFailed("lock", path);
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+FileLock::FileLock(FileLock&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+}  // namespace dpnmf

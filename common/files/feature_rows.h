@@ -1,0 +1,22 @@
+// A file that names features by their numbers.
+#ifndef DPNMF_COMMON_FILES_FEATURE_ROWS_H_
+#define DPNMF_COMMON_FILES_FEATURE_ROWS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace dpnmf {
+
+// At least one feature, from 0, in any order, with blanks, commas or ends of
+// lines between them; lines that begin with # are skipped. Ascending.
+// INVALID_ARGUMENT "feature-rows-malformed" with file and line, also if a
+// feature stands twice or there are more than `most`; errors of ReadFile.
+absl::StatusOr<std::vector<std::uint32_t>> ReadFeatureRows(
+    const std::string& path, std::size_t most);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_FILES_FEATURE_ROWS_H_

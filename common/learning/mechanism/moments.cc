@@ -1,0 +1,250 @@
+// "mean" and "moments": one noised second moment of the data; W is fitted to it
+// on this side, for nothing (docs/utility.md).
+#include "common/moments/moments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/learning/mechanism.h"
+#include "common/learning/paid_release.h"
+#include "common/learning/run_order.h"
+#include "common/learning/run_priors.h"
+#include "common/nmf/defaults.h"
+#include "common/privacy/accounting.h"
+#include "common/threads/parallel.h"
+
+namespace dpnmf::analyst {
+namespace {
+
+PartNoise NoiseOf(const RoundFacts& facts, const std::string& part) {
+  const auto found = facts.noise.find(part);
+  return found == facts.noise.end() ? PartNoise() : found->second;
+}
+
+absl::Status RowsDamaged() {
+  return Refusal(absl::StatusCode::kDataLoss, "state-damaged",
+                 "The rows that the run has chosen cannot be read; restore the "
+                 "state directory from a backup.");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<int>> StoredRows(const Eigen::MatrixXd& kept,
+                                            const LearnerState& state) {
+  if (kept.cols() != 1) return RowsDamaged();
+  std::vector<int> rows;
+  for (const double row : kept.col(0)) {
+    const bool is_row = row >= (rows.empty() ? 0 : rows.back() + 1) &&
+                        row < static_cast<double>(state.w.rows()) &&
+                        row == std::floor(row);
+    if (!is_row) return RowsDamaged();
+    rows.push_back(static_cast<int>(row));
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<int>> RowsOfMoments(std::uint32_t moment_rows,
+                                               const LearnerState& state) {
+  const auto kept = state.memory.find(kChosenRows);
+  if (kept != state.memory.end()) {
+    if (kept->second.rows() < 1 ||
+        kept->second.rows() > static_cast<Eigen::Index>(moment_rows))
+      return RowsDamaged();
+    return StoredRows(kept->second, state);
+  }
+  // All of them; or the mean is lost and every row has the same chance.
+  if (static_cast<Eigen::Index>(moment_rows) > state.w.rows())
+    return RowsDamaged();
+  std::vector<int> rows(moment_rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = static_cast<int>(i * static_cast<std::size_t>(state.w.rows()) /
+                               rows.size());
+  }
+  return rows;
+}
+
+absl::StatusOr<RoundInput> SendRows(const RoundFacts& facts,
+                                    const LearnerState& state) {
+  RoundInput input;
+  if (static_cast<Eigen::Index>(facts.moment_rows) < state.w.rows()) {
+    DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
+                           RowsOfMoments(facts.moment_rows, state));
+    input.rows.assign(rows.begin(), rows.end());
+  }
+  return input;
+}
+
+absl::Status UpdateFromMean(const std::vector<NoisedMatrix>& parts,
+                            const RoundFacts& facts, LearnerState* state) {
+  DPNMF_ASSIGN_OR_RETURN(
+      Eigen::MatrixXd mean,
+      MeanOfPart(parts, "mean", state->w.rows(), 1, facts.users));
+  // Unless the request has named them.
+  if (!state->memory.contains(kChosenRows)) {
+    DPNMF_ASSIGN_OR_RETURN(const PublicPeople people, PeopleOf(*state));
+    const std::vector<int> rows =
+        ChooseRowsWith(people, mean.col(0), NoiseOf(facts, "mean").stddev,
+                       static_cast<int>(facts.moment_rows));
+    Eigen::MatrixXd kept(static_cast<Eigen::Index>(rows.size()), 1);
+    std::copy(rows.begin(), rows.end(), kept.data());
+    state->memory[kChosenRows] = std::move(kept);
+  }
+  state->memory[kPaidMean] = std::move(mean);
+  return absl::OkStatus();
+}
+
+absl::Status UpdateFromMoments(const std::vector<NoisedMatrix>& parts,
+                               const RoundFacts& facts, LearnerState* state) {
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> rows,
+                         RowsOfMoments(facts.moment_rows, *state));
+  const auto count = static_cast<Eigen::Index>(rows.size());
+  const PartNoise noise = NoiseOf(facts, kPaidMoments);
+  PaidMoments paid;
+  paid.features = static_cast<std::uint64_t>(state->w.rows());
+  paid.rows = rows;
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.g, MeanOfPart(parts, kPaidMoments, count,
+                                                    count, facts.users));
+  paid.moments.stddev_off = noise.stddev;
+  paid.moments.stddev_diagonal = noise.diagonal_stddev;
+  if (const Eigen::MatrixXd* const mean = Kept(*state, kPaidMean);
+      mean != nullptr && mean->size() == state->w.rows()) {
+    paid.mean = mean->reshaped();
+    paid.moments.mean = MeanOnRows(paid.mean, facts.stddev_of_mean, rows);
+  }
+  paid.mean_stddev = facts.stddev_of_mean;
+  paid.moments.largest_trace = facts.largest_trace;
+  // It was paid for: kept whether or not the fit ends.
+  state->memory[kPaidMoments] = paid.moments.g;
+  FitOptions options;
+  options.rank = static_cast<int>(state->w.cols());
+  options.seed = facts.seed;
+  options.law = facts.law;
+  options.threads = DefaultThreads();
+  options.stop = facts.stopped;
+  options.progress = facts.progress;
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.priors, PriorsOf(*state, paid.rows));
+  DPNMF_ASSIGN_OR_RETURN(paid.moments.order, OrderOn(*state, paid.rows));
+  if (!paid.covers_all()) {
+    DPNMF_ASSIGN_OR_RETURN(paid.people, PeopleOf(*state));
+  }
+  FitFigures figures;
+  DPNMF_ASSIGN_OR_RETURN(Eigen::MatrixXd w,
+                         FitPaidMoments(paid, options, &figures));
+  KeepFigures(figures, state);
+  state->w = std::move(w);
+  return absl::OkStatus();
+}
+
+// The public numbers that the second moment takes decide.
+double ShareOfMeanFor(const RunParameters& run, const DatasetFacts& facts) {
+  const absl::StatusOr<MuSquared> cost =
+      LargestCost(facts.conversion, run.epsilon, run.delta);
+  if (!cost.ok() || *cost == MuSquared()) return kLeastShareOfMean;
+  return DefaultShareOfMean(static_cast<double>(facts.users), cost->ToDouble());
+}
+
+namespace {
+
+void FillDefaults(const DatasetFacts& facts, RunParameters* run) {
+  if (run->moment_rows == 0) {
+    run->moment_rows = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(facts.features, kMaxMomentRows));
+  }
+  if (run->share_of_moments == 0)
+    run->share_of_moments = kDefaultShareOfMoments;
+  if (run->share_of_mean == 0) run->share_of_mean = ShareOfMeanFor(*run, facts);
+  if (run->rounds == 0) run->rounds = run->moment_rows < facts.features ? 2 : 1;
+}
+
+// w on these rows, columns of length 1 as FitDictionary returns them.
+Eigen::MatrixXd OnRows(const Eigen::MatrixXd& w, const std::vector<int>& rows) {
+  Eigen::MatrixXd part = w(rows, Eigen::all);
+  for (auto column : part.colwise())
+    if (column.norm() > 0) column.normalize();
+  return part;
+}
+
+constexpr int kReplicates = 16;
+
+}  // namespace
+
+absl::StatusOr<Eigen::MatrixXd> ErrorsOfMoments(
+    const RoundFacts& facts, const LearnerState& state,
+    const std::function<bool()>& stopped) {
+  const Eigen::MatrixXd* const g = Kept(state, "G");
+  if (g == nullptr || !g->allFinite() || g->rows() != g->cols() ||
+      g->rows() < 1 || g->rows() > state.w.rows())
+    return ErrorsDamaged();
+  DPNMF_ASSIGN_OR_RETURN(const std::vector<int> on,
+                         RowsOfMoments(facts.moment_rows, state));
+  if (static_cast<Eigen::Index>(on.size()) != g->rows()) return ErrorsDamaged();
+  DPNMF_ASSIGN_OR_RETURN(NoisedMoments moments,
+                         MomentsKept(state, facts.of_moments.stddev,
+                                     facts.of_moments.diagonal_stddev));
+  moments.largest_trace = facts.largest_trace;
+  DPNMF_ASSIGN_OR_RETURN(moments.priors, PriorsOf(state, on));
+  DPNMF_ASSIGN_OR_RETURN(moments.order, OrderOn(state, on));
+  if (const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
+      mean != nullptr && mean->size() == state.w.rows() && mean->allFinite() &&
+      on.size() < static_cast<std::size_t>(state.w.rows()))
+    moments.mean = MeanOnRows(mean->reshaped(), facts.stddev_of_mean, on);
+  DPNMF_ASSIGN_OR_RETURN(const DenoisedMoments denoised,
+                         DenoiseMoments(moments, stopped));
+  FitOptions options;
+  options.rank = static_cast<int>(state.w.cols());
+  options.seed = facts.seed;
+  options.law = facts.law;
+  options.threads = DefaultThreads();
+  options.stop = stopped;
+  BootstrapOptions bootstrap;
+  bootstrap.replicates = kReplicates;
+  if (static_cast<Eigen::Index>(facts.moment_rows) >= state.w.rows()) {
+    if (g->rows() != state.w.rows()) return ErrorsDamaged();
+    return DictionaryStandardErrors(moments, denoised, state.w, options,
+                                    bootstrap);
+  }
+  const Eigen::MatrixXd* const rows = Kept(state, kChosenRows);
+  const Eigen::MatrixXd* const mean = Kept(state, kPaidMean);
+  if (rows == nullptr || mean == nullptr)
+    return ErrorsUnavailable();  // it was lost
+  DPNMF_ASSIGN_OR_RETURN(std::vector<int> chosen, StoredRows(*rows, state));
+  if (static_cast<Eigen::Index>(chosen.size()) != g->rows() ||
+      mean->size() != state.w.rows() || !mean->allFinite())
+    return ErrorsDamaged();
+  const LiftedBy lift = {std::move(chosen), mean->reshaped(),
+                         facts.stddev_of_mean};
+  bootstrap.lift = &lift;
+  return DictionaryStandardErrors(moments, denoised, OnRows(state.w, lift.rows),
+                                  options, bootstrap);
+}
+
+namespace {
+
+LearningWork Work(const LearningShape& shape) {
+  const FitWork fit = WorkOfFit(static_cast<int>(shape.moment_rows),
+                                static_cast<int>(shape.rank));
+  return {fit.entries + 3 * shape.features * shape.rank, fit.multiplications,
+          true};
+}
+
+constexpr ReleaseKind kReleases[] = {{.name = "mean",
+                                      .input = SendNothing,
+                                      .update = UpdateFromMean,
+                                      .is_passed_on = true},
+                                     {.name = "moments",
+                                      .input = SendRows,
+                                      .update = UpdateFromMoments,
+                                      .is_answer = true,
+                                      .is_passed_on = true,
+                                      .standard_errors = ErrorsOfMoments,
+                                      .work = Work}};
+
+}  // namespace
+
+extern const Mechanism kMomentsMechanism = {
+    .name = "moments", .fill_defaults = FillDefaults, .releases = kReleases};
+
+}  // namespace dpnmf::analyst

@@ -1,0 +1,175 @@
+// Mechanisms, as both parties know them: what a run draws and costs.
+//
+// A mechanism is a sequence of stages; all rounds of a stage publish the same
+// parts. It has one file of its name in each of three folders:
+//
+//   common/privacy/mechanism/NAME.cc  this descriptor: stages, parts, checks
+//   curator/mechanism/NAME.cc         what is summed, and in how much memory
+//   common/learning/mechanism/NAME.cc         defaults, and what a release
+//   teaches
+//
+// The files of this folder are the list (cmake/Mechanisms.cmake): NAME.cc
+// defines kNAMEMechanism in each of the three namespaces. docs/mechanisms.md
+// says how to add one.
+#ifndef DPNMF_COMMON_PRIVACY_MECHANISM_H_
+#define DPNMF_COMMON_PRIVACY_MECHANISM_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/name_table.h"
+#include "common/privacy/mu_squared.h"
+#include "common/privacy/run_plan.h"
+
+namespace dpnmf {
+
+// A part before PlanRun has found its noise.
+struct PartDraft {
+  PartPlan part;        // without standard deviations
+  MuSquared allowance;  // what the part may cost in one round
+  // In lattice units: no person adds more to an entry, in absolute value. An
+  // upper bound; the exact sums have room for N_max times as much.
+  Uint128 largest_entry = 0;
+};
+
+struct StageDraft {
+  std::string release;  // StagePlan::release
+  std::uint32_t rounds = 0;
+  std::vector<PartDraft> parts;
+};
+
+// Which part tells how much of a dictionary can be seen through the noise
+// (analyst/planning/forecast.h).
+enum class ForecastBy {
+  kNothing,
+  kSecondMoment,      // one symmetric part, of products of the data
+  kAveragedProducts,  // a D x K part, averaged over the rounds
+};
+
+struct RoundsRange {
+  std::uint32_t least = 1;
+  std::uint32_t most = kMaxRounds;
+};
+
+// Functions are pure and thread-safe.
+struct Mechanism {
+  std::string_view name;  // RunParameters::mechanism
+  // A few words for the help of --mechanism.
+  std::string_view summary;
+  // The run learns a dictionary. Otherwise it is about one that is given, and
+  // `dpnmf train` refuses the name.
+  bool learns_dictionary = true;
+  // The run's result is a release from which people are drawn
+  // (common/learning/synthesis.h), not a dictionary.
+  bool draws_people = false;
+  // For data sets of ratings and no others; false: never for them.
+  bool for_ratings = false;
+  // Only for data sets with classes; `check` refuses all others.
+  bool for_classes = false;
+  // W is fitted to a released second moment, and to what is declared beside it
+  // (priors, an order of the features, a law): such a release can be fitted
+  // again and passed on.
+  bool fits_moments = false;
+  // A request may name the features of its second moment
+  // (LearnerOptions.rows).
+  bool takes_rows = false;
+  // It releases plain sums: several curators may release one together
+  // (common/federation).
+  bool may_be_federated = false;
+  // Releases of runs on other people can be added
+  // (analyst/runs/joint_release.h).
+  bool releases_can_be_added = false;
+
+  // Numbers of rounds that a run may have, before the data set's own limit.
+  RoundsRange (*rounds)(const RunParameters& parameters,
+                        const DatasetFacts& facts);
+  // The parameters that only this mechanism reads. INVALID_ARGUMENT. The
+  // common ones have been checked.
+  absl::Status (*check)(const RunParameters& parameters,
+                        const DatasetFacts& facts);
+  // The stages in order, on lattices for q_h = q_u = bits. Costs of all rounds
+  // add up to at most `whole`. `parameters` have been checked.
+  std::vector<StageDraft> (*stages)(MuSquared whole, int bits,
+                                    const RunParameters& parameters,
+                                    const DatasetFacts& facts);
+  // Tells if a field of RunParameters or LearnerOptions (its name on the wire)
+  // plays a part in the run. Reads only rounds, moment_rows and shares.
+  bool (*uses)(std::string_view field, const RunParameters& parameters,
+               const DatasetFacts& facts);
+
+  ForecastBy forecast_by = ForecastBy::kNothing;
+  std::string_view forecast_part = "";
+};
+
+// All of them, by name.
+const NameTable<Mechanism>& Mechanisms();
+
+// The descriptors by name: kMomentsMechanism is defined in moments.cc. Use them
+// only for code that is written for one mechanism and is wrong for any other
+// (the rule of `auto`, the file of a release). All other code asks a field.
+#define DPNMF_MECHANISM(Name) extern const Mechanism k##Name##Mechanism;
+#include "mechanism_names.inc"
+#undef DPNMF_MECHANISM
+
+// False if no mechanism has the name.
+bool MechanismHas(std::string_view name, bool Mechanism::*property);
+// `dpnmf train` takes the name.
+bool CanBeTrained(const Mechanism& mechanism);
+// The run gives W, whose parts can be shown and compared with another run's. A
+// run on ratings gives an item model instead.
+bool GivesParts(const Mechanism& mechanism);
+
+// StagePlan::release of S_G, the second moment: of `moments` and `aimed`.
+inline constexpr std::string_view kReleaseOfMoments = "moments";
+
+// Shared by the files of this folder.
+
+// 1 to kMaxRounds; nothing to check.
+RoundsRange AnyRounds(const RunParameters& parameters,
+                      const DatasetFacts& facts);
+absl::Status CheckNothing(const RunParameters& parameters,
+                          const DatasetFacts& facts);
+// INVALID_ARGUMENT "share-out-of-range" unless 0 < share < 1.
+absl::Status CheckShare(std::string_view field, double share);
+
+// floor(share * whole), share in (0, 1] cut to 48 bits.
+MuSquared ShareOf(MuSquared whole, double share);
+// whole - part; part <= whole.
+MuSquared Less(MuSquared whole, MuSquared part);
+
+// A sum over people of products x y', |x| and |y| at most c, on the lattice
+// 4^-bits: rows x columns, 2 c^2 c^2 under replace one (docs/privacy.md,
+// theorems 3, 4 and 4a).
+PartDraft PartOfProducts(std::string name, std::uint64_t rows,
+                         std::uint64_t columns, bool symmetric, int bits,
+                         MuSquared allowance, const DatasetFacts& facts);
+// m^2, m the largest entry of a quantised vector.
+Uint128 LargestProductSteps(int bits, const DatasetFacts& facts);
+
+// Checks moment_rows and the two shares of `moments` and `aimed`. moments.cc.
+absl::Status CheckMoments(const RunParameters& parameters,
+                          const DatasetFacts& facts);
+// S_v, published as "mean". moments.cc.
+StageDraft StageOfMean(MuSquared allowance, int bits,
+                       const DatasetFacts& facts);
+
+// Rounds of A (K x K) and B (D x K), published as `release`.
+StageDraft StageOfStatistics(std::string release, std::uint32_t rounds,
+                             MuSquared allowance, int bits,
+                             const RunParameters& parameters,
+                             const DatasetFacts& facts);
+// Mechanism::uses of a run of such rounds alone.
+bool StatisticsUse(std::string_view field, const RunParameters& parameters,
+                   const DatasetFacts& facts);
+
+// Returns true if `fields` contains the field.
+bool IsOneOf(std::string_view field,
+             std::initializer_list<std::string_view> fields);
+
+}  // namespace dpnmf
+
+#endif  // DPNMF_COMMON_PRIVACY_MECHANISM_H_

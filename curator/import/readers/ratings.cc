@@ -1,0 +1,559 @@
+#include "curator/import/readers/ratings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error.h"
+#include "common/base/utf8.h"
+#include "common/base/view.h"
+#include "common/files/entry.h"
+#include "common/files/fields.h"
+#include "curator/import/readers/assemble.h"
+#include "curator/import/readers/input_file.h"
+
+namespace dpnmf::curator {
+namespace {
+
+constexpr int kDecimals = 4;
+constexpr std::size_t kLongestUserId = 1024;
+constexpr std::uint64_t kMostLines = 4'000'000'000;
+
+struct DecimalText {
+  bool plain = false;      // digits with an optional sign and point
+  bool exact = false;      // at most four decimals that are not 0
+  std::int64_t units = 0;  // at most kTooLarge in size
+};
+constexpr std::int64_t kTooLarge = 10'000'000'000'000;  // of any range
+
+DecimalText ParseDecimal(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  DecimalText decimal{.plain = true, .exact = true};
+  bool has_digit = false;
+  int decimals = -1;  // -1: before the point
+  for (const char c : text) {
+    if (c == '.' && decimals < 0) {
+      decimals = 0;
+      continue;
+    }
+    if (c < '0' || c > '9') return {};
+    has_digit = true;
+    if (decimals >= kDecimals) {
+      decimal.exact = decimal.exact && c == '0';
+      continue;
+    }
+    if (decimals >= 0) ++decimals;
+    decimal.units = std::min(10 * decimal.units + (c - '0'), kTooLarge);
+  }
+  if (!has_digit) return {};
+  for (int i = std::max(decimals, 0); i < kDecimals; ++i)
+    decimal.units = std::min(10 * decimal.units, kTooLarge);
+  if (negative) decimal.units = -decimal.units;
+  return decimal;
+}
+
+// Returns whether a header's name of a column suggests ratings.
+bool IsNameOfRatings(std::string_view text) {
+  const std::string name = absl::AsciiStrToLower(View(text));
+  if (name == "r") return true;
+  for (const char* word :
+       {"rating", "score", "star", "value", "preference", "grade", "overall"})
+    if (absl::StrContains(name, word)) return true;
+  return false;
+}
+
+std::optional<EntryProblem> ParseRating(std::string_view text,
+                                        const RatingScale& scale,
+                                        std::int32_t* units) {
+  const DecimalText decimal = ParseDecimal(text);
+  if (!decimal.plain || !decimal.exact) {
+    const std::optional<double> number = ParseNumber(text);
+    if (!number.has_value()) {
+      return EntryProblem{
+          "input-not-a-number",
+          text.empty()
+              ? std::string("the rating is empty; write a number")
+              : absl::StrCat("the rating ", Quoted(text),
+                             " is not a number; write decimal numbers with a "
+                             "point")};
+    }
+    if (!std::isfinite(*number)) {
+      return EntryProblem{"input-not-finite",
+                          "the rating is not finite; write a number"};
+    }
+    return EntryProblem{
+        "input-malformed",
+        absl::StrCat("the rating ", Quoted(text),
+                     " must be written with digits and a point, and with at "
+                     "most four decimals")};
+  }
+  if (decimal.units < scale.low_units || decimal.units > scale.high_units) {
+    return EntryProblem{"input-out-of-range",
+                        absl::StrCat("the rating ", Quoted(text),
+                                     " is out of the declared range from ",
+                                     RatingText(scale.low_units), " to ",
+                                     RatingText(scale.high_units),
+                                     "; correct it or declare another range")};
+  }
+  *units = static_cast<std::int32_t>(decimal.units);
+  return std::nullopt;
+}
+
+constexpr char kDoubleColon = ':';
+
+// SplitFields, where kDoubleColon stands for "::".
+bool SplitLine(std::string_view line, char separator,
+               std::vector<std::string_view>* fields) {
+  if (separator != kDoubleColon) return SplitFields(line, separator, fields);
+  fields->clear();
+  while (true) {
+    const std::size_t end = line.find("::");
+    fields->push_back(TrimBlanks(line.substr(0, end)));
+    if (end == std::string_view::npos) return true;
+    line.remove_prefix(end + 2);
+  }
+}
+
+bool IsTriple(const std::vector<std::string_view>& fields) {
+  return fields.size() == 3 || fields.size() == 4;
+}
+
+struct Rating {
+  std::int32_t user = 0, item = 0, units = 0;
+};
+
+// Ratings in the order of the file, in blocks that are freed one by one.
+class RatingLog {
+ public:
+  void Add(const Rating& rating) {
+    if (blocks_.empty() || blocks_.back().size() == kBlock) {
+      blocks_.emplace_back();
+      blocks_.back().reserve(kBlock);
+    }
+    blocks_.back().push_back(rating);
+    ++size_;
+  }
+  std::uint64_t size() const { return size_; }
+  const std::deque<std::vector<Rating>>& blocks() const { return blocks_; }
+  void PopFront() { blocks_.pop_front(); }
+
+ private:
+  static constexpr std::size_t kBlock = 1 << 16;
+  std::deque<std::vector<Rating>> blocks_;
+  std::uint64_t size_ = 0;
+};
+
+class RatingsReader {
+ public:
+  RatingsReader(InputFile* input, const ItemTable& items,
+                const RatingsOptions& options)
+      : input_(*input),
+        options_(options),
+        most_users_(std::min(options.users_count.value_or(kLargestExtent),
+                             kLargestExtent)) {
+    loaded_.items = items.ids.size();
+    items_.reserve(items.ids.size());
+    for (std::size_t i = 0; i < items.ids.size(); ++i)
+      items_[items.ids[i]] = static_cast<std::int32_t>(i);
+  }
+
+  absl::StatusOr<LoadedRatings> Read() {
+    DPNMF_RETURN_IF_ERROR(CheckIsText());
+    std::string_view line;
+    while (true) {
+      DPNMF_ASSIGN_OR_RETURN(const bool more, input_.ReadLine(&line));
+      if (!more) break;
+      if (IsBlank(line, kBlanks)) continue;
+      if (separator_ == '\0') {
+        DPNMF_ASSIGN_OR_RETURN(const bool is_header, ReadFirstLine(line));
+        if (is_header) continue;
+      }
+      if (absl::Status status = AddLine(line); !status.ok()) {
+        if (std::exchange(told_before_, false)) {
+          refused_.NoteAgain();
+        } else {
+          refused_.Note(std::move(status));
+        }
+      }
+    }
+    DPNMF_RETURN_IF_ERROR(refused_.Verdict("lines", options_.refused));
+    if (log_.size() == 0) {
+      return input_.RefuseAt("input-empty", 0, 0,
+                             "the file contains no rating of a declared item; "
+                             "give another");
+    }
+    Assemble();
+    for (const auto& [user, line_number] : crowded_) {
+      const auto n = static_cast<std::size_t>(user);
+      if (static_cast<std::uint64_t>(loaded_.indptr[n + 1] -
+                                     loaded_.indptr[n]) <=
+          kMostRatingsOfAPerson)
+        continue;
+      return input_.RefuseAt(
+          "input-too-large", line_number, 1,
+          absl::StrCat("the user ", Quoted(users_[n]), " has more than ",
+                       kMostRatingsOfAPerson,
+                       " ratings; remove the user or some ratings"));
+    }
+    loaded_.users = std::move(users_);
+    return std::move(loaded_);
+  }
+
+ private:
+  // Text in bytes, or gzip of it.
+  absl::Status CheckIsText() {
+    DPNMF_ASSIGN_OR_RETURN(const std::string_view begin, input_.Peek(6));
+    if (begin.starts_with("\xFF\xFE") || begin.starts_with("\xFE\xFF")) {
+      return input_.RefuseAt("input-malformed", 0, 0,
+                             "the file is in UTF-16; convert it to UTF-8");
+    }
+    for (const std::string_view archive : {"PK\x03\x04",
+                                           "\xFD"
+                                           "7zXZ",
+                                           "BZh", "\x28\xB5\x2F\xFD"}) {
+      if (!begin.starts_with(archive)) continue;
+      return input_.RefuseAt("input-unreadable", 0, 0,
+                             "this is an archive or compressed in another way "
+                             "than by gzip; unpack it");
+    }
+    return absl::OkStatus();
+  }
+
+  // A name is told once, however many lines have it.
+  void TellOnce(std::set<std::string>* told, std::string_view name) {
+    if (told->size() <= kShownRefusals)
+      told_before_ = !told->emplace(name).second;
+  }
+
+  // Sets the separator; true if the line is a header.
+  absl::StatusOr<bool> ReadFirstLine(std::string_view line) {
+    for (const char separator : {'\t', kDoubleColon, ';', ',', kBlanks}) {
+      if (!SplitLine(line, separator, &fields_) || !IsTriple(fields_)) continue;
+      separator_ = separator;
+      const std::string rating = FieldText(line, fields_[2]);
+      // A rating of a declared item that is no number is an error, no header.
+      if (ParseNumber(rating).has_value() ||
+          Find(FieldText(line, fields_[1])).has_value())
+        return false;
+      if (IsNameOfRatings(rating)) return true;
+      return input_.Refuse(
+          "input-not-a-number", 3,
+          absl::StrCat("the rating ", Quoted(rating),
+                       " is not a number; write decimal numbers with a point, "
+                       "or `rating` in its place if this line is a header"));
+    }
+    return input_.Refuse("input-ragged", 0,
+                         "the line is not a triple; write user, item, rating "
+                         "and optionally a time, with commas between them");
+  }
+
+  absl::Status AddLine(std::string_view line) {
+    if (!SplitLine(line, separator_, &fields_)) {
+      return input_.Refuse("input-malformed", fields_.size() + 1,
+                           "a quoted field must end with a quote before the "
+                           "separator; correct or remove the quotes");
+    }
+    if (!IsTriple(fields_)) {
+      return input_.Refuse(
+          "input-ragged", std::min<std::size_t>(fields_.size() + 1, 5),
+          absl::StrCat("the line has ", fields_.size(),
+                       " fields; write user, item and rating"));
+    }
+    for (const std::size_t i : {0, 1}) {
+      if (fields_[i].empty()) {
+        return input_.Refuse("input-malformed", i + 1,
+                             "the field is empty; write a user and an item");
+      }
+    }
+    Rating rating;
+    if (const auto problem =
+            ParseRating(fields_[2], options_.scale, &rating.units))
+      return input_.Refuse(problem->code, 3, problem->sentence);
+    std::int64_t time = 0;
+    if (options_.keep_times && fields_.size() == 4) {
+      DPNMF_ASSIGN_OR_RETURN(time, TimeOf(fields_[3]));
+    }
+    if (line.find('"') != std::string_view::npos) {
+      for (const std::size_t i : {0, 1}) {
+        unquoted_[i] = FieldText(line, fields_[i]);
+        fields_[i] = unquoted_[i];
+      }
+    }
+    std::optional<std::int32_t> item = Find(fields_[1]);
+    if (!item.has_value() && options_.add_items) {
+      DPNMF_ASSIGN_OR_RETURN(item, AddItem());
+    }
+    if (!item.has_value() && !options_.drop_unlisted) {
+      TellOnce(&unlisted_items_, fields_[1]);
+      return input_.Refuse(
+          "item-unknown", 2,
+          absl::StrCat("the item ", Quoted(fields_[1]),
+                       " is not in the list of items; add it there",
+                       options_.has_unlisted_flag
+                           ? ", remove the line, or leave out such lines with "
+                             "--unlisted drop"
+                           : ", or remove the line"));
+    }
+    DPNMF_ASSIGN_OR_RETURN(Person* const person, PersonOf(fields_[0]));
+    if (!item.has_value()) {
+      ++loaded_.unlisted;
+      return absl::OkStatus();
+    }
+    // Ratings are not kept once a line was refused: the file is refused.
+    if (refused_.any()) return absl::OkStatus();
+    if (log_.size() == kMostLines) {
+      return input_.Refuse("input-too-large", 0,
+                           "there are more than 4000000000 ratings");
+    }
+    if (++person->lines == kMostRatingsOfAPerson + 1)
+      crowded_.emplace_back(person->number, input_.line_number());
+    rating.user = person->number;
+    rating.item = *item;
+    log_.Add(rating);
+    if (options_.keep_times) {
+      has_times_ = has_times_ || fields_.size() == 4;
+      times_.push_back(time);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::int64_t> TimeOf(std::string_view text) const {
+    const std::optional<double> time = ParseNumber(text);
+    if (time.has_value() && std::abs(*time) < 1e18)
+      return static_cast<std::int64_t>(*time);
+    return input_.Refuse("input-not-a-number", 4,
+                         absl::StrCat("the time ", Quoted(text),
+                                      " is not a number; write seconds"));
+  }
+
+  // The number of a declared item.
+  std::optional<std::int32_t> Find(std::string_view id) const {
+    const auto item = items_.find(View(id));
+    if (item == items_.end()) return std::nullopt;
+    return item->second;
+  }
+
+  // The item of the line as a new one.
+  absl::StatusOr<std::int32_t> AddItem() {
+    const std::string_view id = fields_[1];
+    if (id.size() > kLongestItemId || !IsPlainText(id)) {
+      return input_.Refuse(
+          "input-malformed", 2,
+          absl::StrCat("the item ", Quoted(id.substr(0, kLongestItemId)),
+                       " is longer than ", kLongestItemId,
+                       " bytes, not UTF-8, or contains a control character; "
+                       "write another id"));
+    }
+    const auto number = static_cast<std::int32_t>(loaded_.items++);
+    items_.emplace(std::string(id), number);
+    loaded_.added_items.emplace_back(id);
+    return number;
+  }
+
+  struct Person {
+    std::int32_t number = 0;
+    std::uint32_t lines = 0;
+  };
+
+  // The person of that id, a new one if there is none; valid until the next
+  // call.
+  absl::StatusOr<Person*> PersonOf(std::string_view id) {
+    // Many files have a person's lines together.
+    if (last_person_ != nullptr &&
+        id == users_[static_cast<std::size_t>(last_person_->number)])
+      return last_person_;
+    auto person = people_.find(View(id));
+    if (person == people_.end()) {
+      if (users_.size() >= most_users_) {
+        TellOnce(&surplus_users_, id);
+        return input_.Refuse(
+            "users-mismatch", 1,
+            absl::StrCat("the user ", Quoted(id), " is one more than the ",
+                         most_users_,
+                         " declared; raise --users-count or remove users"));
+      }
+      // Ids must be such that a token can name them.
+      if (id.empty() || id.size() > kLongestUserId || !IsPlainText(id)) {
+        return input_.Refuse(
+            "input-malformed", 1,
+            absl::StrCat("the user ", Quoted(id.substr(0, kLongestUserId)),
+                         " is empty, longer than 1,024 bytes, not UTF-8, or "
+                         "contains a control character; write another id"));
+      }
+      const auto number = static_cast<std::int32_t>(users_.size());
+      users_.emplace_back(id);
+      person =
+          people_.emplace(users_.back(), Person{.number = number, .lines = 0})
+              .first;
+    }
+    return last_person_ = &person->second;
+  }
+
+  // From the order of the file to columns, by counting.
+  void Assemble() {
+    const std::uint64_t people =
+        options_.users_count.has_value() ? most_users_ : users_.size();
+    loaded_.indptr.assign(people + 1, 0);
+    for (const std::vector<Rating>& block : log_.blocks())
+      for (const Rating& rating : block)
+        ++loaded_.indptr[static_cast<std::size_t>(rating.user) + 1];
+    for (std::size_t n = 0; n < people; ++n)
+      loaded_.indptr[n + 1] += loaded_.indptr[n];
+    std::vector<std::int64_t> next(loaded_.indptr.begin(),
+                                   loaded_.indptr.end() - 1);
+    loaded_.indices.resize(log_.size());
+    loaded_.units.resize(log_.size());
+    if (has_times_) loaded_.times.resize(log_.size());
+    std::size_t line = 0;
+    while (!log_.blocks().empty()) {
+      for (const Rating& rating : log_.blocks().front()) {
+        const auto to = static_cast<std::size_t>(
+            next[static_cast<std::size_t>(rating.user)]++);
+        loaded_.indices[to] = rating.item;
+        loaded_.units[to] = rating.units;
+        if (has_times_) loaded_.times[to] = times_[line++];
+      }
+      log_.PopFront();
+    }
+    SortColumns();
+  }
+
+  // Each column by item; of several ratings of one item the last one stays.
+  void SortColumns() {
+    std::vector<std::uint64_t> order;  // item and place in the column
+    std::vector<std::int32_t> units;
+    std::vector<std::int64_t> times;
+    std::size_t out = 0, begin = 0;
+    for (std::size_t n = 0; n + 1 < loaded_.indptr.size(); ++n) {
+      const auto end = static_cast<std::size_t>(loaded_.indptr[n + 1]);
+      order.clear();
+      for (std::size_t i = begin; i < end; ++i) {
+        order.push_back(static_cast<std::uint64_t>(loaded_.indices[i]) << 32 |
+                        (i - begin));
+      }
+      std::sort(order.begin(), order.end());
+      const auto copy = [&](const auto& from, auto* to) {
+        to->assign(from.begin() + static_cast<std::ptrdiff_t>(begin),
+                   from.begin() + static_cast<std::ptrdiff_t>(end));
+      };
+      copy(loaded_.units, &units);
+      if (has_times_) copy(loaded_.times, &times);
+      for (std::size_t k = 0; k < order.size(); ++k) {
+        if (k + 1 < order.size() && order[k] >> 32 == order[k + 1] >> 32) {
+          ++loaded_.replaced;
+          continue;
+        }
+        const std::size_t place = order[k] & 0xffffffff;
+        loaded_.indices[out] = static_cast<std::int32_t>(order[k] >> 32);
+        loaded_.units[out] = units[place];
+        if (has_times_) loaded_.times[out] = times[place];
+        ++out;
+      }
+      loaded_.indptr[n + 1] = static_cast<std::int64_t>(out);
+      begin = end;
+    }
+    loaded_.indices.resize(out);
+    loaded_.units.resize(out);
+    if (has_times_) loaded_.times.resize(out);
+  }
+
+  InputFile& input_;
+  const RatingsOptions& options_;
+  const std::uint64_t most_users_;
+  char separator_ = '\0';                 // '\0': before the first line
+  std::vector<std::string_view> fields_;  // of the current line
+  std::array<std::string, 2> unquoted_;   // its user and item
+  absl::flat_hash_map<std::string, std::int32_t> items_;
+  absl::flat_hash_map<std::string, Person> people_;
+  std::vector<std::string> users_;  // by number
+  Person* last_person_ = nullptr;   // of the line before, in people_
+  // People with more lines than ratings are allowed, and the line too many.
+  std::vector<std::pair<std::int32_t, std::uint64_t>> crowded_;
+  RatingLog log_;
+  bool has_times_ = false;
+  std::vector<std::int64_t> times_;  // as log_
+  RefusedLines refused_;
+  bool told_before_ = false;  // what the line is refused for
+  // The first of them that were refused.
+  std::set<std::string> unlisted_items_, surplus_users_;
+  LoadedRatings loaded_;
+};
+
+}  // namespace
+
+absl::StatusOr<RatingScale> ParseRatingRange(std::string_view text) {
+  const std::size_t comma = text.find(',');
+  const DecimalText low = ParseDecimal(TrimBlanks(text.substr(0, comma)));
+  const DecimalText high =
+      comma == std::string_view::npos
+          ? DecimalText()
+          : ParseDecimal(TrimBlanks(text.substr(comma + 1)));
+  if (!(low.exact && high.exact && low.units < high.units &&
+        low.units >= -kLargestRatingUnits &&
+        high.units <= kLargestRatingUnits)) {
+    return Refusal(
+        absl::StatusCode::kInvalidArgument, "rating-range-out-of-range",
+        "`--rating-range` must be LOW,HIGH with LOW below HIGH, both "
+        "from -100000 to 100000 with at most four decimals.");
+  }
+  return RatingScale{.low_units = static_cast<std::int32_t>(low.units),
+                     .high_units = static_cast<std::int32_t>(high.units)};
+}
+
+std::string RatingText(std::int64_t units) {
+  const std::int64_t size = std::abs(units);
+  std::string text = absl::StrCat(units < 0 ? "-" : "", size / kUnitsOfOne);
+  std::int64_t rest = size % kUnitsOfOne;
+  if (rest == 0) return text;
+  text += '.';
+  for (std::int64_t digit = kUnitsOfOne / 10; rest != 0; digit /= 10) {
+    absl::StrAppend(&text, rest / digit);
+    rest %= digit;
+  }
+  return text;
+}
+
+absl::StatusOr<LoadedRatings> LoadRatings(const std::string& path,
+                                          const ItemTable& items,
+                                          const RatingsOptions& options) {
+  if (options.users_count.value_or(1) > kLargestExtent) {
+    return Refusal(absl::StatusCode::kInvalidArgument,
+                   "users-count-out-of-range",
+                   "`--users-count` must be at most 100000000 for ratings.");
+  }
+  DPNMF_ASSIGN_OR_RETURN(
+      const std::unique_ptr<InputFile> input,
+      InputFile::Open(path, options.progress, options.interrupted));
+  return RatingsReader(input.get(), items, options).Read();
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> ToDataset(
+    LoadedRatings ratings, const ItemTable& items, const RatingScale& scale,
+    DatasetDescription description) {
+  description.features = ratings.items;
+  description.sparse = true;
+  description.normalisation = Normalisation::kNone;
+  description.ratings = scale;
+  description.ratings->item_features =
+      static_cast<std::uint32_t>(items.feature_names.size());
+  if (description.adjacency != Adjacency::kAddRemoveOne)
+    description.users = ratings.people();
+  return Dataset::FromRatings(std::move(description), std::move(ratings.indptr),
+                              std::move(ratings.indices),
+                              std::move(ratings.units));
+}
+
+}  // namespace dpnmf::curator
