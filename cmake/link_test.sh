@@ -14,7 +14,7 @@ whole=()
 others=()
 while [ "$1" != -- ]; do
   case $1 in
-    common/*.a | curator/*.a | analyst/*.a | proto/*.a | tests/libdpnmf_*_failpoints.a)
+    common/*.a | curator/*.a | lab/*.a | client/*.a | analyst/*.a | proto/*.a | tests/libdpnmf_*_failpoints.a)
       [ -n "${seen[$1]:-}" ] || whole+=("$1")
       seen[$1]=yes
       ;;
