@@ -15,13 +15,13 @@ def on_config(config):
     nav, sections, seen = [{"Index": "index.md"}], None, set()
     with open(os.path.join(config["docs_dir"], "index.md"), encoding="utf-8") as index:
         text = index.read()
-    for heading, page in re.findall(r"^##+ (.*)$|\]\(([^)#:]+\.md)\)", text, flags=re.M):
+    for heading, title, page in re.findall(r"^##+ (.*)$|\[([^]]+)\]\(([^)#:]+\.md)\)", text, flags=re.M):
         if heading:
             sections = []
             nav.append({heading: sections})
         elif page not in seen and not page.startswith(".."):
             seen.add(page)
-            sections.append(page)
+            sections.append({title.replace("`", ""): page})
     config["nav"] = [entry for entry in nav if all(entry.values())]
     return config
 

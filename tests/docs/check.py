@@ -5,14 +5,15 @@ check.py site DIR: checks the built site (deploy/docs.sh).
 Prints one line for each fault; exit code 1 if there is one.
 """
 import collections
+import glob
 import html.parser
 import os
 import re
-import subprocess
 import sys
 import urllib.parse
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGES = ["docs/**/*.md", "*.md", "*/*.md", "examples/*/*.md", "tests/*/*.md"]
 MOST_WORDS = {"docs/start": 1200, "docs/howto": 600}  # of a page
 MOST_WORDS_TOGETHER = 20000
 POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
@@ -83,7 +84,7 @@ def check_form(page, text):
     parts of a list item that are indented by less than four blanks."""
     for fence in re.finditer(r"^ {1,3}```", text, flags=re.M):
         fault(f"{page}:{text.count(chr(10), 0, fence.start()) + 1}", "a fence in a list item needs four blanks before it")
-    before, in_list = "", False
+    before, in_list, lines = "", False, text.split("\n")
     for number, line in enumerate(without_code(text).split("\n"), 1):
         item = re.match(r"( *)([-*+]|1\.) ", line)
         indented = line.startswith(" ") and not before.strip() and in_list
@@ -93,6 +94,8 @@ def check_form(page, text):
             fault(f"{page}:{number}", "a table needs an empty line before it")
         if (item and 0 < len(item.group(1)) < 4) or (indented and not item and not line.startswith("    ")):
             fault(f"{page}:{number}", "what belongs to a list item needs four blanks before it")
+        if any(r"\|" in span for span in re.findall(r"`([^`]+)`", lines[number - 1])):
+            fault(f"{page}:{number}", "mkdocs shows the backslash before a bar in a code span")
         in_list = bool(item) or (in_list and (line.startswith(" ") or not line.strip() or bool(before.strip())))
         before = line
 
@@ -102,8 +105,9 @@ def words(text):
 
 
 def check_pages():
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=TOP, check=True, capture_output=True, text=True).stdout
-    pages = listed.split()
+    pages = sorted(
+        page for pattern in PAGES for page in glob.glob(pattern, root_dir=TOP, recursive=True)
+        if not page.startswith("build"))
     linked = {}
     for page in pages:
         text = read(page)
