@@ -14,7 +14,9 @@ import urllib.parse
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = ["docs/**/*.md", "*.md", "*/*.md", "examples/*/*.md", "tests/*/*.md"]
+CODE = (".h", ".cc", ".proto", ".py", ".sh", ".cmake", ".txt", ".in", ".v", ".toml", ".yaml", ".ipynb")  # name pages, too
 MOST_WORDS = {"docs/start": 1200, "docs/howto": 600}  # of a page
+LISTS = {"docs/start/glossary.md"}  # as long as they are
 MOST_WORDS_TOGETHER = 20000
 POLICY = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 # Texts of the theme's scripts that look like addresses. The policy above also blocks loads from them.
@@ -104,6 +106,21 @@ def words(text):
     return len(text.split())
 
 
+def check_names_in_code():
+    """Checks that each page that a source file names is there."""
+    for folder, folders, files in os.walk(TOP):
+        folders[:] = [one for one in folders if not one.startswith((".", "build"))]
+        for file in files:
+            path = os.path.join(folder, file)
+            if not file.endswith(CODE) and not (file == "run" and folder.endswith(".ci")):
+                continue
+            with open(path, encoding="utf-8", errors="replace") as source:
+                for number, line in enumerate(source, 1):
+                    for name in re.findall(r"(?<![\w./-])docs/[\w/.-]*\.md\b", line):
+                        if not os.path.exists(os.path.join(TOP, name)):
+                            fault(f"{os.path.relpath(path, TOP)}:{number}", f"there is no {name}")
+
+
 def check_pages():
     pages = sorted(
         page for pattern in PAGES for page in glob.glob(pattern, root_dir=TOP, recursive=True)
@@ -117,13 +134,14 @@ def check_pages():
     for page in pages:
         if page.startswith("docs/") and page != "docs/index.md" and page not in linked.get("docs/index.md", ()):
             fault("docs/index.md", f"there is no link to {page}")
+    check_names_in_code()
     together = 0
     for shelf, most in MOST_WORDS.items():
         for page in pages:
             if os.path.dirname(page) == shelf:
                 count = words(read(page))
                 together += count
-                if count > most:
+                if count > most and page not in LISTS:
                     fault(page, f"{count} words; at most {most} on this shelf")
     if together > MOST_WORDS_TOGETHER:
         fault(" and ".join(MOST_WORDS), f"{together} words; at most {MOST_WORDS_TOGETHER}")
