@@ -28,7 +28,8 @@ TASKS = {
     "several curators": "howto/several_curators.html",
     "SLURM": "howto/use_ranks.html",
     "alerts": "howto/watch_and_alert.html",
-    "ledger-behind-anchor": "reference/errors.html",
+    "ledger-behind-anchor": "howto/check_the_ledger.html",
+    "exit codes": "reference/errors.html",
     "dpnmf-curator close": "reference/commands.html",
 }
 
