@@ -83,22 +83,33 @@ def check_links(page, text):
 
 def check_form(page, text):
     """Refuses what GitHub shows and mkdocs does not: lists and tables without an empty line before them, and
-    parts of a list item that are indented by less than four blanks."""
+    parts of a list item that are indented by less than four blanks or run into the next item."""
+
+    def at(number, what):
+        fault(f"{page}:{number}", what)
+
     for fence in re.finditer(r"^ {1,3}```", text, flags=re.M):
-        fault(f"{page}:{text.count(chr(10), 0, fence.start()) + 1}", "a fence in a list item needs four blanks before it")
-    before, in_list, lines = "", False, text.split("\n")
+        at(text.count("\n", 0, fence.start()) + 1, "a fence in a list item needs four blanks before it")
+    for fence in re.finditer(r"^ +```\n *([-*+]|\d+\.) ", text, flags=re.M):
+        at(text.count("\n", 0, fence.end()) + 1, "the item after a fence needs an empty line before it")
+    lines = text.split("\n")
+    before, in_list, in_part = "", False, False
     for number, line in enumerate(without_code(text).split("\n"), 1):
-        item = re.match(r"( *)([-*+]|1\.) ", line)
+        item = re.match(r"( *)([-*+]|\d+\.) ", line)
+        begins = item and (item.group(2) in "-*+1." or in_list)  # else a number at the start of a line
         indented = line.startswith(" ") and not before.strip() and in_list
-        if item and before.strip() and not in_list and not before.startswith("#"):
-            fault(f"{page}:{number}", "a list needs an empty line before it")
+        if begins and before.strip() and not in_list and not before.startswith("#"):
+            at(number, "a list needs an empty line before it")
+        if begins and in_part and not item.group(1):
+            at(number, "the item after a paragraph of the item before needs an empty line before it")
         if line.startswith("|") and before.strip() and not before.startswith(("|", "#")):
-            fault(f"{page}:{number}", "a table needs an empty line before it")
-        if (item and 0 < len(item.group(1)) < 4) or (indented and not item and not line.startswith("    ")):
-            fault(f"{page}:{number}", "what belongs to a list item needs four blanks before it")
+            at(number, "a table needs an empty line before it")
+        if (begins and 0 < len(item.group(1)) < 4) or (indented and not begins and not line.startswith("    ")):
+            at(number, "what belongs to a list item needs four blanks before it")
         if any(r"\|" in span for span in re.findall(r"`([^`]+)`", lines[number - 1])):
-            fault(f"{page}:{number}", "mkdocs shows the backslash before a bar in a code span")
-        in_list = bool(item) or (in_list and (line.startswith(" ") or not line.strip() or bool(before.strip())))
+            at(number, "mkdocs shows the backslash before a bar in a code span")
+        in_part = bool(line.strip()) and (in_part or bool(indented and not begins))
+        in_list = bool(begins) or (in_list and (line.startswith(" ") or not line.strip() or bool(before.strip())))
         before = line
 
 
