@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which mechanism is best where, and what `auto` chooses: docs/utility.md.
+"""Which mechanism is best where, and what `auto` chooses: docs/research/utility.md.
 
   bench/choice.py [--fresh] BENCH OUTPUT [NAME=FILE ...]
 

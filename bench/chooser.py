@@ -2,7 +2,7 @@
 """
 bench/chooser.py OUTPUT [--bin BIN] [--only NAME,...] [--epsilon 1,4,16] [NAME=FILE ...]:
 how many parts `dpnmf choose` advises and how many `dpnmf plan` says to rely on, beside
-the truth and beside what a stability analysis finds without privacy (docs/utility.md).
+the truth and beside what a stability analysis finds without privacy (docs/research/utility.md).
 
 Real servers, one population a release. OUTPUT: a CSV file, a line a release. Data:
 `gK-N` (K sparse parts of 64 features, N people, K 5, 10, 20, N 2,000 and 20,000) and the

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tables of docs/utility.md over files of your own:
+# The tables of docs/research/utility.md over files of your own:
 #
 #   bench/utility.sh OUTPUT FILE:USERS:RANK[:FORMAT] ...
 #

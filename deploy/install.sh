@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|list:
+# deploy/install.sh build|test|ci|python|python-test|web|ranks|proofs|packages|docs|list:
 # installs missing Debian 12 packages. build: compiler and libraries. test: the same and
 # what the tests need. ci: the same and sanitizers, linters and clang. python: what the
 # Python package needs to be built and used. python-test: build, python and what
 # the tests of that package need. web: the browser of tests/web. ranks: Open MPI, for
 # dpnmf-ranks. proofs: Coq and its libraries, for proofs/check.sh. packages: build and
-# what deploy/packages.sh needs. list: prints those of build, one a line.
+# what deploy/packages.sh needs. docs: mkdocs, for deploy/docs.sh. list: prints those of
+# build, one a line.
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config protobuf-compiler protobuf-compiler-grpc
@@ -23,6 +24,7 @@ web=(chromium chromium-driver python3-selenium)
 ranks=(openmpi-bin libopenmpi-dev)
 proofs=(coq libcoq-coquelicot libcoq-interval)
 packages=(dpkg-dev file python3)
+docs=(mkdocs mkdocs-material)
 
 case "${1:-}" in
   list) printf '%s\n' "${build[@]}"; exit 0 ;;
@@ -35,7 +37,8 @@ case "${1:-}" in
   ranks) wanted=("${ranks[@]}") ;;
   proofs) wanted=("${proofs[@]}") ;;
   packages) wanted=("${build[@]}" "${packages[@]}") ;;
-  *) sed -n '2,8p' "$0" >&2; exit 2 ;;
+  docs) wanted=("${docs[@]}") ;;
+  *) sed -n '2,9p' "$0" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,4 +1,4 @@
-(* The charge of a release (docs/privacy.md, Theorem 5 and section 5), in the
+(* The charge of a release (docs/reference/privacy.md, Theorem 5 and section 5), in the
    program's integers, covers the scaled squared distance of neighbours. *)
 From dpnmf Require Import Sums Sensitivity Plan.
 From Coq Require Import Reals Lra Psatz.

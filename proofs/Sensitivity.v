@@ -1,4 +1,4 @@
-(* docs/privacy.md, sections 2 to 4a: how far one person moves a released sum. All
+(* docs/reference/privacy.md, sections 2 to 4a: how far one person moves a released sum. All
    numbers are integers, as the program sums them. Sensitivities are those of
    replace one, then of add or remove one. *)
 From dpnmf Require Import Sums.

@@ -1,7 +1,7 @@
 """Runs a notebook and writes its cells and outputs into a page of the docs.
 
     DPNMF_CONFIG=.demo/dpnmf.toml .venv/bin/python python/render_notebook.py \
-        python/examples/digits.ipynb docs/python.md
+        python/examples/digits.ipynb docs/reference/python.md
 
 The page has a line `<!-- NAME.ipynb -->` and later `<!-- end -->`; what stands
 between them is replaced. Pictures are written beside the page.

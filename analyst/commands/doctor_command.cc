@@ -40,8 +40,9 @@ Command DoctorCommand() {
   Command doctor = {
       .name = "doctor",
       .summary =
-          "Go through the checklist for production (docs/operations.md); takes "
-          "the flags of serve. Exit code 7 if a check failed",
+          "Go through the checklist for production "
+          "(docs/reference/operations.md); takes the flags of serve. Exit code "
+          "7 if a check failed",
       .flags = FlagsOf(flags.get()),
       .run = [flags, format]() -> absl::StatusOr<ExitCode> {
         SetUpLog("dpnmf-analyst", "off", LogFormat::kText);

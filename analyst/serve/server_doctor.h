@@ -1,5 +1,5 @@
-// `dpnmf-analyst doctor`: the checklist for production of docs/operations.md,
-// point by point, before an analyst is served.
+// `dpnmf-analyst doctor`: the checklist for production of
+// docs/reference/operations.md, point by point, before an analyst is served.
 #ifndef DPNMF_ANALYST_SERVE_SERVER_DOCTOR_H_
 #define DPNMF_ANALYST_SERVE_SERVER_DOCTOR_H_
 

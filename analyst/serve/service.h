@@ -44,8 +44,8 @@ struct ServiceParts {
 
 // The service, to be registered with a server that it outlives. Its calls come
 // from many threads at once: what `parts` points to and the two callables are
-// thread-safe. Refusals are those of docs/errors.md; analyst.proto says which
-// role each call needs.
+// thread-safe. Refusals are those of docs/reference/errors.md; analyst.proto
+// says which role each call needs.
 std::shared_ptr<grpc::Service> MakeAnalystService(ServiceParts parts);
 
 }  // namespace dpnmf::analyst

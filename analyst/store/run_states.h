@@ -1,7 +1,7 @@
 // The states of a run at the analyst: which may follow which. Pure functions,
 // the same that the store, the manager and the learner go by and that
 // tests/faults/state_machine_test.cc checks over all interleavings.
-// docs/protocol.md has the table.
+// docs/reference/protocol.md has the table.
 #ifndef DPNMF_ANALYST_STORE_RUN_STATES_H_
 #define DPNMF_ANALYST_STORE_RUN_STATES_H_
 

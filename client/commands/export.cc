@@ -64,7 +64,7 @@ class MatricesReader {
     return found->second.Add(piece.entries());
   }
 
-  // The archive: docs/refit.md.
+  // The archive: docs/reference/refit.md.
   absl::StatusOr<std::string> Npz() {
     NpzWriter file;
     for (auto& [name, reader] : readers_) {
@@ -209,7 +209,7 @@ Command ExportCommand(const Session* session) {
           "--moments: the numbers to which W is fitted, for your own "
           "analyses.\n--bundle: the release as the curator signed it, for "
           "other analysts (dpnmf\nadd-release). Both are already released, so "
-          "nothing is charged. docs/refit.md\ndescribes both "
+          "nothing is charged. docs/reference/refit.md\ndescribes both "
           "files.\n\nExamples:\n  dpnmf export 3f9a --moments --output "
           "release.npz\n  dpnmf export 3f9a --bundle visits.release",
       .flags = {Flag("run", &flags->run, "Id of the run, or its first digits",

@@ -158,7 +158,8 @@ std::string NamesText(const v1::TransformReport& report) {
   return text + "\n";
 }
 
-// Normalises people as the data set's columns were at import (docs/data.md).
+// Normalises people as the data set's columns were at import
+// (docs/reference/formats.md).
 absl::Status NormaliseAs(const v1::Dataset& dataset,
                          const std::vector<double>& weights,
                          Eigen::MatrixXd* people) {

@@ -9,9 +9,9 @@
 //               "budgets": [{"population": "clinic", "epsilon": 2.0}]}]}
 //
 // identity: "dns:NAME" or "uri:URI", each once. roles: one or more of
-// "analyst", "auditor", "operator"; docs/operations.md says what each may do at
-// which server. At the curator alone: the role "front_end", which asks for
-// people's lists on a port of its own and is never the analyst's;
+// "analyst", "auditor", "operator" (docs/reference/configuration.md: what each
+// may do at which server). At the curator alone: the role "front_end", which
+// asks for people's lists on a port of its own and is never the analyst's;
 // datasets (required), names or ["*"];
 // budgets (optional), caps on what this identity alone may spend, epsilon in
 // (0, 1000], in the population's conversion and delta.

@@ -2,9 +2,9 @@
 //
 // A refusal has three parts: the absl status code (what kind of thing went
 // wrong), one fixed sentence that says what to change, and a short code such as
-// "rank-out-of-range" that programs may match. docs/errors.md lists the codes.
-// Sentences that go to the other party are functions of requests and public
-// facts alone.
+// "rank-out-of-range" that programs may match. docs/reference/errors.md lists
+// the codes. Sentences that go to the other party are functions of requests and
+// public facts alone.
 #ifndef DPNMF_COMMON_BASE_ERROR_H_
 #define DPNMF_COMMON_BASE_ERROR_H_
 

@@ -1,4 +1,4 @@
-// Exit codes of all programs; docs/errors.md lists them.
+// Exit codes of all programs; docs/reference/errors.md lists them.
 #ifndef DPNMF_COMMON_BASE_EXIT_CODE_H_
 #define DPNMF_COMMON_BASE_EXIT_CODE_H_
 

@@ -111,7 +111,7 @@ Finding Judged(const absl::Status& status, absl::string_view text,
   const std::size_t end = sentence.rfind("; ");
   if (!remedy.empty()) return Bad(sentence, remedy);
   if (end == absl::string_view::npos)
-    return Bad(sentence, "See docs/errors.md.");
+    return Bad(sentence, "See docs/reference/errors.md.");
   std::string what_to_do(sentence.substr(end + 2));
   what_to_do[0] = absl::ascii_toupper(what_to_do[0]);
   return Bad(StrCat(sentence.substr(0, end), "."), what_to_do);

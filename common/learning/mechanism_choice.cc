@@ -18,7 +18,7 @@ namespace {
 // people costs more than its noise wins.
 constexpr double kEnoughForOne = 0.002;
 // From this edge on either may be the better one, and public facts do not tell
-// which (docs/utility.md, "Few people").
+// which (docs/research/utility.md, "Few people").
 constexpr double kEither = 0.2;
 
 MechanismChoice Statistics(std::string_view because) {

@@ -1,5 +1,5 @@
 // Which mechanism `auto` stands for: a rule on public numbers alone, set on the
-// grid of docs/utility.md ("What `auto` chooses").
+// grid of docs/research/utility.md ("What `auto` chooses").
 #ifndef DPNMF_COMMON_LEARNING_MECHANISM_CHOICE_H_
 #define DPNMF_COMMON_LEARNING_MECHANISM_CHOICE_H_
 

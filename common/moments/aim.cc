@@ -16,7 +16,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Set once, on faces, mutation counts and digits (docs/utility.md).
+// Set once, on faces, mutation counts and digits (docs/research/utility.md).
 // What of a direction stays in z.
 constexpr double kStaying = 0.3;
 constexpr Index kAimDirections = 3;

@@ -3,8 +3,8 @@
 //   z = s (v - U U'v) = s (I - P) v,    P = sum_k (1 - b_k) q_k q_k',
 // with orthonormal q_k, and the second moment of z is released with the noise
 // that one of v would have. Undone, its noise is smaller by s^2 where no q_k is
-// (docs/utility.md). Iterative preconditioning: Biswas, Dong, Kamath and Ullman
-// 2020.
+// (docs/research/utility.md). Iterative preconditioning: Biswas, Dong, Kamath
+// and Ullman 2020.
 //
 // Post-processing of released values; the same bits for any thread count.
 #ifndef DPNMF_COMMON_MOMENTS_AIM_H_

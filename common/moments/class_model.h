@@ -1,7 +1,7 @@
 // People drawn from a noised release of `class_moments`: a Gaussian for each
 // class, fitted to the noised size, mean and second moment with the noise's
 // known law. Functions of released values and public facts alone, hence free
-// post-processing (docs/privacy.md, theorem 7).
+// post-processing (docs/reference/privacy.md, theorem 7).
 #ifndef DPNMF_COMMON_MOMENTS_CLASS_MODEL_H_
 #define DPNMF_COMMON_MOMENTS_CLASS_MODEL_H_
 

@@ -2,7 +2,7 @@
 // picture, points of a series or of a circle, or nodes of a graph. The order is
 // public, like the number of features, and only post-processing reads it. So it
 // costs nothing, and nothing that a curator does depends on it
-// (docs/feature_order.md).
+// (docs/reference/feature_order.md).
 //
 // In most such data, features that are near to each other are alike. How much
 // they are is estimated from the release (DenoiseMoments of

@@ -1,6 +1,6 @@
 // By what W is fitted to columns, where that is not least squares alone: the
 // divergence of counts, and parts that are sparse. Post-processing: what was
-// released, its noise and its price are the same (docs/refit.md).
+// released, its noise and its price are the same (docs/reference/refit.md).
 //
 // Pure functions; the same bits for any thread count; any thread may call.
 #ifndef DPNMF_COMMON_MOMENTS_FIT_LAW_H_

@@ -10,7 +10,7 @@
 //
 // Everything is a function of its arguments alone: the same bits for any
 // thread count (on one machine), and no state is kept; any thread may call.
-// docs/utility.md derives the method and compares it with others.
+// docs/research/utility.md derives the method and compares it with others.
 #ifndef DPNMF_COMMON_MOMENTS_MOMENTS_H_
 #define DPNMF_COMMON_MOMENTS_MOMENTS_H_
 

@@ -1,7 +1,7 @@
 // People drawn from a noised second moment: a law of columns whose second
 // moment is the denoised one. A function of released values and public facts
-// alone, hence free post-processing (docs/privacy.md, theorem 7). Of releases
-// with classes: common/moments/class_model.h.
+// alone, hence free post-processing (docs/reference/privacy.md, theorem 7). Of
+// releases with classes: common/moments/class_model.h.
 //
 // Everything is a function of its arguments alone; any thread may call.
 #ifndef DPNMF_COMMON_MOMENTS_PEOPLE_MODEL_H_

@@ -3,7 +3,8 @@
 //
 // A prior is public by declaration, or it comes from a release that was charged
 // before. It is read where post-processing is done and nowhere else: it costs
-// nothing, and nothing that a curator does depends on it (docs/prior.md).
+// nothing, and nothing that a curator does depends on it
+// (docs/reference/prior.md).
 //
 // Pure functions; any thread may call. The same bits for any thread count.
 #ifndef DPNMF_COMMON_MOMENTS_PRIOR_H_

@@ -1,7 +1,8 @@
 // How many parts a released second moment supports, from the release alone:
 // stability over starts and over splits of the known noise, as cNMF (Kotliar et
 // al. 2019) has it over resampled data, and the fit to the half that was held
-// out. Post-processing: costs no privacy. docs/utility.md has the measurements.
+// out. Post-processing: costs no privacy. docs/research/utility.md has the
+// measurements.
 #ifndef DPNMF_COMMON_MOMENTS_RANK_CHOICE_H_
 #define DPNMF_COMMON_MOMENTS_RANK_CHOICE_H_
 

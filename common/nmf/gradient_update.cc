@@ -15,7 +15,7 @@ using Eigen::VectorXd;
 
 // Users' coefficients are few and of length at most c_h: A's entries are some
 // c_h^2/K, larger on the diagonal. Measured on faces, digits and counts
-// (docs/utility.md); twice or half of it changes the objective by 2 %.
+// (docs/research/utility.md); twice or half of it changes the objective by 2 %.
 constexpr double kPriorScale = 0.3;
 
 }  // namespace

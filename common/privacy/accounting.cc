@@ -11,7 +11,8 @@
 // How results are rounded up. Every library function used here (exp, expm1,
 // log, log1p, sqrt) errs by at most one unit in the last place of a double,
 // kUnit = 2^-52 of its value. Each formula adds a bound on what its terms can
-// have lost to the result; docs/accounting.md, "Rounding", has the argument.
+// have lost to the result; docs/reference/accounting.md, "Rounding", has the
+// argument.
 
 namespace dpnmf {
 namespace {

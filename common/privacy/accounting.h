@@ -17,8 +17,8 @@
 // Every epsilon is max(0, .), 0 for mu = 0, and rounded up: never below the
 // true value, and above it by at most 1e-12 * max(epsilon, mu), which is a
 // relative 1e-12 wherever epsilon is not close to 0. (mu^2 below 1e-300 counts
-// as 1e-300.) docs/accounting.md has the argument. All functions are pure and
-// thread-safe.
+// as 1e-300.) docs/reference/accounting.md has the argument. All functions are
+// pure and thread-safe.
 #ifndef DPNMF_COMMON_PRIVACY_ACCOUNTING_H_
 #define DPNMF_COMMON_PRIVACY_ACCOUNTING_H_
 

@@ -1,5 +1,5 @@
-// Limits on what a round of `aimed` may name (docs/privacy.md, "What is left").
-// They keep numbers finite; the guarantee does not rest on them.
+// Limits on what a round of `aimed` may name (docs/reference/privacy.md, "What
+// is left"). They keep numbers finite; the guarantee does not rest on them.
 #ifndef DPNMF_COMMON_PRIVACY_AIM_H_
 #define DPNMF_COMMON_PRIVACY_AIM_H_
 

@@ -1,5 +1,6 @@
-// Bounds on what one person may add to `class_moments` (docs/privacy.md,
-// Theorem "Classes"), in integers that the plan, the price and the gate share.
+// Bounds on what one person may add to `class_moments`
+// (docs/reference/privacy.md, Theorem "Classes"), in integers that the plan,
+// the price and the gate share.
 #ifndef DPNMF_COMMON_PRIVACY_CLASS_BOUNDS_H_
 #define DPNMF_COMMON_PRIVACY_CLASS_BOUNDS_H_
 

@@ -9,8 +9,8 @@
 //   teaches
 //
 // The files of this folder are the list (cmake/Mechanisms.cmake): NAME.cc
-// defines kNAMEMechanism in each of the three namespaces. docs/mechanisms.md
-// says how to add one.
+// defines kNAMEMechanism in each of the three namespaces.
+// docs/reference/mechanisms.md says how to add one.
 #ifndef DPNMF_COMMON_PRIVACY_MECHANISM_H_
 #define DPNMF_COMMON_PRIVACY_MECHANISM_H_
 
@@ -142,8 +142,8 @@ MuSquared ShareOf(MuSquared whole, double share);
 MuSquared Less(MuSquared whole, MuSquared part);
 
 // A sum over people of products x y', |x| and |y| at most c, on the lattice
-// 4^-bits: rows x columns, 2 c^2 c^2 under replace one (docs/privacy.md,
-// theorems 3, 4 and 4a).
+// 4^-bits: rows x columns, 2 c^2 c^2 under replace one
+// (docs/reference/privacy.md, theorems 3, 4 and 4a).
 PartDraft PartOfProducts(std::string name, std::uint64_t rows,
                          std::uint64_t columns, bool symmetric, int bits,
                          MuSquared allowance, const DatasetFacts& facts);

@@ -2,7 +2,7 @@
 //
 // mu^2 is the squared parameter of Gaussian differential privacy; costs of
 // successive releases add. Integers make the addition exact and the budget
-// filter a comparison of integers (docs/privacy.md, "Accounting").
+// filter a comparison of integers (docs/reference/privacy.md, "Accounting").
 #ifndef DPNMF_COMMON_PRIVACY_MU_SQUARED_H_
 #define DPNMF_COMMON_PRIVACY_MU_SQUARED_H_
 

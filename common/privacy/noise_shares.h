@@ -6,8 +6,8 @@
 // is that of one curator with everybody's data and s the number of curators in
 // whose data a person may be. The masked sum then costs
 //   mu^2 = s^2 Delta^2 / (h sigma_i^2) <= Delta^2 / sigma^2
-// against an analyst with at most t curators on its side (docs/federation.md,
-// "Theorem").
+// against an analyst with at most t curators on its side
+// (docs/reference/federation.md, "Theorem").
 #ifndef DPNMF_COMMON_PRIVACY_NOISE_SHARES_H_
 #define DPNMF_COMMON_PRIVACY_NOISE_SHARES_H_
 
@@ -20,7 +20,7 @@
 namespace dpnmf {
 
 // A share is at least so many steps: the rounding of h shares is then uniform
-// but for h 10^-273 (docs/federation.md, "Theorem").
+// but for h 10^-273 (docs/reference/federation.md, "Theorem").
 inline constexpr std::uint64_t kLeastShareSteps = 8;
 // Largest number of honest curators, of members and of copies.
 inline constexpr std::uint32_t kMostShares = 64;

@@ -1,6 +1,6 @@
 // Partitions of a population's people, each under the whole of the cap
-// (docs/growing.md has the theorem and its conditions). They are declared with
-// the cap and never change; every person is in one of them.
+// (docs/reference/growing.md has the theorem and its conditions). They are
+// declared with the cap and never change; every person is in one of them.
 #ifndef DPNMF_COMMON_PRIVACY_PEOPLE_PARTITIONS_H_
 #define DPNMF_COMMON_PRIVACY_PEOPLE_PARTITIONS_H_
 

@@ -1,6 +1,6 @@
 // Bounds on what one person may add to the releases of `ratings`: real bounds
 // for those who read a release, and the integers on a lattice that the plan,
-// the price and the gate share (docs/privacy.md, "Ratings").
+// the price and the gate share (docs/reference/privacy.md, "Ratings").
 //
 // Symbols: R = high - low; tau = R / 2; t = rating - own mean, clipped to
 // [-T, T]; w = 1 / sqrt(number of own ratings); Q = floor(c^2 4^bits) for a

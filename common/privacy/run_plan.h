@@ -170,7 +170,7 @@ struct RunPlan {
 
 // Euclidean sensitivity of a part's sum, in units of the sum (not of steps).
 // add or remove one, and parts that state their whole sensitivity: c c'; else
-// sqrt(2) c c' (docs/privacy.md, theorems 3, 4, 4a and 4b).
+// sqrt(2) c c' (docs/reference/privacy.md, theorems 3, 4, 4a and 4b).
 double L2Sensitivity(const PartPlan& part, Adjacency adjacency);
 
 // mu^2 of drawing all parts once with the sigmas in the plan, rounded up:

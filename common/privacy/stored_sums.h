@@ -1,5 +1,5 @@
-// Data sets of sums that were made elsewhere, without people (docs/ranks.md):
-// the one kind of run that can be made of them.
+// Data sets of sums that were made elsewhere, without people
+// (docs/reference/ranks.md): the one kind of run that can be made of them.
 #ifndef DPNMF_COMMON_PRIVACY_STORED_SUMS_H_
 #define DPNMF_COMMON_PRIVACY_STORED_SUMS_H_
 

@@ -393,7 +393,7 @@ std::vector<Index> ResidualRows(const RatingsFacts& facts,
 
 // Request for `co-ratings`. Ratings m of any person lie along the counts c of
 // the items, the more so the more ratings there are. Damping by g along c
-// (docs/privacy.md, theorem 13) multiplies C's first eigenvalue by
+// (docs/reference/privacy.md, theorem 13) multiplies C's first eigenvalue by
 // (1 - g)^2 / d and all others by 1 / d, d = 1 - (2g - g^2) f with f the part
 // of |m|^2 along c.
 struct CoRatingsRequest {

@@ -341,7 +341,8 @@ class CsvReader {
         !std::equal(known.begin(), known.end(), names.begin(),
                     names.begin() + static_cast<std::ptrdiff_t>(
                                         std::min(known.size(), names.size()))))
-      return LineMalformed(2, "has other columns than docs/recommender.md");
+      return LineMalformed(
+          2, "has other columns than docs/reference/recommender.md");
     columns_ = names.size();
     return absl::OkStatus();
   }

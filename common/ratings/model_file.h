@@ -1,6 +1,6 @@
-// An item model as a file that anybody can read: docs/recommender.md has the
-// format. A file is hostile: it may come from a party that is trusted with
-// nothing.
+// An item model as a file that anybody can read: docs/reference/recommender.md
+// has the format. A file is hostile: it may come from a party that is trusted
+// with nothing.
 //
 // .npz: arrays as numpy.load reads them
 //   version (1)         1; 2 for a non-negative model

@@ -25,8 +25,8 @@ namespace dpnmf {
 // SHA-256 of a round's release, over its entries as they are on the wire and
 // over what they mean: the run's parameters, N, the rows that were asked for,
 // the noise of each part of the stage and, where the request has numbers, these
-// and its W. docs/protocol.md has the order of the fields. All of it is
-// released or public.
+// and its W. docs/reference/protocol.md has the order of the fields. All of it
+// is released or public.
 struct ReleaseFacts {
   const v1::RunParameters* parameters = nullptr;  // as ToProto writes them
   const v1::StagePlan* stage = nullptr;

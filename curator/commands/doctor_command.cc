@@ -37,9 +37,9 @@ Command DoctorCommand() {
       .name = "doctor",
       .summary = "Check the checklist for production; takes the flags of serve",
       .footer =
-          "The checklist is in docs/operations.md; each finding says what to "
-          "do. The command\nchanges nothing; a server may run at the same "
-          "time. The output is for the operator.\nExit code 7 if a check "
+          "The checklist is in docs/reference/operations.md; each finding says "
+          "what to do. The\ncommand changes nothing; a server may run at the "
+          "same time. The output is for the\noperator. Exit code 7 if a check "
           "failed.",
       .flags = ServeFlags(options.get()),
       .run = [=] { return Examine(*options, *backup, *quick, *format); }};

@@ -69,8 +69,9 @@ Command FederationMemberCommand() {
           "The entry has public facts and the public part of the key that "
           "signs receipts; the\nkey is drawn if there is none yet. Send the "
           "entry to the other curators over a\nchannel that the analyst does "
-          "not control (docs/federation.md).\nExample:\n  dpnmf-curator "
-          "federation-member --data-dir /var/lib/dpnmf --dataset patients \\\n "
+          "not control (docs/reference/federation.md).\nExample:\n  "
+          "dpnmf-curator federation-member --data-dir /var/lib/dpnmf --dataset "
+          "patients \\\n "
           "   --name hospital-a --address a.example:7431",
       .flags =
           {Flag("--data-dir", &flags->data_dir,

@@ -214,7 +214,8 @@ Command RestoreCommand() {
       "restore", "Make a data directory from a backup",
       "A backup that lacks a charge which the anchor has recorded is refused, "
       "because the\ncharge would be forgotten. If the anchor is lost too, "
-      "nothing shows which state is\nthe latest; see docs/operations.md.",
+      "nothing shows which state is\nthe latest; see "
+      "docs/reference/operations.md.",
       options, Restore);
   restore.flags.push_back(Flag("--from", &options->backup,
                                "Directory of the backup", {.required = true}));

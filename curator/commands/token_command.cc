@@ -68,8 +68,9 @@ Command TokenCommand() {
       .summary = "Sign a token for one person's list (for tests and repairs)",
       .footer =
           "The system that knows who is logged in signs its own tokens; "
-          "docs/recommender.md\ndescribes the tokens. Do not keep the private "
-          "key on the curator's machine.\nExample:\n  openssl genpkey "
+          "docs/reference/recommender.md\ndescribes the tokens. Do not keep "
+          "the private key on the curator's machine.\nExample:\n  openssl "
+          "genpkey "
           "-algorithm ed25519 -out token.key\n  openssl pkey -in token.key "
           "-pubout -out token.pub\n  dpnmf-curator token --key token.key "
           "--audience films --user-file - <who",

@@ -1,7 +1,8 @@
 // The file that `dpnmf-curator synthesise` writes: a paid release of
 // `class_moments` with all that is needed to draw people from it. JSON, one
-// object; docs/data.md lists the fields. It holds released values, declared
-// facts and the charge, and nothing else: it is as public as the release.
+// object; docs/reference/formats.md lists the fields. It holds released values,
+// declared facts and the charge, and nothing else: it is as public as the
+// release.
 #ifndef DPNMF_CURATOR_DRAFT_CLASS_RELEASE_H_
 #define DPNMF_CURATOR_DRAFT_CLASS_RELEASE_H_
 

@@ -2,7 +2,7 @@
 // Private inputs, private outputs.
 //
 // k is a function of one user's column and of declared numbers, gated in
-// integers; the sums are exact in any order (docs/privacy.md, Theorem
+// integers; the sums are exact in any order (docs/reference/privacy.md, Theorem
 // "Classes").
 #ifndef DPNMF_CURATOR_FACTOR_CLASS_MOMENTS_H_
 #define DPNMF_CURATOR_FACTOR_CLASS_MOMENTS_H_

@@ -5,7 +5,7 @@
 // ratings and the request alone: not of other people, the order, the blocks or
 // the threads. Floating point comes before the gate; the gate is in integers,
 // and a person who fails it, or whose numbers are not finite, adds zero. The
-// sums are exact in any order. Theorems: docs/privacy.md, "Ratings".
+// sums are exact in any order. Theorems: docs/reference/privacy.md, "Ratings".
 //
 // Sums are in the entry order of NoisedMatrix. Errors of all: CANCELLED
 // "cancelled" if execution.stop said so; INTERNAL "sums-overflow" if the sums

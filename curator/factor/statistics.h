@@ -4,7 +4,7 @@
 // rounds before, and with nothing else:
 //
 //   1. h_n: fixed sweeps of the H step on 1/2 |v - W h - r|^2 + lambda |r|_1,
-//      0 <= h, |r_i| <= M (docs/privacy.md, "What one user can add");
+//      0 <= h, |r_i| <= M (docs/reference/privacy.md, "What one user can add");
 //   2. u_n = v_n - S_{lambda,M}(v_n - W h_n)  (u_n = v_n without outliers);
 //   3. non-finite to 0, negative to 0, scaled to |h| <= c_h, |u| <= c_u;
 //   4. k = floor(2^q_h h), l = floor(2^q_u u), integer gate; a user that fails

@@ -9,7 +9,7 @@
 // one subtracts it. The transcript (TranscriptOf of common/federation/offer.h)
 // holds U, all keys, the plan, the hash of W, the analyst, the run and the
 // round: whoever shows another curator's key as its own gets another stream
-// (docs/federation.md, condition 2).
+// (docs/reference/federation.md, condition 2).
 //
 // Masks hide a curator's numbers from whoever carries them; what protects its
 // people is the noise.

@@ -5,7 +5,7 @@
 // account has the price against an analyst with at most t curators on its side.
 // A second population, NAME.others, has the price against one that has all
 // other curators on its side: Delta^2 / sigma_i^2, under a cap of its own
-// (docs/federation.md, "If more than t collude").
+// (docs/reference/federation.md, "If more than t collude").
 #ifndef DPNMF_CURATOR_FEDERATION_MEMBERSHIP_H_
 #define DPNMF_CURATOR_FEDERATION_MEMBERSHIP_H_
 

@@ -1,5 +1,5 @@
 // Checks whether people may be imported into a partition of their population
-// (docs/growing.md): nobody may be in two.
+// (docs/reference/growing.md): nobody may be in two.
 //
 // People are recognised by keyed fingerprints of their ids. The same person
 // under two ids is not recognised, so the ids are compared in a form that does

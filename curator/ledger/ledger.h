@@ -8,10 +8,10 @@
 // served, and appends nothing once the anchor is no longer where it left it.
 //
 // In every committed state, per population: charged + open reservations <= cap.
-// A population whose people are partitioned (docs/growing.md) has one account
-// for each partition: a run on a data set that is in a partition is booked to
-// its account alone, any other run to all of them, and the rule holds for each
-// account.
+// A population whose people are partitioned (docs/reference/growing.md) has one
+// account for each partition: a run on a data set that is in a partition is
+// booked to its account alone, any other run to all of them, and the rule holds
+// for each account.
 #ifndef DPNMF_CURATOR_LEDGER_LEDGER_H_
 #define DPNMF_CURATOR_LEDGER_LEDGER_H_
 

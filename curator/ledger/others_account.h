@@ -1,5 +1,5 @@
 // The second account of a population in a federation: NAME.others, a population
-// of the ledger with a cap of its own (docs/federation.md).
+// of the ledger with a cap of its own (docs/reference/federation.md).
 #ifndef DPNMF_CURATOR_LEDGER_OTHERS_ACCOUNT_H_
 #define DPNMF_CURATOR_LEDGER_OTHERS_ACCOUNT_H_
 

@@ -124,7 +124,7 @@ Finding DatasetPromise(const DatasetDescription& dataset,
   if (is_private && dataset.epsilon > kWeakEpsilon) {
     return Doubtful(
         StrCat("Its cap, epsilon ", dataset.epsilon, ", is a weak promise."),
-        "See docs/sign_off.md; a cap cannot be changed later.");
+        "See docs/reference/sign_off.md; a cap cannot be changed later.");
   }
   if (!dataset.partition.empty()) {
     return Good(
@@ -349,7 +349,8 @@ Finding NetworkOfRanks(const CuratorDoctorOptions& options) {
       "Ranks may be on other machines: exact private sums cross the network "
       "between them, not encrypted, and MPI's ports are open there to "
       "everybody, without authentication.",
-      "Use a separate network or an encrypted tunnel; see docs/ranks.md.");
+      "Use a separate network or an encrypted tunnel; see "
+      "docs/reference/ranks.md.");
 }
 
 Finding LatestBackup(const std::string& backup, bool quick, std::int64_t now) {
@@ -387,12 +388,13 @@ v1::DoctorReport ExamineCurator(const CuratorDoctorOptions& options) {
   AddAllowList(options.allow_list, &checks);
   checks.Add("data directory", PrivateDirectory(options.data_dir));
   checks.Add("anchor", AnchorPlace(options.data_dir, options.anchor_dir));
-  checks.Add("ledger",
-             Judged(audit.status(),
-                    StrCat(audit.ok() ? audit->rows.size() : 0,
-                           " rows are verified, and the anchor agrees."),
-                    "See docs/operations.md, incidents. Do not serve this data "
-                    "directory."));
+  checks.Add(
+      "ledger",
+      Judged(audit.status(),
+             StrCat(audit.ok() ? audit->rows.size() : 0,
+                    " rows are verified, and the anchor agrees."),
+             "See docs/reference/operations.md, incidents. Do not serve this "
+             "data directory."));
   if (audit.ok()) checks.Add("clock", Clock(audit->rows, options.now));
   if (audit.ok()) AddPublications(options.data_dir, *audit, &checks);
   AddDatasets(options, audit.ok() ? &*audit : nullptr, &checks);

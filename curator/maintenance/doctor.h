@@ -1,5 +1,5 @@
-// `dpnmf-curator doctor`: the checklist for production of docs/operations.md,
-// point by point, before a curator is served.
+// `dpnmf-curator doctor`: the checklist for production of
+// docs/reference/operations.md, point by point, before a curator is served.
 #ifndef DPNMF_CURATOR_MAINTENANCE_DOCTOR_H_
 #define DPNMF_CURATOR_MAINTENANCE_DOCTOR_H_
 

@@ -1,6 +1,6 @@
 // Status of a serving curator for its operator: the answer to `status` on the
-// control socket, which dpnmf-curator-web shows. docs/operations.md lists the
-// fields.
+// control socket, which dpnmf-curator-web shows. docs/reference/operations.md
+// lists the fields.
 //
 // Every field follows from declarations, requests, the allow-list, the ledger
 // and the audit log; none depends on the data, and none is a hash.

@@ -4,7 +4,7 @@
 // Algorithm N on cells of 1/16 sigma, with the deviate rounded to a multiple of
 // the lattice's step: the result is round(sigma Z) for a standard normal Z,
 // ties having probability 0. No floating point takes part in an output bit.
-// docs/noise.md has the argument, noise_sampler.h the steps.
+// docs/reference/noise.md has the argument, noise_sampler.h the steps.
 //
 // Does not hide how long a draw takes: that depends on the noise, though never
 // on data. Only `paced` mode hides it from the peer.

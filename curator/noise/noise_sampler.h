@@ -1,9 +1,10 @@
 // Karney's Algorithm N on fine cells, and the rounding of its deviate.
 //
 // An implementation header of noise.cc; tests and benchmarks use it too. The
-// argument that the result is exactly round(sigma Z) stands in docs/noise.md
-// and, step by step, beside the code. Randomness comes from a Source: any type
-// with `std::uint64_t Next()` that returns 64 independent fair bits.
+// argument that the result is exactly round(sigma Z) stands in
+// docs/reference/noise.md and, step by step, beside the code. Randomness comes
+// from a Source: any type with `std::uint64_t Next()` that returns 64
+// independent fair bits.
 //
 // kDigitBits is how many bits of a uniform deviate are drawn at a time. 64 is
 // the product's; with 1 to 8 bits every tie, which 64 bits never meet in

@@ -41,9 +41,10 @@ constexpr auto kFirstPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(30);
 
 absl::Status RanksMissing(const std::string& problem) {
-  return Refusal(absl::StatusCode::kUnavailable, "ranks-missing",
-                 absl::StrCat("The ranks do not start: ", problem,
-                              "; check --mpi-run, --hosts and docs/ranks.md."));
+  return Refusal(
+      absl::StatusCode::kUnavailable, "ranks-missing",
+      absl::StrCat("The ranks do not start: ", problem,
+                   "; check --mpi-run, --hosts and docs/reference/ranks.md."));
 }
 
 absl::Status PrivateNetworkMissing(absl::StatusCode kind) {

@@ -119,10 +119,10 @@ void Serve(int rank, int curator, const WakeSocket& wake, ShareSums* share) {
 
 int Run(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(
-        stderr,
-        "usage: dpnmf-ranks SOCKET DATA_DIR THREADS\n"
-        "`dpnmf-curator serve --ranks N` starts it (docs/ranks.md).\n");
+    std::fprintf(stderr,
+                 "usage: dpnmf-ranks SOCKET DATA_DIR THREADS\n"
+                 "`dpnmf-curator serve --ranks N` starts it "
+                 "(docs/reference/ranks.md).\n");
     return 2;
   }
   // However mpirun ends, this process ends with it, even if it is stopped.

@@ -1,12 +1,12 @@
 // Lists of items for people, from a published item model and one person's own
 // record.
 //
-// Joint differential privacy rests on one condition (docs/recommender.md): a
-// list, its error bars and its explanation are a function of the model, of
-// public facts and of that one person's record. Nothing here reads, counts or
-// averages over anybody else. How long a list takes may show: as in
-// common/ratings/person.h, no number of a hostile model is slower than others,
-// and all items are scored for everybody.
+// Joint differential privacy rests on one condition
+// (docs/reference/recommender.md): a list, its error bars and its explanation
+// are a function of the model, of public facts and of that one person's record.
+// Nothing here reads, counts or averages over anybody else. How long a list
+// takes may show: as in common/ratings/person.h, no number of a hostile model
+// is slower than others, and all items are scored for everybody.
 #ifndef DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
 #define DPNMF_CURATOR_RECOMMEND_RECOMMENDER_H_
 

@@ -29,9 +29,10 @@ absl::Status Refused(std::string_view code, std::string_view sentence) {
   return Refusal(absl::StatusCode::kUnauthenticated, code, sentence);
 }
 absl::Status Malformed() {
-  return Refused("token-malformed",
-                 "The token does not have the form that docs/recommender.md "
-                 "describes: let the operator's system make another.");
+  return Refused(
+      "token-malformed",
+      "The token does not have the form that docs/reference/recommender.md "
+      "describes: let the operator's system make another.");
 }
 
 std::string Encoded(std::string_view bytes) {

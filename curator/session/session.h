@@ -4,7 +4,7 @@
 //
 // A session may end at any point; another one opens the same run and goes on. A
 // later session for a run takes it over: rounds asked on an earlier one are
-// then refused. docs/protocol.md draws the states.
+// then refused. docs/reference/protocol.md draws the states.
 #ifndef DPNMF_CURATOR_SESSION_SESSION_H_
 #define DPNMF_CURATOR_SESSION_SESSION_H_
 
@@ -189,9 +189,9 @@ class Session {
   absl::Status CheckRound(std::uint32_t round, const RoundInput& input);
   // ABORTED "run-taken-over".
   static absl::Status TakenOver();
-  // H is a function of the rounds that were released (docs/privacy.md, theorem
-  // 1). So what a round that was not released did to H is thrown away, here and
-  // at the ranks.
+  // H is a function of the rounds that were released
+  // (docs/reference/privacy.md, theorem 1). So what a round that was not
+  // released did to H is thrown away, here and at the ranks.
   void BeginAnew();
   // Parts of the round's stage, as this request wants them.
   std::vector<PartPlan> PartsOf(std::uint32_t round,

@@ -1,4 +1,5 @@
-// Rounds of a federation (docs/federation.md): offer, then contribution.
+// Rounds of a federation (docs/reference/federation.md): offer, then
+// contribution.
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks RecommendService for the list of the one person whom a token names.
 
-An example of an operator's front end (docs/recommender.md, "The service"). Needs
+An example of an operator's front end (docs/reference/recommender.md, "The service"). Needs
 grpcio and protobuf, and protoc, which compiles the service's messages as it starts.
 The token comes from the system that knows who is logged in.
 """

@@ -1,5 +1,5 @@
 // Differentially private completion beside the published methods: the mechanism
-// of ratings (docs/recommender.md) on the same ratings, in process.
+// of ratings (docs/reference/recommender.md) on the same ratings, in process.
 //
 // RESEARCH ONLY: the noise comes from a seeded generator, and nothing is
 // charged, so its tables are no releases and get no draft.

@@ -12,7 +12,7 @@
 namespace dpnmf::curator::lab {
 
 // The paper's L2 sensitivities: A 2/N; B 2/N without outliers and 4/N with.
-// (docs/privacy.md: the true ones are sqrt(2)/N.)
+// (docs/reference/privacy.md: the true ones are sqrt(2)/N.)
 double PaperSensitivityOfA(double users);
 double PaperSensitivityOfB(double users, bool outliers);
 

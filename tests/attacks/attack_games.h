@@ -57,7 +57,7 @@ std::vector<std::int64_t> DrawNoise(std::span<const std::uint64_t> stddevs,
 // Plays each world `plays` times; says 1 where the ratio is above 0.
 Guesses Play(const LinearGame& game, std::uint64_t plays, std::uint64_t seed);
 
-// One line for the table of docs/attack_model.md.
+// One line for the table of docs/research/attacks_measured.md.
 void PrintFigure(const std::string& attack, const std::string& who,
                  const std::string& figure);
 

@@ -1,5 +1,5 @@
-// Model of the budget that docs/privacy.md promises (section 6): sums and
-// lists, added up again at each question. The model shares no code with the
+// Model of the budget that docs/reference/privacy.md promises (section 6): sums
+// and lists, added up again at each question. The model shares no code with the
 // ledger and compares requests word by word, not by their hashes.
 #ifndef DPNMF_TESTS_ATTACKS_BUDGET_MODEL_H_
 #define DPNMF_TESTS_ATTACKS_BUDGET_MODEL_H_
@@ -30,7 +30,7 @@ struct RoundAttempt {
   Units cost = 0;
 };
 
-// Codes as in docs/errors.md, "" for accepted.
+// Codes as in docs/reference/errors.md, "" for accepted.
 struct Verdict {
   std::string code;
   bool appends = false;          // one row

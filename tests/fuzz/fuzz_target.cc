@@ -21,7 +21,7 @@ constexpr std::size_t kLongestSentence = 2000;
 
 const std::set<std::string>& DocumentedCodes() {
   static const auto* const codes = [] {
-    std::ifstream file(DPNMF_SOURCE_DIR "/docs/errors.md");
+    std::ifstream file(DPNMF_SOURCE_DIR "/docs/reference/errors.md");
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const std::regex code("`([a-z0-9]+(-[a-z0-9]+)*)`");
     auto* const all = new std::set<std::string>;

@@ -45,9 +45,9 @@ std::vector<std::string> FilesOf(std::string_view folder);
 // Prints `what` and aborts unless `holds`.
 void Demand(bool holds, std::string_view what);
 
-// Checks the parts of a refusal: a kind, a code that docs/errors.md lists, and
-// one line of printable text of at most 2,000 bytes. Returns the problem; "" if
-// there is none.
+// Checks the parts of a refusal: a kind, a code that docs/reference/errors.md
+// lists, and one line of printable text of at most 2,000 bytes. Returns the
+// problem; "" if there is none.
 std::string ProblemOf(const absl::Status& refusal);
 // Demands the same.
 void DemandRefusal(const absl::Status& refusal);

@@ -39,7 +39,7 @@ using ::testing::Not;
 constexpr char kName[] = "totals";
 
 // A person adds an integer of [0, m] to `total`: Delta = m steps under either
-// relation. `columns` is S_v: theorem 4a of docs/privacy.md.
+// relation. `columns` is S_v: theorem 4a of docs/reference/privacy.md.
 std::vector<StageDraft> Stages(MuSquared whole, int bits,
                                const RunParameters& parameters,
                                const DatasetFacts& facts) {

@@ -93,7 +93,7 @@ for package in "${packages[@]}"; do
     expect "$package names the libraries that it needs" needs $package 'libprotobuf32'
   expect "$package has a copyright that names uPlot's licence" \
     grep -q 'Leon Sorokin' "$root/usr/share/doc/$package/copyright"
-  expect "$package has the documentation" test -s "$root/usr/share/doc/$package/operations.md"
+  expect "$package has the documentation" test -s "$root/usr/share/doc/$package/reference/operations.md"
 done
 stripped() { nm "$root/usr/bin/dpnmf-curator" 2>&1 | grep 'no symbols'; }
 expect "programs are stripped" stripped

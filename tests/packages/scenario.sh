@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Inside the container of run.sh, as root: uses the installed packages as
-# docs/operations.md, "Debian packages", says. systemd does not run here: the units'
+# docs/howto/debian_packages.md says. systemd does not run here: the units'
 # ExecStart lines are run by setpriv, as the units' users and without new privileges.
 set -euo pipefail
 fail() {

@@ -1,4 +1,4 @@
-"""docs/python.md tells the truth about codes, calls and exceptions."""
+"""docs/reference/python.md tells the truth about codes, calls and exceptions."""
 
 import inspect
 import re
@@ -8,8 +8,8 @@ import dpnmf.errors
 from dpnmf import Client, PrivateNMF
 from servers import SOURCE
 
-PAGE = (SOURCE / "docs/python.md").read_text()
-ERRORS = (SOURCE / "docs/errors.md").read_text()
+PAGE = (SOURCE / "docs/reference/python.md").read_text()
+ERRORS = (SOURCE / "docs/reference/errors.md").read_text()
 CODE = re.compile(r'(?:Error|error_of)\(\s*(?:kind, )?"([a-z0-9]+(?:-[a-z0-9]+)*)"')
 
 
@@ -56,4 +56,4 @@ def test_every_public_method_is_documented():
 
 def test_python_in_the_page_is_python():
     for block in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL):
-        compile(block, "docs/python.md", "exec")
+        compile(block, "docs/reference/python.md", "exec")

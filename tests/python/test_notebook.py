@@ -1,4 +1,4 @@
-"""The notebook runs, and docs/python.md shows it as it is."""
+"""The notebook runs, and docs/reference/python.md shows it as it is."""
 
 import sys
 
@@ -9,7 +9,7 @@ sys.path.insert(0, str(SOURCE / "python"))
 import render_notebook  # noqa: E402
 
 NOTEBOOK = SOURCE / "python/examples/digits.ipynb"
-PAGE = SOURCE / "docs/python.md"
+PAGE = SOURCE / "docs/reference/python.md"
 
 
 @pytest.fixture(scope="module")

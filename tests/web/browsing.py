@@ -23,7 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 WORK = os.environ['DPNMF_WEB_WORK']
 CERTS = os.environ['DPNMF_WEB_CERTS']
 IMAGES = os.environ.get('DPNMF_WEB_IMAGES')
-# Those of docs/web.md.
+# Those of docs/reference/web.md.
 PICTURES = (('budgets', 400, 'dark'), ('plan', 1280, 'light'), ('parts', 1280, 'light'), ('compare', 1280, 'light'),
             ('operator_budgets', 1280, 'light'), ('operator_peers', 400, 'dark'))
 PATIENCE = 120  # seconds until a condition counts as missed; nothing waits for it

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/web/run.sh [BUILD_DIR] [--images DIR]: the pages of `dpnmf web` and
 # dpnmf-curator-web in a real browser, against the real servers on loopback. With
-# --images the screenshots of docs/web.md are written to DIR. Last line: N passed, N
+# --images the screenshots of docs/reference/web.md are written to DIR. Last line: N passed, N
 # failed.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,5 +1,5 @@
 // "mean" and "moments": one noised second moment of the data; W is fitted to it
-// on this side, for nothing (docs/utility.md).
+// on this side, for nothing (docs/research/utility.md).
 #include "common/moments/moments.h"
 
 #include <algorithm>

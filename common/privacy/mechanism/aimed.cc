@@ -2,7 +2,7 @@
 // S_Z = sum z z' with z = s (v - U U'v), gated at |z| <= c_v: what is left of v
 // beside directions U that the analyst found in the first, scaled up. The gate
 // bounds z whatever U and s are, so S_Z has the sensitivity of S_G
-// (docs/privacy.md, theorem 4d).
+// (docs/reference/privacy.md, theorem 4d).
 //
 // share_of_mean of the cost is the mean's; of the rest, share_of_moments is
 // S_G's and all else S_Z's.

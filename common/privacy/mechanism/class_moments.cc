@@ -29,7 +29,7 @@ absl::Status CheckClasses(const RunParameters&, const DatasetFacts& facts) {
 }
 
 // All blocks stand side by side, both triangles of each: (D + 1) x C (D + 1).
-// A person's share has the length |z|^2 <= Q_z (docs/privacy.md,
+// A person's share has the length |z|^2 <= Q_z (docs/reference/privacy.md,
 // theorem 4c).
 std::vector<StageDraft> Stages(MuSquared whole, int bits, const RunParameters&,
                                const DatasetFacts& facts) {

@@ -26,7 +26,7 @@ absl::Status CheckMoments(const RunParameters& parameters,
   return CheckShare("share_of_mean", parameters.share_of_mean);
 }
 
-// On the lattice 2^-bits; 2 c^2 under replace one (docs/privacy.md,
+// On the lattice 2^-bits; 2 c^2 under replace one (docs/reference/privacy.md,
 // theorem 4a).
 StageDraft StageOfMean(MuSquared allowance, int bits,
                        const DatasetFacts& facts) {

@@ -8,7 +8,7 @@ RoundsRange OneRound(const RunParameters&, const DatasetFacts&) {
   return {.least = 1, .most = 1};
 }
 
-// A person adds a number of [0, c^2 / 2] (docs/privacy.md, theorem
+// A person adds a number of [0, c^2 / 2] (docs/reference/privacy.md, theorem
 // 4b).
 std::vector<StageDraft> Stages(MuSquared whole, int bits, const RunParameters&,
                                const DatasetFacts& facts) {

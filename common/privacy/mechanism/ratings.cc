@@ -8,7 +8,7 @@
 // * residuals: the sum of z z' on M items
 // * corrections: the sums of z h' and of h h'
 //
-// Sensitivities: docs/privacy.md, "Ratings"; bounds: common/privacy/
+// Sensitivities: docs/reference/privacy.md, "Ratings"; bounds: common/privacy/
 // ratings_bounds.h.
 #include <algorithm>
 #include <array>

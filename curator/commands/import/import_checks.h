@@ -2,7 +2,8 @@
 // data may have this name, this partition and this delta, and whether their
 // people were published without privacy.
 //
-// Thread rule: for one thread. Errors carry the codes named (docs/errors.md).
+// Thread rule: for one thread. Errors carry the codes named
+// (docs/reference/errors.md).
 #ifndef DPNMF_CURATOR_COMMANDS_IMPORT_IMPORT_CHECKS_H_
 #define DPNMF_CURATOR_COMMANDS_IMPORT_IMPORT_CHECKS_H_
 

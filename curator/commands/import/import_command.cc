@@ -392,7 +392,8 @@ Command JoinPartsCommand() {
           "Reads only the records of all parts, DATA_DIR/parts/NAME/*.part, "
           "and no people. Copy\ndataset.json and shards.json of the data set "
           "to every machine that has a part. Then\n`serve --ranks --hosts` "
-          "uses each part on its own machine (docs/ranks.md).\nExample:\n  "
+          "uses each part on its own machine "
+          "(docs/reference/ranks.md).\nExample:\n  "
           "dpnmf-curator join-parts --name people --data-dir /var/lib/dpnmf",
       .flags = JoinFlags(flags.get()),
       .run = [flags] { return JoinParts(*flags); }};

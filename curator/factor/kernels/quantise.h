@@ -1,5 +1,5 @@
 // From real vectors to gated integers: the step on which the bound on one
-// user's share rests (docs/privacy.md, "What one user can add").
+// user's share rests (docs/reference/privacy.md, "What one user can add").
 //
 // Clipping and quantising are floating point and may be as wrong as they like:
 // the gate, in integers alone, decides what is added.
@@ -20,7 +20,7 @@ absl::StatusOr<LatticeBounds> LatticeBoundsOf(double bound, int bits);
 
 // INTERNAL "sums-overflow" unless N m m' < 2^62: then no sum over `users` of
 // products of entries up to m and m' leaves the range of exact sums
-// (docs/privacy.md, "Exact sums"). m m' < 2^64: both below 2^32, or
+// (docs/reference/privacy.md, "Exact sums"). m m' < 2^64: both below 2^32, or
 // m a bound on whole products and m' = 1.
 absl::Status CheckSumsFit(std::uint64_t users, std::uint64_t m,
                           std::uint64_t m_other);

@@ -26,7 +26,7 @@ struct LikelyNames {
 //   - or they grow or fall by a constant step, three at least (of another
 //     column than the first: ten at least).
 // A column that stands alone never does. One person's row decides this, so no
-// public fact may depend on it (docs/privacy.md, section 2).
+// public fact may depend on it (docs/reference/privacy.md, section 2).
 std::optional<LikelyNames> FindNamesByEntries(const std::vector<float>& values,
                                               std::size_t width);
 

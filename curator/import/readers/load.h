@@ -3,10 +3,10 @@
 // Formats: CSV and TSV (and fields separated by blanks), Matrix Market
 // (coordinate and array), NumPy .npy and .npz, and "user item value" triples;
 // each also compressed with gzip, which is recognised by its first bytes.
-// docs/data.md describes them. Everything that cannot be a non-negative finite
-// matrix is refused with INVALID_ARGUMENT and one sentence that names the file,
-// the line and the column (the field's number, both counted from 1; for .npy
-// the entry).
+// docs/reference/formats.md describes them. Everything that cannot be a
+// non-negative finite matrix is refused with INVALID_ARGUMENT and one sentence
+// that names the file, the line and the column (the field's number, both
+// counted from 1; for .npy the entry).
 //
 // The sentences may quote private values: they are for the terminal of the
 // operator who owns the file and must not travel further.

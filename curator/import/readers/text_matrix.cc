@@ -535,7 +535,7 @@ class TextMatrixReader {
 
   // Labels that were guessed are in every row, so that any row tells how many
   // features there are: which one it is does not matter, and no person's data
-  // decide it (docs/privacy.md). One row alone would.
+  // decide it (docs/reference/privacy.md). One row alone would.
   absl::Status CheckLabelsOf(bool users_are_rows) const {
     if (!users_are_rows || !guessed_ || rows_ > 1) return absl::OkStatus();
     return input_.Refuse("input-ambiguous", 1,
@@ -615,7 +615,7 @@ class TextMatrixReader {
 
   // The entries are people's data. Whatever they look like, they are read as
   // declared: a question about them would let one person's row decide D
-  // (docs/privacy.md, section 2).
+  // (docs/reference/privacy.md, section 2).
   void NoteNames() const {
     if (LayoutIsDeclared() || !options_.note) return;
     const auto names = FindNamesByEntries(values_, entries_.size());
@@ -624,7 +624,8 @@ class TextMatrixReader {
         "Column ", FieldNumber(entries_[names->column]),
         " is read as data, because neither the header nor a flag calls it "
         "names, but it could be names (",
-        names->why, "): see \"Columns of names\" in docs/data.md"));
+        names->why,
+        "): see \"Columns of names\" in docs/reference/formats.md"));
   }
 
   InputFile& input_;

@@ -3,7 +3,7 @@
     from dpnmf import Client, PrivateNMF
     model = PrivateNMF(dataset="visits", rank=12, epsilon=1).fit()
 
-docs/python.md is the walk-through. `dpnmf.prepare` is for the data holder.
+docs/reference/python.md is the walk-through. `dpnmf.prepare` is for the data holder.
 """
 
 from __future__ import annotations

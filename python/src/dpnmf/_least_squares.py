@@ -12,7 +12,7 @@ _CLOSE = 1e-12
 
 def normalised(people: Matrix, unit_length: bool, bound: float, weights: Matrix | None = None) -> Matrix:
     """Rows weighted and scaled as the columns of the data set were at import
-    (docs/data.md)."""
+    (docs/reference/formats.md)."""
     if weights is not None:
         people = people * weights
     lengths = np.sqrt(np.einsum("nd,nd->n", people, people))

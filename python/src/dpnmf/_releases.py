@@ -1,7 +1,7 @@
 """A paid release as a file: signed, for other analysts, or as a NumPy archive.
 
 The signed file is "dpnmf release 1\\n", the SHA-256 of the rest, then each message
-with its length (four bytes, little-endian) in front (docs/refit.md).
+with its length (four bytes, little-endian) in front (docs/reference/refit.md).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _messages(data: memoryview) -> Iterator[Any]:
 
 
 def write_moments(path: os.PathLike[str] | str, header: Any, replies: Iterable[Any]) -> None:
-    """The members of docs/refit.md."""
+    """The members of docs/reference/refit.md."""
     names: list[str] = []
     weights: list[float] = []
     readers: dict[str, _matrices.Reader] = {}

@@ -22,7 +22,7 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
     """What may be said about a run besides data set, rank and epsilon. None is
-    the server's default; docs/operations.md and `dpnmf train --help` explain."""
+    the server's default; `dpnmf train --help` explains."""
 
     delta: float | None = None  # the cap's
     rounds: int | None = None

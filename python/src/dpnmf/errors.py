@@ -1,6 +1,6 @@
 """What can go wrong, as exceptions.
 
-Each error has the reason code of docs/errors.md (`code`), one sentence that says
+Each error has the reason code of docs/reference/errors.md (`code`), one sentence that says
 what to change (`sentence`), and `retriable`: whether the same call may succeed
 later without any change.
 """

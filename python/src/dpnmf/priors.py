@@ -1,4 +1,4 @@
-"""Public knowledge that W is fitted with (docs/prior.md). It costs nothing and
+"""Public knowledge that W is fitted with (docs/reference/prior.md). It costs nothing and
 changes no charge. Nothing protects the people in a prior."""
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ TEST(AssignOrReturn, GivesTheValueOrLeavesWithTheError) {
       "code");
 }
 
-// The table of docs/errors.md.
+// The table of docs/reference/errors.md.
 TEST(ExitCode, FollowsTheKindOfTheStatus) {
   const std::pair<absl::StatusCode, ExitCode> table[] = {
       {absl::StatusCode::kOk, kExitOk},

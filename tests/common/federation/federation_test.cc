@@ -41,7 +41,7 @@ TEST(FederationTest, ReadsTheFileAndItsHash) {
   EXPECT_NE(ParseFederation(Text() + "\n")->sha256, federation.sha256);
 }
 
-// docs/federation.md: 2 users + 1024 is what all may hold.
+// docs/reference/federation.md: 2 users + 1024 is what all may hold.
 TEST(FederationTest, CountsEverybodyThatMayBeThereUnderAddRemoveOne) {
   const Federation federation =
       ParseFederation(

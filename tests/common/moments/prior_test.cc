@@ -135,9 +135,9 @@ std::string PriorCode(const Prior& prior) {
 }
 
 // Fits of 3 x 3 settings, five seeds each, which no sanitizer repeats.
-// The bound of docs/prior.md: with a prior, right or wrong, the median of five
-// releases is at most 2 % above the better of the release alone and the public
-// parts alone. The seeds are fixed.
+// The bound of docs/research/prior_measured.md: with a prior, right or wrong,
+// the median of five releases is at most 2 % above the better of the release
+// alone and the public parts alone. The seeds are fixed.
 TEST(Prior, IsNeverMuchWorseThanTheReleaseOrThePublicPartsAlone) {
   constexpr double kLargestLoss = 1.02;
   const MatrixXd people = PriorPeople(1500, kPriorRank, 1);

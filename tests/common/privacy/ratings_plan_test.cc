@@ -165,7 +165,7 @@ TEST(RatingsPlan, MechanismAndDataSetMustFit) {
   }
 }
 
-// The sensitivities of docs/privacy.md, in units of ratings: R = 4.
+// The sensitivities of docs/reference/privacy.md, in units of ratings: R = 4.
 TEST(RatingsPlan, SensitivitiesAreThoseOfTheTheorems) {
   constexpr double kR = 4, kTau = 2, kT = 1.5, kA = 0.75, kC = 0.75, kCz = 1;
   const double c_h2 = 1.25, c_p = 1 + std::sqrt(12.0);

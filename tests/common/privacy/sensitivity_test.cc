@@ -1,6 +1,6 @@
-// The theorems on sensitivity (docs/privacy.md), in integer arithmetic: no
-// pair of neighbours exceeds the bound that is charged, and one pair attains
-// it.
+// The theorems on sensitivity (docs/reference/privacy.md), in integer
+// arithmetic: no pair of neighbours exceeds the bound that is charged, and one
+// pair attains it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The table of docs/sign_off.md is what the accounting says.
+// The table of docs/reference/sign_off.md is what the accounting says.
 #include <cmath>
 #include <fstream>
 #include <regex>
@@ -30,7 +30,7 @@ double Power(double false_alarms, double mu) {
 
 TEST(SignOff, TheTableIsTheAccountings) {
   constexpr double kDelta = 1e-5;
-  std::ifstream page(DPNMF_DOCS "/sign_off.md");
+  std::ifstream page(DPNMF_DOCS "/reference/sign_off.md");
   const std::regex row(
       R"(\| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) % \| ([\d.]+) % \| ([\d.]+) % \|)");
   std::smatch cells;

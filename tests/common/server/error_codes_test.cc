@@ -1,4 +1,4 @@
-// docs/errors.md and the code name the same reason codes.
+// docs/reference/errors.md and the code name the same reason codes.
 
 #include <cctype>
 #include <filesystem>
@@ -42,8 +42,9 @@ std::string AllSources() {
 }
 
 const std::set<std::string> Documented() {
-  return CodesIn(ReadAll(std::string(DPNMF_SOURCE_DIR) + "/docs/errors.md"),
-                 "`([a-z0-9]+(-[a-z0-9]+)*)`");
+  return CodesIn(
+      ReadAll(std::string(DPNMF_SOURCE_DIR) + "/docs/reference/errors.md"),
+      "`([a-z0-9]+(-[a-z0-9]+)*)`");
 }
 
 // Refusal(absl::StatusCode::kKind, "code", ...).

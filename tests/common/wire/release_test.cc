@@ -39,7 +39,7 @@ v1::RunParameters SomeParameters() {
   return parameters;
 }
 
-// Computed by Python's hashlib from docs/protocol.md. A change of the
+// Computed by Python's hashlib from docs/reference/protocol.md. A change of the
 // definition would orphan every signed release.
 TEST(ReleaseDigest, IsWhatTheDocumentationSays) {
   const v1::RunParameters parameters = SomeParameters();

@@ -50,7 +50,7 @@ inline Uint128 SquaredDistance(const PartPlan& part,
   return sum;
 }
 
-// Delta^2 in steps (docs/privacy.md, section 3).
+// Delta^2 in steps (docs/reference/privacy.md, section 3).
 inline Uint128 SquaredSensitivity(const PartPlan& part, Adjacency adjacency) {
   const bool doubled =
       adjacency != Adjacency::kAddRemoveOne && !part.whole_sensitivity;

@@ -1,5 +1,5 @@
 // Contributions of a person to the releases of `ratings`, and exactness of the
-// sums: docs/privacy.md, theorems 10 to 14.
+// sums: docs/reference/privacy.md, theorems 10 to 14.
 #include "curator/factor/ratings_sums.h"
 
 #include <atomic>

@@ -35,10 +35,11 @@ TEST(ReleaseGate, AddRemoveOneHasItsOwnPrice) {
   request.adjacency = Adjacency::kAddRemoveOne;
   const auto released =
       home.gate->Release(request, SmallSums(), Unchanged).value();
-  // Both sums move by half as much, squared (docs/privacy.md, Theorems 3 and
-  // 4): Delta_A^2 = Q_h^2 and Delta_B^2 = Q_u Q_h in place of twice as much.
-  // Each part's mu^2 = Delta^2 / min(sigma_diag^2, 2 sigma_off^2), respectively
-  // Delta^2 / sigma^2, is rounded up to a unit of 2^-60.
+  // Both sums move by half as much, squared (docs/reference/privacy.md,
+  // Theorems 3 and 4): Delta_A^2 = Q_h^2 and Delta_B^2 = Q_u Q_h in place of
+  // twice as much. Each part's mu^2 = Delta^2 / min(sigma_diag^2, 2
+  // sigma_off^2), respectively Delta^2 / sigma^2, is rounded up to a unit of
+  // 2^-60.
   long double expected = 0;
   for (const PartPlan& part : SmallParts()) {
     const long double off = part.stddev_steps;

@@ -1,4 +1,4 @@
-// Nobody may be in two partitions of a population (docs/growing.md).
+// Nobody may be in two partitions of a population (docs/reference/growing.md).
 #include "curator/import/partitions.h"
 
 #include <filesystem>
@@ -122,7 +122,7 @@ TEST_F(PartitionsTest, APersonOfAnotherPartitionIsRefused) {
   EXPECT_EQ(CodeOf("feb", "feb", "id,a,b\ncyd,1,1\ndan,9,9\n"), "");
 }
 
-// Cases that a fingerprint cannot see (docs/growing.md).
+// Cases that a fingerprint cannot see (docs/reference/growing.md).
 TEST_F(PartitionsTest, AnotherIdIsAnotherPersonButTheSameRowIsSaid) {
   ASSERT_EQ(CodeOf("jan", "jan", jan_), "");
   notes_.clear();

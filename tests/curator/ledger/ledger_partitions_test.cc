@@ -1,5 +1,5 @@
-// Partitions of people under one cap (docs/growing.md): the ledger against a
-// recount of its own rows, and the ways around it.
+// Partitions of people under one cap (docs/reference/growing.md): the ledger
+// against a recount of its own rows, and the ways around it.
 #include <algorithm>
 #include <functional>
 #include <map>

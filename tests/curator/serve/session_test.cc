@@ -432,7 +432,7 @@ TEST_F(SessionTest, ADataSetOfAnotherPromiseThanTheLedgersIsNotOpened) {
 }
 
 // The ledger's word and the data set's own must agree, so that a run is charged
-// to the partition that it reads (docs/growing.md).
+// to the partition that it reads (docs/reference/growing.md).
 TEST_F(SessionTest, ARunIsChargedToThePartitionOfTheDataSetAndToNoOther) {
   PopulationPolicy policy = PolicyOf("months");
   policy.partitions = {"id", {"jan", "feb"}};

@@ -35,8 +35,8 @@ Learned LearnDigits(Trial trial) {
   return *std::move(learned);
 }
 
-// docs/utility.md has .0339 without privacy, .1547 for the mean alone, and
-// .0353 (.0350 to .0356) for moments at epsilon 16, .0583 (.0555 to .0593)
+// docs/research/utility.md has .0339 without privacy, .1547 for the mean alone,
+// and .0353 (.0350 to .0356) for moments at epsilon 16, .0583 (.0555 to .0593)
 // at 1.
 TEST(Methods, ReachTheDocumentedFiguresOnDigits) {
   EXPECT_NEAR(LearnDigits({.method = Method::kNone}).objective, 0.0339, 0.001);
@@ -61,9 +61,9 @@ TEST(Methods, CountEpsilonByTheConversionAskedFor) {
             objective(Conversion::kRdp));
 }
 
-// 30 rounds at epsilon 4: .0578 (.0561 to .0589) in docs/utility.md. Without
-// the average over rounds, or with the noise of another plan, it is another
-// figure.
+// 30 rounds at epsilon 4: .0578 (.0561 to .0589) in docs/research/utility.md.
+// Without the average over rounds, or with the noise of another plan, it is
+// another figure.
 TEST(Methods, StatisticsReachTheDocumentedFigure) {
   EXPECT_NEAR(
       LearnDigits({.method = Method::kStatistics, .rounds = 30, .epsilon = 4})
