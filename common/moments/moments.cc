@@ -370,7 +370,9 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
     }
   }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-  result.g = result.g.cwiseMax(0.0);
+  // Products of a prior's estimate differ across the diagonal in the last bit;
+  // what is symmetric keeps its bits.
+  result.g = ((result.g + result.g.transpose()) / 2).cwiseMax(0.0).eval();
   if (!(result.g.maxCoeff() > 0)) result.g = NothingKnown(result, y.rows());
   return result;
 }

@@ -202,6 +202,27 @@ TEST(Prior, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(fits[0], fits[1]);
 }
 
+// The estimate is denoised again, as a release is, for errors and facts of parts.
+TEST(Prior, OfEveryKindLeavesTheEstimateSymmetric) {
+  const MatrixXd people = PriorPeople(3000, kPriorRank, 5);
+  for (const SharedPriors& priors :
+       {ColumnsPrior(PriorPeople(400, kPriorRank, 6)),
+        DictionaryPrior(PriorParts()),
+        MomentPrior(MomentOfPeople(PriorPeople(400, kPriorRank, 6)))}) {
+    const NoisedMoments release = PriorRelease(people, 0.01, 7, priors);
+    const auto denoised = DenoiseMoments(release, {}, 2);
+    ASSERT_TRUE(denoised.ok()) << denoised.status();
+    ASSERT_GT(denoised->share_of_priors, 0);
+    EXPECT_EQ(denoised->g, denoised->g.transpose());
+    FitOptions options;
+    options.rank = kPriorRank;
+    options.threads = 2;
+    const MatrixXd w = FitDictionary(*denoised, options).value();
+    const auto facts = PartFactsOf(release, *denoised, w, options, 2);
+    EXPECT_TRUE(facts.ok()) << facts.status();
+  }
+}
+
 TEST(Prior, ItsScaleDoesNotMatter) {
   const MatrixXd people = PriorPeople(300, kPriorRank, 1);
   const MatrixXd columns = PriorPeople(150, kPriorRank, 2);
