@@ -7,7 +7,7 @@
 // rather the more they have rated ("active"). Ways to keep both promises with
 // the mechanism `ratings` (replace one, delta 1e-5):
 //   all at low     everybody, at epsilon 1
-//   high alone     learnt from the people who chose 10 alone
+//   high alone     learned from the people who chose 10 alone
 //   weights        a person of epsilon 1 has weight mu(1) / mu(10), all at 10
 // and one that breaks the promise to those who chose 1:
 //   all at high    everybody, at epsilon 10

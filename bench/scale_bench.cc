@@ -38,7 +38,7 @@ double StatusMegabytes(const char* field) {
   return kilobytes / 1024;
 }
 
-// The peak of the resident memory begins anew.
+// The peak of the resident memory starts again.
 void ResetPeak() {
   if (std::FILE* const file = std::fopen("/proc/self/clear_refs", "w")) {
     std::fputs("5", file);

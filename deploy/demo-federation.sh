@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # deploy/demo-federation.sh: three hospitals on one machine. The shipped digits
 # (1,797 people) are split in three; three curators and an analyst run on loopback
-# with mutual TLS; one private dictionary is learnt from all people, without bringing
+# with mutual TLS; one private dictionary is learned from all people, without bringing
 # their data together, and the budgets of all three are shown.
 #
 #   DPNMF_DEMO_DIR    directory for all files; emptied at the start

@@ -2,7 +2,7 @@
 # directory of their files.
 say() { printf '\n== %s\n' "$*"; }
 # KIND...: puts the programs of DPNMF_BIN in PATH, or installs the packages of `build`
-# and of these kinds (deploy/install.sh) and builds them first; makes $demo anew.
+# and of these kinds (deploy/install.sh) and builds them first; makes $demo again.
 prepare() {
   local build=${DPNMF_BUILD_DIR:-$top/build} kind
   if [ -z "${DPNMF_BIN:-}" ]; then

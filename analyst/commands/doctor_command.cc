@@ -27,8 +27,9 @@ ExitCode Examine(const ServeFlags& flags, const std::string& format) {
   doctor.metrics_listen = flags.metrics_listen;
   doctor.now = std::time(nullptr);
   const v1::DoctorReport report = ExamineAnalyst(doctor);
-  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
-             stdout);
+  std::fputs(
+      (format == "json" ? ToJson(report) : DoctorReportText(report)).c_str(),
+      stdout);
   return report.ok() ? kExitOk : kExitState;
 }
 

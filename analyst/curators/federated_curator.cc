@@ -31,8 +31,8 @@ constexpr std::uint64_t kNoRows = INT64_MAX;
 
 // Calls work(i) for every member at once. The first refusal, else the first
 // failure: what is refused is not mended by another attempt.
-absl::Status AtAll(std::size_t members,
-                   const std::function<absl::Status(std::size_t)>& work) {
+absl::Status OnEveryMember(
+    std::size_t members, const std::function<absl::Status(std::size_t)>& work) {
   std::vector<absl::Status> results(members);
   ParallelFor(members, static_cast<int>(members),
               [&](std::size_t i, int) { results[i] = work(i); });
@@ -91,7 +91,7 @@ class FederatedStream final : public RunStream {
     DPNMF_RETURN_IF_ERROR(PlanShares(parameters));
     std::vector<OpenedRun> opened(streams_.size());
     std::vector<absl::Status> results(streams_.size());
-    DPNMF_RETURN_IF_ERROR(AtAll(streams_.size(), [&](std::size_t i) {
+    DPNMF_RETURN_IF_ERROR(OnEveryMember(streams_.size(), [&](std::size_t i) {
       auto one = streams_[i]->Open(run_id, parameters);
       results[i] = one.status();
       if (one.ok()) opened[i] = *std::move(one);
@@ -122,7 +122,7 @@ class FederatedStream final : public RunStream {
                                     const RoundInput& input) override {
     std::vector<FederationOffer> offers(streams_.size());
     DPNMF_RETURN_IF_ERROR(
-        AtAll(streams_.size(), [&](std::size_t i) -> absl::Status {
+        OnEveryMember(streams_.size(), [&](std::size_t i) -> absl::Status {
           DPNMF_ASSIGN_OR_RETURN(offers[i], streams_[i]->Offer(round, input));
           return absl::OkStatus();
         }));
@@ -130,7 +130,7 @@ class FederatedStream final : public RunStream {
                            CheckOffered(round, offers));
     std::vector<RoundResult> results(streams_.size());
     DPNMF_RETURN_IF_ERROR(
-        AtAll(streams_.size(), [&](std::size_t i) -> absl::Status {
+        OnEveryMember(streams_.size(), [&](std::size_t i) -> absl::Status {
           DPNMF_ASSIGN_OR_RETURN(results[i],
                                  streams_[i]->Contribute(round, offers));
           return CheckResult(i, round, input, keys, &results[i]);
@@ -141,7 +141,7 @@ class FederatedStream final : public RunStream {
   absl::StatusOr<ClosedRun> Close() override {
     std::vector<ClosedRun> closed(streams_.size());
     DPNMF_RETURN_IF_ERROR(
-        AtAll(streams_.size(), [&](std::size_t i) -> absl::Status {
+        OnEveryMember(streams_.size(), [&](std::size_t i) -> absl::Status {
           DPNMF_ASSIGN_OR_RETURN(closed[i], streams_[i]->Close());
           return absl::OkStatus();
         }));
@@ -179,7 +179,7 @@ class FederatedStream final : public RunStream {
     for (const absl::Status& status : opened)
       if (!status.ok()) closed = status;
     if (closed.ok()) return closed;
-    DPNMF_RETURN_IF_ERROR(AtAll(streams_.size(), [&](std::size_t i) {
+    DPNMF_RETURN_IF_ERROR(OnEveryMember(streams_.size(), [&](std::size_t i) {
       return opened[i].ok() ? streams_[i]->Close().status() : absl::OkStatus();
     }));
     return closed;
@@ -446,7 +446,7 @@ class FederatedCurator final : public CuratorConnection {
       std::uint64_t after_sequence) {
     std::vector<v1::GetLedgerReply> ledgers(members_.size());
     DPNMF_RETURN_IF_ERROR(
-        AtAll(members_.size(), [&](std::size_t i) -> absl::Status {
+        OnEveryMember(members_.size(), [&](std::size_t i) -> absl::Status {
           DPNMF_ASSIGN_OR_RETURN(
               ledgers[i],
               members_[i]->GetLedger(federation_.name,

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "analyst/planning/epsilon_text.h"
 #include "analyst/planning/forecast.h"
-#include "analyst/planning/outlook.h"
+#include "analyst/planning/ratings_forecast.h"
 #include "common/base/error.h"
 #include "common/federation/federation.h"
 #include "common/learning/fit_law_options.h"
@@ -337,7 +337,7 @@ absl::StatusOr<PlannedRun> PlanFor(const v1::RunSpecification& specification,
   const Forecast forecast = ForecastOf(plan, parameters, facts, largest_run);
   if (forecast.noise > 0) *reply.mutable_forecast() = ToProto(forecast);
   if (facts.ratings.has_value())
-    reply.mutable_forecast()->set_sentence(RatingsOutlook(plan, facts));
+    reply.mutable_forecast()->set_sentence(ForecastSentence(plan, facts));
   *reply.mutable_learning() =
       EstimateLearning(reply.specification(), reply.plan(), facts.features);
   DPNMF_RETURN_IF_ERROR(CompareWithBudget(plan.cost, &reply));

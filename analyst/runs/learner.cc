@@ -272,7 +272,7 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                });
   }
   absl::Status updated;
-  bool unlearnt = false;
+  bool unlearned = false;
   if (!result.lost) {
     facts.stopped = [this] { return control_->stopped() || ending(); };
     if (items_.has_value()) items_->facts.stopped = facts.stopped;
@@ -285,10 +285,10 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
     control_->SetLearning(-1);
     // Broken off: the same request gets the same bytes later.
     if (control_->stopped() && absl::IsCancelled(updated)) return updated;
-    unlearnt = ending() && absl::IsCancelled(updated);
-    if (unlearnt) {
+    unlearned = ending() && absl::IsCancelled(updated);
+    if (unlearned) {
       finished.state.w = state_.w;
-      finished.state.memory[kUnlearnt] = Eigen::MatrixXd::Ones(1, 1);
+      finished.state.memory[kUnlearned] = Eigen::MatrixXd::Ones(1, 1);
       updated = absl::OkStatus();
     }
     // A release that cannot be used is recorded all the same: it was charged.
@@ -316,9 +316,9 @@ absl::Status Learner::OneRound(RunStream* stream, const OpenedRun& opened,
                         "is no result; start another run.");
     }
   }
-  if (unlearnt) {
+  if (unlearned) {
     finished.event.set_message(
-        absl::StrCat("The run was ended before it had learnt from round ",
+        absl::StrCat("The run was ended before it had learned from round ",
                      round, ": W is that of the round before."));
   }
   DPNMF_RETURN_IF_ERROR(store_->FinishRound(run_id_, finished));
@@ -336,7 +336,7 @@ absl::Status Learner::StoreEnd(const v1::LedgerPosition& position) {
                        record_.run.state() == v1::RUN_STATE_CANCELLING;
   const v1::RunState state =
       StateAtClosed(failing, record_.run.rounds_done() >= rounds() &&
-                                 Kept(state_, kUnlearnt) == nullptr);
+                                 Kept(state_, kUnlearned) == nullptr);
   DPNMF_ASSIGN_OR_RETURN(const MuSquared charged,
                          FromProto(record_.run.charged()));
   StateChange change;

@@ -353,7 +353,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
   }
 
   // W is still what it was drawn as; `model` is what is stored of the run.
-  absl::Status CheckHasLearnt(const std::string& run_id, const Model& model) {
+  absl::Status CheckHasLearned(const std::string& run_id, const Model& model) {
     const auto not_ready = [](std::string_view sentence) {
       return Refusal(absl::StatusCode::kFailedPrecondition, "model-not-ready",
                      sentence);
@@ -365,11 +365,12 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
       return not_ready("The run learns no dictionary; choose another run.");
     if (model.rounds_done > 0 && record.run.error_code() != "release-lost")
       return absl::OkStatus();
-    return not_ready(IsFinal(model.state)
-                         ? "The run ended before it had learnt from a release; "
-                           "start another run."
-                         : "The run has not learnt from a release yet; try "
-                           "again after its first round.");
+    return not_ready(
+        IsFinal(model.state)
+            ? "The run ended before it had learned from a release; "
+              "start another run."
+            : "The run has not learned from a release yet; try "
+              "again after its first round.");
   }
 
   absl::Status SendModel(
@@ -380,7 +381,7 @@ class AnalystServiceImpl final : public v1::AnalystService::Service {
                            Admit(context, Permission::kRead, record));
     DPNMF_ASSIGN_OR_RETURN(const Model model,
                            parts_.store->ReadModel(request.run_id()));
-    DPNMF_RETURN_IF_ERROR(CheckHasLearnt(request.run_id(), model));
+    DPNMF_RETURN_IF_ERROR(CheckHasLearned(request.run_id(), model));
     if (request.standard_errors())
       DPNMF_RETURN_IF_ERROR(CheckHasErrors(request.run_id()));
     if (request.parts()) DPNMF_RETURN_IF_ERROR(CheckParts(request.run_id()));

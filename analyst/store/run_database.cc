@@ -409,7 +409,7 @@ void AppendEvent(SQLite::Database* db, const std::string& run_id,
   put.exec();
 }
 
-void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position) {
+void RecordChain(SQLite::Database* db, const v1::LedgerPosition& position) {
   if (position.head().empty()) return;
   SQLite::Statement put(
       *db,

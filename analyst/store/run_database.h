@@ -88,7 +88,7 @@ void AppendRelease(SQLite::Database* db, const std::string& run_id,
 
 // Keeps the longest chain seen: replies of parallel runs may arrive in any
 // order.
-void SeeChain(SQLite::Database* db, const v1::LedgerPosition& position);
+void RecordChain(SQLite::Database* db, const v1::LedgerPosition& position);
 // A guarantee that was given up stays so: all runs of the population say it
 // from then on, those too that have ended.
 absl::Status MarkRuns(SQLite::Database* db, const std::string& population,

@@ -10,10 +10,10 @@ v1::RunState StateAtCancel(bool untouched) {
   return untouched ? v1::RUN_STATE_CANCELLED : v1::RUN_STATE_CANCELLING;
 }
 
-v1::RunState StateAtClosed(bool failing, bool all_learnt) {
+v1::RunState StateAtClosed(bool failing, bool all_learned) {
   if (failing) return v1::RUN_STATE_FAILED;
-  // A cancel that came after the last round was learnt changes nothing.
-  return all_learnt ? v1::RUN_STATE_COMPLETED : v1::RUN_STATE_CANCELLED;
+  // A cancel that came after the last round was learned changes nothing.
+  return all_learned ? v1::RUN_STATE_COMPLETED : v1::RUN_STATE_CANCELLED;
 }
 
 v1::RunState StateAtRefusal(const Refused& refused) {

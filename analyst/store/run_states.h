@@ -25,9 +25,9 @@ v1::RunState NextState(v1::RunState stored, v1::RunState asked);
 v1::RunState StateAtCancel(bool untouched);
 
 // The curator has confirmed that the run is closed. `failing`: an error was
-// stored and the run was being ended for it. `all_learnt`: W follows from all
+// stored and the run was being ended for it. `all_learned`: W follows from all
 // rounds.
-v1::RunState StateAtClosed(bool failing, bool all_learnt);
+v1::RunState StateAtClosed(bool failing, bool all_learned);
 
 // A refusal that is not worth trying again.
 struct Refused {

@@ -246,7 +246,7 @@ absl::StatusOr<Model> RunStore::ReadModel(const std::string& run_id) {
         "run_id = ?1 AND name = ?2");
     row.bind(1, run_id);
     row.bind(2, kDictionary);
-    row.bind(3, absl::StrCat(kMemoryPrefix, kUnlearnt));
+    row.bind(3, absl::StrCat(kMemoryPrefix, kUnlearned));
     if (!row.executeStep()) return RunUnknown();
     Model model;
     model.rounds_done = row.getColumn(0).getUInt();
@@ -328,7 +328,7 @@ absl::Status RunStore::ChangeState(const std::string& run_id,
     put.bind(5, now);
     put.bind(6, run_id);
     put.exec();
-    SeeChain(db, change.event.position());
+    RecordChain(db, change.event.position());
     DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, change.event.position()));
     v1::RunEvent event = change.event;
     event.set_state(state);
@@ -373,7 +373,7 @@ absl::Status RunStore::FinishRound(const std::string& run_id,
       PutReceipt(db, receipt);
     if (!finished.lost) PutLearner(db, run_id, finished.state);
     AppendRelease(db, run_id, finished.release);
-    SeeChain(db, finished.event.position());
+    RecordChain(db, finished.event.position());
     DPNMF_RETURN_IF_ERROR(SeeVoidOf(db, record, finished.event.position()));
     v1::RunEvent event = finished.event;
     event.set_state(state);

@@ -17,7 +17,7 @@ absl::StatusOr<ExitCode> Examine(const Session& session,
   options.data_directory = directory;
   options.version = session.environment().version;
   const v1::DoctorReport report = RunDoctor(options);
-  session.Print(report, TextOf(report));
+  session.Print(report, DoctorReportText(report));
   return report.ok() ? kExitOk : kExitState;
 }
 

@@ -147,7 +147,7 @@ v1::ModelReport ReportOf(const ModelFlags& flags, const Model& model) {
   return report;
 }
 
-std::string TextOf(const v1::ModelReport& report, v1::RunState state) {
+std::string ModelReportText(const v1::ModelReport& report, v1::RunState state) {
   std::string text = absl::StrCat(
       "wrote ", report.output(), ": W, ", ShapeText(report.shape()), ", after ",
       report.rounds_done(), report.rounds_done() == 1 ? " round" : " rounds",
@@ -189,7 +189,7 @@ v1::SimilarItemsReport SimilarReport(const NamedItemModel& model,
   return report;
 }
 
-std::string TextOf(const v1::SimilarItemsReport& report) {
+std::string SimilarItemsText(const v1::SimilarItemsReport& report) {
   const auto title = [](const auto& row) {
     return row.name().empty() ? row.item() : row.name();
   };
@@ -221,7 +221,7 @@ absl::StatusOr<ExitCode> UseItems(const Session& session,
     DPNMF_ASSIGN_OR_RETURN(const std::vector<SimilarItem> similar,
                            SimilarItems(items, item, flags.top));
     const v1::SimilarItemsReport report = SimilarReport(items, item, similar);
-    session.Print(report, TextOf(report));
+    session.Print(report, SimilarItemsText(report));
     return kExitOk;
   }
   const std::string type = ExtensionOf(flags.output);
@@ -278,7 +278,8 @@ absl::StatusOr<ExitCode> SaveModel(const Session& session,
     parts_text = PartsText(model.parts);
   }
   const v1::ModelReport report = ReportOf(flags, model);
-  session.Print(report, TextOf(report, model.header.state()) + parts_text);
+  session.Print(report,
+                ModelReportText(report, model.header.state()) + parts_text);
   return kExitOk;
 }
 

@@ -17,14 +17,14 @@ absl::StatusOr<std::unique_ptr<WebPage>> WebPage::Open(
 WebPage::WebPage(std::unique_ptr<HttpServer> server,
                  std::shared_ptr<grpc::Channel> channel, ApiFacts facts)
     : server_(std::move(server)),
-      door_(server_->port(), "dpnmf web"),
+      access_(server_->port(), "dpnmf web"),
       api_(std::move(channel), std::move(facts)) {
-  server_->SetHeaders(Door::Headers());
+  server_->SetHeaders(LoopbackAccess::Headers());
 }
 
 absl::Status WebPage::Serve() {
   return server_->Serve(
-      {.admit = [this](const HttpRequest& r) { return door_.Admit(r); },
+      {.admit = [this](const HttpRequest& r) { return access_.Admit(r); },
        .handle = [this](const HttpRequest& r) { return api_.Handle(r); }});
 }
 

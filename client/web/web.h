@@ -1,4 +1,4 @@
-// The page of `dpnmf web`: door, calls and server together.
+// The page of `dpnmf web`: access, calls and server together.
 #ifndef DPNMF_CLIENT_WEB_WEB_H_
 #define DPNMF_CLIENT_WEB_WEB_H_
 
@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/web/api.h"
-#include "common/web/door.h"
 #include "common/web/http_server.h"
+#include "common/web/loopback_access.h"
 
 namespace dpnmf::cli::web {
 
@@ -23,7 +23,7 @@ class WebPage {
       ApiFacts facts);
 
   // For the one browser that may open it.
-  std::string Address() const { return door_.Address(); }
+  std::string Address() const { return access_.Address(); }
   // Serves as HttpServer::Serve does.
   absl::Status Serve();
   // Thread-safe. Serve waits for the calls that are under way; their number.
@@ -34,7 +34,7 @@ class WebPage {
           std::shared_ptr<grpc::Channel> channel, ApiFacts facts);
 
   const std::unique_ptr<HttpServer> server_;
-  Door door_;
+  LoopbackAccess access_;
   const Api api_;
 };
 

@@ -130,7 +130,7 @@ bool CheckList::Add(absl::string_view name, const Finding& finding) {
   return finding.result != Finding::kFailed;
 }
 
-std::string TextOf(const v1::DoctorReport& report) {
+std::string DoctorReportText(const v1::DoctorReport& report) {
   std::string text;
   for (const v1::DoctorCheck& check : report.checks()) {
     absl::StrAppendFormat(&text, "%-8s %-24s %s\n",

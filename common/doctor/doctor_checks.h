@@ -46,7 +46,7 @@ class CheckList {
 };
 
 // The report as lines for people; the last line says whether all is well.
-std::string TextOf(const v1::DoctorReport& report);
+std::string DoctorReportText(const v1::DoctorReport& report);
 
 // Purpose of a certificate. A server also dials (its own health check, the
 // curator), so its certificate must serve both ways.

@@ -30,7 +30,7 @@
 
 namespace dpnmf::analyst {
 
-// All that a run has learnt. It is stored after each round, and the next
+// All that a run has learned. It is stored after each round, and the next
 // request is a function of it: that makes a run resume with the same bits.
 struct LearnerState {
   // D x K: non-negative, columns of length at most 1. Of a run on ratings: its
@@ -42,7 +42,7 @@ struct LearnerState {
 
 // In LearnerState::memory of a run that was ended while it learned from its
 // last round: the memory has that release, and W is that of the round before.
-inline constexpr char kUnlearnt[] = "unlearnt";
+inline constexpr char kUnlearned[] = "unlearned";
 // The share of the priors in what W was fitted to (1 x 1; run_priors.h).
 inline constexpr char kPriorShare[] = "prior share";
 // 1 x 1: what W explains of the estimate that it was fitted to, [0, 1].
@@ -144,7 +144,7 @@ struct Mechanism {
   void (*fill_defaults)(const DatasetFacts& facts, RunParameters* parameters);
   // Releases of the mechanism's stages that no other mechanism's file has.
   std::span<const ReleaseKind> releases;
-  // Returns the figure if one was released; null if a dictionary is learnt.
+  // Returns the figure if one was released; null if a dictionary is learned.
   std::optional<Figure> (*figure)(const LearnerState& state) = nullptr;
   // Its rounds read the declared items (RoundFacts::ratings).
   bool needs_items = false;
@@ -152,8 +152,8 @@ struct Mechanism {
   // given.
   Eigen::MatrixXd (*first)(const DatasetFacts& facts,
                            const RunParameters& parameters) = nullptr;
-  // Returns the item model; null if a dictionary is learnt. FAILED_PRECONDITION
-  // "model-not-ready" before the first release.
+  // Returns the item model; null if a dictionary is learned.
+  // FAILED_PRECONDITION "model-not-ready" before the first release.
   absl::StatusOr<ItemModel> (*item_model)(const RatingsFacts& facts,
                                           const LearnerState& state) = nullptr;
 };

@@ -90,7 +90,7 @@ absl::Status AuditLog::OpenFile() {
   struct stat file {};
   if (fstat(descriptor_, &file) != 0 || !S_ISREG(file.st_mode))
     return absl::OkStatus();
-  // A line that a crash cut short stays as it is; the next begins anew.
+  // A line that a crash cut short stays as it is; the next starts again.
   char last = '\n';
   const bool cut_short = file.st_size > 0 &&
                          pread(descriptor_, &last, 1, file.st_size - 1) == 1 &&

@@ -238,8 +238,8 @@ VarianceGroups GroupsOf(const MatrixXd& rest, const VectorXd& values,
 
 }  // namespace
 
-BesideBase EstimateBesideBase(const MatrixXd& y, const MatrixXd& base,
-                              double stddev, const Stop& stop) {
+ResidualEstimate EstimateResidual(const MatrixXd& y, const MatrixXd& base,
+                                  double stddev, const Stop& stop) {
   const Spectrum spectrum = SpectrumOf(base, stop);
   const MatrixXd& q = spectrum.vectors;
   const MatrixXd difference = y - base;
@@ -256,7 +256,7 @@ BesideBase EstimateBesideBase(const MatrixXd& y, const MatrixXd& base,
       rest(i, j) = rest(j, i) = factor * mean;
     }
   }
-  BesideBase result;
+  ResidualEstimate result;
   result.within = ProductTranspose(Product(q, rest, stop), q, stop);
   result.within = ((result.within + result.within.transpose()) / 2).eval();
   result.beside =

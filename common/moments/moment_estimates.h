@@ -68,7 +68,7 @@ Eigen::MatrixXd EstimateByOrder(const Eigen::MatrixXd& y,
 
 // Two estimates of G - B from Y, for a base B (M x M, symmetric) that is known
 // without Y.
-struct BesideBase {
+struct ResidualEstimate {
   Eigen::MatrixXd within, beside;  // M x M, symmetric
 };
 
@@ -79,9 +79,9 @@ struct BesideBase {
 // of alike l_i l_j (James and Stein 1961), falling with them.
 // `beside`: Y - B - within by the rotationally invariant estimator (step 3 of
 // EstimateBySpectrum): directions that B does not have.
-BesideBase EstimateBesideBase(const Eigen::MatrixXd& y,
-                              const Eigen::MatrixXd& base, double stddev,
-                              const Stop& stop = {});
+ResidualEstimate EstimateResidual(const Eigen::MatrixXd& y,
+                                  const Eigen::MatrixXd& base, double stddev,
+                                  const Stop& stop = {});
 
 }  // namespace dpnmf
 

@@ -137,7 +137,7 @@ Shares SharesOf(const Normal& normal, const std::vector<Eigen::Index>& among) {
 }
 
 // The estimates of the release alone that are mixed without priors: the two,
-// and those that read a declared order where they foretell better. Shares
+// and those that read a declared order where they predict better. Shares
 // without worth lower |Y2 - .|^2 by `chance` times a chi squared of as many
 // degrees of freedom; of two mixtures that are as good and Delta apart the gain
 // of one over the other is normal with deviation 2 sqrt(chance) |Delta|.
@@ -316,8 +316,8 @@ absl::StatusOr<DenoisedMoments> DenoiseMoments(const NoisedMoments& moments,
           to[kEntries] = EstimateByEntries(from, stddev, ask);
         } else if (kind == kBase) {
           PriorBase fitted = FitBase(proposed, from);
-          BesideBase more =
-              EstimateBesideBase(from, fitted.moment, stddev, ask);
+          ResidualEstimate more =
+              EstimateResidual(from, fitted.moment, stddev, ask);
           to[kBase] = fitted.moment;
           to[kWithin] = std::move(more.within);
           to[kBeside] = std::move(more.beside);

@@ -90,18 +90,18 @@ struct DenoisedMoments {
 
 // The estimate of G: a mix of two (common/moments/moment_estimates.h), one by
 // directions that features share and one by entries, in the shares >= 0 that
-// foretell best. What they are to foretell is made of Y: with Z a fresh copy of
+// predict best. What they are to predict is made of Y: with Z a fresh copy of
 // the noise, Y + Z/2 and Y - 2 Z have independent noise, so the first is
 // estimated from and the second is held out (Oliveira, Lei and Tibshirani
 // 2021). The diagonals are mixed in proportion; negative entries become 0.
 // Without noise it returns Y (its positive part).
 // With a declared order four more are in the mix (EstimateByOrder, with half to
-// a sixteenth of the patterns), where they foretell better by more than chance
+// a sixteenth of the patterns), where they predict better by more than chance
 // does. Beside the estimate stands one direction that all people share: the
 // better of EstimateByDirection and the released mean.
 // With priors three more are in the mix: the base that the priors propose
 // (FitBase of common/moments/prior.h), and what Y says beyond it within and
-// beside its directions (EstimateBesideBase). The shares that the held-out half
+// beside its directions (EstimateResidual). The shares that the held-out half
 // gives them say how far the priors are to be trusted. `trace` and `diagonal`
 // are those of Y and of the mix, by share_of_priors.
 //

@@ -20,7 +20,7 @@
 namespace dpnmf {
 
 // One source, on the M rows of a release. Exactly one of the matrices has
-// entries. Scales do not matter: how much of it there is, is learnt.
+// entries. Scales do not matter: how much of it there is, is learned.
 struct Prior {
   Eigen::MatrixXd columns;     // M x n, >= 0: columns of other people
   Eigen::MatrixXd dictionary;  // M x L, >= 0: parts; L need not be the rank
@@ -58,7 +58,7 @@ std::vector<int> ChooseRowsWith(const PublicPeople& people,
 // the best fit of w to them on `rows`, another feature gets the row of W that
 // fits it there, drawn toward LiftDictionary's by a ridge that is chosen on
 // held-out columns. These rows and LiftDictionary's are mixed in the shares >=
-// 0 that foretell a held-out half of the released mean best.
+// 0 that predict a held-out half of the released mean best.
 Eigen::MatrixXd LiftDictionaryWith(const PublicPeople& people,
                                    const Eigen::MatrixXd& w,
                                    const std::vector<int>& rows,

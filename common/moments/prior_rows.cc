@@ -172,7 +172,7 @@ MatrixXd LiftDictionaryWith(const PublicPeople& people, const MatrixXd& w,
   }
   const MatrixXd fitted =
       RidgeRows(SumsOf(people, h, 2), ridge, fill, threads, stop);
-  // How much of both foretells the mean on the other rows.
+  // How much of both predicts the mean on the other rows.
   MatrixXd shares = MatrixXd::Zero(2, 1);
   shares(0) = 1;
   if (stddev > 0) {

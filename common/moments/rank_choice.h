@@ -26,7 +26,7 @@ struct RankFacts {
   // Mean cosine of the matched parts of two halves: [0, 1].
   double stability = 0;
   // Share of the other half's second moment, off the diagonal, that the model
-  // of one half foretells; its noise is taken out in the mean. At most about 1,
+  // of one half predicts; its noise is taken out in the mean. At most about 1,
   // may be negative.
   double held_out = 0;
   // Standard error of held_out, over the seeds.

@@ -18,7 +18,7 @@ double ShareOfRound(std::uint32_t round);
 // Mixes `fresh`, of round t >= 1, into the average *kept: weights proportional
 // to t, that is a share of 2/(t+1) for the new one (Lacoste-Julien, Schmidt and
 // Bach 2012, arXiv 1212.2002). The variance of the noise falls like 4/(3t), and
-// what was learnt from early, poor dictionaries is forgotten. An empty *kept
+// what was learned from early, poor dictionaries is forgotten. An empty *kept
 // becomes `fresh`.
 void AverageRounds(std::uint32_t round, Eigen::MatrixXd fresh,
                    Eigen::MatrixXd* kept);

@@ -46,7 +46,7 @@ absl::Status CheckPartitions(const PeoplePartitions& partitions) {
       different.size() == partitions.names.size() &&
       std::all_of(partitions.names.begin(), partitions.names.end(),
                   IsPartitionName) &&
-      TextOf(partitions).size() <= kLongestText;
+      PartitionsText(partitions).size() <= kLongestText;
   if (good) return absl::OkStatus();
   return Refusal(
       absl::StatusCode::kInvalidArgument, "partitions-malformed",
@@ -57,7 +57,7 @@ absl::Status CheckPartitions(const PeoplePartitions& partitions) {
                    "most 16 KiB."));
 }
 
-std::string TextOf(const PeoplePartitions& partitions) {
+std::string PartitionsText(const PeoplePartitions& partitions) {
   if (!partitions.any()) return "";
   return absl::StrCat(View(kBy), partitions.by, View(kNames),
                       absl::StrJoin(partitions.names, ","));
@@ -71,7 +71,7 @@ std::optional<PeoplePartitions> ParsePartitions(std::string_view text) {
   partitions.by = std::string(text.substr(kBy.size(), names - kBy.size()));
   partitions.names =
       absl::StrSplit(View(text.substr(names + kNames.size())), ',');
-  if (!CheckPartitions(partitions).ok() || TextOf(partitions) != text)
+  if (!CheckPartitions(partitions).ok() || PartitionsText(partitions) != text)
     return std::nullopt;
   return partitions;
 }

@@ -35,9 +35,9 @@ struct PeoplePartitions {
 absl::Status CheckPartitions(const PeoplePartitions& partitions);
 
 // "by=id names=jan,feb": the canonical text; empty if there are none.
-std::string TextOf(const PeoplePartitions& partitions);
-// Returns no value unless the partitions are well formed and their TextOf is
-// `text`.
+std::string PartitionsText(const PeoplePartitions& partitions);
+// Returns no value unless the partitions are well formed and their
+// PartitionsText is `text`.
 std::optional<PeoplePartitions> ParsePartitions(std::string_view text);
 
 }  // namespace dpnmf

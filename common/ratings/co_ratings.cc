@@ -13,7 +13,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-MatrixXd RowsOf(const MatrixXd& matrix, const std::vector<Index>& rows) {
+MatrixXd SelectRows(const MatrixXd& matrix, const std::vector<Index>& rows) {
   return matrix(rows, Eigen::all);
 }
 
@@ -122,8 +122,8 @@ CoRatingModel FitCoRatings(const NoisedCoRatings& co_ratings,
 
   // Q: an orthonormal basis of the rows of c_i (1, features_i, popularity_i),
   // damped.
-  const MatrixXd weighted =
-      co_ratings.Damped(RowsOf(counts.asDiagonal() * wide, co_ratings.rows));
+  const MatrixXd weighted = co_ratings.Damped(
+      SelectRows(counts.asDiagonal() * wide, co_ratings.rows));
   const SymmetricEigen gram =
       EigenOfSymmetric(TransposeProduct(weighted, weighted, stop), stop);
   if (Stopped(stop)) return {0, MatrixXd::Zero(size, 0)};

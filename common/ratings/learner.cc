@@ -48,7 +48,7 @@ constexpr double kSeenRows = 1.0 / 16, kLeastSeenRows = 32;
 constexpr double kProduct = 0.2;
 constexpr Index kMostProducts = 12, kMostProductItems = 2048,
                 kLeastItemsOfProduct = 5;
-// Noise adds to what loadings seem to foretell: of a loading this part is kept.
+// Noise adds to what loadings seem to predict: of a loading this part is kept.
 constexpr double kKeptLoading = 0.9;
 // Usual E(n) / E(sqrt(n))^2 of the numbers n of people's ratings.
 constexpr double kSpreadOfNumbers = 1.25;
@@ -81,7 +81,7 @@ double MiddleOfRange(const DatasetFacts& facts) {
 // ------------------------------------------------------------------ memory
 
 // Knowledge between releases. loadings in units of ratings.
-struct Learnt {
+struct Learned {
   double own_means = 0;      // sum of (own mean - middle)
   double within = 0;         // variance of a rating about its person's mean
   double people = 0;         // with ratings
@@ -101,17 +101,17 @@ struct Learnt {
 
 constexpr Index kScalars = 9;
 
-void Save(const Learnt& learnt, RatingsMemory* memory) {
+void Save(const Learned& learned, RatingsMemory* memory) {
   VectorXd scalars(kScalars);
-  scalars << learnt.own_means, learnt.within, learnt.people, learnt.co_scale,
-      learnt.counts_stddev, learnt.sums_stddev, learnt.has_items ? 1 : 0,
-      learnt.own_variances, learnt.own_stddev;
+  scalars << learned.own_means, learned.within, learned.people,
+      learned.co_scale, learned.counts_stddev, learned.sums_stddev,
+      learned.has_items ? 1 : 0, learned.own_variances, learned.own_stddev;
   (*memory)["scalars"] = scalars;
-  (*memory)["sums"] = learnt.sums;
-  (*memory)["items"] = learnt.items;
-  (*memory)["loadings"] = learnt.loadings;
-  (*memory)["group"] = learnt.group;
-  (*memory)["taste"] = learnt.y;
+  (*memory)["sums"] = learned.sums;
+  (*memory)["items"] = learned.items;
+  (*memory)["loadings"] = learned.loadings;
+  (*memory)["group"] = learned.group;
+  (*memory)["taste"] = learned.y;
 }
 
 absl::Status Damaged() {
@@ -120,8 +120,8 @@ absl::Status Damaged() {
                  "`ratings` on this data set.");
 }
 
-absl::StatusOr<Learnt> Load(const RatingsFacts& facts,
-                            const RatingsMemory& memory) {
+absl::StatusOr<Learned> Load(const RatingsFacts& facts,
+                             const RatingsMemory& memory) {
   const auto size = Index(facts.dataset.features);
   const auto find = [&](const char* name, MatrixXd* value) {
     const auto found = memory.find(name);
@@ -129,63 +129,63 @@ absl::StatusOr<Learnt> Load(const RatingsFacts& facts,
     *value = found->second;
     return true;
   };
-  Learnt learnt;
+  Learned learned;
   MatrixXd scalars;
-  if (!find("scalars", &scalars) || !find("sums", &learnt.sums) ||
-      !find("items", &learnt.items) || !find("loadings", &learnt.loadings) ||
-      !find("group", &learnt.group) || !find("taste", &learnt.y) ||
+  if (!find("scalars", &scalars) || !find("sums", &learned.sums) ||
+      !find("items", &learned.items) || !find("loadings", &learned.loadings) ||
+      !find("group", &learned.group) || !find("taste", &learned.y) ||
       scalars.size() != kScalars || scalars.cols() != 1 ||
-      learnt.items.rows() != size || learnt.items.cols() != 4 ||
-      learnt.loadings.rows() != size || learnt.loadings.cols() < 1 ||
-      learnt.loadings.cols() > Index(facts.parameters.rank) ||
-      learnt.group.rows() != learnt.loadings.cols() ||
-      learnt.group.cols() != 1 || learnt.group.minCoeff() < 0 ||
-      learnt.group.maxCoeff() > kMaxRank || learnt.y.rows() != size ||
-      !(learnt.items.col(0).minCoeff() > 0) ||
-      !(learnt.items.col(3).minCoeff() > 0)) {
+      learned.items.rows() != size || learned.items.cols() != 4 ||
+      learned.loadings.rows() != size || learned.loadings.cols() < 1 ||
+      learned.loadings.cols() > Index(facts.parameters.rank) ||
+      learned.group.rows() != learned.loadings.cols() ||
+      learned.group.cols() != 1 || learned.group.minCoeff() < 0 ||
+      learned.group.maxCoeff() > kMaxRank || learned.y.rows() != size ||
+      !(learned.items.col(0).minCoeff() > 0) ||
+      !(learned.items.col(3).minCoeff() > 0)) {
     return Damaged();
   }
-  learnt.own_means = scalars(0);
-  learnt.within = scalars(1);
-  learnt.people = scalars(2);
-  learnt.co_scale = scalars(3);
-  learnt.counts_stddev = scalars(4);
-  learnt.sums_stddev = scalars(5);
-  learnt.has_items = scalars(6) != 0;
-  learnt.own_variances = scalars(7);
-  learnt.own_stddev = scalars(8);
-  if (learnt.has_items &&
-      (learnt.sums.rows() != size || learnt.sums.cols() != 2)) {
+  learned.own_means = scalars(0);
+  learned.within = scalars(1);
+  learned.people = scalars(2);
+  learned.co_scale = scalars(3);
+  learned.counts_stddev = scalars(4);
+  learned.sums_stddev = scalars(5);
+  learned.has_items = scalars(6) != 0;
+  learned.own_variances = scalars(7);
+  learned.own_stddev = scalars(8);
+  if (learned.has_items &&
+      (learned.sums.rows() != size || learned.sums.cols() != 2)) {
     return Damaged();
   }
-  if (!(learnt.within > 0) || !(learnt.people > 0)) return Damaged();
-  return learnt;
+  if (!(learned.within > 0) || !(learned.people > 0)) return Damaged();
+  return learned;
 }
 
 // ------------------------------------------------------------------- model
 
-double GlobalMean(const RatingsFacts& facts, const Learnt& learnt) {
+double GlobalMean(const RatingsFacts& facts, const Learned& learned) {
   const double half = 2 * QuarterOfRange(facts.dataset);
   return MiddleOfRange(facts.dataset) +
-         std::clamp(learnt.own_means / learnt.people, -half, half);
+         std::clamp(learned.own_means / learned.people, -half, half);
 }
 
 // Mean of sqrt(n) over people; under one_rating of n, and its root.
-double RootOfRatings(const RatingsFacts& facts, const Learnt& learnt) {
-  if (!learnt.has_items) return std::sqrt(10.0);
+double RootOfRatings(const RatingsFacts& facts, const Learned& learned) {
+  if (!learned.has_items) return std::sqrt(10.0);
   const double noise =
-      learnt.counts_stddev * std::sqrt(double(facts.dataset.features));
-  const double sum = noise < 0.5 * learnt.people ? learnt.sums.col(0).sum()
-                                                 : learnt.counts().sum();
-  const double mean = std::max(1.0, sum / learnt.people);
+      learned.counts_stddev * std::sqrt(double(facts.dataset.features));
+  const double sum = noise < 0.5 * learned.people ? learned.sums.col(0).sum()
+                                                  : learned.counts().sum();
+  const double mean = std::max(1.0, sum / learned.people);
   return facts.dataset.adjacency == Adjacency::kOneRating ? std::sqrt(mean)
                                                           : mean;
 }
 
 // Counts of the items' ratings with the weight w of the later releases.
-VectorXd WeightedCounts(const RatingsFacts& facts, const Learnt& learnt) {
-  if (facts.dataset.adjacency != Adjacency::kOneRating) return learnt.counts();
-  return learnt.counts() / RootOfRatings(facts, learnt);
+VectorXd WeightedCounts(const RatingsFacts& facts, const Learned& learned) {
+  if (facts.dataset.adjacency != Adjacency::kOneRating) return learned.counts();
+  return learned.counts() / RootOfRatings(facts, learned);
 }
 
 double WeightedVariance(const VectorXd& values, const VectorXd& weights) {
@@ -195,19 +195,20 @@ double WeightedVariance(const VectorXd& values, const VectorXd& weights) {
 
 // Standard deviation of a person's ratings that items and profile cannot
 // predict.
-double ResidualStddev(const RatingsFacts& facts, const Learnt& learnt) {
-  const double n = std::pow(RootOfRatings(facts, learnt), 2);
-  const double within = learnt.within * std::min(2.0, n / std::max(n - 1, 1.0));
-  const VectorXd weights = learnt.counts();
-  double known = WeightedVariance(learnt.items.col(2), weights) +
-                 weights.dot(learnt.items.col(3)) / weights.sum();
-  for (Index k = 1; k < learnt.loadings.cols(); ++k)
-    known += WeightedVariance(learnt.loadings.col(k), weights);
+double ResidualStddev(const RatingsFacts& facts, const Learned& learned) {
+  const double n = std::pow(RootOfRatings(facts, learned), 2);
+  const double within =
+      learned.within * std::min(2.0, n / std::max(n - 1, 1.0));
+  const VectorXd weights = learned.counts();
+  double known = WeightedVariance(learned.items.col(2), weights) +
+                 weights.dot(learned.items.col(3)) / weights.sum();
+  for (Index k = 1; k < learned.loadings.cols(); ++k)
+    known += WeightedVariance(learned.loadings.col(k), weights);
   return std::sqrt(std::max(kLeastResidual * within, within - known));
 }
 
-VectorXd Base(const RatingsFacts& facts, const Learnt& learnt) {
-  return learnt.items.col(2).array() + GlobalMean(facts, learnt);
+VectorXd Base(const RatingsFacts& facts, const Learned& learned) {
+  return learned.items.col(2).array() + GlobalMean(facts, learned);
 }
 
 // Loadings after the bias turned to their principal directions, the most
@@ -302,26 +303,26 @@ VectorXd Standardised(const VectorXd& values, const VectorXd& weights) {
 
 // Columns that are known before anything of people's profiles is: the person's
 // own bias, public features, how popular and how liked an item is, taste.
-void Assemble(const RatingsFacts& facts, Learnt* learnt) {
+void Assemble(const RatingsFacts& facts, Learned* learned) {
   const auto size = Index(facts.dataset.features);
   const double unit = QuarterOfRange(facts.dataset);
-  const VectorXd counts = learnt->counts();
+  const VectorXd counts = learned->counts();
   std::vector<MatrixXd> blocks = BlocksOf(facts);
   const double feature =
       kFeatures * unit *
       std::sqrt(2.0 / std::max<double>(2, double(blocks.size())));
   for (MatrixXd& block : blocks) block *= feature;
   blocks.insert(blocks.begin(), MatrixXd::Constant(size, 1, kBias * unit));
-  if (learnt->has_items) {
+  if (learned->has_items) {
     blocks.push_back(kPopularity * unit *
-                     Standardised(learnt->items.col(1), counts));
+                     Standardised(learned->items.col(1), counts));
     blocks.push_back(kEffect * unit *
-                     Standardised(learnt->items.col(2), counts));
+                     Standardised(learned->items.col(2), counts));
   }
-  if (learnt->y.cols() > 0) {
+  if (learned->y.cols() > 0) {
     const double total =
-        counts.dot(learnt->y.rowwise().squaredNorm()) / counts.sum();
-    MatrixXd taste = learnt->y / std::sqrt(std::max(total, 1e-12));
+        counts.dot(learned->y.rowwise().squaredNorm()) / counts.sum();
+    MatrixXd taste = learned->y / std::sqrt(std::max(total, 1e-12));
     for (Index i = 0; i < size; ++i)
       taste.row(i) *= std::min(1.0, 3 / std::max(taste.row(i).norm(), 1e-12));
     blocks.push_back(kTaste * unit * taste);
@@ -330,45 +331,45 @@ void Assemble(const RatingsFacts& facts, Learnt* learnt) {
       facts.parameters.shares[kResiduals] > 0 ? kMostFactors : 0;
   const Index most =
       std::max<Index>(1, Index(facts.parameters.rank) - reserved);
-  learnt->loadings = SideBySide(blocks, size);
-  learnt->group = MatrixXd::Zero(learnt->loadings.cols(), 1);
+  learned->loadings = SideBySide(blocks, size);
+  learned->group = MatrixXd::Zero(learned->loadings.cols(), 1);
   Index column = 0;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
-    learnt->group.middleRows(column, blocks[k].cols()).setConstant(double(k));
+    learned->group.middleRows(column, blocks[k].cols()).setConstant(double(k));
     column += blocks[k].cols();
   }
-  if (learnt->loadings.cols() > most) {
-    learnt->loadings =
-        Turned(learnt->loadings, counts, 0, most - 1, facts.stopped);
-    learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
-    learnt->group(0) = 0;
+  if (learned->loadings.cols() > most) {
+    learned->loadings =
+        Turned(learned->loadings, counts, 0, most - 1, facts.stopped);
+    learned->group = MatrixXd::Ones(learned->loadings.cols(), 1);
+    learned->group(0) = 0;
   }
 }
 
 // Before any release.
-Learnt Unknown(const RatingsFacts& facts) {
+Learned Unknown(const RatingsFacts& facts) {
   const auto size = Index(facts.dataset.features);
   const double unit = QuarterOfRange(facts.dataset);
-  Learnt learnt;
-  learnt.within = unit * unit;
-  learnt.people = std::max(1.0, double(facts.dataset.users));
-  learnt.sums = MatrixXd::Zero(0, 0);
-  learnt.items = MatrixXd::Zero(size, 4);
-  learnt.items.col(0).setOnes();
-  learnt.items.col(3).setConstant(std::pow(0.48 * unit, 2));
-  learnt.y = MatrixXd::Zero(size, 0);
-  Assemble(facts, &learnt);
-  return learnt;
+  Learned learned;
+  learned.within = unit * unit;
+  learned.people = std::max(1.0, double(facts.dataset.users));
+  learned.sums = MatrixXd::Zero(0, 0);
+  learned.items = MatrixXd::Zero(size, 4);
+  learned.items.col(0).setOnes();
+  learned.items.col(3).setConstant(std::pow(0.48 * unit, 2));
+  learned.y = MatrixXd::Zero(size, 0);
+  Assemble(facts, &learned);
+  return learned;
 }
 
-absl::StatusOr<Learnt> LoadOrUnknown(const RatingsFacts& facts,
-                                     const RatingsMemory& memory) {
+absl::StatusOr<Learned> LoadOrUnknown(const RatingsFacts& facts,
+                                      const RatingsMemory& memory) {
   if (memory.empty()) return Unknown(facts);
   return Load(facts, memory);
 }
 
-std::vector<Index> Rows(const RatingsFacts& facts, const Learnt& learnt) {
-  return MostCounted(learnt.counts(), Index(facts.parameters.moment_rows));
+std::vector<Index> Rows(const RatingsFacts& facts, const Learned& learned) {
+  return MostCounted(learned.counts(), Index(facts.parameters.moment_rows));
 }
 
 double Stddev(const PartPlan& part) {
@@ -379,7 +380,7 @@ double Stddev(const PartPlan& part) {
 // factor's eigenvalue in S grows with N and falls with M, and the noise's edge
 // grows with sqrt(M). From public numbers and the plan.
 std::vector<Index> ResidualRows(const RatingsFacts& facts,
-                                const Learnt& learnt) {
+                                const Learned& learned) {
   double rows = double(facts.parameters.moment_rows);
   for (const StagePlan& stage : facts.plan.stages) {
     if (stage.release != "residuals") continue;
@@ -388,7 +389,7 @@ std::vector<Index> ResidualRows(const RatingsFacts& facts,
                         Stddev(stage.parts[0]);
     rows = std::clamp(seen, std::min(kLeastSeenRows, rows), rows);
   }
-  return MostCounted(learnt.counts(), Index(rows));
+  return MostCounted(learned.counts(), Index(rows));
 }
 
 // Request for `co-ratings`. Ratings m of any person lie along the counts c of
@@ -405,18 +406,18 @@ struct CoRatingsRequest {
 };
 
 CoRatingsRequest CoRatingsRequestOf(const RatingsFacts& facts,
-                                    const Learnt& learnt,
+                                    const Learned& learned,
                                     const StagePlan& stage) {
-  CoRatingsRequest request{.rows = Rows(facts, learnt)};
-  if (!learnt.has_items) return request;
-  const VectorXd counts = learnt.counts()(request.rows);
+  CoRatingsRequest request{.rows = Rows(facts, learned)};
+  if (!learned.has_items) return request;
+  const VectorXd counts = learned.counts()(request.rows);
   // E(n) |c|^2 / (sum of c)^2 for each person, n the ratings of the rows.
   const double first = facts.dataset.adjacency == Adjacency::kOneRating
                            ? counts.squaredNorm() / counts.sum()
                            : kSpreadOfNumbers * counts.squaredNorm() *
-                                 learnt.counts().sum() /
-                                 (learnt.people * counts.sum());
-  const double f = std::min(kMostAlong, first / learnt.people);
+                                 learned.counts().sum() /
+                                 (learned.people * counts.sum());
+  const double f = std::min(kMostAlong, first / learned.people);
   const double least = kAboveNoise * 2 * Stddev(stage.parts[0]) *
                        std::sqrt(double(counts.size()));
   const auto kept_square = [](int part) {
@@ -438,18 +439,18 @@ CoRatingsRequest CoRatingsRequestOf(const RatingsFacts& facts,
   return request;
 }
 
-void AddModel(const RatingsFacts& facts, const Learnt& learnt,
+void AddModel(const RatingsFacts& facts, const Learned& learned,
               const MatrixXd& loadings, RoundInput* input) {
-  const double stddev = ResidualStddev(facts, learnt);
+  const double stddev = ResidualStddev(facts, learned);
   input->w.resize(loadings.rows(), 1 + loadings.cols());
-  input->w.col(0) = Base(facts, learnt);
+  input->w.col(0) = Base(facts, learned);
   input->w.rightCols(loadings.cols()) = loadings / stddev;
   input->numbers = {stddev};
 }
 
-MatrixXd LoadingsForCorrections(const Learnt& learnt, const Stop& stop = {}) {
-  return Turned(learnt.loadings, learnt.counts(), 1e-6, learnt.loadings.cols(),
-                stop);
+MatrixXd LoadingsForCorrections(const Learned& learned, const Stop& stop = {}) {
+  return Turned(learned.loadings, learned.counts(), 1e-6,
+                learned.loadings.cols(), stop);
 }
 
 // ------------------------------------------------------------------ updates
@@ -496,77 +497,78 @@ ClippedRatings SeenOf(const RatingsFacts& facts, double within) {
 }
 
 absl::Status LearnItems(const RatingsFacts& facts, const VectorXd& second,
-                        const VectorXd& second_stddev, Learnt* learnt) {
+                        const VectorXd& second_stddev, Learned* learned) {
   ItemEvidence evidence;
-  evidence.counts = learnt->sums.col(0);
-  const ClippedRatings seen = SeenOf(facts, learnt->within);
-  evidence.sums = learnt->sums.col(1) / seen.part;
-  evidence.counts_stddev = learnt->counts_stddev;
-  evidence.sums_stddev = learnt->sums_stddev / seen.part;
+  evidence.counts = learned->sums.col(0);
+  const ClippedRatings seen = SeenOf(facts, learned->within);
+  evidence.sums = learned->sums.col(1) / seen.part;
+  evidence.counts_stddev = learned->counts_stddev;
+  evidence.sums_stddev = learned->sums_stddev / seen.part;
   evidence.unit = QuarterOfRange(facts.dataset);
   evidence.second = second;
   evidence.second_stddev = second_stddev;
   const double weight = facts.dataset.adjacency == Adjacency::kOneRating
                             ? 1.0
-                            : 1 / RootOfRatings(facts, *learnt);
+                            : 1 / RootOfRatings(facts, *learned);
   evidence.sampling =
       kSampling * seen.variance / (seen.part * seen.part) * weight;
   std::vector<MatrixXd> covariates = BlocksOf(facts);
-  if (learnt->y.cols() > 0) {
-    const VectorXd counts = learnt->counts();
+  if (learned->y.cols() > 0) {
+    const VectorXd counts = learned->counts();
     const double total =
-        counts.dot(learnt->y.rowwise().squaredNorm()) / counts.sum();
-    MatrixXd taste = learnt->y / std::sqrt(std::max(total, 1e-12));
+        counts.dot(learned->y.rowwise().squaredNorm()) / counts.sum();
+    MatrixXd taste = learned->y / std::sqrt(std::max(total, 1e-12));
     for (Index i = 0; i < taste.rows(); ++i)
       taste.row(i) *= std::min(1.0, 3 / std::max(taste.row(i).norm(), 1e-12));
     covariates.push_back(kTaste * taste);
   }
-  evidence.features = SideBySide(covariates, learnt->items.rows());
+  evidence.features = SideBySide(covariates, learned->items.rows());
   const ItemEffects effects = EstimateItems(evidence, facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
-  learnt->items.col(0) = effects.counts;
-  learnt->items.col(1) = effects.log_counts;
-  learnt->items.col(2) = effects.effects;
-  learnt->items.col(3) = effects.variances.cwiseMax(1e-12);
+  learned->items.col(0) = effects.counts;
+  learned->items.col(1) = effects.log_counts;
+  learned->items.col(2) = effects.effects;
+  learned->items.col(3) = effects.variances.cwiseMax(1e-12);
   return absl::OkStatus();
 }
 
 // The variance about the person's mean, weighed with what is known before.
-void SetWithin(const RatingsFacts& facts, Learnt* learnt) {
+void SetWithin(const RatingsFacts& facts, Learned* learned) {
   const double before = std::pow(QuarterOfRange(facts.dataset), 2);
-  const double noise = learnt->own_stddev / learnt->people;
+  const double noise = learned->own_stddev / learned->people;
   const double prior = std::pow(kSpreadUncertainty * before, 2);
-  learnt->within = std::max(
-      0.1 * before, before + (learnt->own_variances / learnt->people - before) *
-                                 prior / (prior + noise * noise));
+  learned->within =
+      std::max(0.1 * before,
+               before + (learned->own_variances / learned->people - before) *
+                            prior / (prior + noise * noise));
 }
 
 absl::Status UpdateItems(const RatingsFacts& facts, const StagePlan& stage,
                          const std::vector<NoisedMatrix>& parts,
-                         Learnt* learnt) {
+                         Learned* learned) {
   const auto size = Index(facts.dataset.features);
   const RatingsBounds bounds =
       RatingsBoundsOf(*facts.dataset.ratings, facts.dataset.adjacency);
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd own, SumsOf(parts, 0, stage, 2, 1));
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums, SumsOf(parts, 1, stage, size, 2));
-  learnt->own_means = own(0);
-  learnt->own_variances = bounds.tau * own(1);
-  learnt->own_stddev = bounds.tau * Stddev(stage.parts[0]);
-  SetWithin(facts, learnt);
-  learnt->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
-  learnt->sums_stddev = Stddev(stage.parts[1]);
-  learnt->sums = sums;
-  learnt->sums.col(0) /= bounds.a;
-  learnt->has_items = true;
-  DPNMF_RETURN_IF_ERROR(LearnItems(facts, {}, {}, learnt));
-  Assemble(facts, learnt);
+  learned->own_means = own(0);
+  learned->own_variances = bounds.tau * own(1);
+  learned->own_stddev = bounds.tau * Stddev(stage.parts[0]);
+  SetWithin(facts, learned);
+  learned->counts_stddev = Stddev(stage.parts[1]) / bounds.a;
+  learned->sums_stddev = Stddev(stage.parts[1]);
+  learned->sums = sums;
+  learned->sums.col(0) /= bounds.a;
+  learned->has_items = true;
+  DPNMF_RETURN_IF_ERROR(LearnItems(facts, {}, {}, learned));
+  Assemble(facts, learned);
   return absl::OkStatus();
 }
 
 absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
                              const std::vector<NoisedMatrix>& parts,
-                             Learnt* learnt) {
-  const CoRatingsRequest request = CoRatingsRequestOf(facts, *learnt, stage);
+                             Learned* learned) {
+  const CoRatingsRequest request = CoRatingsRequestOf(facts, *learned, stage);
   NoisedCoRatings co_ratings;
   co_ratings.rows = request.rows;
   co_ratings.kept = request.kept();
@@ -578,9 +580,9 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
   // otherwise.
   const double trace = co_ratings.c.trace(),
                noise = co_ratings.stddev * std::sqrt(2.0 * double(size));
-  if (std::abs(trace - learnt->people) > 3 * noise) {
-    learnt->people = std::max(trace, 0.1 * learnt->people);
-    if (learnt->has_items) SetWithin(facts, learnt);
+  if (std::abs(trace - learned->people) > 3 * noise) {
+    learned->people = std::max(trace, 0.1 * learned->people);
+    if (learned->has_items) SetWithin(facts, learned);
   }
   // Which people there are is chance as well: Var C_ij ~ C_ij / n.
   const double mean = std::max(
@@ -590,47 +592,47 @@ absl::Status UpdateCoRatings(const RatingsFacts& facts, const StagePlan& stage,
               .mean());
   co_ratings.stddev = std::hypot(
       co_ratings.stddev,
-      std::sqrt(mean) / RootOfRatings(facts, *learnt) / request.left);
+      std::sqrt(mean) / RootOfRatings(facts, *learned) / request.left);
   VectorXd second, second_stddev;
-  if (learnt->has_items &&
-      CountsFromCoRatings(co_ratings, learnt->counts(), &second, &second_stddev,
-                          facts.stopped)) {
-    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learnt));
+  if (learned->has_items &&
+      CountsFromCoRatings(co_ratings, learned->counts(), &second,
+                          &second_stddev, facts.stopped)) {
+    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learned));
   }
-  const MatrixXd features = SideBySide(BlocksOf(facts), learnt->items.rows());
-  CoRatingModel model = FitCoRatings(co_ratings, learnt->counts(), features,
+  const MatrixXd features = SideBySide(BlocksOf(facts), learned->items.rows());
+  CoRatingModel model = FitCoRatings(co_ratings, learned->counts(), features,
                                      kMostTaste, facts.stopped);
-  learnt->co_scale = request.left * model.scale;
-  learnt->y = std::move(model.y);
+  learned->co_scale = request.left * model.scale;
+  learned->y = std::move(model.y);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
-  if (learnt->has_items && learnt->y.cols() > 0)
-    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learnt));
-  Assemble(facts, learnt);
+  if (learned->has_items && learned->y.cols() > 0)
+    DPNMF_RETURN_IF_ERROR(LearnItems(facts, second, second_stddev, learned));
+  Assemble(facts, learned);
   return absl::OkStatus();
 }
 
 absl::Status UpdateProfiles(const RatingsFacts& facts, const StagePlan& stage,
                             const std::vector<NoisedMatrix>& parts,
-                            Learnt* learnt) {
-  const Index size = learnt->loadings.cols();
+                            Learned* learned) {
+  const Index size = learned->loadings.cols();
   DPNMF_ASSIGN_OR_RETURN(const MatrixXd sums,
                          SumsOf(parts, 0, stage, size, size));
   const MatrixXd covariance = PriorCovariance(
-      sums / learnt->people, Stddev(stage.parts[0]) / learnt->people,
-      learnt->group.col(0).cast<int>(), facts.stopped);
-  learnt->loadings = Product(learnt->loadings, UpperFactor(covariance));
+      sums / learned->people, Stddev(stage.parts[0]) / learned->people,
+      learned->group.col(0).cast<int>(), facts.stopped);
+  learned->loadings = Product(learned->loadings, UpperFactor(covariance));
   return absl::OkStatus();
 }
 
 // Posterior covariance of the profile of a person with n ratings of the usual
 // items: (n X'PX / s^2 + I)^-1.
-MatrixXd UsualCovariance(const RatingsFacts& facts, const Learnt& learnt,
+MatrixXd UsualCovariance(const RatingsFacts& facts, const Learned& learned,
                          const MatrixXd& loadings) {
-  const double n = std::pow(RootOfRatings(facts, learnt), 2);
-  const VectorXd p = learnt.counts() / learnt.counts().sum();
+  const double n = std::pow(RootOfRatings(facts, learned), 2);
+  const VectorXd p = learned.counts() / learned.counts().sum();
   MatrixXd information = n *
                          TransposeProduct(loadings, p.asDiagonal() * loadings) /
-                         std::pow(ResidualStddev(facts, learnt), 2);
+                         std::pow(ResidualStddev(facts, learned), 2);
   information.diagonal().array() += 1;
   return InverseOfPositive(information);
 }
@@ -645,54 +647,54 @@ double PartAlong(const MatrixXd& seen, const MatrixXd& expected) {
 
 absl::Status UpdateResiduals(const RatingsFacts& facts, const StagePlan& stage,
                              const std::vector<NoisedMatrix>& parts,
-                             Learnt* learnt) {
-  const std::vector<Index> rows = ResidualRows(facts, *learnt);
+                             Learned* learned) {
+  const std::vector<Index> rows = ResidualRows(facts, *learned);
   const auto size = Index(rows.size());
   DPNMF_ASSIGN_OR_RETURN(MatrixXd s, SumsOf(parts, 0, stage, size, size));
-  const VectorXd all = WeightedCounts(facts, *learnt);
+  const VectorXd all = WeightedCounts(facts, *learned);
   const VectorXd counts = all(rows);
-  MatrixXd c = ProductTranspose(counts, counts) / learnt->people;
-  if (learnt->co_scale > 0) {
-    const VectorXd raw = learnt->counts()(rows);
-    const MatrixXd y = learnt->y(rows, Eigen::all);
-    c = learnt->co_scale *
+  MatrixXd c = ProductTranspose(counts, counts) / learned->people;
+  if (learned->co_scale > 0) {
+    const VectorXd raw = learned->counts()(rows);
+    const MatrixXd y = learned->y(rows, Eigen::all);
+    c = learned->co_scale *
         ProductTranspose(raw, raw).cwiseProduct(
             (ProductTranspose(y, y).array() + 1).cwiseMax(0.0).matrix());
   }
   // Residuals of a true model: E(z_i z_j) = -w^2 x_i' covariance x_j.
-  const MatrixXd x = learnt->loadings(rows, Eigen::all);
+  const MatrixXd x = learned->loadings(rows, Eigen::all);
   MatrixXd own = c.cwiseProduct(ProductTranspose(
-      Product(x, UsualCovariance(facts, *learnt, learnt->loadings)), x));
+      Product(x, UsualCovariance(facts, *learned, learned->loadings)), x));
   own.diagonal().setZero();
   s += PartAlong(-s, own) * own;
-  const double sampling = std::pow(ResidualStddev(facts, *learnt), 4) /
-                          std::pow(RootOfRatings(facts, *learnt), 2);
+  const double sampling = std::pow(ResidualStddev(facts, *learned), 4) /
+                          std::pow(RootOfRatings(facts, *learned), 2);
   const Index room = std::min<Index>(
-      kMostFactors, Index(facts.parameters.rank) - learnt->loadings.cols());
+      kMostFactors, Index(facts.parameters.rank) - learned->loadings.cols());
   if (room < 1) return absl::OkStatus();
   const MatrixXd factors = ResidualFactors(s, Stddev(stage.parts[0]), c,
                                            sampling, room, facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   if (factors.cols() == 0) return absl::OkStatus();
-  const Index before = learnt->loadings.cols();
+  const Index before = learned->loadings.cols();
   MatrixXd loadings =
-      MatrixXd::Zero(learnt->loadings.rows(), before + factors.cols());
-  loadings.leftCols(before) = learnt->loadings;
+      MatrixXd::Zero(learned->loadings.rows(), before + factors.cols());
+  loadings.leftCols(before) = learned->loadings;
   for (Index k = 0; k < size; ++k)
     loadings.row(rows[std::size_t(k)]).tail(factors.cols()) = factors.row(k);
   MatrixXd group(loadings.cols(), 1);
-  group << learnt->group,
-      MatrixXd::Constant(factors.cols(), 1, learnt->group.maxCoeff() + 1);
-  learnt->loadings = std::move(loadings);
-  learnt->group = std::move(group);
+  group << learned->group,
+      MatrixXd::Constant(factors.cols(), 1, learned->group.maxCoeff() + 1);
+  learned->loadings = std::move(loadings);
+  learned->group = std::move(group);
   return absl::OkStatus();
 }
 
 absl::Status UpdateCorrections(const RatingsFacts& facts,
                                const StagePlan& stage,
                                const std::vector<NoisedMatrix>& parts,
-                               Learnt* learnt) {
-  MatrixXd loadings = LoadingsForCorrections(*learnt, facts.stopped);
+                               Learned* learned) {
+  MatrixXd loadings = LoadingsForCorrections(*learned, facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
   const Index r =
       std::min<Index>(facts.parameters.profile_directions, loadings.cols() - 1);
@@ -703,42 +705,42 @@ absl::Status UpdateCorrections(const RatingsFacts& facts,
   // Residuals are made with the person's own profile: where the model is true,
   // E(z_i h') = w x_i' covariance, not 0 (the step of EM for loadings).
   // Profiles are cut to length 1: `cut` is E(h~ h~') / E(h h~').
-  const MatrixXd covariance = UsualCovariance(facts, *learnt, loadings);
+  const MatrixXd covariance = UsualCovariance(facts, *learned, loadings);
   const double length =
       std::sqrt(double(r) - covariance.diagonal().segment(1, r).sum());
   const double cut = kProfileLength / std::max(kProfileLength, length);
-  const VectorXd counts = WeightedCounts(facts, *learnt);
+  const VectorXd counts = WeightedCounts(facts, *learned);
   const MatrixXd own = cut * (counts.asDiagonal() *
                               Product(loadings, covariance.middleCols(1, r)));
   b.rightCols(r) -= PartAlong(b.rightCols(r), own) * own;
   const double people =
       std::clamp(a(0, 0) / (kProfileConstant * kProfileConstant),
-                 0.5 * learnt->people, 1.5 * learnt->people);
-  const double stddev = ResidualStddev(facts, *learnt);
+                 0.5 * learned->people, 1.5 * learned->people);
+  const double stddev = ResidualStddev(facts, *learned);
   const Corrections corrections = EstimateCorrections(
       b, Stddev(stage.parts[0]), a / people, Stddev(stage.parts[1]) / people,
-      WeightedCounts(facts, *learnt),
-      learnt->items.col(3) / (kProfileConstant * kProfileConstant),
-      stddev * stddev / RootOfRatings(facts, *learnt), facts.stopped);
+      WeightedCounts(facts, *learned),
+      learned->items.col(3) / (kProfileConstant * kProfileConstant),
+      stddev * stddev / RootOfRatings(facts, *learned), facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
-  learnt->items.col(2) += kProfileConstant * corrections.mean.col(0);
-  learnt->items.col(3) =
+  learned->items.col(2) += kProfileConstant * corrections.mean.col(0);
+  learned->items.col(3) =
       (kProfileConstant * kProfileConstant * corrections.first_variance)
           .cwiseMax(1e-12);
   loadings.middleCols(1, r) += cut * corrections.mean.rightCols(r);
-  learnt->loadings = std::move(loadings);
-  learnt->group = MatrixXd::Ones(learnt->loadings.cols(), 1);
-  learnt->group(0) = 0;
+  learned->loadings = std::move(loadings);
+  learned->group = MatrixXd::Ones(learned->loadings.cols(), 1);
+  learned->group(0) = 0;
   return absl::OkStatus();
 }
 
-MatrixXd FinalLoadings(const RatingsFacts& facts, const Learnt& learnt) {
-  const MatrixXd products = FeatureProducts(facts, learnt.counts());
-  MatrixXd loadings(learnt.loadings.rows(),
-                    learnt.loadings.cols() + products.cols());
-  loadings << learnt.loadings,
+MatrixXd FinalLoadings(const RatingsFacts& facts, const Learned& learned) {
+  const MatrixXd products = FeatureProducts(facts, learned.counts());
+  MatrixXd loadings(learned.loadings.rows(),
+                    learned.loadings.cols() + products.cols());
+  loadings << learned.loadings,
       kProduct * QuarterOfRange(facts.dataset) * products;
-  loadings.middleCols(1, learnt.loadings.cols() - 1) *= kKeptLoading;
+  loadings.middleCols(1, learned.loadings.cols() - 1) *= kKeptLoading;
   return loadings;
 }
 
@@ -750,12 +752,12 @@ absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
   const std::string& release = facts.plan.StageOf(round).release;
   RoundInput input;
   if (release == "items") return input;
-  DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, LoadOrUnknown(facts, memory));
+  DPNMF_ASSIGN_OR_RETURN(const Learned learned, LoadOrUnknown(facts, memory));
   std::vector<Index> rows;
-  if (release == "residuals") rows = ResidualRows(facts, learnt);
+  if (release == "residuals") rows = ResidualRows(facts, learned);
   if (release == "co-ratings") {
     CoRatingsRequest request =
-        CoRatingsRequestOf(facts, learnt, facts.plan.StageOf(round));
+        CoRatingsRequestOf(facts, learned, facts.plan.StageOf(round));
     rows = std::move(request.rows);
     if (request.part > 0) {
       input.w = std::move(request.weights);
@@ -764,9 +766,9 @@ absl::StatusOr<RoundInput> RatingsInput(std::uint32_t round,
   }
   for (const Index row : rows) input.rows.push_back(std::uint32_t(row));
   if (release == "profiles" || release == "residuals")
-    AddModel(facts, learnt, learnt.loadings, &input);
+    AddModel(facts, learned, learned.loadings, &input);
   if (release == "corrections")
-    AddModel(facts, learnt, LoadingsForCorrections(learnt), &input);
+    AddModel(facts, learned, LoadingsForCorrections(learned), &input);
   return input;
 }
 
@@ -774,20 +776,20 @@ absl::Status RatingsUpdate(std::uint32_t round, const RatingsFacts& facts,
                            const std::vector<NoisedMatrix>& parts,
                            RatingsMemory* memory) {
   const StagePlan& stage = facts.plan.StageOf(round);
-  DPNMF_ASSIGN_OR_RETURN(Learnt learnt, LoadOrUnknown(facts, *memory));
+  DPNMF_ASSIGN_OR_RETURN(Learned learned, LoadOrUnknown(facts, *memory));
   if (stage.release == "items") {
-    DPNMF_RETURN_IF_ERROR(UpdateItems(facts, stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateItems(facts, stage, parts, &learned));
   } else if (stage.release == "co-ratings") {
-    DPNMF_RETURN_IF_ERROR(UpdateCoRatings(facts, stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateCoRatings(facts, stage, parts, &learned));
   } else if (stage.release == "profiles") {
-    DPNMF_RETURN_IF_ERROR(UpdateProfiles(facts, stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateProfiles(facts, stage, parts, &learned));
   } else if (stage.release == "residuals") {
-    DPNMF_RETURN_IF_ERROR(UpdateResiduals(facts, stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateResiduals(facts, stage, parts, &learned));
   } else {
-    DPNMF_RETURN_IF_ERROR(UpdateCorrections(facts, stage, parts, &learnt));
+    DPNMF_RETURN_IF_ERROR(UpdateCorrections(facts, stage, parts, &learned));
   }
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
-  Save(learnt, memory);
+  Save(learned, memory);
   return absl::OkStatus();
 }
 
@@ -798,23 +800,24 @@ absl::StatusOr<ItemModel> RatingsModel(const RatingsFacts& facts,
                    "The run has no release yet; ask again after its first "
                    "round.");
   }
-  DPNMF_ASSIGN_OR_RETURN(const Learnt learnt, Load(facts, memory));
+  DPNMF_ASSIGN_OR_RETURN(const Learned learned, Load(facts, memory));
   ItemModel model;
   model.low = facts.dataset.ratings->low_units * kRatingUnit;
   model.high = facts.dataset.ratings->high_units * kRatingUnit;
-  model.residual_stddev = ResidualStddev(facts, learnt);
-  model.base = Base(facts, learnt);
-  model.base_stddev = learnt.items.col(3).cwiseSqrt();
-  model.loadings = Turned(FinalLoadings(facts, learnt), learnt.counts(), 0.005,
-                          Index(facts.parameters.rank) - 1, facts.stopped);
+  model.residual_stddev = ResidualStddev(facts, learned);
+  model.base = Base(facts, learned);
+  model.base_stddev = learned.items.col(3).cwiseSqrt();
+  model.loadings =
+      Turned(FinalLoadings(facts, learned), learned.counts(), 0.005,
+             Index(facts.parameters.rank) - 1, facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));
-  model.ranking = learnt.y;
-  model.popularity = learnt.counts();
-  model.counts = learnt.has_items
-                     ? VectorXd(learnt.sums.col(0))
-                     : VectorXd(VectorXd::Zero(learnt.items.rows()));
+  model.ranking = learned.y;
+  model.popularity = learned.counts();
+  model.counts = learned.has_items
+                     ? VectorXd(learned.sums.col(0))
+                     : VectorXd(VectorXd::Zero(learned.items.rows()));
   model.counts_stddev = VectorXd::Constant(
-      learnt.items.rows(), learnt.has_items ? learnt.counts_stddev : 0);
+      learned.items.rows(), learned.has_items ? learned.counts_stddev : 0);
   if (!facts.non_negative) return model;
   model = NonNegativeModel(model, facts.stopped);
   DPNMF_RETURN_IF_ERROR(CheckNotStopped(facts));

@@ -1,7 +1,7 @@
 // Stands before every call of a server, whatever its service: its own, health,
 // reflection, or one that does not exist.
 //
-// The peer's certificate is checked anew (a connection outlives a revocation),
+// The peer's certificate is checked again (a connection outlives a revocation),
 // and what is not the server's own service is for those whom `admit` knows. Own
 // methods check their caller themselves, with roles.
 #ifndef DPNMF_COMMON_SERVER_PEER_AUTHORIZER_H_

@@ -25,7 +25,7 @@ class StallTimeout {
   StallTimeout(const StallTimeout&) = delete;
   StallTimeout& operator=(const StallTimeout&) = delete;
 
-  // Something moved: the limit begins anew; ends a pause.
+  // Something moved: the limit starts again; ends a pause.
   void Touch();
   // The own side is at work: the peer is not to blame for the silence.
   void Pause();

@@ -52,7 +52,7 @@ std::int64_t UnixSeconds(const ASN1_TIME* time) {
 }
 
 // The text of a name; empty unless it is printable ASCII.
-std::string TextOf(const ASN1_IA5STRING* string) {
+std::string Ia5Text(const ASN1_IA5STRING* string) {
   const std::string_view text(
       reinterpret_cast<const char*>(ASN1_STRING_get0_data(string)),
       static_cast<std::size_t>(ASN1_STRING_length(string)));
@@ -74,12 +74,12 @@ std::string TextOfIp(const ASN1_OCTET_STRING* address) {
 
 void AppendName(const GENERAL_NAME& name, SubjectNames* names) {
   if (name.type == GEN_DNS) {
-    const std::string dns = absl::AsciiStrToLower(TextOf(name.d.dNSName));
+    const std::string dns = absl::AsciiStrToLower(Ia5Text(name.d.dNSName));
     if (dns.empty()) return;
     names->dns.push_back(dns);
     names->identities.push_back("dns:" + dns);
   } else if (name.type == GEN_URI) {
-    const std::string uri = TextOf(name.d.uniformResourceIdentifier);
+    const std::string uri = Ia5Text(name.d.uniformResourceIdentifier);
     if (uri.empty()) return;
     names->uris.push_back(uri);
     names->identities.push_back("uri:" + uri);

@@ -147,7 +147,7 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
               grpc::Status* status) override {
     const std::vector<X509Pointer> chain =
         ChainOf(request->peer_cert(), request->peer_cert_full_chain());
-    const absl::Status verdict = Judge(chain, *request);
+    const absl::Status verdict = CheckPeer(chain, *request);
     *status = verdict.ok() ? grpc::Status::OK
                            : grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
                                           std::string(verdict.message()));
@@ -163,8 +163,8 @@ class PeerVerifier : public grpc::experimental::ExternalCertificateVerifier {
   void Cancel(VerificationRequest*) override {}
 
  private:
-  absl::Status Judge(const std::vector<X509Pointer>& chain,
-                     const VerificationRequest& request) const {
+  absl::Status CheckPeer(const std::vector<X509Pointer>& chain,
+                         const VerificationRequest& request) const {
     DPNMF_RETURN_IF_ERROR(CheckPeerCertificate(chain, kind_, TrustOf(files_),
                                                std::time(nullptr)));
     if (kind_ == PeerKind::kClient) return absl::OkStatus();

@@ -21,7 +21,7 @@ struct HttpRequest {
   std::string path = "/";                    // decoded, without the query
   std::map<std::string, std::string> query;  // the first of each name
   std::vector<std::string> hosts;            // every Host header
-  // Headers; empty if absent. The key is that of door.h.
+  // Headers; empty if absent. The key is that of loopback_access.h.
   std::string origin, cookie, key, content_type;
   std::string body;  // empty while the request is admitted
 };

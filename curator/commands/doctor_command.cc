@@ -19,8 +19,9 @@ absl::StatusOr<ExitCode> Examine(const ServeOptions& options,
   doctor.backup = backup;
   doctor.quick = quick;
   const v1::DoctorReport report = ExamineCurator(doctor);
-  std::fputs((format == "json" ? ToJson(report) : TextOf(report)).c_str(),
-             stdout);
+  std::fputs(
+      (format == "json" ? ToJson(report) : DoctorReportText(report)).c_str(),
+      stdout);
   if (report.ok()) return kExitOk;
   return Refusal(absl::StatusCode::kFailedPrecondition, "check-failed",
                  "A check failed: correct it before you start the curator.");

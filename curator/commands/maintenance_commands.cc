@@ -34,7 +34,7 @@ std::string Counted(std::size_t count, const char* what) {
   return absl::StrFormat("%u %s%s", count, what, count == 1 ? "" : "s");
 }
 
-std::string TextOf(const BackupReport& report) {
+std::string BackupReportText(const BackupReport& report) {
   return absl::StrFormat("%s, %u bytes; ledger: %u rows, head %s\n",
                          Counted(report.files, "file"), report.bytes,
                          report.row_count, HexOf(report.head));
@@ -50,7 +50,7 @@ void WarnIfUnkeyed(const BackupReport& report) {
 absl::Status Backup(const MaintenanceOptions& options) {
   DPNMF_ASSIGN_OR_RETURN(const BackupReport report,
                          MakeBackup(options.data_dir, options.backup));
-  Print("wrote " + options.backup + ": " + TextOf(report));
+  Print("wrote " + options.backup + ": " + BackupReportText(report));
   if (!report.datasets.ok()) {
     absl::FPrintF(
         stderr,
@@ -76,7 +76,7 @@ absl::Status Restore(const MaintenanceOptions& options) {
                ? " has files of the right names and lengths, and the latest "
                  "ledger; what the files hold was not read (--quick): "
                : " is complete and the latest state: ") +
-          TextOf(report));
+          BackupReportText(report));
     return absl::OkStatus();
   }
   DPNMF_ASSIGN_OR_RETURN(
@@ -91,7 +91,7 @@ absl::Status Restore(const MaintenanceOptions& options) {
                   {"anchor", anchor.empty() ? std::string("none") : anchor}},
                  AuditSync::kDurable));
   WarnIfUnkeyed(report);
-  Print("restored " + options.data_dir + ": " + TextOf(report));
+  Print("restored " + options.data_dir + ": " + BackupReportText(report));
   return absl::OkStatus();
 }
 

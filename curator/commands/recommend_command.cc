@@ -71,7 +71,8 @@ const std::string& TitleOf(const std::string& item, const std::string& name) {
   return name.empty() ? item : name;
 }
 
-std::string TextOf(const recommend::v1::GetRecommendationsReply& reply) {
+std::string RecommendationsText(
+    const recommend::v1::GetRecommendationsReply& reply) {
   std::string text =
       absl::StrFormat("%4s  %6s  %5s  %s\n", "", "rating", "+-", "item");
   int place = 0;
@@ -116,8 +117,8 @@ absl::Status ForOne(const RecommendFlags& flags, const std::string& person,
                   own.items.size(), person);
   }
   const auto reply = ReplyOf(opened.recommender.model(), list, used);
-  const std::string text =
-      flags.format == "json" ? dpnmf::ToJson(reply) : TextOf(reply);
+  const std::string text = flags.format == "json" ? dpnmf::ToJson(reply)
+                                                  : RecommendationsText(reply);
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }

@@ -102,7 +102,7 @@ std::string HeadOf(bool npy, std::uint64_t people, Eigen::Index rank) {
 }
 
 // A person a row. h: K x n.
-std::string RowsOf(bool npy, const Eigen::MatrixXd& h) {
+std::string RowsText(bool npy, const Eigen::MatrixXd& h) {
   if (npy) {
     return std::string(reinterpret_cast<const char*>(h.data()),
                        static_cast<std::size_t>(h.size()) * sizeof(double));
@@ -184,7 +184,7 @@ absl::StatusOr<ExitCode> Transform(const TransformFlags& flags) {
       return Refusal(absl::StatusCode::kCancelled, "interrupted",
                      "Interrupted: no file was written.");
     }
-    DPNMF_RETURN_IF_ERROR(file.Append(RowsOf(npy, h)));
+    DPNMF_RETURN_IF_ERROR(file.Append(RowsText(npy, h)));
   }
   DPNMF_RETURN_IF_ERROR(file.Publish());
   // No figure of how well W fits: nothing is charged for it, and an analyst who

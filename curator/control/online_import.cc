@@ -181,7 +181,7 @@ absl::Status DeclareOnline(const std::string& data_dir,
                   {"delta", policy.delta},
                   {"by", by}};
   if (policy.partitions.any())
-    request["partitions"] = TextOf(policy.partitions);
+    request["partitions"] = PartitionsText(policy.partitions);
   if (dataset.has_value()) {
     request["dataset"] = dataset->name;
     request["files"] = HexOf(dataset->digests.files);

@@ -391,7 +391,7 @@ std::string ToJson(const StoredDescription& stored) {
   if (description.named_features) json["named_features"] = true;
   if (description.weighted_features) json["weighted_features"] = true;
   if (description.partitions.any())
-    json["partitions"] = TextOf(description.partitions);
+    json["partitions"] = PartitionsText(description.partitions);
   if (!description.partition.empty()) {
     json["partition"] = description.partition;
     json["people"] = HexOf(description.people);

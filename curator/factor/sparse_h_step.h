@@ -50,7 +50,7 @@ struct SparseStep {
 // Buffers of one worker. A user's support is what can matter: the nonzeros of v
 // and the long rows of a level, ascending, padded for the kernel with v = 0. It
 // is kept from one iteration to the next while there is room, else it is put
-// together anew each time, a piece at a time: the size of the buffers follows
+// together again each time, a piece at a time: the size of the buffers follows
 // from public numbers, not from the nonzeros.
 class SparseBlock {
  public:

@@ -283,11 +283,11 @@ void SealPart(PeopleSums* part) {
   std::sort(part->ids.begin(), part->ids.end());
   part->parts.clear();
   if (part->people == 0) return;
-  const std::string text = TextOf(*part);
+  const std::string text = PeopleSumsText(*part);
   part->parts = {Sha256().AddBytes(std::as_bytes(std::span(text))).Finish()};
 }
 
-std::string TextOf(const PeopleSums& sums) {
+std::string PeopleSumsText(const PeopleSums& sums) {
   const bool on_rows = !sums.moment_rows.empty();
   std::string text = absl::StrCat(
       std::string(kSumsMagic), " ", on_rows ? kSumsOnRowsVersion : kSumsVersion,

@@ -66,7 +66,7 @@ void SealPart(PeopleSums* part);
 absl::StatusOr<int> BitsOfSums(const DatasetFacts& facts,
                                std::uint64_t moment_rows);
 
-std::string TextOf(const PeopleSums& sums);
+std::string PeopleSumsText(const PeopleSums& sums);
 // All blocks added up. INVALID_ARGUMENT "sums-file-malformed" if a block is not
 // whole, or was made with other flags, rows or key than the first, or if a
 // sum is no 64-bit number; "sums-empty" if there is none; "sums-duplicate" if a

@@ -35,8 +35,7 @@ bool SameOpening(const LedgerRow& a, const LedgerRow& b) {
          a.cost == b.cost;
 }
 
-absl::StatusOr<OpenedRun> GoOnWith(const BookedRun& run,
-                                   const LedgerRow& asked) {
+absl::StatusOr<OpenedRun> Reopen(const BookedRun& run, const LedgerRow& asked) {
   if (!SameOpening(run.opening, asked)) {
     return Refusal(absl::StatusCode::kAlreadyExists, "run-differs",
                    "A run with that id was opened with another request; use "
@@ -340,7 +339,7 @@ absl::StatusOr<OpenedRun> Ledger::OpenRun(const RunOpening& opening) {
   DPNMF_RETURN_IF_ERROR(state_->Healthy());
   if (const BookedRun* run = state_->book.FindRun(opening.run_id);
       run != nullptr) {
-    return GoOnWith(*run, row);
+    return Reopen(*run, row);
   }
   DPNMF_RETURN_IF_ERROR(CheckUnchargedRuns(state_->book, opening));
   DPNMF_RETURN_IF_ERROR(state_->Append(std::move(row)).status());

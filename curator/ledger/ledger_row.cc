@@ -94,7 +94,7 @@ std::string PolicyText(const PopulationPolicy& policy) {
                       " epsilon=", ShortestText(policy.epsilon),
                       " delta=", ShortestText(policy.delta),
                       policy.partitions.any() ? " partitioned " : "",
-                      TextOf(policy.partitions));
+                      PartitionsText(policy.partitions));
 }
 
 std::optional<PopulationPolicy> ParsePolicy(const std::string& population,

@@ -20,8 +20,8 @@ std::optional<RowKind> RowKindOfName(std::string_view name);
 
 // "adjacency=replace_one conversion=rdp epsilon=1 delta=1e-05", each double in
 // the shortest form that reads back to the same bits; with partitions followed
-// by " partitioned " and TextOf(partitions). The population's name is another
-// field of the row.
+// by " partitioned " and PartitionsText(partitions). The population's name is
+// another field of the row.
 std::string PolicyText(const PopulationPolicy& policy);
 // Returns nullopt unless PolicyText of the result is `text`.
 std::optional<PopulationPolicy> ParsePolicy(const std::string& population,

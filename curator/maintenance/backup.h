@@ -46,7 +46,7 @@ inline constexpr char kUnkeyedBackup[] =
 // rows as a crash. A data set that gets its name after the ledger was copied is
 // left out: the copy may lack its rows. So are locks and what is unfinished,
 // such as the draft of an import. If a file is removed or renamed before it is
-// copied, the copy begins anew, a few times. A directory without data sets may
+// copied, the copy starts again, a few times. A directory without data sets may
 // have no fingerprint.key yet: the backup gets one of its own. Symbolic links
 // are followed: the backup contains what they lead to. ALREADY_EXISTS
 // "backup-exists"; FAILED_PRECONDITION "backup-name-malformed" if a file's name

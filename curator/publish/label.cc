@@ -18,7 +18,7 @@ Digest PublicationHash(std::string_view bytes, const FingerprintKey& key) {
   return KeyedHashFor("dpnmf publication", bytes, key);
 }
 
-std::string TextOf(const Json& label) {
+std::string LabelText(const Json& label) {
   return label.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -28,7 +28,7 @@ std::string LabelWithoutPrivacy(const Approval& approval,
                                 const StoredDraft& stored,
                                 const FingerprintKey& key) {
   const Draft& draft = stored.draft;
-  return TextOf(
+  return LabelText(
       {{"format", kLabelFormat},
        {"table", approval.table_name},
        {"differentially_private", false},
@@ -60,19 +60,19 @@ absl::StatusOr<std::string> LabelOfCharge(const std::string& table_name,
                     {"adjacency", std::string(NameOf(policy.adjacency))}};
   if (position.void_since.has_value())
     guarantee["void_since_unix_seconds"] = *position.void_since;
-  return TextOf({{"format", kLabelFormat},
-                 {"table", table_name},
-                 {"charge",
-                  {{"population", charge.population},
-                   {"dataset", charge.dataset},
-                   {"run_id", charge.run_id},
-                   {"mechanism", charge.mechanism},
-                   {"round", charge.round},
-                   {"mu_squared", charge.cost.ToDoubleUp()},
-                   {"mu_squared_units", charge.cost.UnitsText()},
-                   {"epsilon", epsilon},
-                   {"labels_public", labels_public}}},
-                 {"guarantee", guarantee}});
+  return LabelText({{"format", kLabelFormat},
+                    {"table", table_name},
+                    {"charge",
+                     {{"population", charge.population},
+                      {"dataset", charge.dataset},
+                      {"run_id", charge.run_id},
+                      {"mechanism", charge.mechanism},
+                      {"round", charge.round},
+                      {"mu_squared", charge.cost.ToDoubleUp()},
+                      {"mu_squared_units", charge.cost.UnitsText()},
+                      {"epsilon", epsilon},
+                      {"labels_public", labels_public}}},
+                    {"guarantee", guarantee}});
 }
 
 Digest LabelHash(std::string_view label, const FingerprintKey& key) {

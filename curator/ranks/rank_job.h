@@ -101,7 +101,7 @@ class RankJob {
 
   // The sums of a round that ranks compute. `parts`:
   // as this request wants them. `h`: of the run's rounds before, or null; a
-  // round of a later job begins it anew, and after a failure it must be
+  // round of a later job begins it again, and after a failure it must be
   // dropped. One round at a time: others wait. A round that was begun is
   // computed to its end, also if context.execution.stop says so; the result is
   // then CANCELLED "cancelled". UNAVAILABLE "ranks-failed" if there is no

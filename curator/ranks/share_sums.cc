@@ -99,7 +99,7 @@ std::vector<std::uint64_t> ShareSums::Words(const RankCommand& command) {
                  static_cast<unsigned long long>(share_.index),
                  static_cast<unsigned long long>(share_.count),
                  std::string(sums.status().message()).c_str());
-    // Its people's H may have moved or not: the run begins anew.
+    // Its people's H may have moved or not: the run starts again.
     coefficients_.erase(command.coefficients);
     words.resize(kEntries + command.entries + 1);
     words[kFailed] = 1;

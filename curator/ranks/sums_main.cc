@@ -76,7 +76,7 @@ absl::StatusOr<FingerprintKey> KeyOf(const std::string& path) {
 }
 
 // The rows of S_G: none for all features.
-absl::StatusOr<std::vector<std::uint32_t>> RowsOf(const SumsFlags& flags) {
+absl::StatusOr<std::vector<std::uint32_t>> MomentRows(const SumsFlags& flags) {
   if (flags.rows.empty() && flags.features <= kMaxMomentRows)
     return std::vector<std::uint32_t>();
   if (flags.rows.empty()) {
@@ -126,7 +126,7 @@ absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
   facts.column_bound = flags.column_bound;
   facts.max_rank = 1;
   facts.max_rounds = 2;
-  DPNMF_ASSIGN_OR_RETURN(sums.moment_rows, RowsOf(flags));
+  DPNMF_ASSIGN_OR_RETURN(sums.moment_rows, MomentRows(flags));
   const std::uint64_t rows =
       MomentRowsOf({.rows = sums.moment_rows}, flags.features);
   DPNMF_ASSIGN_OR_RETURN(sums.bits, BitsOfSums(facts, rows));
@@ -166,7 +166,7 @@ absl::StatusOr<PeopleSums> SumsOf(const SumsFlags& flags) {
 
 absl::StatusOr<ExitCode> Print(const absl::StatusOr<PeopleSums>& sums) {
   if (!sums.ok()) return sums.status();
-  const std::string text = TextOf(*sums);
+  const std::string text = PeopleSumsText(*sums);
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
       std::fflush(stdout) == 0)
     return kExitOk;

@@ -8,7 +8,7 @@
 #include "common/wire/convert.h"
 #include "common/wire/item_pages.h"
 #include "common/wire/status.h"
-#include "curator/serve/for_peer.h"
+#include "curator/serve/redact_for_peer.h"
 #include "curator/serve/train_stream.h"
 #include "curator/serve/wire.h"
 
@@ -54,7 +54,7 @@ grpc::Status CuratorServiceImpl::Refuse(const char* call,
   CallRecord record(options_.observers, call, context,
                     options_.identify(context));
   refused_.Note(refusal, &record);
-  return ToGrpc(ForPeer(record.Finish(refusal)));
+  return ToGrpc(RedactForPeer(record.Finish(refusal)));
 }
 
 absl::StatusOr<v1::ListDatasetsReply> CuratorServiceImpl::List(
@@ -159,7 +159,7 @@ grpc::Status CuratorServiceImpl::Answer(const char* call,
   absl::StatusOr<Reply> result = WithoutExceptions(compute);
   const absl::Status outcome = record.Finish(result.status());
   AwaitTick(options_);
-  if (!outcome.ok()) return ToGrpc(ForPeer(outcome));
+  if (!outcome.ok()) return ToGrpc(RedactForPeer(outcome));
   *reply = *std::move(result);
   return DPNMF_TRANSFER("curator-send", true) ? grpc::Status::OK : Lost();
 }
@@ -195,7 +195,7 @@ grpc::Status CuratorServiceImpl::Train(grpc::ServerContext* context,
   });
   if (!status.ok()) LogInfo("a training stream ended: {}", CodeOrText(status));
   AwaitTick(options_);
-  return ToGrpc(ForPeer(status));
+  return ToGrpc(RedactForPeer(status));
 }
 
 ServedCurator MakeCuratorService(ServiceOptions options) {

@@ -281,7 +281,7 @@ absl::Status Session::TakenOver() {
                  "A later stream has taken over this run: continue there.");
 }
 
-void Session::BeginAnew() {
+void Session::Restart() {
   run_->coefficients.reset();
   run_->remote.reset();
 }
@@ -304,12 +304,12 @@ absl::StatusOr<Released<ReleasedRound>> Session::Round(
   DPNMF_ASSIGN_OR_RETURN(std::optional<Released<ReleasedRound>> known,
                          context_.gate->Find(request));
   if (known.has_value()) return *std::move(known);
-  absl::Cleanup begin_anew = [this] { BeginAnew(); };
+  absl::Cleanup restart = [this] { Restart(); };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   absl::StatusOr<Released<ReleasedRound>> released = context_.gate->Release(
       request, sums,
       ReleaseKindOf(run_->plan.StageOf(round).release).publish(input));
-  if (released.ok()) std::move(begin_anew).Cancel();
+  if (released.ok()) std::move(restart).Cancel();
   return released;
 }
 

@@ -100,10 +100,10 @@ class Session {
   absl::StatusOr<OpenedSession> Open(const std::string& run_id,
                                      const RunParameters& parameters);
 
-  // The release of a round. The identity and its role are checked anew. After a
-  // round that fails once its sums have begun, or that throws, H begins anew:
-  // what the round did to H is not part of any later one. Errors
-  // of Open, ReleaseKind::check and ReleaseGate::Release; INVALID_ARGUMENT
+  // The release of a round. The identity and its role are checked again. After
+  // a round that fails once its sums have begun, or that throws, H starts
+  // again: what the round did to H is not part of any later one. Errors of
+  // Open, ReleaseKind::check and ReleaseGate::Release; INVALID_ARGUMENT
   // "round-out-of-range"; ABORTED "run-taken-over"; FAILED_PRECONDITION
   // "session-not-opened"; CANCELLED "cancelled".
   absl::StatusOr<Released<ReleasedRound>> Round(std::uint32_t round,
@@ -192,7 +192,7 @@ class Session {
   // H is a function of the rounds that were released
   // (docs/reference/privacy.md, theorem 1). So what a round that was not
   // released did to H is thrown away, here and at the ranks.
-  void BeginAnew();
+  void Restart();
   // Parts of the round's stage, as this request wants them.
   std::vector<PartPlan> PartsOf(std::uint32_t round,
                                 const RoundInput& input) const;

@@ -180,7 +180,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Contribute(
       const Masks masks,
       Masks::Create(*key, membership.index(), membership.members(), keys,
                     request.request_hash));
-  absl::Cleanup begin_anew = [this] { BeginAnew(); };
+  absl::Cleanup restart = [this] { Restart(); };
   DPNMF_ASSIGN_OR_RETURN(const RoundSums sums, Sums(round, input));
   DPNMF_ASSIGN_OR_RETURN(const Charge others, ChargeOfOthers(round, asked));
   DPNMF_RETURN_IF_ERROR(context_.ledger->ChargeRound(others).status());
@@ -194,7 +194,7 @@ absl::StatusOr<Released<ReleasedRound>> Session::Contribute(
       });
   if (!released.ok()) return released;
   membership.keys().Forget(request.identity, request.run_id);
-  std::move(begin_anew).Cancel();
+  std::move(restart).Cancel();
   return released;
 }
 

@@ -10,8 +10,8 @@
 
 #include "common/base/error.h"
 #include "common/cli/program.h"
-#include "common/web/door.h"
 #include "common/web/http_server.h"
+#include "common/web/loopback_access.h"
 #include "curator/control/control.h"
 #include "curator/web/page.h"
 #include "nlohmann/json.hpp"
@@ -35,14 +35,14 @@ absl::StatusOr<ExitCode> ServePage(const WebOptions& options) {
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   DPNMF_ASSIGN_OR_RETURN(const auto server, HttpServer::Listen(options.port));
-  Door door(server->port(), kName);
-  server->SetHeaders(Door::Headers());
+  LoopbackAccess access(server->port(), kName);
+  server->SetHeaders(LoopbackAccess::Headers());
   const OperatorPage page(
       [&](const std::string& request) {
         return AskControl(options.data_dir, {{"request", request}}, kPatience);
       },
       {DPNMF_VERSION, options.data_dir});
-  std::cout << door.Address()
+  std::cout << access.Address()
             << "\nOpen this address in a browser on this machine; it works "
                "once. Ctrl-C ends the page.\n"
             << std::flush;

@@ -77,10 +77,10 @@ absl::Status CheckTables(const Table& original, const Table& published,
 }
 
 // One run over one pair of tables.
-class Judge {
+class AttackScore {
  public:
-  Judge(const Table& original, const Table& published,
-        const AttackOptions& options)
+  AttackScore(const Table& original, const Table& published,
+              const AttackOptions& options)
       : original_(original),
         published_(published),
         options_(options),
@@ -147,7 +147,7 @@ class Judge {
   // D x targets.
   static Eigen::MatrixXd ValuesOf(const Table& table,
                                   const std::vector<int>& people) {
-    return RowsOf(table.values, people).transpose();
+    return SelectRows(table.values, people).transpose();
   }
 
   void DescribePeople() {
@@ -275,7 +275,7 @@ class Judge {
       const AffineMap map =
           FitPairs(original_.values, published_.values, pairs);
       const Eigen::Index people = static_cast<Eigen::Index>(targets.size());
-      search.known = map(RowsOf(original_.values, targets)).transpose();
+      search.known = map(SelectRows(original_.values, targets)).transpose();
       search.order = Eigen::VectorXi::LinSpaced(columns(), 0,
                                                 static_cast<int>(columns()) - 1)
                          .replicate(1, people);
@@ -311,7 +311,7 @@ class Judge {
     Sample(PeopleWithin(kComparisons, published, options_.people), &people);
     DPNMF_ASSIGN_OR_RETURN(
         const Eigen::VectorXd distances,
-        NearestDistances(published.values, RowsOf(rows, people).transpose(),
+        NearestDistances(published.values, SelectRows(rows, people).transpose(),
                          RunOf("membership")));
     std::vector<double> scores;
     for (const double distance : distances)
@@ -450,7 +450,7 @@ absl::StatusOr<AttackReport> Attack(const Table& original,
                                     const Table& published,
                                     const AttackOptions& options) {
   DPNMF_RETURN_IF_ERROR(CheckTables(original, published, options.outsiders));
-  return Judge(original, published, options).Run();
+  return AttackScore(original, published, options).Run();
 }
 
 }  // namespace dpnmf::curator::lab

@@ -8,8 +8,8 @@
 
 namespace dpnmf::curator::lab {
 
-Eigen::MatrixXd RowsOf(const Eigen::MatrixXd& table,
-                       const std::vector<int>& rows) {
+Eigen::MatrixXd SelectRows(const Eigen::MatrixXd& table,
+                           const std::vector<int>& rows) {
   Eigen::MatrixXd chosen(static_cast<Eigen::Index>(rows.size()), table.cols());
   for (Eigen::Index c = 0; c < table.cols(); ++c)
     for (std::size_t r = 0; r < rows.size(); ++r)
@@ -19,7 +19,7 @@ Eigen::MatrixXd RowsOf(const Eigen::MatrixXd& table,
 
 AffineMap FitPairs(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
                    const std::vector<int>& pairs) {
-  Eigen::MatrixXd of_x = RowsOf(x, pairs), of_y = RowsOf(y, pairs);
+  Eigen::MatrixXd of_x = SelectRows(x, pairs), of_y = SelectRows(y, pairs);
   AffineMap map = {.from = of_x.colwise().mean(), .to = of_y.colwise().mean()};
   of_x.rowwise() -= map.from;
   of_y.rowwise() -= map.to;

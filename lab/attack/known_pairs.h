@@ -26,8 +26,8 @@ AffineMap FitPairs(const Eigen::MatrixXd& x, const Eigen::MatrixXd& y,
                    const std::vector<int>& pairs);
 
 // The rows named.
-Eigen::MatrixXd RowsOf(const Eigen::MatrixXd& table,
-                       const std::vector<int>& rows);
+Eigen::MatrixXd SelectRows(const Eigen::MatrixXd& table,
+                           const std::vector<int>& rows);
 
 }  // namespace dpnmf::curator::lab
 

@@ -21,7 +21,7 @@ constexpr Eigen::Index kMostColumnsToDenoise = 1500;
 // The attacker's estimate of a column.
 using Estimate = std::function<Eigen::VectorXd(Eigen::Index column)>;
 
-Json Judge(const Eigen::MatrixXd& original, const Reading& reading,
+Json Score(const Eigen::MatrixXd& original, const Reading& reading,
            const Estimate& estimate) {
   std::vector<bool> all_right(static_cast<std::size_t>(original.rows()), true);
   std::int64_t cells = 0;
@@ -78,7 +78,7 @@ double NoiseVariance(const Eigen::MatrixXd& original,
                      const Eigen::MatrixXd& published, const Reading& reading,
                      const std::vector<int>& pairs) {
   const Eigen::MatrixXd difference =
-      (RowsOf(published, pairs) - RowsOf(original, pairs)).rowwise() -
+      (SelectRows(published, pairs) - SelectRows(original, pairs)).rowwise() -
       reading.shifts.transpose();
   return difference.squaredNorm() / static_cast<double>(difference.size());
 }
@@ -98,7 +98,7 @@ Json Denoise(const Eigen::MatrixXd& original, const Eigen::MatrixXd& published,
   const Eigen::RowVectorXd offsets =
       means - reading.shifts.transpose() - means * filter;
   ColumnsOf filtered(published, filter);
-  Json json = Judge(original, reading, [&](Eigen::Index c) {
+  Json json = Score(original, reading, [&](Eigen::Index c) {
     return ReadAll(reading, (filtered(c).array() + offsets[c]).matrix(), c);
   });
   json["noise_stddev"] = std::sqrt(variance);
@@ -167,16 +167,16 @@ Json Reconstruct(const Eigen::MatrixXd& original,
                  const Eigen::MatrixXd& published, const Reading& reading,
                  const std::vector<int>& pairs) {
   Json json;
-  json["floor"] = Judge(original, reading, [&](Eigen::Index c) {
+  json["floor"] = Score(original, reading, [&](Eigen::Index c) {
     Eigen::VectorXd column = published.col(c);
     if (reading.whole[static_cast<std::size_t>(c)])
       column = column.array().floor();
     return column;
   });
-  json["rounding"] = Judge(original, reading, [&](Eigen::Index c) {
+  json["rounding"] = Score(original, reading, [&](Eigen::Index c) {
     return ReadAll(reading, published.col(c), c);
   });
-  json["shifted"] = Judge(original, reading, [&](Eigen::Index c) {
+  json["shifted"] = Score(original, reading, [&](Eigen::Index c) {
     return ReadAll(reading,
                    (published.col(c).array() - reading.shifts[c]).matrix(), c);
   });
@@ -188,7 +188,7 @@ Json Reconstruct(const Eigen::MatrixXd& original,
   const AffineMap back = FitPairs(published, original, pairs);
   const Eigen::RowVectorXd offsets = back.to - back.from * back.slopes;
   ColumnsOf regressed(published, back.slopes);
-  json["regression"] = Judge(original, reading, [&](Eigen::Index c) {
+  json["regression"] = Score(original, reading, [&](Eigen::Index c) {
     return ReadAll(reading, (regressed(c).array() + offsets[c]).matrix(), c);
   });
   return json;

@@ -90,8 +90,8 @@ Json ParametersOf(const Completion& completion) {
       {"rounds", completion.rounds}};
 }
 
-void SayCold(const char* what, const ColdRows& cold,
-             std::vector<std::string>* said) {
+void ReportColdRows(const char* what, const ColdRows& cold,
+                    std::vector<std::string>* said) {
   if (cold.by_weight > 0) {
     said->push_back(absl::StrCat(
         cold.by_weight, " ", what,
@@ -190,14 +190,14 @@ struct Run {
                                   " was left out: the table has less."));
       return absl::OkStatus();
     }
-    svd_row = RowsOf(*svd);
+    svd_row = SvdRow(*svd);
     Add("svd", Measure(ratings, test, svd_row), seconds);
     return absl::OkStatus();
   }
 
   // Attacks the last result's table, and writes it as a draft if it is to be
   // published. Too large a table is neither attacked nor written, said.
-  absl::Status Judge(const std::vector<std::string>& people,
+  absl::Status Score(const std::vector<std::string>& people,
                      const std::vector<std::string>& items,
                      const SparseRatings& ratings, const CompletedRow& row,
                      const Json* parameters) {
@@ -291,8 +291,8 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   const Completion& completion = fit.completion;
   SayClusters("people", completion.people, &run.said);
   SayClusters("items", completion.items, &run.said);
-  SayCold("people", fit.cold_people, &run.said);
-  SayCold("items", fit.cold_items, &run.said);
+  ReportColdRows("people", fit.cold_people, &run.said);
+  ReportColdRows("items", fit.cold_items, &run.said);
   if (fit.undone)
     run.said.push_back(
         "The last round increased L: it was undone, and the fit ended.");
@@ -303,12 +303,12 @@ absl::StatusOr<ExitCode> RunFit(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(
       WriteCompletion(flags.output + "/model.bin", completion, run.key));
   run.Add("aux-nmf", Measure(ratings, loaded.test, rows), fit.seconds);
-  DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+  DPNMF_RETURN_IF_ERROR(run.Score(loaded.input.people, loaded.input.items,
                                   ratings, rows, &parameters));
   DPNMF_RETURN_IF_ERROR(run.AddBaselines(ratings, loaded.test,
                                          /*rank_is_asked=*/false));
   if (run.svd_row) {
-    DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+    DPNMF_RETURN_IF_ERROR(run.Score(loaded.input.people, loaded.input.items,
                                     ratings, run.svd_row, nullptr));
   }
   run.results.insert(run.results.end(), dp.begin(), dp.end());
@@ -377,7 +377,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
         outcome.unlabelled, " new ", what,
         " have no features or labels, so they belong to no cluster."));
   }
-  SayCold(what, outcome.cold, &run.said);
+  ReportColdRows(what, outcome.cold, &run.said);
   if (advice.judged >= 2) {
     run.said.push_back(absl::StrFormat(
         "On %d held-out new ratings the error is %.4f after this update and "
@@ -397,7 +397,7 @@ absl::StatusOr<ExitCode> RunUpdate(const CompleteFlags& flags) {
   DPNMF_RETURN_IF_ERROR(
       WriteCompletion(flags.output + "/model.bin", completion, run.key));
   const Json parameters = ParametersOf(completion);
-  DPNMF_RETURN_IF_ERROR(run.Judge(completion.people.ids, completion.items.ids,
+  DPNMF_RETURN_IF_ERROR(run.Score(completion.people.ids, completion.items.ids,
                                   completion.ratings, rows, &parameters));
   return run.Finish(
       completion.ratings,
@@ -432,7 +432,7 @@ absl::StatusOr<ExitCode> RunSvd(const CompleteFlags& flags) {
                                          /*rank_is_asked=*/true));
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   const Json parameters = {{"rank", flags.rank}, {"missing", "item means"}};
-  DPNMF_RETURN_IF_ERROR(run.Judge(loaded.input.people, loaded.input.items,
+  DPNMF_RETURN_IF_ERROR(run.Score(loaded.input.people, loaded.input.items,
                                   loaded.input.ratings, run.svd_row,
                                   &parameters));
   return run.Finish(loaded.input.ratings,

@@ -54,7 +54,7 @@ std::string TitleOf(const Setting& setting) {
   if (setting.rounds > 0)
     absl::StrAppend(&title, ", ", setting.rounds, " rounds");
   if (setting.outliers) absl::StrAppend(&title, ", outliers on");
-  if (setting.spoilt) absl::StrAppend(&title, ", outliers added");
+  if (setting.distorted) absl::StrAppend(&title, ", outliers added");
   return title;
 }
 

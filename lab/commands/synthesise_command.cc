@@ -231,7 +231,7 @@ PublicationReport DrawReport(const SynthesiseFlags& flags,
     report.warning = absl::StrCat("Not private. ", kUncharged);
     report.options["test"] = flags.test;
     row.note = absl::StrFormat(
-        "Accuracy of a classifier that learnt from the synthetic people, on "
+        "Accuracy of a classifier that learned from the synthetic people, on "
         "the "
         "real people of %s: %.4f (%s).",
         flags.test, *accuracy, kUnchargedNote);
@@ -273,7 +273,7 @@ absl::Status DrawFromRelease(const SynthesiseFlags& flags) {
       release.epsilon, release.delta, flags.output);
   if (accuracy.has_value()) {
     PrintUncharged();
-    absl::PrintF("  accuracy    %.4f on %s (learnt from the synthetic)\n",
+    absl::PrintF("  accuracy    %.4f on %s (learned from the synthetic)\n",
                  *accuracy, flags.test);
   }
   return absl::OkStatus();
@@ -342,8 +342,8 @@ struct MeasuredRow {
   std::optional<AttackReport> attacks = std::nullopt;  // of the first release
 };
 
-std::vector<MeasuredRow> RowsOf(const SynthesisMeasure& measure,
-                                const std::vector<double>& epsilons) {
+std::vector<MeasuredRow> MeasuredRows(const SynthesisMeasure& measure,
+                                      const std::vector<double>& epsilons) {
   std::vector<MeasuredRow> rows;
   for (const double epsilon : epsilons) {
     std::vector<double> accuracies, aucs, lows, highs;
@@ -458,21 +458,22 @@ absl::Status TestSynthetic(const SynthesiseFlags& flags) {
                       static_cast<std::uint64_t>(people.values.cols()));
   report.warning = absl::StrCat("Not private. ", kUncharged);
   report.options = {{"test", flags.test}, {"gamma", gamma}};
-  report.rows = {{.method = std::string(kClassMomentsMechanism.name),
-                  .kind = "synthetic",
-                  .accuracy_on_original = accuracy,
-                  .note = absl::StrFormat(
-                      "Accuracy of a classifier that learnt from the synthetic "
-                      "people, on the real people of %s; a classifier that "
-                      "learnt from these real people reaches %.4f.",
-                      flags.test, on_itself)}};
+  report.rows = {
+      {.method = std::string(kClassMomentsMechanism.name),
+       .kind = "synthetic",
+       .accuracy_on_original = accuracy,
+       .note = absl::StrFormat(
+           "Accuracy of a classifier that learned from the synthetic "
+           "people, on the real people of %s; a classifier that "
+           "learned from these real people reaches %.4f.",
+           flags.test, on_itself)}};
   report.more = {{"accuracy", accuracy}, {"accuracy_on_itself", on_itself}};
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(WriteReport(flags.output, report));
   PrintUncharged();
   absl::PrintF(
-      "learnt from %d synthetic people, tested on %d real ones: %.4f\n"
-      "learnt from the real ones, tested on the same: %.4f\n",
+      "learned from %d synthetic people, tested on %d real ones: %.4f\n"
+      "learned from the real ones, tested on the same: %.4f\n",
       people.values.rows(), test.values.rows(), accuracy, on_itself);
   return absl::OkStatus();
 }
@@ -484,14 +485,15 @@ absl::Status MeasureOn(SynthesiseFlags flags) {
   flags.measure.stop = Interrupted;
   DPNMF_ASSIGN_OR_RETURN(const SynthesisMeasure measure,
                          MeasureSynthesis(table, facts, flags.measure));
-  const std::vector<MeasuredRow> rows = RowsOf(measure, flags.measure.epsilons);
+  const std::vector<MeasuredRow> rows =
+      MeasuredRows(measure, flags.measure.epsilons);
   DPNMF_RETURN_IF_ERROR(CreateDurableDirectory(flags.output));
   DPNMF_RETURN_IF_ERROR(
       ReplaceDurably(flags.output + "/metrics.csv", MetricsCsv(measure), {}));
   DPNMF_RETURN_IF_ERROR(
       WriteReport(flags.output, MeasureReport(flags, table, measure, rows)));
   PrintUncharged();
-  absl::PrintF("learnt from real people, tested on the same: %.4f\n",
+  absl::PrintF("learned from real people, tested on the same: %.4f\n",
                measure.accuracy_on_itself);
   for (const MeasuredRow& row : rows) {
     absl::PrintF(

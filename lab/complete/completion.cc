@@ -374,23 +374,23 @@ absl::StatusOr<UpdateOutcome> UpdateColumns(const NewRows& columns,
 
 absl::StatusOr<RefitAdvice> AdviseRefit(const NewRows& rows, Draws* draws,
                                         Completion completion) {
-  NewRows learnt = rows;
-  learnt.ratings = SparseRatings{.columns = rows.ratings.columns};
+  NewRows learned = rows;
+  learned.ratings = SparseRatings{.columns = rows.ratings.columns};
   std::vector<SparseRatings> held;  // one row each
   for (Index row = 0; row < rows.ratings.rows(); ++row) {
     SparseRatings one{.columns = rows.ratings.columns};
     for (std::size_t at = rows.ratings.Begin(row);
          at < rows.ratings.Begin(row + 1); ++at) {
-      SparseRatings& to = draws->Below(10) == 0 ? one : learnt.ratings;
+      SparseRatings& to = draws->Below(10) == 0 ? one : learned.ratings;
       to.indices.push_back(rows.ratings.indices[at]);
       to.values.push_back(rows.ratings.values[at]);
     }
-    learnt.ratings.EndRow();
+    learned.ratings.EndRow();
     one.EndRow();
     held.push_back(std::move(one));
   }
   DPNMF_ASSIGN_OR_RETURN(const UpdateOutcome updated,
-                         UpdateRows(learnt, draws, &completion));
+                         UpdateRows(learned, draws, &completion));
   const Stopwatch watch;
   const Completion refitted = Refitted(completion, draws);
   RefitAdvice advice;

@@ -24,7 +24,7 @@ bool HasClusters(const Auxiliary& auxiliary) {
   return auxiliary.has_features() || auxiliary.has_labels();
 }
 
-std::string TextOf(const AuxWeights& weights) {
+std::string WeightsText(const AuxWeights& weights) {
   return absl::StrFormat("%g, %g, %g", weights.ratings, weights.people,
                          weights.items);
 }
@@ -39,7 +39,7 @@ Auxiliary RowRange(const Auxiliary& all, Index begin, Index end) {
   return part;
 }
 
-NewRows RowsOf(const CompletionInput& input, Index begin, Index end) {
+NewRows RowsBetween(const CompletionInput& input, Index begin, Index end) {
   NewRows rows;
   rows.ids.assign(input.people.begin() + begin, input.people.begin() + end);
   rows.auxiliary = RowRange(input.of_people, begin, end);
@@ -84,14 +84,14 @@ absl::StatusOr<ExperimentPoint> GrowAux(const Growth& growth, int split,
   Draws draws(seed);
   const Index first = FirstRows(growth, split);
   CompletionInput base = growth.input;
-  const NewRows begin = RowsOf(growth.input, 0, first);
+  const NewRows begin = RowsBetween(growth.input, 0, first);
   base.people = begin.ids;
   base.of_people = begin.auxiliary;
   base.ratings = begin.ratings;
   DPNMF_ASSIGN_OR_RETURN(FitOutcome fit, FitCompletion(base, options, &draws));
   point.fit_seconds = fit.seconds;
   for (Index row = first; row < growth.input.ratings.rows(); row += step) {
-    const NewRows rows = RowsOf(
+    const NewRows rows = RowsBetween(
         growth.input, row, std::min(row + step, growth.input.ratings.rows()));
     const Stopwatch watch;
     DPNMF_RETURN_IF_ERROR(UpdateRows(rows, &draws, &fit.completion).status());
@@ -141,7 +141,7 @@ absl::StatusOr<ExperimentPoint> GrowSvd(const Growth& growth, int split,
     point.update_seconds += watch.Seconds();
   }
   point.method = "svd";
-  point.measures = Measure(all, growth.test, RowsOf(svd));
+  point.measures = Measure(all, growth.test, SvdRow(svd));
   return point;
 }
 
@@ -164,20 +164,20 @@ absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
     const CompletionInput& input, const CompletionOptions& options,
     double holdout, Draws* draws, const std::function<bool()>& stop,
     const ExperimentProgress& progress) {
-  CompletionInput learnt = input;
-  learnt.ratings = SparseRatings{.columns = input.ratings.columns};
+  CompletionInput learned = input;
+  learned.ratings = SparseRatings{.columns = input.ratings.columns};
   SparseRatings held{.columns = input.ratings.columns};
   for (Index row = 0; row < input.ratings.rows(); ++row) {
     for (std::size_t at = input.ratings.Begin(row);
          at < input.ratings.Begin(row + 1); ++at) {
-      SparseRatings& to = draws->Uniform() < holdout ? held : learnt.ratings;
+      SparseRatings& to = draws->Uniform() < holdout ? held : learned.ratings;
       to.indices.push_back(input.ratings.indices[at]);
       to.values.push_back(input.ratings.values[at]);
     }
     held.EndRow();
-    learnt.ratings.EndRow();
+    learned.ratings.EndRow();
   }
-  if (held.size() == 0 || learnt.ratings.size() == 0) {
+  if (held.size() == 0 || learned.ratings.size() == 0) {
     return Refusal(absl::StatusCode::kInvalidArgument,
                    "complete-nothing-held-out",
                    "The held-out share leaves nothing to learn from or "
@@ -190,13 +190,13 @@ absl::StatusOr<std::vector<GridPoint>> JudgeWeights(
   std::vector<GridPoint> grid;
   for (const AuxWeights& weights : settings) {
     DPNMF_RETURN_IF_ERROR(CheckNotStopped(stop));
-    progress(TextOf(weights), static_cast<int>(grid.size()) + 1,
+    progress(WeightsText(weights), static_cast<int>(grid.size()) + 1,
              static_cast<int>(settings.size()));
     CompletionOptions setting = options;
     setting.weights = weights;
     Draws same(seed);
     DPNMF_ASSIGN_OR_RETURN(const FitOutcome fit,
-                           FitCompletion(learnt, setting, &same));
+                           FitCompletion(learned, setting, &same));
     const std::vector<double> errors =
         AbsoluteErrors(held, fit.completion.Rows());
     double sum = 0;
@@ -266,7 +266,7 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
   return points;
 }
 
-CompletedRow RowsOf(const TruncatedSvd& svd) {
+CompletedRow SvdRow(const TruncatedSvd& svd) {
   const auto kept = std::make_shared<const TruncatedSvd>(svd);
   return [kept](Index row) -> Eigen::VectorXd {
     return kept->v * kept->s.cwiseProduct(kept->u.row(row).transpose()).eval();

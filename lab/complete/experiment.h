@@ -27,7 +27,7 @@ struct GridPoint {
   double mae = kNoFigure;
 };
 
-// Each setting from the same start and the same clusters, learnt from the
+// Each setting from the same start and the same clusters, learned from the
 // ratings less a drawn share, and judged on that share: the publication judges
 // its settings on the test ratings, which then say too little about others.
 // CANCELLED "cancelled".
@@ -65,7 +65,7 @@ absl::StatusOr<std::vector<ExperimentPoint>> RunExperiment(
     const std::function<bool()>& stop, const ExperimentProgress& progress);
 
 // Row i of U diag(s) V'.
-CompletedRow RowsOf(const TruncatedSvd& svd);
+CompletedRow SvdRow(const TruncatedSvd& svd);
 
 }  // namespace dpnmf::curator::lab
 

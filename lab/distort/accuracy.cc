@@ -101,20 +101,20 @@ absl::StatusOr<Accuracy> SvmAccuracy(const MatrixXd& original,
                                      const SvmOptions& options) {
   svm_set_print_string_function([](const char*) {});
   const svm_parameter parameters = ParametersOf(options);
-  const SvmRows learnt(distorted, folds.people);
+  const SvmRows learned(distorted, folds.people);
   const SvmRows asked(original, folds.people);
   int right_distorted = 0, right_original = 0;
   for (int fold = 0; fold < folds.count; ++fold) {
     if (options.stop && options.stop()) {
       return Refusal(absl::StatusCode::kCancelled, "cancelled",
-                     "Interrupted while a support vector machine learnt.");
+                     "Interrupted while a support vector machine learned.");
     }
     std::vector<double> labels;
     std::vector<svm_node*> rows;
     for (std::size_t i = 0; i < folds.people.size(); ++i) {
       if (folds.fold[i] == fold) continue;
       labels.push_back(folds.classes[i]);
-      rows.push_back(learnt[i]);
+      rows.push_back(learned[i]);
     }
     const svm_problem problem = {static_cast<int>(rows.size()), labels.data(),
                                  rows.data()};
@@ -122,7 +122,7 @@ absl::StatusOr<Accuracy> SvmAccuracy(const MatrixXd& original,
     for (std::size_t i = 0; i < folds.people.size(); ++i) {
       if (folds.fold[i] != fold) continue;
       right_distorted +=
-          svm_predict(model.get(), learnt[i]) == folds.classes[i] ? 1 : 0;
+          svm_predict(model.get(), learned[i]) == folds.classes[i] ? 1 : 0;
       right_original +=
           svm_predict(model.get(), asked[i]) == folds.classes[i] ? 1 : 0;
     }

@@ -97,7 +97,7 @@ class DistortStudent {
     return outcome;
   }
 
-  absl::Status Judge(const Table& distorted, DistortOutcome* outcome) {
+  absl::Status Score(const Table& distorted, DistortOutcome* outcome) {
     const DistortMethod& method = *outcome->method;
     Say(absl::StrCat(std::string(method.name), ": attacks"));
     AttackOptions attack = options_.attack;
@@ -259,7 +259,7 @@ absl::StatusOr<DistortStudy> StudyDistortions(
   for (const DistortMethod* method : options.methods) {
     DPNMF_ASSIGN_OR_RETURN(DistortOutcome outcome,
                            student.Run(*method, study, &distorted.values));
-    DPNMF_RETURN_IF_ERROR(student.Judge(distorted, &outcome));
+    DPNMF_RETURN_IF_ERROR(student.Score(distorted, &outcome));
     DPNMF_RETURN_IF_ERROR(keep(outcome, distorted));
     study.outcomes.push_back(std::move(outcome));
   }

@@ -28,7 +28,8 @@ absl::StatusOr<std::unique_ptr<Dataset>> DatasetOf(LoadedMatrix matrix) {
 
 // The data as given, and with outliers added.
 struct Data {
-  std::unique_ptr<Dataset> given, spoilt;  // spoilt: null without experiment
+  std::unique_ptr<Dataset> given,
+      distorted;  // distorted: null without experiment
 };
 
 absl::StatusOr<Data> LoadData(const EvaluateOptions& options,
@@ -45,7 +46,7 @@ absl::StatusOr<Data> LoadData(const EvaluateOptions& options,
   if (options.outlier_experiment) {
     LoadedMatrix copy = matrix;
     AddOutliers(options.seed, &copy);
-    DPNMF_ASSIGN_OR_RETURN(data.spoilt, DatasetOf(std::move(copy)));
+    DPNMF_ASSIGN_OR_RETURN(data.distorted, DatasetOf(std::move(copy)));
   }
   DPNMF_ASSIGN_OR_RETURN(data.given, DatasetOf(std::move(matrix)));
   return data;
@@ -95,11 +96,11 @@ std::vector<Setting> SettingsOf(const EvaluateOptions& options,
       }
     }
   };
-  for (const bool spoilt : {false, true}) {
-    if (spoilt && !options.outlier_experiment) continue;
+  for (const bool distorted : {false, true}) {
+    if (distorted && !options.outlier_experiment) continue;
     for (const Method method : MethodsOf(options)) {
       for (const bool outliers : {false, true}) {
-        add({.spoilt = spoilt, .method = method, .outliers = outliers});
+        add({.distorted = distorted, .method = method, .outliers = outliers});
       }
     }
   }
@@ -113,7 +114,7 @@ bool IsDeterministic(Method method) {
 
 std::string ModelName(const Setting& setting, std::uint32_t repeat) {
   std::string name = absl::StrCat("W-", std::string(NameOf(setting.method)));
-  if (setting.spoilt) absl::StrAppend(&name, "-spoilt");
+  if (setting.distorted) absl::StrAppend(&name, "-distorted");
   if (setting.outliers) absl::StrAppend(&name, "-outliers");
   if (TakesEpsilon(setting.method))
     absl::StrAppend(&name, absl::StrFormat("-epsilon%g", setting.epsilon));
@@ -154,8 +155,8 @@ class Evaluator {
                     ? std::make_shared<const PublicPeople>(PeopleOf(*priors_))
                     : nullptr),
         evaluation_(evaluation) {
-    if (data.spoilt != nullptr)
-      spoilt_ = std::make_unique<DataView>(data.spoilt.get());
+    if (data.distorted != nullptr)
+      distorted_ = std::make_unique<DataView>(data.distorted.get());
   }
 
   absl::Status Run() {
@@ -203,9 +204,9 @@ class Evaluator {
       hooks_.before_trial(evaluation_->results.size() + 1, evaluation_->planned,
                           setting, repeat);
     }
-    DPNMF_ASSIGN_OR_RETURN(Learned learned,
-                           Learn(setting.spoilt ? *spoilt_ : given_, given_,
-                                 TrialOf(setting, repeat)));
+    DPNMF_ASSIGN_OR_RETURN(
+        Learned learned, Learn(setting.distorted ? *distorted_ : given_, given_,
+                               TrialOf(setting, repeat)));
     if (!options_.save_models.empty()) {
       DPNMF_RETURN_IF_ERROR(SaveModel(options_.save_models,
                                       ModelName(setting, repeat), learned.w));
@@ -234,7 +235,7 @@ class Evaluator {
   const EvaluateOptions& options_;
   const EvaluateHooks& hooks_;
   const DataView given_;
-  std::unique_ptr<DataView> spoilt_;
+  std::unique_ptr<DataView> distorted_;
   const std::shared_ptr<const std::vector<Prior>> priors_;
   const std::shared_ptr<const FeatureOrder> order_;
   const std::shared_ptr<const PublicPeople> people_;
@@ -313,7 +314,7 @@ void SpoilSparse(const std::vector<bool>& chosen, ColumnSpoiler* spoiler,
 }  // namespace
 
 std::string_view DataNameOf(const Setting& setting) {
-  return setting.spoilt ? "outliers added" : "as given";
+  return setting.distorted ? "outliers added" : "as given";
 }
 
 void AddOutliers(std::uint64_t seed, LoadedMatrix* matrix) {

@@ -19,14 +19,14 @@ inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // Properties that the repeats of a trial share.
 struct Setting {
-  bool spoilt = false;  // learnt from data with outliers added
+  bool distorted = false;  // learned from data with outliers added
   Method method = Method::kNone;
   bool outliers = false;      // R in the model
   double epsilon = kNoValue;  // overall; NaN: no privacy
   std::uint32_t rounds = 0;   // 0: no rounds
 
   friend bool operator==(const Setting& a, const Setting& b) {
-    return a.spoilt == b.spoilt && a.method == b.method &&
+    return a.distorted == b.distorted && a.method == b.method &&
            a.outliers == b.outliers && a.rounds == b.rounds &&
            (a.epsilon == b.epsilon ||
             (a.epsilon != a.epsilon && b.epsilon != b.epsilon));

@@ -51,7 +51,7 @@ class Stopwatch {
 };
 
 // Inputs of a way of learning.
-struct Workplace {
+struct TrialContext {
   const DataView& v;
   const DataView& clean;
   const Trial& trial;
@@ -84,7 +84,7 @@ Eigen::MatrixXf DenseOf(const DataView& v) {
 // Adds the objective of W to the curve where the round is one of its points.
 class CurveDrawer {
  public:
-  CurveDrawer(const Workplace& place, std::uint32_t rounds)
+  CurveDrawer(const TrialContext& place, std::uint32_t rounds)
       : place_(place), rounds_(rounds) {}
 
   void Add(std::uint32_t round, const MatrixXd& w, Learned* learned) {
@@ -98,12 +98,12 @@ class CurveDrawer {
   }
 
  private:
-  const Workplace& place_;
+  const TrialContext& place_;
   std::uint32_t rounds_;
   MatrixXd h_;
 };
 
-absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
+absl::StatusOr<RunPlan> PlanOf(const TrialContext& place,
                                std::string_view mechanism,
                                std::uint32_t rounds) {
   const Trial& trial = place.trial;
@@ -141,7 +141,7 @@ absl::StatusOr<RunPlan> PlanOf(const Workplace& place,
 // --- moments
 
 // The second release of `aimed`, and both as one.
-absl::StatusOr<NoisedMoments> AddAimed(const Workplace& place,
+absl::StatusOr<NoisedMoments> AddAimed(const TrialContext& place,
                                        const RunPlan& plan,
                                        const NoisedMean& noised,
                                        const std::vector<int>& rows,
@@ -163,7 +163,8 @@ absl::StatusOr<NoisedMoments> AddAimed(const Workplace& place,
                    noised.Stddev(part));
 }
 
-absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
+absl::StatusOr<MatrixXd> FitMoments(const TrialContext& place,
+                                    const RunPlan& plan,
                                     const NoisedMean& noised) {
   const Execution execution = place.execution();
   const bool is_aimed = place.trial.method == Method::kAimed;
@@ -222,7 +223,7 @@ absl::StatusOr<MatrixXd> FitMoments(const Workplace& place, const RunPlan& plan,
                             place.trial.threads, place.trial.stop);
 }
 
-absl::StatusOr<Learned> LearnMoments(const Workplace& place) {
+absl::StatusOr<Learned> LearnMoments(const TrialContext& place) {
   Learned learned;
   Stopwatch watch;
   const bool all = place.v.features() <= kMaxMomentRows;
@@ -242,7 +243,7 @@ absl::StatusOr<Learned> LearnMoments(const Workplace& place) {
 
 // --- rounds of A and B
 
-StatisticsRequest RequestOf(const Workplace& place, const MatrixXd* w,
+StatisticsRequest RequestOf(const TrialContext& place, const MatrixXd* w,
                             int bits) {
   StatisticsRequest request;
   request.w = w;
@@ -263,7 +264,7 @@ using NoiseOfRound = std::function<MeansOfRound(const ExactSums&)>;
 using StepOfRound =
     std::function<void(std::uint32_t round, MeansOfRound means, MatrixXd* w)>;
 
-absl::StatusOr<Learned> LearnInRounds(const Workplace& place, MatrixXd start,
+absl::StatusOr<Learned> LearnInRounds(const TrialContext& place, MatrixXd start,
                                       std::uint32_t rounds, int bits,
                                       const NoiseOfRound& noise,
                                       const StepOfRound& step) {
@@ -289,14 +290,14 @@ absl::StatusOr<Learned> LearnInRounds(const Workplace& place, MatrixXd start,
   return learned;
 }
 
-MatrixXd StartOf(const Workplace& place) {
+MatrixXd StartOf(const TrialContext& place) {
   return RandomDictionary(static_cast<std::uint64_t>(place.v.features()),
                           static_cast<std::uint64_t>(place.trial.rank),
                           place.trial.seed);
 }
 
 // `noised` and `plan` outlive it.
-NoiseOfRound NoisedSums(const Workplace& place, const NoisedMean& noised,
+NoiseOfRound NoisedSums(const TrialContext& place, const NoisedMean& noised,
                         const RunPlan& plan) {
   return [&](const ExactSums& sums) {
     const std::vector<PartPlan>& parts = plan.stages[0].parts;
@@ -305,7 +306,7 @@ NoiseOfRound NoisedSums(const Workplace& place, const NoisedMean& noised,
   };
 }
 
-absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
+absl::StatusOr<Learned> LearnStatistics(const TrialContext& place) {
   DPNMF_ASSIGN_OR_RETURN(
       const RunPlan plan,
       PlanOf(place, kStatisticsMechanism.name, place.trial.rounds));
@@ -329,7 +330,7 @@ absl::StatusOr<Learned> LearnStatistics(const Workplace& place) {
 }
 
 // Learns from W A - B of the same noised means, which the curator publishes.
-absl::StatusOr<Learned> LearnGradient(const Workplace& place) {
+absl::StatusOr<Learned> LearnGradient(const TrialContext& place) {
   DPNMF_ASSIGN_OR_RETURN(
       const RunPlan plan,
       PlanOf(place, kGradientMechanism.name, place.trial.rounds));
@@ -360,7 +361,7 @@ int BitsFor(double users) {
   return std::min(20, static_cast<int>((60 - std::log2(users)) / 2));
 }
 
-absl::StatusOr<Learned> LearnAsPublished(const Workplace& place) {
+absl::StatusOr<Learned> LearnAsPublished(const TrialContext& place) {
   const Trial& trial = place.trial;
   const double users = place.users();
   const double epsilon =
@@ -395,7 +396,7 @@ absl::StatusOr<Learned> LearnAsPublished(const Workplace& place) {
 
 // --- without privacy
 
-absl::StatusOr<Learned> LearnNndsvd(const Workplace& place) {
+absl::StatusOr<Learned> LearnNndsvd(const TrialContext& place) {
   Learned learned;
   Stopwatch watch;
   learned.w = NndsvdDictionary(place.v, place.trial.rank, place.trial.threads);
@@ -405,7 +406,7 @@ absl::StatusOr<Learned> LearnNndsvd(const Workplace& place) {
   return learned;
 }
 
-absl::StatusOr<Learned> LearnMean(const Workplace& place) {
+absl::StatusOr<Learned> LearnMean(const TrialContext& place) {
   Learned learned;
   Stopwatch watch;
   DPNMF_ASSIGN_OR_RETURN(
@@ -420,7 +421,7 @@ absl::StatusOr<Learned> LearnMean(const Workplace& place) {
   return learned;
 }
 
-absl::StatusOr<Learned> LearnFromPriors(const Workplace& place) {
+absl::StatusOr<Learned> LearnFromPriors(const TrialContext& place) {
   Learned learned;
   Stopwatch watch;
   FitOptions options;
@@ -437,7 +438,7 @@ absl::StatusOr<Learned> LearnFromPriors(const Workplace& place) {
 }
 
 // With outliers: rounds of exact statistics.
-absl::StatusOr<Learned> LearnRobustly(const Workplace& place) {
+absl::StatusOr<Learned> LearnRobustly(const TrialContext& place) {
   constexpr std::uint32_t kRounds = 100;
   const int bits = BitsFor(place.users());
   const double step = std::ldexp(1.0, -2 * bits);
@@ -455,7 +456,7 @@ absl::StatusOr<Learned> LearnRobustly(const Workplace& place) {
       });
 }
 
-absl::StatusOr<Learned> LearnWithoutPrivacy(const Workplace& place) {
+absl::StatusOr<Learned> LearnWithoutPrivacy(const TrialContext& place) {
   if (place.trial.outliers) return LearnRobustly(place);
   Learned learned;
   FactorizeOptions options;
@@ -488,7 +489,7 @@ absl::StatusOr<Learned> LearnWithoutPrivacy(const Workplace& place) {
   return learned;
 }
 
-absl::StatusOr<Learned> LearnBy(const Workplace& place) {
+absl::StatusOr<Learned> LearnBy(const TrialContext& place) {
   switch (place.trial.method) {
     case Method::kMoments:
     case Method::kAimed:
@@ -565,7 +566,7 @@ bool IsCurveRound(std::uint32_t round, std::uint32_t rounds) {
 
 absl::StatusOr<Learned> Learn(const DataView& v, const DataView& clean,
                               const Trial& trial) {
-  const Workplace place{v, clean, trial};
+  const TrialContext place{v, clean, trial};
   DPNMF_RETURN_IF_ERROR(place.execution().CheckNotStopped());
   if (!trial.law.is_plain() &&
       v.features() * v.users() > kMostDivergentEntries) {

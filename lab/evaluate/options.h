@@ -34,7 +34,8 @@ struct EvaluateOptions {
   OutlierChoice outliers = OutlierChoice::kOff;
   std::optional<double> lambda;         // 2 / sqrt(D) if not given
   std::optional<double> outlier_bound;  // 1 if not given
-  // Also on data in which 10 % of the users have 70 % of their entries spoilt.
+  // Also on data in which 10 % of the users have 70 % of their entries
+  // distorted.
   bool outlier_experiment = false;
   bool is_public = false;
   std::string array;       // as in LoadOptions

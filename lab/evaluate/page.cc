@@ -39,7 +39,7 @@ Json JsonNumber(double value) {
   return std::isnan(value) ? Json(nullptr) : Json(value);
 }
 
-std::string TextOf(const Json& json, int indent) {
+std::string DumpJson(const Json& json, int indent) {
   return json.dump(indent, ' ', /*ensure_ascii=*/true,
                    Json::error_handler_t::replace);
 }
@@ -56,11 +56,12 @@ std::string Page(std::string_view script, const Json& data,
                               {"@REPORT_STYLE@", std::string(kReportStyle)},
                               {"@REPORT_SCRIPT@", all},
                               {"@WARNING@", std::string(warning)},
-                              {"@DATA@", ScriptSafe(TextOf(data, -1))}});
+                              {"@DATA@", ScriptSafe(DumpJson(data, -1))}});
 }
 
 absl::Status RecordUse(const std::string& directory, const Json& line) {
-  return AppendDurably(directory + "/evaluations.log", TextOf(line, -1) + "\n");
+  return AppendDurably(directory + "/evaluations.log",
+                       DumpJson(line, -1) + "\n");
 }
 
 std::string AbsolutePath(const std::string& path) {

@@ -26,7 +26,7 @@ std::string CsvNumber(double value);
 nlohmann::ordered_json JsonNumber(double value);
 
 // ASCII; bytes that are no UTF-8 are replaced. indent -1: one line.
-std::string TextOf(const nlohmann::ordered_json& json, int indent);
+std::string DumpJson(const nlohmann::ordered_json& json, int indent);
 
 // report.html: one file that loads nothing, with the data and a script that
 // draws them with the functions of assets/drawing.js. Text of the operator's

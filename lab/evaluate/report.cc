@@ -264,7 +264,7 @@ std::string CurvesCsv(const EvaluateOptions& options,
 
 std::string ResultsJson(const EvaluateOptions& options,
                         const Evaluation& evaluation) {
-  return TextOf(EvaluationJson(options, evaluation), 1) + "\n";
+  return DumpJson(EvaluationJson(options, evaluation), 1) + "\n";
 }
 
 std::string ReportHtml(const EvaluateOptions& options,

@@ -217,7 +217,7 @@ absl::Status AddTablesOf(const std::string& directory,
 std::string ResultsJson(const PublicationReport& report) {
   Json json = PublicationJson(report);
   if (report.more.is_object()) json.update(report.more);
-  return TextOf(json, 1) + "\n";
+  return DumpJson(json, 1) + "\n";
 }
 
 std::string ReportHtml(const PublicationReport& report) {

@@ -29,12 +29,12 @@ struct Opinion {
 // from several threads.
 using Recommender = std::function<Opinion(std::size_t person, RatedItems own)>;
 
-// Items of like popularity: those whose rank by the number of learnt ratings
+// Items of like popularity: those whose rank by the number of learned ratings
 // (ties: the smaller index first) is within a share of the catalogue.
 struct PopularityGroup {
   std::string name;            // "the first 1 %"
   std::uint64_t items = 0;     // how many
-  double rating_share = 0;     // of the learnt ratings
+  double rating_share = 0;     // of the learned ratings
   double list_share = 0;       // of the places in all lists; NaN without lists
   double listed_share = 0;     // of the group's items that stand in a list
   double rmse = 0;             // NaN: nothing measured

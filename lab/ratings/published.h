@@ -59,7 +59,7 @@ struct PublishedOptions {
   double epsilon_per_round = 0;  // 0: no noise
   std::uint32_t rounds = 300;    // at most
   // The publication says "while not converged" and names no rule. This one: the
-  // RMSE over what is learnt from, not clipped, has not fallen by a thousandth
+  // RMSE over what is learned from, not clipped, has not fallen by a thousandth
   // of itself within ten rounds. Off: all rounds.
   bool stop_when_converged = false;
   std::uint64_t seed = 1;

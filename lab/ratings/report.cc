@@ -192,7 +192,7 @@ std::string PublishedCsv(const RatingsEvaluation& evaluation) {
 
 std::string ResultsJson(const EvaluateRatingsOptions& options,
                         const RatingsEvaluation& evaluation) {
-  return TextOf(EvaluationJson(options, evaluation), 1) + "\n";
+  return DumpJson(EvaluationJson(options, evaluation), 1) + "\n";
 }
 
 std::string ReportHtml(const EvaluateRatingsOptions& options,

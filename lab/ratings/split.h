@@ -1,4 +1,4 @@
-// Which ratings are learnt from and which are held out.
+// Which ratings are learned from and which are held out.
 #ifndef DPNMF_LAB_RATINGS_SPLIT_H_
 #define DPNMF_LAB_RATINGS_SPLIT_H_
 

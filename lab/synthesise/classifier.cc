@@ -40,7 +40,7 @@ absl::StatusOr<double> TrainedAccuracy(const Table& train, const Table& test,
   if (numbers.size() < 2) {
     return Refusal(absl::StatusCode::kInvalidArgument, "classes-one",
                    "All people of the table have one class; nothing can be "
-                   "learnt from it.");
+                   "learned from it.");
   }
   std::vector<std::vector<svm_node>> rows;
   std::vector<svm_node*> pointers;

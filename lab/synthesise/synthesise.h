@@ -41,7 +41,7 @@ absl::StatusOr<ClassRelease> MeasuredRelease(const Table& table,
 struct SynthesisTrial {
   double epsilon = 0;
   int repeat = 0;
-  double accuracy = 0;  // learnt from synthetic, tested on real people
+  double accuracy = 0;  // learned from synthetic, tested on real people
   std::optional<Share> membership_auc = std::nullopt;
   // All attacks on the table, of the first release of each epsilon alone.
   std::optional<AttackReport> attacks = std::nullopt;
@@ -59,7 +59,7 @@ struct SynthesisOptions {
 };
 
 struct SynthesisMeasure {
-  double accuracy_on_itself = 0;  // learnt from and tested on real people
+  double accuracy_on_itself = 0;  // learned from and tested on real people
   std::vector<SynthesisTrial> trials;
 };
 

@@ -34,7 +34,7 @@ struct TableOptions {
   // columns) with the class, and the one with the id.
   std::optional<int> class_column;
   std::optional<int> id_column;
-  bool one_class_is_refused = true;  // where classes are learnt
+  bool one_class_is_refused = true;  // where classes are learned
   bool refuse_negative = false;      // for factorisations into parts
   LoadProgress progress;
   std::function<bool()> interrupted;  // as in LoadOptions

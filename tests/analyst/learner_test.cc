@@ -294,8 +294,8 @@ TEST_F(LearnerTest, ACancelBetweenRoundsClosesAndReturnsTheRest) {
 }
 
 // The release is charged and on its way when the run is cancelled: it is kept,
-// nothing is learnt from it, and no random W passes for a model.
-TEST_F(LearnerTest, ACancelBeforeTheLastRoundIsLearntEndsCancelled) {
+// nothing is learned from it, and no random W passes for a model.
+TEST_F(LearnerTest, ACancelBeforeTheLastRoundIsLearnedEndsCancelled) {
   curator_.hook = [&](Moment moment, const std::string&, std::uint32_t) {
     if (moment == Moment::kAfterCharge) Cancel();
     return absl::OkStatus();
@@ -310,7 +310,7 @@ TEST_F(LearnerTest, ACancelBeforeTheLastRoundIsLearntEndsCancelled) {
   EXPECT_EQ(model.rounds_done, 0u);
   EXPECT_EQ(model.w, RandomDictionary(kFeatures, 3, 7));
   EXPECT_TRUE(store_->ReadLearner(run_id_)->memory.contains("A"));
-  EXPECT_NE(Events()[Events().size() - 2].message().find("had learnt"),
+  EXPECT_NE(Events()[Events().size() - 2].message().find("had learned"),
             std::string::npos);
 }
 

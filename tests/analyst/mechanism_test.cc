@@ -219,8 +219,8 @@ TEST(Aimed, IsKeptWhenLearningIsBrokenOff) {
   facts.moment_rows = 4;
   facts.of_moments = {0.01, 0.015};
   facts.noise["Z"] = {0.01, 0.015};
-  LearnerState learnt = state;
-  ASSERT_TRUE(aimed.update({Part("Z", z)}, facts, &learnt).ok());
+  LearnerState learned = state;
+  ASSERT_TRUE(aimed.update({Part("Z", z)}, facts, &learned).ok());
   facts.stopped = [] { return true; };
   EXPECT_EQ(ReasonCode(aimed.update({Part("Z", z)}, facts, &state)),
             "cancelled");
@@ -228,8 +228,8 @@ TEST(Aimed, IsKeptWhenLearningIsBrokenOff) {
   ASSERT_TRUE(state.memory.contains("aimed"));
   EXPECT_EQ(state.memory.at("aimed"), z);
   // With what was asked for, as where learning went on: a fit adds its share.
-  EXPECT_EQ(learnt.memory.erase("explained share"), 1u);
-  EXPECT_EQ(state.memory, learnt.memory);
+  EXPECT_EQ(learned.memory.erase("explained share"), 1u);
+  EXPECT_EQ(state.memory, learned.memory);
 }
 
 TEST(Statistics, AnAverageOfAnotherShapeBeginsAnew) {

@@ -48,7 +48,7 @@ Eigen::MatrixXd SecondMoment(int rows) {
 }
 
 // State that the run's own learner keeps, with the W that it finds.
-LearnerState Learnt(int rows, int features, bool mean_is_lost) {
+LearnerState Learned(int rows, int features, bool mean_is_lost) {
   LearnerState state;
   state.w = RandomDictionary(features, 2, 1);
   RoundFacts facts;
@@ -78,7 +78,8 @@ TEST(PaidRelease, IsWhatTheRunWasFittedTo) {
     SCOPED_TRACE(one.rows);
     SCOPED_TRACE(one.mean_is_lost);
     const v1::Run run = RunOfMoments(one.rows, one.features);
-    const LearnerState state = Learnt(one.rows, one.features, one.mean_is_lost);
+    const LearnerState state =
+        Learned(one.rows, one.features, one.mean_is_lost);
     const auto paid = PaidMomentsOf(run, state);
     ASSERT_TRUE(paid.ok()) << paid.status();
     EXPECT_EQ(paid->features, static_cast<std::uint64_t>(one.features));
@@ -114,7 +115,7 @@ TEST(PaidRelease, IsMissingWhereNoSecondMomentCame) {
 
 TEST(PaidRelease, IsRefusedWhereItIsDamaged) {
   const v1::Run run = RunOfMoments(4, 9);
-  const LearnerState whole = Learnt(4, 9, false);
+  const LearnerState whole = Learned(4, 9, false);
   ASSERT_TRUE(PaidMomentsOf(run, whole).ok());
   const auto refused_with = [&](const std::string& name,
                                 const Eigen::MatrixXd& value) {

@@ -205,7 +205,7 @@ TEST_F(RefitTest, WatchersHearHowFarTheFitIsAndNothingOfItIsKept) {
 }
 
 TEST_F(RefitTest, AParentThatWasEndedAfterItsReleaseCameHasOne) {
-  // Broken off while it learnt: the release is kept, W is not learnt.
+  // Broken off while it learned: the release is kept, W is not learned.
   curator_.hook = [&](Moment moment, const std::string& run_id, std::uint32_t) {
     if (moment == Moment::kAfterCharge) {
       EXPECT_TRUE(runs_.manager()->Cancel(run_id).ok());

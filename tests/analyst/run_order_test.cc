@@ -39,7 +39,7 @@ v1::FeatureOrder Chain() {
   return Sent(v1::FEATURE_ORDER_KIND_GRAPH, 0, edges);
 }
 
-// Smooth people on a line, so many that their order foretells clearly better.
+// Smooth people on a line, so many that their order predicts clearly better.
 MatrixXd SmoothData() {
   MatrixXd data = MatrixXd::Zero(kOrderedFeatures, 432);
   for (Eigen::Index n = 0; n < data.cols(); ++n) {

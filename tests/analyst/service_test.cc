@@ -326,19 +326,19 @@ TEST_F(ServiceTest, ARunGoesOnWithoutNamesThatAreMalformed) {
   }
 }
 
-TEST_F(ServiceTest, ADictionaryThatNothingWasLearntForIsNotHandedOut) {
+TEST_F(ServiceTest, ADictionaryThatNothingWasLearnedForIsNotHandedOut) {
   StoreRun("classes", "class_moments", "Z", v1::RUN_STATE_COMPLETED);
   EXPECT_EQ(ModelRefusal("classes"), "model-not-ready");
-  StoreRun("ending", "statistics", kUnlearnt, v1::RUN_STATE_CANCELLING);
+  StoreRun("ending", "statistics", kUnlearned, v1::RUN_STATE_CANCELLING);
   EXPECT_EQ(ModelRefusal("ending"), "model-not-ready");
   curator_.lost_rounds = {1};
   const v1::Run lost = Start(FakeSpecification(3, 1, "moments"));
   EXPECT_EQ(Watch(lost.run_id()).back().state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(store_->Get(lost.run_id())->run.error_code(), "release-lost");
   EXPECT_EQ(ModelRefusal(lost.run_id()), "model-not-ready");
-  StoreRun("learnt", "statistics", "A", v1::RUN_STATE_CANCELLING);
+  StoreRun("learned", "statistics", "A", v1::RUN_STATE_CANCELLING);
   v1::ModelHeader header;
-  EXPECT_EQ(GetModel("learnt", &header).rows(), 6);
+  EXPECT_EQ(GetModel("learned", &header).rows(), 6);
 }
 
 TEST_F(ServiceTest, RefusesStandardErrorsThatARunHasNotBeforeItSendsAnything) {
@@ -566,8 +566,8 @@ TEST_F(ServiceTest, DrawsPeopleFromAPaidReleaseForNothing) {
 }
 
 TEST_F(ServiceTest, DrawsNoPeopleWithoutAReleaseOfMoments) {
-  StoreRun("learnt", "statistics", "A", v1::RUN_STATE_COMPLETED);
-  for (const auto& [run, code] : {std::pair("learnt", "release-missing"),
+  StoreRun("learned", "statistics", "A", v1::RUN_STATE_COMPLETED);
+  for (const auto& [run, code] : {std::pair("learned", "release-missing"),
                                   std::pair("none", "run-unknown")}) {
     v1::SynthesiseRequest request;
     request.set_run_id(run);

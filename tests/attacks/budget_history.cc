@@ -59,8 +59,8 @@ class Checker {
     ASSERT_EQ(row.identity, asked.identity);
     ASSERT_EQ(row.run, asked.run);
     ASSERT_EQ(row.round, asked.round);
-    ASSERT_EQ(TextOf(row.cost), TextOf(answer.cost));
-    ASSERT_EQ(TextOf(answer.cost), TextOf(asked.cost));
+    ASSERT_EQ(UnitsText(row.cost), UnitsText(answer.cost));
+    ASSERT_EQ(UnitsText(answer.cost), UnitsText(asked.cost));
     RowFacts& facts = facts_[row.sequence];
     if (!facts.asked.has_value()) facts.asked = asked;
     ASSERT_EQ(facts.asked->request, asked.request);
@@ -127,7 +127,7 @@ class Checker {
         if (policy.population == row.population)
           model_.Declare(row.population, CapOf(policy).units());
       }
-      ASSERT_EQ(TextOf(model_.CapOf(row.population)), TextOf(row.cost));
+      ASSERT_EQ(UnitsText(model_.CapOf(row.population)), UnitsText(row.cost));
       ASSERT_EQ(model_.rows(), row.sequence);
       return;
     }
@@ -135,7 +135,7 @@ class Checker {
       ASSERT_TRUE(openings_.contains(row.run));
       const OpenAttempt& opening = openings_.at(row.run);
       ASSERT_EQ(opening.identity, row.identity);
-      ASSERT_EQ(TextOf(opening.cost), TextOf(row.cost));
+      ASSERT_EQ(UnitsText(opening.cost), UnitsText(row.cost));
       verdict = model_.DoOpen(opening);
     } else if (row.kind == "charge") {
       const auto facts = facts_.find(row.sequence);
@@ -144,7 +144,7 @@ class Checker {
       verdict = model_.DoAsk(*facts->second.asked);
     } else {
       verdict = model_.DoClose(row.identity, row.run);
-      ASSERT_EQ(TextOf(verdict.returned), TextOf(row.cost));
+      ASSERT_EQ(UnitsText(verdict.returned), UnitsText(row.cost));
     }
     ASSERT_EQ(verdict.code, "");
     ASSERT_TRUE(verdict.appends);
@@ -153,8 +153,8 @@ class Checker {
 
   void CheckSample(const Sample& sample) const {
     const BudgetModel::Totals totals = model_.TotalsOf(sample.population);
-    ASSERT_EQ(TextOf(sample.charged), TextOf(totals.charged));
-    ASSERT_EQ(TextOf(sample.reserved), TextOf(totals.reserved));
+    ASSERT_EQ(UnitsText(sample.charged), UnitsText(totals.charged));
+    ASSERT_EQ(UnitsText(sample.reserved), UnitsText(totals.reserved));
     ASSERT_LE(sample.charged + sample.reserved,
               model_.CapOf(sample.population));
     ASSERT_EQ(sample.head, rows_[sample.rows - 1].hash);

@@ -58,7 +58,7 @@ class Diary {
       line << "got " << answer.row_hash << " " << FingerprintOf(answer.bytes)
            << " " << answer.lost << "\n";
     } else if (attempt.kind == Attempt::kClose) {
-      line << "closed " << attempt.run << " " << TextOf(answer.returned)
+      line << "closed " << attempt.run << " " << UnitsText(answer.returned)
            << "\n";
     }
     Write(line.str());
@@ -129,7 +129,7 @@ class Survivor {
       }
       const auto closed = closed_.find(row.run);
       if (row.kind == "close" && closed != closed_.end()) {
-        ASSERT_EQ(TextOf(row.cost), closed->second);
+        ASSERT_EQ(UnitsText(row.cost), closed->second);
         closed_.erase(closed);
       }
     }

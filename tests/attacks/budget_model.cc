@@ -13,7 +13,7 @@ Verdict Refused(const std::string& code) {
 
 }  // namespace
 
-std::string TextOf(Units units) {
+std::string UnitsText(Units units) {
   std::string digits;
   do {
     digits.push_back(static_cast<char>('0' + static_cast<int>(units % 10)));

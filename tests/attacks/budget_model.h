@@ -13,7 +13,7 @@
 namespace dpnmf::curator {
 
 __extension__ typedef unsigned __int128 Units;  // of 2^-60 in mu^2
-std::string TextOf(Units units);
+std::string UnitsText(Units units);
 
 struct OpenAttempt {
   std::string identity, run, population;

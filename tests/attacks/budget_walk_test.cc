@@ -74,7 +74,7 @@ class Walk {
       ASSERT_EQ(row.run, release.attempt.run);
       ASSERT_EQ(row.identity, release.attempt.identity);
       ASSERT_EQ(row.round, release.attempt.round);
-      ASSERT_EQ(TextOf(row.cost), TextOf(release.attempt.cost));
+      ASSERT_EQ(UnitsText(row.cost), UnitsText(release.attempt.cost));
       if (!release.answer.row_hash.empty()) {
         ASSERT_EQ(row.hash, release.answer.row_hash);
       }
@@ -135,13 +135,13 @@ class Walk {
     const Verdict verdict = VerdictOn(attempt);
     const std::uint64_t draws = curator_.draws();
     const Answer answer = attacker_.Do(attempt);
-    Judge(attempt, verdict, answer);
+    CheckAnswer(attempt, verdict, answer);
     const bool drawn = verdict.appends && attempt.kind == Attempt::kAsk;
     ASSERT_EQ(curator_.draws(), draws + (drawn ? 1 : 0));
   }
 
-  void Judge(const Attempt& attempt, const Verdict& verdict,
-             const Answer& answer) {
+  void CheckAnswer(const Attempt& attempt, const Verdict& verdict,
+                   const Answer& answer) {
     ++counts_->calls;
     ++counts_->codes[verdict.code];
     ASSERT_EQ(answer.code, verdict.code);
@@ -155,7 +155,7 @@ class Walk {
       if (attempt.by_session())
         holders_[{attempt.identity, attempt.run}] = attempt.session;
     } else if (attempt.kind == Attempt::kClose) {
-      ASSERT_EQ(TextOf(answer.returned), TextOf(verdict.returned));
+      ASSERT_EQ(UnitsText(answer.returned), UnitsText(verdict.returned));
     } else {
       JudgeRound(attempt, verdict, answer);
     }
@@ -171,14 +171,14 @@ class Walk {
       ASSERT_FALSE(answer.lost);
       ASSERT_TRUE(bytes_.insert(answer.bytes).second) << "noise was reused";
       ASSERT_TRUE(hashes_.insert(answer.row_hash).second);
-      ASSERT_EQ(TextOf(answer.cost), TextOf(attempt.asking().cost));
+      ASSERT_EQ(UnitsText(answer.cost), UnitsText(attempt.asking().cost));
       releases_[verdict.row] = {attempt.asking(), answer, false};
       return;
     }
     ++counts_->repeats;
     Release& release = releases_.at(verdict.row);
     ASSERT_EQ(answer.lost, release.dead);
-    ASSERT_EQ(TextOf(answer.cost), TextOf(release.attempt.cost));
+    ASSERT_EQ(UnitsText(answer.cost), UnitsText(release.attempt.cost));
     if (release.answer.row_hash.empty()) {
       release.answer = answer;
       if (release.dead) return;
@@ -193,20 +193,21 @@ class Walk {
       const std::string& name = policy.population;
       const Position position = curator_.ledger().PositionOf(name).value();
       const BudgetModel::Totals totals = model_.TotalsOf(name);
-      ASSERT_EQ(TextOf(position.charged.units()), TextOf(totals.charged));
-      ASSERT_EQ(TextOf(position.reserved.units()), TextOf(totals.reserved));
-      ASSERT_EQ(TextOf(position.cap.units()), TextOf(model_.CapOf(name)));
+      ASSERT_EQ(UnitsText(position.charged.units()), UnitsText(totals.charged));
+      ASSERT_EQ(UnitsText(position.reserved.units()),
+                UnitsText(totals.reserved));
+      ASSERT_EQ(UnitsText(position.cap.units()), UnitsText(model_.CapOf(name)));
       ASSERT_LE(position.charged.units() + position.reserved.units(),
                 position.cap.units());
       ASSERT_EQ(
-          TextOf(position.left.units() + totals.charged + totals.reserved),
-          TextOf(model_.CapOf(name)));
+          UnitsText(position.left.units() + totals.charged + totals.reserved),
+          UnitsText(model_.CapOf(name)));
       ASSERT_EQ(position.row_count, model_.rows());
       for (const std::string identity : {kAlice, kBob}) {
         const BudgetModel::Totals own = model_.TotalsOf(name, identity);
         const auto seen = curator_.ledger().PositionOf(name, identity).value();
-        ASSERT_EQ(TextOf(seen.charged.units()), TextOf(own.charged));
-        ASSERT_EQ(TextOf(seen.reserved.units()), TextOf(own.reserved));
+        ASSERT_EQ(UnitsText(seen.charged.units()), UnitsText(own.charged));
+        ASSERT_EQ(UnitsText(seen.reserved.units()), UnitsText(own.reserved));
         ASSERT_EQ(seen.charge_count, own.charges);
       }
     }
@@ -234,7 +235,7 @@ class Walk {
       try {
         const Answer answer = attacker_.Do(attempt);
         curator_.DisarmCrash();
-        Judge(attempt, verdict, answer);
+        CheckAnswer(attempt, verdict, answer);
       } catch (const AttackedCurator::Crashed&) {
         ++counts_->crashes;
         attacker_.DropSessions();
@@ -384,7 +385,7 @@ class Walk {
       verdict = Verdict();
       verdict.code = "storage-failed";
     }
-    Judge(attempt, verdict, answer);
+    CheckAnswer(attempt, verdict, answer);
     ASSERT_EQ(curator_.draws(), draws);
   }
 

@@ -110,7 +110,7 @@ void ExpectLawful(const std::vector<FileRow>& rows) {
         ASSERT_LE(row.round, run.rounds);
         run.left -= row.cost;
       } else {
-        ASSERT_EQ(TextOf(row.cost), TextOf(run.left));
+        ASSERT_EQ(UnitsText(row.cost), UnitsText(run.left));
         run.closed = true;
         used[row.population] -= row.cost;
       }

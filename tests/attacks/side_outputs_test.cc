@@ -650,7 +650,7 @@ void AddPrivateNumbers(const MatrixXd& people, Taint* taint) {
 }
 
 // The outputs that show a private number, each once. Hashes are masked in
-// files: their digits are drawn anew, and may be any number.
+// files: their digits are drawn again, and may be any number.
 std::set<std::string> LeaksIn(const Seen& seen, const Taint& taint) {
   std::set<std::string> leaks;
   for (const std::string& reply : seen.replies) {

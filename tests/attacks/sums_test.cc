@@ -307,7 +307,7 @@ TEST(SumsAttack, SeesAPlainSumOfDoubles) {
 }
 
 // Nesterov's accelerated projected gradient on a block of people, whose
-// momentum starts anew when the objective of the block, not of the person, has
+// momentum starts again when the objective of the block, not of the person, has
 // risen (O'Donoghue and Candes 2015, adaptive restart).
 Eigen::MatrixXd BlockWithOneRestart(const Eigen::MatrixXd& w,
                                     const Eigen::MatrixXd& v, int iterations) {

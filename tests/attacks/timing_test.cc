@@ -1,7 +1,7 @@
 // Attack: learn about the data from when a reply leaves.
 //
 // Two classes of data sets that differ as much as the declared bounds allow;
-// which one answers is tossed anew for every reply, so that whatever else the
+// which one answers is tossed again for every reply, so that whatever else the
 // machine does hits both alike. Welch's t of the instant within its tick at
 // which the pacer lets the reply go; the same without pacing must tell the
 // classes apart. |t| < 5.5, two t values a case: a silent clock fails a case

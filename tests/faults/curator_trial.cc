@@ -130,7 +130,7 @@ void CuratorTrial::Call() {
     return struck || !struck_since_start_ ? void() : Restart(Below(2) == 0);
   }
   ASSERT_EQ(answer.code, verdict.code);
-  ASSERT_NO_FATAL_FAILURE(Judge(attempt, verdict, answer));
+  ASSERT_NO_FATAL_FAILURE(CheckAnswer(attempt, verdict, answer));
   if (disk_.dead()) return Restart(/*power_cut=*/true);
   if (struck) disk_.Disarm();
 }
@@ -145,8 +145,8 @@ void CuratorTrial::Apply(const Attempt& attempt, const Verdict& verdict) {
   releases_[verdict.row].attempt = attempt.asking();
 }
 
-void CuratorTrial::Judge(const Attempt& attempt, const Verdict& verdict,
-                         const Answer& answer) {
+void CuratorTrial::CheckAnswer(const Attempt& attempt, const Verdict& verdict,
+                               const Answer& answer) {
   if (!verdict.code.empty()) return;
   Apply(attempt, verdict);
   if (attempt.kind == Attempt::kOpen) {
@@ -154,7 +154,7 @@ void CuratorTrial::Judge(const Attempt& attempt, const Verdict& verdict,
     if (attempt.by_session())
       holders_[{attempt.identity, attempt.run}] = attempt.session;
   } else if (attempt.kind == Attempt::kClose) {
-    ASSERT_EQ(TextOf(answer.returned), TextOf(verdict.returned));
+    ASSERT_EQ(UnitsText(answer.returned), UnitsText(verdict.returned));
   } else {
     ASSERT_NO_FATAL_FAILURE(JudgeRound(attempt, verdict, answer));
   }
@@ -166,7 +166,7 @@ void CuratorTrial::JudgeRound(const Attempt& attempt, const Verdict& verdict,
   ASSERT_EQ(answer.found, verdict.row != 0);
   if (!answer.found) return;
   Release& release = releases_.at(verdict.row);
-  ASSERT_EQ(TextOf(answer.cost), TextOf(release.attempt.cost));
+  ASSERT_EQ(UnitsText(answer.cost), UnitsText(release.attempt.cost));
   ASSERT_EQ(release.attempt.request, attempt.asking().request);
   switch (release.standing) {
     case Standing::kUnknown:
@@ -348,7 +348,7 @@ void CuratorTrial::ExpectAgreement() {
     Release& release = releases_.at(row.sequence);
     ASSERT_EQ(row.run, release.attempt.run);
     ASSERT_EQ(row.round, release.attempt.round);
-    ASSERT_EQ(TextOf(row.cost), TextOf(release.attempt.cost));
+    ASSERT_EQ(UnitsText(row.cost), UnitsText(release.attempt.cost));
     ASSERT_NO_FATAL_FAILURE(CheckRelease(row.sequence, row.hash, &release));
   }
   ASSERT_EQ(charges, releases_.size());
@@ -389,8 +389,9 @@ void CuratorTrial::ExpectTotals() {
     ASSERT_TRUE(position.ok()) << position.status();
     const curator::BudgetModel::Totals totals =
         model_.TotalsOf(policy.population);
-    ASSERT_EQ(TextOf(position->charged.units()), TextOf(totals.charged));
-    ASSERT_EQ(TextOf(position->reserved.units()), TextOf(totals.reserved));
+    ASSERT_EQ(UnitsText(position->charged.units()), UnitsText(totals.charged));
+    ASSERT_EQ(UnitsText(position->reserved.units()),
+              UnitsText(totals.reserved));
     ASSERT_LE(position->charged.units() + position->reserved.units(),
               position->cap.units());
     ASSERT_EQ(position->row_count, model_.rows());

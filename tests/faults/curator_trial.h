@@ -48,8 +48,9 @@ class CuratorTrial {
   void Step();
   void Call();
   curator::Verdict VerdictOn(const curator::Attempt& attempt) const;
-  void Judge(const curator::Attempt& attempt, const curator::Verdict& verdict,
-             const curator::Answer& answer);
+  void CheckAnswer(const curator::Attempt& attempt,
+                   const curator::Verdict& verdict,
+                   const curator::Answer& answer);
   void JudgeRound(const curator::Attempt& attempt,
                   const curator::Verdict& verdict,
                   const curator::Answer& answer);

@@ -53,7 +53,7 @@ class FaultyDisk {
   FaultyDisk(const FaultyDisk&) = delete;
   FaultyDisk& operator=(const FaultyDisk&) = delete;
 
-  // Replaces an earlier fault and counts calls anew.
+  // Replaces an earlier fault and counts calls again.
   void Arm(const Fault& fault);
   void Disarm() { Arm(Fault()); }
   // Number of calls since Arm.

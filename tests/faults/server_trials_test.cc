@@ -269,7 +269,7 @@ class ServerTrial {
     counts_->rounds += charged;
     EXPECT_EQ(opened, closed) << v1::RunState_Name(run.state());
     EXPECT_EQ(run.rounds_done(), charged);
-    EXPECT_EQ(run.charged().units(), TextOf(cost));
+    EXPECT_EQ(run.charged().units(), UnitsText(cost));
     const std::uint32_t rounds = run.specification().parameters().rounds();
     switch (run.state()) {
       case v1::RUN_STATE_COMPLETED:

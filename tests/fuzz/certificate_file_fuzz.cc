@@ -131,7 +131,7 @@ struct World {
       ParseCertificates(Pem("CERTIFICATE", Peer()));
 };
 
-void Judge(const std::string& what, const absl::Status& status) {
+void CheckStatus(const std::string& what, const absl::Status& status) {
   Count(what + (status.ok() ? " read" : " refused"));
   if (!status.ok()) DemandRefusal(status);
 }
@@ -143,7 +143,7 @@ void FuzzPeer(const std::string& text, const World& world) {
   for (const TrustFiles& trust :
        {TrustFiles{world.ca, ""}, {world.ca, world.list}}) {
     for (const PeerKind kind : {PeerKind::kClient, PeerKind::kServer})
-      Judge("peer", CheckPeerCertificate(chain, kind, trust, kNow));
+      CheckStatus("peer", CheckPeerCertificate(chain, kind, trust, kNow));
   }
   for (const X509Pointer& certificate : chain) {
     const std::string line = DescribePeer(*certificate);
@@ -167,21 +167,22 @@ void FuzzPeer(const std::string& text, const World& world) {
 
 void FuzzAuthorities(const std::string& text, const World& world) {
   const TrustFiles trust{world.files.Write("input", text), world.list};
-  Judge("CA", ReadCertificates(trust.ca_file).status());
-  Judge("peer",
-        CheckPeerCertificate(world.peer, PeerKind::kClient, trust, kNow));
-  Judge("list", ReadRevocationLists(trust, kNow).status());
+  CheckStatus("CA", ReadCertificates(trust.ca_file).status());
+  CheckStatus("peer",
+              CheckPeerCertificate(world.peer, PeerKind::kClient, trust, kNow));
+  CheckStatus("list", ReadRevocationLists(trust, kNow).status());
 }
 
 void FuzzList(const std::string& text, const World& world) {
   const TrustFiles trust{world.ca, world.files.Write("input", text)};
-  Judge("list", ReadRevocationLists(trust, kNow).status());
-  Judge("peer",
-        CheckPeerCertificate(world.peer, PeerKind::kClient, trust, kNow));
+  CheckStatus("list", ReadRevocationLists(trust, kNow).status());
+  CheckStatus("peer",
+              CheckPeerCertificate(world.peer, PeerKind::kClient, trust, kNow));
 }
 
 void FuzzKey(const std::string& text, const World& world) {
-  Judge("key", CheckKey(*world.peer.front(), world.files.Write("input", text)));
+  CheckStatus("key",
+              CheckKey(*world.peer.front(), world.files.Write("input", text)));
   const auto key = SigningKey::FromPem(text);
   Count(key.has_value() ? "private key read" : "private key refused");
   if (!key.has_value()) return;
@@ -195,7 +196,7 @@ void FuzzKey(const std::string& text, const World& world) {
 
 void FuzzPublicKey(const std::string& text, const World& world) {
   const auto key = ReadReceiptKey(world.files.Write("input", text));
-  Judge("public key", key.status());
+  CheckStatus("public key", key.status());
   Demand(!key.ok() || PublicKeyOfPem(PemOf(*key)) == *key,
          "a public key that is not read back");
 }

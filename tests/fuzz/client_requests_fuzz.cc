@@ -565,7 +565,7 @@ std::vector<std::string> ExpectedOutcomes() {
        {"start", "watch", "model", "plan", "cancel", "budget", "run", "refit",
         "add", "choose", "release", "synthesise", "start with priors",
         "refit with priors"}) {
-    // No run that is asked for its model has learnt anything, but for refits.
+    // No run that is asked for its model has learned anything, but for refits.
     if (call != "model") outcomes.push_back(call + " answered");
     outcomes.push_back(call + " refused");
   }

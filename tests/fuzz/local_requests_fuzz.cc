@@ -27,8 +27,8 @@
 #include "common/crypto/sha256.h"
 #include "common/log/log.h"
 #include "common/threads/mutex.h"
-#include "common/web/door.h"
 #include "common/web/http_server.h"
+#include "common/web/loopback_access.h"
 #include "common/web/reply.h"
 #include "curator/control/online_import.h"
 #include "curator/control/transform_record.h"
@@ -328,8 +328,8 @@ struct Secrets {
 };
 
 // Host and token, as they are printed.
-Secrets SecretsOf(const Door& door) {
-  const std::string address = door.Address();
+Secrets SecretsOf(const LoopbackAccess& access) {
+  const std::string address = access.Address();
   const std::size_t path = address.find("/?token=");
   return {address.substr(7, path - 7), address.substr(path + 8), "", ""};
 }
@@ -380,7 +380,7 @@ HttpRequest RequestOf(FuzzInput* bytes, const Secrets& secrets) {
   return request;
 }
 
-// door.h, read plainly: whether the request may be handled.
+// loopback_access.h, read plainly: whether the request may be handled.
 bool MayPass(const HttpRequest& request, const Secrets& secrets) {
   const bool call = request.path.rfind("/api/", 0) == 0;
   if (request.hosts != std::vector<std::string>{secrets.host} ||
@@ -411,12 +411,12 @@ void DemandFixed(const HttpReply& reply) {
 }
 
 void FuzzDoor(FuzzInput* bytes) {
-  Door door(kPort, "dpnmf web");
-  Secrets secrets = SecretsOf(door);
+  LoopbackAccess access(kPort, "dpnmf web");
+  Secrets secrets = SecretsOf(access);
   bool used = false;  // the key, by a call
   for (int left = 4; left > 0 && !bytes->empty(); --left) {
     const HttpRequest request = RequestOf(bytes, secrets);
-    const auto reply = door.Admit(request);
+    const auto reply = access.Admit(request);
     Demand(!reply.has_value() == MayPass(request, secrets),
            "another verdict than a plain one");
     Count(reply.has_value() ? absl::StrCat("page ", reply->status)
@@ -451,23 +451,23 @@ class Page {
  public:
   Page()
       : server_(HttpServer::Listen(0).value()),
-        door_(server_->port(), "dpnmf web") {
-    secrets_ = SecretsOf(door_);
+        access_(server_->port(), "dpnmf web") {
+    secrets_ = SecretsOf(access_);
     HttpRequest first;
     first.hosts = {secrets_.host};
     first.query["token"] = secrets_.token;
-    secrets_.cookie = CookieIn(*door_.Admit(first));
+    secrets_.cookie = CookieIn(*access_.Admit(first));
     HttpRequest second;
     second.method = "POST";
     second.path = "/api/key";
     second.hosts = {secrets_.host};
     second.cookie = secrets_.cookie;
     second.content_type = "application/json";
-    secrets_.key = KeyIn(*door_.Admit(second));
-    server_->SetHeaders(Door::Headers());
+    secrets_.key = KeyIn(*access_.Admit(second));
+    server_->SetHeaders(LoopbackAccess::Headers());
     thread_ = std::thread([this] {
       const absl::Status served = server_->Serve(
-          {.admit = [this](const HttpRequest& r) { return door_.Admit(r); },
+          {.admit = [this](const HttpRequest& r) { return access_.Admit(r); },
            .handle =
                [this](const HttpRequest& r) {
                  MutexLock lock(&mutex_);
@@ -522,7 +522,7 @@ class Page {
   }
 
   const std::unique_ptr<HttpServer> server_;
-  Door door_;
+  LoopbackAccess access_;
   Secrets secrets_;
   Mutex mutex_;
   std::vector<std::string> handled_ ABSL_GUARDED_BY(mutex_);

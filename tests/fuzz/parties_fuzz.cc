@@ -72,7 +72,7 @@ SigningKey KeyOfMember(std::uint32_t member) {
 
 // ---------------------------------------------------------- federation.json
 
-std::string TextOf(const Federation& federation) {
+std::string FederationText(const Federation& federation) {
   json members = json::array();
   for (const FederationMember& member : federation.members) {
     members.push_back({{"name", member.name},
@@ -115,7 +115,7 @@ Federation SomeFederation() {
     member.address = "localhost:1";
     federation.members.push_back(member);
   }
-  return ParseFederation(TextOf(federation)).value();
+  return ParseFederation(FederationText(federation)).value();
 }
 
 RunParameters RunOn(const DatasetFacts& facts) {
@@ -184,8 +184,8 @@ void FuzzFederation(FuzzInput* bytes) {
           .AddBytes(std::as_bytes(std::span(text.data(), text.size())))
           .Finish();
   Demand(federation->sha256 == digest, "the hash of another file");
-  const auto again = ParseFederation(TextOf(*federation));
-  Demand(again.ok() && TextOf(*again) == TextOf(*federation),
+  const auto again = ParseFederation(FederationText(*federation));
+  Demand(again.ok() && FederationText(*again) == FederationText(*federation),
          "a federation that is not read back");
   DemandShares(*federation);
 }
@@ -904,7 +904,7 @@ std::string Replaced(std::string text, const std::string& from,
 
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds;
-  const std::string text = TextOf(SomeFederation());
+  const std::string text = FederationText(SomeFederation());
   seeds.push_back(Seed({0}) + text);
   for (const auto& [from, to] :
        std::initializer_list<std::pair<const char*, const char*>>{

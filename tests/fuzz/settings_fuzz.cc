@@ -279,8 +279,8 @@ void DemandWhole(const curator::PeopleSums& sums) {
              std::adjacent_find(sums.ids.begin(), sums.ids.end()) ==
                  sums.ids.end(),
          "somebody twice");
-  const auto again = curator::AddedSums(TextOf(sums));
-  Demand(again.ok() && TextOf(*again) == TextOf(sums),
+  const auto again = curator::AddedSums(PeopleSumsText(sums));
+  Demand(again.ok() && PeopleSumsText(*again) == PeopleSumsText(sums),
          "sums that are not read back");
 }
 
@@ -301,7 +301,7 @@ void FuzzSealedSums(const std::string& text) {
   const auto sums = curator::AddedSums(forth);
   const auto other = curator::AddedSums(back);
   if (!Read("sealed sums", sums)) return Count(ReasonCode(sums.status()));
-  Demand(other.ok() && TextOf(*other) == TextOf(*sums),
+  Demand(other.ok() && PeopleSumsText(*other) == PeopleSumsText(*sums),
          "another sum in another order");
   DemandWhole(*sums);
   std::vector<Uint128> exact(sums->sums.size());
@@ -339,7 +339,7 @@ curator::PeopleSums SomeSums(std::uint8_t first, bool ids,
 
 // Without its last line.
 std::string BlockOf(const curator::PeopleSums& sums) {
-  const std::string text = TextOf(sums);
+  const std::string text = PeopleSumsText(sums);
   return text.substr(0, text.find("\nend ") + 1);
 }
 
@@ -406,9 +406,10 @@ void AddNewerSeeds(std::vector<std::string>* seeds) {
   SealPart(&larger);
   other.key_check[0] ^= 1;
   SealPart(&other);
-  seed(3, TextOf(a));
-  seed(3, TextOf(a) + "\n" + TextOf(b) + TextOf(nobody));
-  seed(3, TextOf(a) + TextOf(a));
+  seed(3, PeopleSumsText(a));
+  seed(3,
+       PeopleSumsText(a) + "\n" + PeopleSumsText(b) + PeopleSumsText(nobody));
+  seed(3, PeopleSumsText(a) + PeopleSumsText(a));
   seed(3, "\n");
   for (const curator::PeopleSums* second :
        std::initializer_list<const curator::PeopleSums*>{
@@ -426,9 +427,9 @@ void AddNewerSeeds(std::vector<std::string>* seeds) {
   wide.moment_rows = {7, 1999};
   wide.sums.assign(2003, 1);
   SealPart(&wide);
-  seed(3, TextOf(on_row) + TextOf(SomeSums(2, true, 2)));
-  seed(3, TextOf(on_row) + TextOf(SomeSums(2, false, 2)));
-  seed(3, TextOf(wide));
+  seed(3, PeopleSumsText(on_row) + PeopleSumsText(SomeSums(2, true, 2)));
+  seed(3, PeopleSumsText(on_row) + PeopleSumsText(SomeSums(2, false, 2)));
+  seed(3, PeopleSumsText(wide));
   seed(4, BlockOf(on_row) + '\x1e' + BlockOf(SomeSums(2, false, 2)));
   seed(4, BlockOf(on_row) + '\x1e' + BlockOf(SomeSums(2, false, 1)));
   seed(4, BlockOf(on_row) + '\x1e' + BlockOf(a));

@@ -36,7 +36,7 @@ awk -F, 'NR > 1 { for (i = 1; i <= 4; ++i) if ($i != int($i) || $i < 1 || $i > 1
   "$work/people.csv.1" || fail "people outside of the declared range or classes"
 exits 0 "train on synthetic, test on real" dpnmf-lab synthesise --synthetic "$work/people.csv.1" \
   --test "$work/patients.csv" --id-column 1 --class-column 6 --output "$work/tested"
-says "learnt from 90 synthetic people, tested on 120 real ones"
+says "learned from 90 synthetic people, tested on 120 real ones"
 exits 7 "it has no dictionary" as alice model "$classes" --output "$work/W.npy"
 says model-not-ready
 exits 0 "receipts" as alice receipts export --output "$work/before.jsonl"

@@ -45,7 +45,7 @@ exits 2 "a partition that was not declared" take mar apr
 says partition-unknown
 exits 7 "further partitions" take mar mar --partitions jan,feb,mar,apr
 says population-differs
-# The same people under ids that were numbered anew, with a few more people or not.
+# The same people under ids that were numbered again, with a few more people or not.
 sed 's/^jan-/x-/' "$work/jan.csv" >"$work/pseudonyms.csv"
 exits 7 "january's data under other ids" take pseudonyms mar
 says data-known

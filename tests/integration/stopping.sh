@@ -14,7 +14,7 @@ ends() { # PID WHAT
   done
   fail "$2 does not end"
 }
-# The run's first round is charged, and its release is not yet learnt from.
+# The run's first round is charged, and its release is not yet learned from.
 await_under_way() {
   for _ in $(seq 1200); do
     as alice budget --dataset wide --format json

@@ -247,7 +247,7 @@ class RatingsRun : public CuratorFixture {
   std::unique_ptr<analyst::RunManager> manager_;
 };
 
-TEST_F(RatingsRun, IsPlannedPaidAndLearntUnderEveryRelation) {
+TEST_F(RatingsRun, IsPlannedPaidAndLearnedUnderEveryRelation) {
   for (const Adjacency adjacency :
        {Adjacency::kReplaceOne, Adjacency::kAddRemoveOne,
         Adjacency::kOneRating}) {

@@ -29,7 +29,7 @@ absent "$curator" 'mersenne_twister|linear_congruential|subtract_with_carry|Spli
 absent "$lab" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
 absent "$page" 'dpnmf::curator::(Dataset|Catalog|Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"
 absent "$page" 'grpc::|google::protobuf' "$curator"
-absent "$curator" 'httplib::|dpnmf::(Door|HttpServer)' "$page"
+absent "$curator" 'httplib::|dpnmf::(LoopbackAccess|HttpServer)' "$page"
 for worker in "$@"; do
   absent "$worker" 'mersenne_twister|linear_congruential|subtract_with_carry|SplitMix|RandomDictionary' "$lab"
   absent "$worker" 'dpnmf::curator::(Ledger|ReleaseGate|Session|CuratorServiceImpl)::' "$curator"

@@ -5,7 +5,7 @@ Run by hand when a case is added (Debian: python3-mpmath, python3-cryptography):
 
     python3 make_gaussian_reference.py > gaussian_reference.h
 
-Everything here is written anew from the mathematics, with 60-digit arithmetic and
+Everything here is written again from the mathematics, with 60-digit arithmetic and
 exact rationals, and shares no code with the product.
 """
 

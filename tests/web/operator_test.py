@@ -9,7 +9,9 @@ import subprocess
 import browsing
 from browsing import WORK, check, client, exchanged, go, js, looked_at, press, seen, shown, text_of, until
 
-DATA = WORK + '/data'
+# The page shows its --data-dir, and pictures show no path of this machine.
+os.chdir(WORK)
+DATA = 'data'
 PROGRAM = [os.environ['DPNMF_WEB_OPERATOR'], '--data-dir', DATA]
 
 

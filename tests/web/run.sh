@@ -17,6 +17,16 @@ if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null ||
   echo "NOT RUN: the page's tests need chromium, chromium-driver and python3-selenium ('deploy/install.sh web')"
   exit 0
 fi
+# The files of which the pages consist, wherever they are, as one hash; docs/images has
+# that of the pages in its pictures.
+digest_of_pages() {
+  find "$top"/{common,client,analyst,curator} -path '*/web/assets/*' -type f -printf '%f %p\n' 2>/dev/null | LC_ALL=C sort |
+    cut -d' ' -f2- | tr '\n' '\0' | xargs -0 cat | sha256sum | cut -d' ' -f1
+}
+if [ -z "$images" ] && [ "$(digest_of_pages)" != "$(cat "$top/docs/images/pages.sha256")" ]; then
+  echo "FAILED: the pages have changed since their pictures: tests/web/run.sh --images docs/images"
+  exit 1
+fi
 . "$top/tests/integration/servers.sh" "$top" "$build/bin"
 
 imported() { dpnmf-curator import "$@" "${curator_dirs[@]}" >"$work/out" 2>&1 || fail "import $2"; }
@@ -61,7 +71,14 @@ pages page_test.py
 analyst_port=${DPNMF_WEB_SERVER##*:}
 start_analyst || fail "the analyst does not come back"
 disown -a
+if [ -n "$images" ]; then
+  # The parts that deploy/demo.sh draws, by its commands.
+  exits 0 "the demo's run" as alice train --dataset digits --rank 10 --epsilon 4 --seed 1 --wait
+  run=$(sed -n 's/^run \([0-9a-f]*\) on digits$/\1/p' "$work/out")
+  exits 0 "the demo's parts" as alice model "$run" --output "$images/demo_parts.png" --shape 8x8
+fi
 pages operator_test.py
 pages reports_test.py
+[ -z "$images" ] || digest_of_pages >"$images/pages.sha256"
 echo "$passed passed, $failed failed"
 [ $failed = 0 ] && [ $passed -gt 0 ]

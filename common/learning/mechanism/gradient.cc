@@ -17,7 +17,7 @@ constexpr char kWw[] = "gradient.ww";
 constexpr char kWg[] = "gradient.wg";
 
 // Empty if there is none, or one of another shape: damaged on the disk, and
-// begun anew.
+// started again.
 GradientMemory MemoryOf(const LearnerState& state) {
   const Eigen::Index features = state.w.rows(), rank = state.w.cols();
   const auto kept = [&](const char* name, Eigen::Index rows) {

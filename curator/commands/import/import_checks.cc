@@ -140,7 +140,7 @@ std::string ByOperator() {
   return absl::StrFormat("operator at import, uid %d", ::getuid());
 }
 
-absl::StatusOr<std::vector<LedgerRow>> RowsOf(
+absl::StatusOr<std::vector<LedgerRow>> LedgerRowsAt(
     const Ledger::Options& ledger_paths) {
   if (!std::filesystem::exists(ledger_paths.directory + "/ledger.sqlite"))
     return std::vector<LedgerRow>();

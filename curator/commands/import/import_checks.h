@@ -25,7 +25,7 @@ namespace dpnmf::curator {
 std::string ByOperator();
 
 // The rows of the ledger as they are now; none if there is no ledger.
-absl::StatusOr<std::vector<LedgerRow>> RowsOf(
+absl::StatusOr<std::vector<LedgerRow>> LedgerRowsAt(
     const Ledger::Options& ledger_paths);
 
 bool IsDeclared(const std::vector<LedgerRow>& rows,

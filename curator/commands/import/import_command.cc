@@ -122,7 +122,7 @@ class ImportRun {
     if (!flags_.online) {
       DPNMF_ASSIGN_OR_RETURN(ledger_, OpenExistingLedger(ledger_paths_));
     }
-    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(ledger_paths_));
+    DPNMF_ASSIGN_OR_RETURN(rows_, LedgerRowsAt(ledger_paths_));
     DPNMF_RETURN_IF_ERROR(AdoptPartitions(rows_, &options_));
     DPNMF_RETURN_IF_ERROR(CheckNameIsUnused(rows_, options_.name));
     DPNMF_RETURN_IF_ERROR(CheckPartitionOfName(rows_, options_));
@@ -150,13 +150,13 @@ class ImportRun {
     // Asked while the lock of imports is held: rows are added while the file is
     // read, by a server or, where there was no ledger yet, by another import.
     options_.population_is_used = [this](const std::string& population) {
-      const auto now = RowsOf(ledger_paths_);
+      const auto now = LedgerRowsAt(ledger_paths_);
       return !now.ok() || PopulationIsUsed(*now, population);
     };
     options_.elsewhere =
         [this]() -> absl::StatusOr<std::vector<PeopleElsewhere>> {
       DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> now,
-                             RowsOf(ledger_paths_));
+                             LedgerRowsAt(ledger_paths_));
       return InOtherPartitions(now, options_);
     };
     options_.published = [this](const Digest& label, std::uint64_t ids,
@@ -183,7 +183,7 @@ class ImportRun {
   absl::Status EnterInLedger(const DatasetDescription& description,
                              const DatasetDigests& digests) {
     DPNMF_RETURN_IF_ERROR(CheckFlagsUsed(flags_, tables_));
-    DPNMF_ASSIGN_OR_RETURN(rows_, RowsOf(ledger_paths_));
+    DPNMF_ASSIGN_OR_RETURN(rows_, LedgerRowsAt(ledger_paths_));
     DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows_, options_.data_dir));
     DPNMF_RETURN_IF_ERROR(CheckNameIsUnused(rows_, options_.name));
     DPNMF_RETURN_IF_ERROR(CheckPartitionOfName(rows_, options_));

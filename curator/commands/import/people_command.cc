@@ -30,7 +30,7 @@ absl::StatusOr<ExitCode> MakePeople(const ImportFlags& flags) {
       const Ledger::Options ledger_paths,
       LedgerPaths(options.data_dir, flags.anchor_dir, flags.no_anchor));
   DPNMF_ASSIGN_OR_RETURN(const std::vector<LedgerRow> rows,
-                         RowsOf(ledger_paths));
+                         LedgerRowsAt(ledger_paths));
   DPNMF_RETURN_IF_ERROR(CheckRecordsOf(rows, options.data_dir));
   struct Shared {
     Digest label;

@@ -102,7 +102,7 @@ class ItemTableReader {
                            "followed by the names of the features");
     }
     for (std::size_t i = first_feature_; i < fields_.size(); ++i) {
-      DPNMF_ASSIGN_OR_RETURN(std::string name, TextOf(line, i));
+      DPNMF_ASSIGN_OR_RETURN(std::string name, PlainField(line, i));
       if (name.empty()) {
         return input_.Refuse("input-malformed", i + 1,
                              "the feature has no name; write one");
@@ -124,10 +124,10 @@ class ItemTableReader {
                        columns_.size() + first_feature_,
                        "; put quotes around a field that contains a comma"));
     }
-    DPNMF_ASSIGN_OR_RETURN(std::string id, TextOf(line, 0));
+    DPNMF_ASSIGN_OR_RETURN(std::string id, PlainField(line, 0));
     std::string name;
     if (first_feature_ == 2) {
-      DPNMF_ASSIGN_OR_RETURN(name, TextOf(line, 1));
+      DPNMF_ASSIGN_OR_RETURN(name, PlainField(line, 1));
     }
     if (id.empty()) {
       return input_.Refuse(
@@ -206,7 +206,7 @@ class ItemTableReader {
   }
 
   absl::Status AddCategories(std::string_view line, std::size_t i) {
-    DPNMF_ASSIGN_OR_RETURN(const std::string text, TextOf(line, i));
+    DPNMF_ASSIGN_OR_RETURN(const std::string text, PlainField(line, i));
     const std::size_t row = table_.ids.size();
     for (std::size_t begin = 0; begin <= text.size();) {
       const std::size_t end = std::min(text.find('|', begin), text.size());
@@ -271,8 +271,8 @@ class ItemTableReader {
   }
 
   // A field that others will see.
-  absl::StatusOr<std::string> TextOf(std::string_view line,
-                                     std::size_t i) const {
+  absl::StatusOr<std::string> PlainField(std::string_view line,
+                                         std::size_t i) const {
     std::string text = FieldText(line, fields_[i]);
     if (IsPlainText(text)) return text;
     return input_.Refuse("input-malformed", i + 1,

@@ -87,7 +87,7 @@ function addGroups() {
   const rows = data.summary.flatMap((row) => row.groups.map((group) => ({...group, row})));
   if (rows.length === 0) return;
   add(root, 'h2', 'What popular and rare items get');
-  add(root, 'p', 'Items by their rank in the number of learnt ratings. Places: share of all places in all lists of 20. ' +
+  add(root, 'p', 'Items by their rank in the number of learned ratings. Places: share of all places in all lists of 20. ' +
     'Listed: share of the group’s items that stand in somebody’s list. Recall: held-out relevant ratings of the group ' +
     'that a list found.', 'note');
   addTable(root, null, [
@@ -95,7 +95,7 @@ function addGroups() {
     {title: 'epsilon', number: true, of: (one) => short(one.row.epsilon)},
     {title: 'items by popularity', of: (one) => one.name},
     {title: 'items', number: true, of: (one) => one.items},
-    {title: 'of learnt ratings', number: true, of: (one) => percent(one.rating_share)},
+    {title: 'of learned ratings', number: true, of: (one) => percent(one.rating_share)},
     {title: 'of places', number: true, of: (one) => percent(one.list_share)},
     {title: 'listed', number: true, of: (one) => percent(one.listed_share)},
     {title: 'RMSE', number: true, of: (one) => four(one.rmse)},

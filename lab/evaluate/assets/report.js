@@ -45,7 +45,7 @@ function linesOverEpsilon(rows) {
 
 const OBJECTIVE = 'objective  1/(2N) |V − WH|²';
 const given = data.summary.filter((row) => row.data === 'as given');
-const spoilt = data.summary.filter((row) => row.data !== 'as given');
+const distorted = data.summary.filter((row) => row.data !== 'as given');
 const epsilons = unique(data.summary.map((row) => row.epsilon).filter((e) => e !== null)).sort((a, b) => a - b);
 
 function addHead() {
@@ -158,15 +158,15 @@ function addPublished() {
 }
 
 function addOutlierExperiment() {
-  if (spoilt.length === 0) return;
+  if (distorted.length === 0) return;
   add(root, 'h2', 'Outliers');
-  add(root, 'p', 'Learnt with 70 % of the entries of 10 % of the users spoilt (uniform noise of [−1, 1] where the ' +
+  add(root, 'p', 'Learned with 70 % of the entries of 10 % of the users distorted (uniform noise of [−1, 1] where the ' +
     'largest entry is 1, then max(0, ·) and columns scaled to length 1); measured on the data as given. ' +
     '“Outliers modelled”: V ≈ WH + R with lambda ' + short(data.lambda_used) + ', bound ' +
     short(data.outlier_bound_used) + '.', 'note');
   addPlot(root, {title: 'Median objective on the data as given', xLabel: 'overall epsilon (log scale)', xShort: 'epsilon',
-    yLabel: OBJECTIVE, xTicks: epsilons.length <= 8 ? epsilons : null, width: 860, height: 420}, linesOverEpsilon(spoilt));
-  addSummaryTables(spoilt, 'Objective; learnt with outliers added, measured on the data as given');
+    yLabel: OBJECTIVE, xTicks: epsilons.length <= 8 ? epsilons : null, width: 860, height: 420}, linesOverEpsilon(distorted));
+  addSummaryTables(distorted, 'Objective; learned with outliers added, measured on the data as given');
 }
 
 // Columns of W as grey pictures in one canvas: dark is large.

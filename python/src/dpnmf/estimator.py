@@ -191,7 +191,7 @@ class PrivateNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(model.names, dtype=object)
         return self
 
-    # ---- What was learnt ----
+    # ---- What was learned ----
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "components_"):

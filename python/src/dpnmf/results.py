@@ -343,7 +343,7 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class ItemModel:
-    """What a run on ratings has learnt about D items (docs/reference/recommender.md)."""
+    """What a run on ratings has learned about D items (docs/reference/recommender.md)."""
 
     run_id: str
     ids: list[str]

@@ -19,7 +19,7 @@ std::string LastLineOf(int warnings, int failures) {
     EXPECT_FALSE(checks.Add("c", Bad("No.", "Mend.")));
   EXPECT_EQ(checks.report().warnings(), static_cast<std::uint32_t>(warnings));
   EXPECT_EQ(checks.report().ok(), failures == 0);
-  return TextOf(checks.report());
+  return DoctorReportText(checks.report());
 }
 
 TEST(DoctorText, AllIsWellOnlyWithoutWarnings) {
@@ -38,7 +38,7 @@ TEST(DoctorText, ADirectoryStandsInQuotes) {
 TEST(DoctorText, SaysWhatToDoBelowWhatIsWrong) {
   CheckList checks;
   checks.Add("clock", Bad("Two days behind.", "Set the clock."));
-  EXPECT_EQ(TextOf(checks.report()),
+  EXPECT_EQ(DoctorReportText(checks.report()),
             "FAILED   clock                    Two days behind.\n"
             "                                  -> Set the clock.\n"
             "Correct what failed, then try again.\n");

@@ -131,7 +131,7 @@ TEST(ChooseAmong, TakesTheLargestRankWithoutParts) {
   EXPECT_EQ(chosen({facts(20, 19), facts(22, 20.8)}).rank, 20);  // 5 %
   EXPECT_EQ(chosen({facts(4, 3)}).rank, 0);
   EXPECT_EQ(chosen({}).rank, 0);
-  EXPECT_EQ(chosen({facts(4, 4, 0.015)}).rank, 0);  // foretells nothing
+  EXPECT_EQ(chosen({facts(4, 4, 0.015)}).rank, 0);  // predicts nothing
   // The sixth is a part that is split, most often in the same way.
   EXPECT_EQ(chosen({facts(5, 5, 0.9, 1), facts(6, 6, 0.9, 0.955)}).rank, 5);
   EXPECT_EQ(chosen({facts(5, 5, 0.9, 1), facts(6, 6, 0.9, 0.965)}).rank, 6);

@@ -84,7 +84,7 @@ TEST(UpdateFromStatistics, AnIndefiniteACannotBlowWUp) {
 }
 
 // W of many noisy A and B around one truth: their spread is what the standard
-// errors foretell. 400 draws and 200 replicates: the ratio of the two root mean
+// errors predict. 400 draws and 200 replicates: the ratio of the two root mean
 // squares over 60 entries has a deviation below 2 %, and 0.8 to 1.25 is more
 // than ten of them.
 TEST(StatisticsStandardErrors, AgreeWithTheSpreadOverReleases) {

@@ -116,7 +116,7 @@ TEST_F(TransformCommandTest, SumsHaveNoPeople) {
   sums.parts = {Digest{}};
   ImportOptions options;
   options.data_dir = data_dir;
-  options.input = scratch_.Write("sums.txt", TextOf(sums));
+  options.input = scratch_.Write("sums.txt", PeopleSumsText(sums));
   options.are_sums = true;
   options.users_are_rows = true;
   options.name = "s";

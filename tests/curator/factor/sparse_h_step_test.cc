@@ -131,7 +131,7 @@ TEST(SparseOutliers, HaveTheBitsOfDenseStorageForEveryThreshold) {
   EXPECT_GT(zeros_without, 1000);
 }
 
-// More entries than a worker keeps: some supports are put together anew each
+// More entries than a worker keeps: some supports are put together again each
 // time, in pieces. lambda = 0: every row is long.
 TEST(SparseOutliers, HaveTheSameBitsWhereSupportsAreNotKept) {
   constexpr int kFeatures = 70'000, kUsers = 18;

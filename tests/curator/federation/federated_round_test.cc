@@ -296,7 +296,7 @@ TEST_F(FederatedRoundTest, EachAttackIsRefusedWithItsCodeAndChargesNothing) {
     EXPECT_EQ(ReasonCode(answer.status()), attack.code) << answer.status();
     ExpectNothingCharged();
   }
-  // None of it has spoilt the round.
+  // None of it has distorted the round.
   const auto offers = OfferAll(1, {});
   EXPECT_TRUE(sessions_[0]->Contribute(1, {}, offers).ok());
 }
@@ -312,7 +312,7 @@ TEST_F(FederatedRoundTest, AKeyOfAnEarlierRoundIsNoKeyOfThisOne) {
   const MuSquared charged = at(0).Charged();
   EXPECT_EQ(ReasonCode(sessions_[0]->Contribute(2, w_, second).status()),
             "federation-offer-differs");
-  // Signed anew by the colluder, the old key is as good as any: the stream is
+  // Signed again by the colluder, the old key is as good as any: the stream is
   // bound to the round.
   second[1] = OfferAll(2, w_)[1];
   second[1].key = first[1].key;

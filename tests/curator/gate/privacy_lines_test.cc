@@ -30,7 +30,7 @@ constexpr double kCapDelta = 1e-6;
 
 constexpr char kHeader[] =
     "# Written by tests/curator/gate/privacy_lines_test.cc, which says how to "
-    "write it anew; read by proofs/make_values.py.\n"
+    "write it again; read by proofs/make_values.py.\n"
     "# run,mechanism,relation,units of all rounds; its parts and epsilons "
     "follow\n"
     "# part,release,part,rounds,symmetric,left norm,right norm,whole "

@@ -318,7 +318,7 @@ TEST_F(PartitionsTest, FingerprintsAreNeverMadeOfOtherIds) {
   EXPECT_EQ(ReadAll(file), kept);
 }
 
-// A file with ids that were numbered anew has the fingerprint of the first.
+// A file with ids that were numbered again has the fingerprint of the first.
 TEST_F(PartitionsTest, TheSameDataUnderOtherIdsAreInNoOtherPartition) {
   ASSERT_EQ(CodeOf("jan", "jan", jan_), "");
   const std::string renamed = "id,a,b\nz,1,1\nx,3,4\ny,0,7\n";

@@ -79,9 +79,9 @@ class PeopleSumsTest : public testing::Test {
     for (const char c : text) {
       part += c;
       if (c != '\n' || ++lines % lines_of_a_part != 0) continue;
-      all = TextOf(Part(std::exchange(part, ""))) + all;
+      all = PeopleSumsText(Part(std::exchange(part, ""))) + all;
     }
-    if (!part.empty()) all += TextOf(Part(part));
+    if (!part.empty()) all += PeopleSumsText(Part(part));
     return all;
   }
 
@@ -219,7 +219,7 @@ TEST_F(PeopleSumsTest, PartsOnRowsAddUpToTheRunOfOneProcess) {
 
 // A part has the digest that it always had; only sums on rows say so.
 TEST_F(PeopleSumsTest, SumsOnAllFeaturesAreWrittenAsBefore) {
-  const std::string all = TextOf(Part(PeopleText(60, 7, false)));
+  const std::string all = PeopleSumsText(Part(PeopleText(60, 7, false)));
   EXPECT_TRUE(absl::StartsWith(all, "dpnmf-sums 2 7 60 "));
   EXPECT_EQ(all.find("rows"), std::string::npos);
   EXPECT_TRUE(AddedSums(all)->moment_rows.empty());
@@ -229,9 +229,9 @@ TEST_F(PeopleSumsTest, SumsOnAllFeaturesAreWrittenAsBefore) {
   EXPECT_EQ(older->people, 2u);
   EXPECT_TRUE(older->moment_rows.empty());
   EXPECT_EQ(older->sums.size(), 5u);
-  EXPECT_EQ(TextOf(*older), kVersion2);
+  EXPECT_EQ(PeopleSumsText(*older), kVersion2);
   rows_ = {1, 4};
-  const std::string some = TextOf(Part(PeopleText(60, 7, false)));
+  const std::string some = PeopleSumsText(Part(PeopleText(60, 7, false)));
   EXPECT_TRUE(absl::StartsWith(some, "dpnmf-sums 3 7 60 "));
   EXPECT_NE(some.find("\nrows 2 1 4\nsums "), std::string::npos);
   EXPECT_EQ(AddedSums(some)->moment_rows, rows_);
@@ -242,7 +242,7 @@ TEST_F(PeopleSumsTest, PartsOnOtherRowsAreNotAdded) {
   const std::size_t middle = lines.find('\n', lines.size() / 2) + 1;
   const auto half = [&](std::vector<std::uint32_t> rows, bool second) {
     rows_ = std::move(rows);
-    return TextOf(
+    return PeopleSumsText(
         Part(second ? lines.substr(middle) : lines.substr(0, middle)));
   };
   const std::string first = half({1, 4}, false);
@@ -256,7 +256,7 @@ TEST_F(PeopleSumsTest, PartsOnOtherRowsAreNotAdded) {
   }
   // Nobody is of some rows too.
   rows_ = {1, 5};
-  EXPECT_EQ(ReasonCode(AddedSums(first + TextOf(Nobody())).status()),
+  EXPECT_EQ(ReasonCode(AddedSums(first + PeopleSumsText(Nobody())).status()),
             "sums-file-malformed");
   // The same people on other rows are the same people.
   rows_ = {1, 4};
@@ -270,7 +270,7 @@ TEST_F(PeopleSumsTest, PartsOnOtherRowsAreNotAdded) {
 
 TEST_F(PeopleSumsTest, RowsThatAreNoneOfItsFeaturesAreRefused) {
   rows_ = {1, 4};
-  const std::string text = TextOf(Part(PeopleText(60, 7, false)));
+  const std::string text = PeopleSumsText(Part(PeopleText(60, 7, false)));
   ASSERT_EQ(Resealed(text), text);
   for (const auto& [from, to] :
        {std::pair("\nrows 2 1 4\n", "\nrows 2 4 1\n"),
@@ -299,21 +299,22 @@ TEST_F(PeopleSumsTest, RowsThatAreNoneOfItsFeaturesAreRefused) {
   PeopleSums all = Part(PeopleText(60, 7, false));
   all.moment_rows = {0, 1, 2, 3, 4, 5, 6};
   all.sums.resize(7 + 28);
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(all)).status()), "sums-file-malformed");
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(all)).status()),
+            "sums-file-malformed");
   // Each entry has the range of its kind.
   PeopleSums edge = Part(PeopleText(60, 7, false));
   const std::uint64_t largest = 60ull << edge.bits;
   edge.sums[6] = largest;
   edge.sums[7] = largest + 1;
-  EXPECT_TRUE(Import(Options(TextOf(edge))).ok());
-  ImportOptions beyond = Options(TextOf(edge));
+  EXPECT_TRUE(Import(Options(PeopleSumsText(edge))).ok());
+  ImportOptions beyond = Options(PeopleSumsText(edge));
   beyond.name = "beyond";
   edge.sums[6] = largest + 1;
-  beyond.input = scratch_.Write("mean.txt", TextOf(edge));
+  beyond.input = scratch_.Write("mean.txt", PeopleSumsText(edge));
   EXPECT_EQ(ReasonCode(Import(beyond).status()), "sums-file-malformed");
   edge.sums[6] = 0;
   edge.sums[7] = (largest << edge.bits) + 1;
-  beyond.input = scratch_.Write("product.txt", TextOf(edge));
+  beyond.input = scratch_.Write("product.txt", PeopleSumsText(edge));
   EXPECT_EQ(ReasonCode(Import(beyond).status()), "sums-file-malformed");
 }
 
@@ -326,7 +327,7 @@ TEST_F(PeopleSumsTest, TheSamePeopleHaveOneBudgetWhereverTheyWereSummed) {
 TEST_F(PeopleSumsTest, WhatIsNotWholeOrNotOfAllPeopleIsRefused) {
   const std::string text = Parts(20);
   const std::size_t end = text.rfind("end ");
-  const std::string one = TextOf(Part(PeopleText(5, 7, false)));
+  const std::string one = PeopleSumsText(Part(PeopleText(5, 7, false)));
   for (const auto& [changed, code] :
        {std::pair(std::string(), "sums-empty"),
         std::pair(text.substr(0, end), "sums-file-malformed"),
@@ -345,13 +346,13 @@ TEST_F(PeopleSumsTest, WhatIsNotWholeOrNotOfAllPeopleIsRefused) {
   EXPECT_EQ(ReasonCode(Import(other_bound).status()), "sums-differ");
   PeopleSums too_much = Part(PeopleText(60, 7, false));
   too_much.sums[0] = (60ull << too_much.bits) + 1;
-  EXPECT_EQ(ReasonCode(Import(Options(TextOf(too_much))).status()),
+  EXPECT_EQ(ReasonCode(Import(Options(PeopleSumsText(too_much))).status()),
             "sums-file-malformed");
   PeopleSums other_key = Part(PeopleText(60, 7, false));
   other_key.key_check[0] ^= 1;
-  EXPECT_EQ(ReasonCode(Import(Options(TextOf(other_key))).status()),
+  EXPECT_EQ(ReasonCode(Import(Options(PeopleSumsText(other_key))).status()),
             "people-damaged");
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(other_key) + text).status()),
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(other_key) + text).status()),
             "sums-file-malformed");
   EXPECT_FALSE(std::filesystem::exists(DatasetDirectory(data_dir_, "sums")));
 }
@@ -372,20 +373,20 @@ TEST_F(PeopleSumsTest, NoPartIsCountedTwice) {
           absl::StrSplit(PeopleText(60, 7, false), '\n', absl::SkipEmpty());
       lines = {lines.begin() + first, lines.begin() + first + count};
       if (backwards) std::reverse(lines.begin(), lines.end());
-      return TextOf(Part(absl::StrJoin(lines, "\n") + "\n"));
+      return PeopleSumsText(Part(absl::StrJoin(lines, "\n") + "\n"));
     };
     const std::string a = part(0, 20), b = part(20, 20), c = part(40, 20);
-    const std::string sum = TextOf(*AddedSums(a + b));
+    const std::string sum = PeopleSumsText(*AddedSums(a + b));
     EXPECT_EQ(code(a + a + c), "sums-duplicate") << "one for another";
     EXPECT_EQ(code(a + b + c + a), "sums-duplicate") << "retried";
     EXPECT_EQ(code(a + b + c + part(20, 20, true)), "sums-duplicate")
         << "in another order";
     EXPECT_EQ(code(a + sum + c), "sums-duplicate") << "beside its sum";
     EXPECT_EQ(code(sum + sum), "sums-duplicate");
-    EXPECT_EQ(code(TextOf(*AddedSums(sum + c)) + b), "sums-duplicate")
+    EXPECT_EQ(code(PeopleSumsText(*AddedSums(sum + c)) + b), "sums-duplicate")
         << "beside a sum of sums";
     EXPECT_EQ(ReasonCode(AddedSums(sum + b).status()), "sums-duplicate");
-    const std::string nobody = TextOf(Nobody());
+    const std::string nobody = PeopleSumsText(Nobody());
     EXPECT_TRUE(AddedSums(nobody + sum + nobody + c).ok());
   }
 }
@@ -393,36 +394,38 @@ TEST_F(PeopleSumsTest, NoPartIsCountedTwice) {
 // The people in different parts: their ids tell.
 TEST_F(PeopleSumsTest, NoIdIsCountedTwice) {
   const std::string a =
-      TextOf(Part("p1,1,2,3,4,5,6,7\np2,1,1,1,1,1,1,1\n", true));
+      PeopleSumsText(Part("p1,1,2,3,4,5,6,7\np2,1,1,1,1,1,1,1\n", true));
   const std::string same_rows =
-      TextOf(Part("p3,1,2,3,4,5,6,7\np4,1,1,1,1,1,1,1\n", true));
+      PeopleSumsText(Part("p3,1,2,3,4,5,6,7\np4,1,1,1,1,1,1,1\n", true));
   const std::string p2_again =
-      TextOf(Part("p2,9,9,1,1,1,1,1\np5,0,0,0,0,0,0,1\n", true));
+      PeopleSumsText(Part("p2,9,9,1,1,1,1,1\np5,0,0,0,0,0,0,1\n", true));
   const auto all = AddedSums(a + same_rows);
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_EQ(all->ids.size(), 4u);
   EXPECT_EQ(ReasonCode(AddedSums(a + p2_again).status()), "sums-duplicate");
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(*all) + p2_again).status()),
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(*all) + p2_again).status()),
             "sums-duplicate");
   // Repeated ids are refused as by import, also in one part and under another
   // digest.
   PeopleSums twice = *all;
   twice.ids[0] = twice.ids[1];
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(twice)).status()), "sums-duplicate");
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(twice)).status()),
+            "sums-duplicate");
   PeopleSums fewer = *all;
   fewer.ids.pop_back();
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(fewer)).status()),
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(fewer)).status()),
             "sums-file-malformed");
   PeopleSums of_no_part = *all;
   of_no_part.parts.clear();
-  EXPECT_EQ(ReasonCode(AddedSums(TextOf(of_no_part)).status()),
+  EXPECT_EQ(ReasonCode(AddedSums(PeopleSumsText(of_no_part)).status()),
             "sums-file-malformed");
   // Without ids nothing tells whether these are the same people.
   const std::string rows = "1,2,3,4,5,6,7\n1,1,1,1,1,1,1\n";
-  const auto refused = AddedSums(TextOf(Part(rows)) + TextOf(Part(rows)));
+  const auto refused =
+      AddedSums(PeopleSumsText(Part(rows)) + PeopleSumsText(Part(rows)));
   EXPECT_EQ(ReasonCode(refused.status()), "sums-duplicate");
   EXPECT_NE(refused.status().message().find("--id-column"), std::string::npos);
-  EXPECT_TRUE(AddedSums(TextOf(Nobody()) + a).ok());
+  EXPECT_TRUE(AddedSums(PeopleSumsText(Nobody()) + a).ok());
 }
 
 TEST_F(PeopleSumsTest, OnlyMomentsOnTheirRowsCanBeMadeOfSums) {

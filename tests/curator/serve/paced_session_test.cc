@@ -62,7 +62,7 @@ TEST_F(PacedSession, AnOverrunCostsNothingAndLeavesNoTrace) {
   EXPECT_EQ(ReasonCode(session.Round(1, w_).status()), "round-overran");
   EXPECT_TRUE(Charged() == 0);
   clock_.PassAtEachReading(nanoseconds(0));
-  // The round can be asked again; H begins anew, as in a run that never
+  // The round can be asked again; H starts again, as in a run that never
   // overran.
   EXPECT_EQ(session.Round(1, w_).value().value().parts,
             other.Round(1, w_).value().value().parts);

@@ -9,7 +9,7 @@
 #include "common/wire/receipt.h"
 #include "common/wire/release.h"
 #include "common/wire/status.h"
-#include "curator/serve/for_peer.h"
+#include "curator/serve/redact_for_peer.h"
 #include "tests/curator/serve/curator_fixture.h"
 #include "tests/curator/serve/run_ids.h"
 
@@ -157,10 +157,10 @@ TEST_F(ServiceTest, WhatFailsOnTheOperatorsDiskIsOneFixedSentence) {
   std::filesystem::rename(directory_ + "/away", directory_ + "/anchor");
 }
 
-TEST(ForPeer, OnlyWhatIsListedPasses) {
+TEST(RedactForPeer, OnlyWhatIsListedPasses) {
   const auto told = [](const std::string& code) {
-    return ForPeer(Refusal(absl::StatusCode::kDataLoss, code,
-                           "The file /var/lib/dpnmf/x is damaged."));
+    return RedactForPeer(Refusal(absl::StatusCode::kDataLoss, code,
+                                 "The file /var/lib/dpnmf/x is damaged."));
   };
   for (const char* code :
        {"dataset-damaged", "dataset-name-differs", "dataset-removed",
@@ -175,7 +175,7 @@ TEST(ForPeer, OnlyWhatIsListedPasses) {
        {"adjacency-mismatch", "certificate-revoked", "dataset-not-ready",
         "round-out-of-order", "too-much-memory"})
     EXPECT_NE(told(code).message().find("/var"), std::string::npos) << code;
-  EXPECT_EQ(ForPeer(absl::OkStatus()), absl::OkStatus());
+  EXPECT_EQ(RedactForPeer(absl::OkStatus()), absl::OkStatus());
 }
 
 TEST_F(ServiceTest, RoundsEndInOrderWhenTheServerIsToldToStop) {

@@ -496,18 +496,18 @@ class HOfARun : public CuratorFixture {
 };
 
 TEST_F(HOfARun, BeginsAnewWhereARoundIsNotChargedAfterItsSums) {
-  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  const std::vector<NoisedMatrix> again = SecondRoundFromTheStart();
   Session failed = Opened(kRun);
   ASSERT_TRUE(failed.Round(1, w_).ok());
   const std::string store = directory_ + "/releases";
   std::filesystem::rename(store, store + ".away");
   ASSERT_EQ(ReasonCode(failed.Round(2, other_).status()), "storage-failed");
   std::filesystem::rename(store + ".away", store);
-  EXPECT_EQ(failed.Round(2, w_).value().value().parts, anew);
+  EXPECT_EQ(failed.Round(2, w_).value().value().parts, again);
 }
 
 TEST_F(HOfARun, GoesOnWhereARoundIsRefusedBeforeItsSums) {
-  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  const std::vector<NoisedMatrix> again = SecondRoundFromTheStart();
   Session smooth = Opened(kThirdRun), refused = Opened(kRun);
   ASSERT_TRUE(smooth.Round(1, w_).ok());
   ASSERT_TRUE(refused.Round(1, w_).ok());
@@ -515,11 +515,11 @@ TEST_F(HOfARun, GoesOnWhereARoundIsRefusedBeforeItsSums) {
             "round-out-of-order");
   const auto parts = refused.Round(2, w_).value().value().parts;
   EXPECT_EQ(parts, smooth.Round(2, w_).value().value().parts);
-  EXPECT_NE(parts, anew);
+  EXPECT_NE(parts, again);
 }
 
 TEST_F(HOfARun, BeginsAnewWhereARoundEndsInAnException) {
-  const std::vector<NoisedMatrix> anew = SecondRoundFromTheStart();
+  const std::vector<NoisedMatrix> again = SecondRoundFromTheStart();
   gate_.reset();
   bool fails = true;
   gate_ = ReleaseGateForTesting::Create(
@@ -532,7 +532,7 @@ TEST_F(HOfARun, BeginsAnewWhereARoundEndsInAnException) {
   Session session = Opened(kRun);
   EXPECT_THROW((void)session.Round(1, w_), std::bad_alloc);
   fails = false;
-  EXPECT_EQ(session.Round(2, w_).value().value().parts, anew);
+  EXPECT_EQ(session.Round(2, w_).value().value().parts, again);
 }
 
 TEST_F(SessionTest, TheGradientIsTheFunctionOfNoisedSumsAndNothingElseIsSent) {

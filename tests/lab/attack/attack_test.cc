@@ -143,7 +143,7 @@ AttackOptions Publishing(
                         const std::vector<int>& rows) -> absl::StatusOr<Table> {
     EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(original.rows() / 2));
-    return TableOf(method(RowsOf(original, rows)));
+    return TableOf(method(SelectRows(original, rows)));
   };
   return options;
 }

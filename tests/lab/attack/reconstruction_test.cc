@@ -70,7 +70,7 @@ TEST(Reconstruction, DenoisingByTheNoisesLawLeavesTheDirectionsOfTheSignal) {
   EXPECT_LT(denoised, 0.5 * noisy);
 }
 
-TEST(Reconstruction, WithoutPairsNothingIsLearntFromThem) {
+TEST(Reconstruction, WithoutPairsNothingIsLearnedFromThem) {
   const Eigen::MatrixXd original = WholeNumbers(20, 3, 10, 1);
   const auto json =
       Reconstruct(original, original, ReadingOf(original, original), {});

@@ -236,12 +236,12 @@ TEST_F(EvaluationTest, WithBothOutlierChoicesTheExperimentRunsOnTwoData) {
   for (const Result& result : evaluation.results) {
     seen.push_back(absl::StrCat(std::string(NameOf(result.setting.method)),
                                 result.setting.outliers ? " on" : " off",
-                                result.setting.spoilt ? " spoilt" : ""));
+                                result.setting.distorted ? " distorted" : ""));
   }
   EXPECT_THAT(seen,
               ElementsAre("moments off", "statistics off", "statistics on",
-                          "moments off spoilt", "statistics off spoilt",
-                          "statistics on spoilt"));
+                          "moments off distorted", "statistics off distorted",
+                          "statistics on distorted"));
   EXPECT_EQ(evaluation.lambda, 2 / std::sqrt(8.0));
 }
 
@@ -260,7 +260,7 @@ TEST(AddOutliers, SpoilsATenthOfTheUsersAndNobodyElse) {
   LoadedMatrix after = before;
   AddOutliers(3, &after);
   const auto old_columns = ColumnsOf(before), columns = ColumnsOf(after);
-  int spoilt = 0;
+  int distorted = 0;
   for (std::uint64_t n = 0; n < kUsers; ++n) {
     int changed = 0;
     for (std::uint64_t i = 0; i < kFeatures; ++i) {
@@ -269,12 +269,12 @@ TEST(AddOutliers, SpoilsATenthOfTheUsersAndNobodyElse) {
       changed += columns[n][i] != old_columns[n][i] ? 1 : 0;
     }
     if (changed == 0) continue;
-    ++spoilt;
+    ++distorted;
     // Binomial(1000, 0.7), ten users: outside 70 with probability below 2e-6
     // a user; with this seed it is inside.
     EXPECT_NEAR(changed, 700, 70) << "seed 3";
   }
-  EXPECT_EQ(spoilt, 10);
+  EXPECT_EQ(distorted, 10);
 }
 
 TEST(AddOutliers, IsTheSameForDenseAndSparse) {

@@ -105,7 +105,7 @@ TEST_F(MeasureByHand, WhatAMethodDoesNotSayHasNoFigure) {
   EXPECT_GT(ratings.rmse, 0);
 }
 
-// Item 0 was learnt from twice, item 1 once: the most rated 1 % (rounded up)
+// Item 0 was learned from twice, item 1 once: the most rated 1 % (rounded up)
 // is item 0, and of four items the others end at 1, 1, 2 and 4.
 TEST_F(MeasureByHand, GroupsOfPopularity) {
   const Metrics metrics = Measured(Same);

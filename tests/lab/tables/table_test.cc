@@ -123,7 +123,7 @@ TEST(SetFields, TakesNumbersAndNamesOfTheHeader) {
               HasSubstr("people in rows"));
 }
 
-TEST(Table, OfOneClassIsTakenWhereClassesAreNotLearnt) {
+TEST(Table, OfOneClassIsTakenWhereClassesAreNotLearned) {
   TableOptions options = With(2);
   options.one_class_is_refused = false;
   const auto table = Read("1,a\n2,a\n", options);

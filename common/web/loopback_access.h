@@ -14,8 +14,8 @@
 //           /api/. It never stands in an address.
 // A cookie is shared by all ports of a host and travels with requests that
 // other pages cause. The key is neither: so a call needs both.
-#ifndef DPNMF_COMMON_WEB_DOOR_H_
-#define DPNMF_COMMON_WEB_DOOR_H_
+#ifndef DPNMF_COMMON_WEB_LOOPBACK_ACCESS_H_
+#define DPNMF_COMMON_WEB_LOOPBACK_ACCESS_H_
 
 #include <cstdint>
 #include <map>
@@ -28,11 +28,11 @@
 namespace dpnmf {
 
 // Thread-safe.
-class Door {
+class LoopbackAccess {
  public:
   // The door of the page at `port` of the loopback addresses. `program`: the
   // command that printed its address, as refusals call it.
-  Door(std::uint32_t port, std::string program);
+  LoopbackAccess(std::uint32_t port, std::string program);
 
   // "http://NAME.localhost:PORT/?token=...".
   std::string Address() const;
@@ -61,4 +61,4 @@ class Door {
 
 }  // namespace dpnmf
 
-#endif  // DPNMF_COMMON_WEB_DOOR_H_
+#endif  // DPNMF_COMMON_WEB_LOOPBACK_ACCESS_H_

@@ -1,4 +1,4 @@
-#include "common/web/door.h"
+#include "common/web/loopback_access.h"
 
 #include <openssl/crypto.h>
 #include <sys/random.h>
@@ -66,18 +66,18 @@ HttpReply Refused(const HttpRequest& request, int status, const char* code,
 
 }  // namespace
 
-Door::Door(std::uint32_t port, std::string program)
+LoopbackAccess::LoopbackAccess(std::uint32_t port, std::string program)
     : host_(NewHost(port)),
       program_(std::move(program)),
       token_(NewSecret(kSecretBytes)),
       cookie_(NewSecret(kSecretBytes)),
       key_(NewSecret(kSecretBytes)) {}
 
-std::string Door::Address() const {
+std::string LoopbackAccess::Address() const {
   return absl::StrCat("http://", host_, "/?token=", token_);
 }
 
-std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
+std::optional<HttpReply> LoopbackAccess::Admit(const HttpRequest& request) {
   // Another origin of this port gets one sentence and no file: a page elsewhere
   // whose name was made to lead here, an address without NAME, a request
   // without Host, a page of an earlier process.
@@ -121,7 +121,7 @@ std::optional<HttpReply> Door::Admit(const HttpRequest& request) {
   return std::nullopt;
 }
 
-std::map<std::string, std::string> Door::Headers() {
+std::map<std::string, std::string> LoopbackAccess::Headers() {
   return {
       {"Content-Security-Policy",
        "default-src 'none'; script-src 'self'; style-src 'self'; img-src "
@@ -137,8 +137,8 @@ std::map<std::string, std::string> Door::Headers() {
   };
 }
 
-HttpReply Door::ReplyToToken(const HttpRequest& request,
-                             const std::string& token) {
+HttpReply LoopbackAccess::ReplyToToken(const HttpRequest& request,
+                                       const std::string& token) {
   if (HasCookie(request))
     return {.status = 303, .headers = {{"Location", "/"}}};
   bool opens = request.method == "GET" && IsEqual(token, token_);
@@ -159,7 +159,7 @@ HttpReply Door::ReplyToToken(const HttpRequest& request,
                                     "; Path=/; HttpOnly; SameSite=Strict")}}};
 }
 
-HttpReply Door::ReplyToKeyCall(const HttpRequest& request) {
+HttpReply LoopbackAccess::ReplyToKeyCall(const HttpRequest& request) {
   {
     MutexLock lock(&mutex_);
     if (key_used_) return KeyRefused(request);
@@ -167,7 +167,7 @@ HttpReply Door::ReplyToKeyCall(const HttpRequest& request) {
   return {.body = absl::StrCat(R"({"key":")", key_, R"("})")};
 }
 
-HttpReply Door::KeyRefused(const HttpRequest& request) const {
+HttpReply LoopbackAccess::KeyRefused(const HttpRequest& request) const {
   return Refused(request, 403, "web-key",
                  absl::StrCat("The address opens the page in one tab, and "
                               "another tab has it. Go on there, or start ",
@@ -176,7 +176,7 @@ HttpReply Door::KeyRefused(const HttpRequest& request) const {
                               "prints."));
 }
 
-bool Door::HasCookie(const HttpRequest& request) const {
+bool LoopbackAccess::HasCookie(const HttpRequest& request) const {
   const std::string wanted = absl::StrCat(kCookieName, "=", cookie_);
   for (const absl::string_view pair : absl::StrSplit(request.cookie, ';'))
     if (IsEqual(std::string(absl::StripAsciiWhitespace(pair)), wanted))

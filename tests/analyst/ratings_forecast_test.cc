@@ -1,4 +1,4 @@
-#include "analyst/planning/outlook.h"
+#include "analyst/planning/ratings_forecast.h"
 
 #include <string>
 
@@ -34,10 +34,10 @@ std::string OutlookAt(double epsilon, Adjacency adjacency) {
   FillRatingsDefaults(facts, &parameters);
   const absl::StatusOr<RunPlan> plan = PlanRun(parameters, facts);
   EXPECT_TRUE(plan.ok()) << plan.status();
-  return plan.ok() ? RatingsOutlook(*plan, facts) : "";
+  return plan.ok() ? ForecastSentence(*plan, facts) : "";
 }
 
-TEST(RatingsOutlook, SaysWhatTheNoiseIsWorth) {
+TEST(ForecastSentence, SaysWhatTheNoiseIsWorth) {
   EXPECT_EQ(OutlookAt(4, Adjacency::kReplaceOne),
             "The noise in the count of an item is that of 35 people with 100 "
             "ratings each. If 95 such people rated an item, the noise moves "
@@ -48,7 +48,7 @@ TEST(RatingsOutlook, SaysWhatTheNoiseIsWorth) {
 
 // On MovieLens 100K: at epsilon 0.3 RMSE 1.003 and recall@20 .07, at 0.1 1.004
 // and .02; biases without privacy .943, popularity .214, chance .012.
-TEST(RatingsOutlook, SaysWhatIsLostInNoise) {
+TEST(ForecastSentence, SaysWhatIsLostInNoise) {
   EXPECT_THAT(OutlookAt(0.3, Adjacency::kReplaceOne),
               AllOf(HasSubstr("more than half of the range: predictions are "
                               "little more than people's own means"),

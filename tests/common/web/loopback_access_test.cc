@@ -1,5 +1,5 @@
 // The door of a page without a server.
-#include "common/web/door.h"
+#include "common/web/loopback_access.h"
 
 #include <optional>
 #include <string>
@@ -20,8 +20,8 @@ using ::testing::StartsWith;
 constexpr std::uint32_t kPort = 4711;
 
 // Returns the part between "http://" and the path.
-std::string HostOf(const Door& door) {
-  const std::string address = door.Address();
+std::string HostOf(const LoopbackAccess& access) {
+  const std::string address = access.Address();
   return address.substr(7, address.find('/', 7) - 7);
 }
 
@@ -30,19 +30,19 @@ class WebDoor : public ::testing::Test {
   HttpRequest Request(const std::string& path) const {
     HttpRequest request;
     request.path = path;
-    request.hosts = {HostOf(door_)};
+    request.hosts = {HostOf(access_)};
     return request;
   }
   HttpRequest WithToken() const {
     HttpRequest request = Request("/");
-    const std::string address = door_.Address();
+    const std::string address = access_.Address();
     request.query["token"] = address.substr(address.find('=') + 1);
     return request;
   }
   // Opens the door and returns the call for the key.
   HttpRequest KeyCall() {
     const std::string cookie =
-        door_.Admit(WithToken())->headers.at("Set-Cookie");
+        access_.Admit(WithToken())->headers.at("Set-Cookie");
     HttpRequest call = Request("/api/key");
     call.method = "POST";
     call.content_type = "application/json";
@@ -54,42 +54,42 @@ class WebDoor : public ::testing::Test {
     const HttpRequest asked = KeyCall();
     HttpRequest call = Request("/api/runs");
     call.cookie = asked.cookie;
-    call.key = KeyIn(door_.Admit(asked));
+    call.key = KeyIn(access_.Admit(asked));
     return call;
   }
   static std::string KeyIn(const std::optional<HttpReply>& reply) {
     return reply.value().body.substr(std::string("{'key':'").size(), 64);
   }
   int StatusOf(const HttpRequest& request) {
-    const auto reply = door_.Admit(request);
+    const auto reply = access_.Admit(request);
     return reply.has_value() ? reply->status : 200;
   }
 
-  Door door_{kPort, "dpnmf web"};
+  LoopbackAccess access_{kPort, "dpnmf web"};
 };
 
 TEST_F(WebDoor, TheAddressIsANameOfItsOwnAndAToken) {
   EXPECT_THAT(
-      door_.Address(),
+      access_.Address(),
       MatchesRegex(
           "http://[0-9a-f]{32}\\.localhost:4711/\\?token=[0-9a-f]{64}"));
-  const Door next(kPort, "dpnmf web");
-  EXPECT_NE(HostOf(door_), HostOf(next));
-  EXPECT_NE(door_.Address().substr(door_.Address().find('=')),
+  const LoopbackAccess next(kPort, "dpnmf web");
+  EXPECT_NE(HostOf(access_), HostOf(next));
+  EXPECT_NE(access_.Address().substr(access_.Address().find('=')),
             next.Address().substr(next.Address().find('=')));
 }
 
 // Browsers leave the port of HTTP out of Host.
 TEST_F(WebDoor, ThePortOfHttpIsNotPartOfTheHost) {
-  Door door(80, "dpnmf web");
-  EXPECT_THAT(HostOf(door), MatchesRegex("[0-9a-f]{32}\\.localhost"));
+  LoopbackAccess access(80, "dpnmf web");
+  EXPECT_THAT(HostOf(access), MatchesRegex("[0-9a-f]{32}\\.localhost"));
   HttpRequest request = Request("/icon.svg");
-  request.hosts = {HostOf(door)};
-  EXPECT_FALSE(door.Admit(request).has_value());
+  request.hosts = {HostOf(access)};
+  EXPECT_FALSE(access.Admit(request).has_value());
 }
 
 TEST_F(WebDoor, TheTokenGivesTheCookieOnceAndNoKey) {
-  const auto first = door_.Admit(WithToken());
+  const auto first = access_.Admit(WithToken());
   ASSERT_TRUE(first.has_value());
   EXPECT_EQ(first->status, 303);
   EXPECT_EQ(first->headers.at("Location"), "/");
@@ -98,7 +98,7 @@ TEST_F(WebDoor, TheTokenGivesTheCookieOnceAndNoKey) {
       first->headers.at("Set-Cookie"),
       MatchesRegex("dpnmf_web=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict"))
       << "and no Domain";
-  const auto second = door_.Admit(WithToken());
+  const auto second = access_.Admit(WithToken());
   ASSERT_TRUE(second.has_value());
   EXPECT_EQ(second->status, 403);
   EXPECT_EQ(second->headers.count("Set-Cookie"), 0u);
@@ -127,7 +127,7 @@ TEST_F(WebDoor, TheKeyIsToldToOneTabWithTheCookie) {
   other = call;
   other.method = "GET";  // any page may cause one
   EXPECT_EQ(StatusOf(other), 403);
-  const auto told = door_.Admit(call);
+  const auto told = access_.Admit(call);
   ASSERT_TRUE(told.has_value());
   EXPECT_EQ(told->status, 200);
   EXPECT_THAT(told->body, MatchesRegex(R"(\{"key":"[0-9a-f]{64}"\})"));
@@ -135,7 +135,7 @@ TEST_F(WebDoor, TheKeyIsToldToOneTabWithTheCookie) {
   use.cookie = call.cookie;
   use.key = KeyIn(told);
   EXPECT_EQ(StatusOf(use), 200);
-  const auto again = door_.Admit(call);
+  const auto again = access_.Admit(call);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->status, 403);
   EXPECT_THAT(again->body, AllOf(HasSubstr("web-key"),
@@ -151,7 +151,7 @@ TEST_F(WebDoor, TheKeyIsToldAgainUntilACallCarriesIt) {
   for (int lost = 0; lost < 3; ++lost) {
     call.key = std::string(64, '0');
     EXPECT_EQ(StatusOf(call), 403);
-    call.key = KeyIn(door_.Admit(asked));
+    call.key = KeyIn(access_.Admit(asked));
   }
   EXPECT_EQ(StatusOf(call), 200);
   EXPECT_EQ(StatusOf(asked), 403);
@@ -161,7 +161,7 @@ TEST_F(WebDoor, TheKeyIsToldAgainUntilACallCarriesIt) {
 TEST_F(WebDoor, AUsedAddressLeadsTheSameBrowserBackWithoutTheKey) {
   HttpRequest again = WithToken();
   again.cookie = Call().cookie;
-  const auto reply = door_.Admit(again);
+  const auto reply = access_.Admit(again);
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->headers.at("Location"), "/");
 }
@@ -183,7 +183,7 @@ TEST_F(WebDoor, ACallNeedsCookieAndKey) {
 }
 
 TEST_F(WebDoor, AnotherHostIsRefusedWhateverElseItHasAndGetsNoFile) {
-  const std::string host = HostOf(door_);
+  const std::string host = HostOf(access_);
   const std::string name = host.substr(0, host.find(':'));
   const HttpRequest call = Call();
   for (const std::vector<std::string>& hosts :
@@ -210,7 +210,7 @@ TEST_F(WebDoor, AnotherHostIsRefusedWhateverElseItHasAndGetsNoFile) {
                                "/closed.css", "/page.css", "/calls.js"}) {
         request.path = path;
         request.hosts = hosts;
-        const auto reply = door_.Admit(request);
+        const auto reply = access_.Admit(request);
         ASSERT_TRUE(reply.has_value()) << path;
         EXPECT_EQ(reply->status, 421) << path;
         EXPECT_EQ(reply->headers.size(), 0u) << path;
@@ -222,9 +222,9 @@ TEST_F(WebDoor, AnotherHostIsRefusedWhateverElseItHasAndGetsNoFile) {
 
 TEST_F(WebDoor, AnotherOriginIsRefused) {
   HttpRequest call = Call();
-  call.origin = "http://" + HostOf(door_);
+  call.origin = "http://" + HostOf(access_);
   EXPECT_EQ(StatusOf(call), 200);
-  const std::string host = HostOf(door_);
+  const std::string host = HostOf(access_);
   for (const std::string& origin :
        {std::string("null"), "https://" + host, "http://" + host + "2",
         std::string("http://127.0.0.1:4711"),
@@ -252,7 +252,8 @@ TEST_F(WebDoor, OnlyCallsTakePostAndOnlyAsJson) {
 }
 
 TEST_F(WebDoor, ThePolicyAllowsOnlyThisProgramsFiles) {
-  const std::string policy = Door::Headers().at("Content-Security-Policy");
+  const std::string policy =
+      LoopbackAccess::Headers().at("Content-Security-Policy");
   EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'self';"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
   EXPECT_THAT(policy, Not(HasSubstr("*")));

@@ -1,6 +1,6 @@
 // Refusals as peers are told them.
-#ifndef DPNMF_CURATOR_SERVE_FOR_PEER_H_
-#define DPNMF_CURATOR_SERVE_FOR_PEER_H_
+#ifndef DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_
+#define DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_
 
 #include "absl/status/status.h"
 
@@ -10,8 +10,8 @@ namespace dpnmf::curator {
 // they pass. All others may name the operator's files: a peer gets the code and
 // one fixed sentence, the log the rest. What has no code passes too; the wire
 // makes it "internal-error".
-absl::Status ForPeer(const absl::Status& status);
+absl::Status RedactForPeer(const absl::Status& status);
 
 }  // namespace dpnmf::curator
 
-#endif  // DPNMF_CURATOR_SERVE_FOR_PEER_H_
+#endif  // DPNMF_CURATOR_SERVE_REDACT_FOR_PEER_H_

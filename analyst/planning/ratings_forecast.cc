@@ -1,4 +1,4 @@
-#include "analyst/planning/outlook.h"
+#include "analyst/planning/ratings_forecast.h"
 
 #include <cmath>
 
@@ -44,7 +44,7 @@ std::string WhatIsLost(const Noise& noise, const RatingsBounds& bounds,
 // that of sigma / (a w) people, and moves the mean rating of an item that n
 // people rated by sigma / (n w), over what clipping leaves of a rating if
 // ratings spread over a quarter of the range.
-std::string RatingsOutlook(const RunPlan& plan, const DatasetFacts& facts) {
+std::string ForecastSentence(const RunPlan& plan, const DatasetFacts& facts) {
   const PartPlan* items = nullptr;
   for (const StagePlan& stage : plan.stages) {
     for (const PartPlan& part : stage.parts)

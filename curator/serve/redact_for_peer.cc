@@ -1,4 +1,4 @@
-#include "curator/serve/for_peer.h"
+#include "curator/serve/redact_for_peer.h"
 
 #include <algorithm>
 #include <iterator>
@@ -101,7 +101,7 @@ static_assert(std::is_sorted(std::begin(kForPeers), std::end(kForPeers)));
 
 }  // namespace
 
-absl::Status ForPeer(const absl::Status& status) {
+absl::Status RedactForPeer(const absl::Status& status) {
   const std::string code = ReasonCode(status);
   if (code.empty() ||
       std::binary_search(std::begin(kForPeers), std::end(kForPeers), code))
