@@ -2,6 +2,7 @@
 """commands.py BIN_DIR: prints docs/reference/commands.md, made of what the programs in BIN_DIR print with --manual.
 commands.py --check BIN_DIR: fails if that page is another.
 """
+import difflib
 import os
 import re
 import subprocess
@@ -77,5 +78,7 @@ if __name__ == "__main__":
         sys.stdout.write(made)
     else:
         with open(PAGE, encoding="utf-8") as page:
-            if page.read() != made:
-                sys.exit("docs/reference/commands.md is not what the programs print: run deploy/docs.sh --commands")
+            lines = list(difflib.unified_diff(page.read().splitlines(), made.splitlines(), "page", "programs", n=0, lineterm=""))
+        if lines:
+            print(*lines[:20], sep="\n")
+            sys.exit("docs/reference/commands.md is not what the programs print: run deploy/docs.sh --commands")
